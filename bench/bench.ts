@@ -17,7 +17,7 @@ import { type Deployment, deploy, type System, startSystem } from './system.ts'
 /** Share of the highest closed-loop rate: a system is used below its ceiling, and there its latency counts. */
 const ARRIVAL_SHARE = 0.8
 const BACKLOG_SECONDS = 5
-/** So many that none has to wait for one: what is due is sent at once. */
+/** So many that no request waits for one: each is sent when it is due. */
 const OVERLOAD_CONNECTIONS = 1_024
 const OVERLOAD = [
   { share: 0.2, warmUpMs: 2_000 },

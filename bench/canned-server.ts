@@ -12,7 +12,7 @@ const ANSWER = Buffer.from(
 )
 
 /**
- * A server that does nothing: whatever arrives is answered with the same bytes. Against it a load generator
+ * A server that does nothing: it answers every request with the same bytes. Against it a load generator
  * shows what itself costs. Requests must fit into one read.
  */
 export async function startCannedServer(): Promise<{ port: number; close(): void }> {

@@ -5,7 +5,7 @@ export type CpuSnapshot = { readonly atMs: number; readonly seconds: Readonly<Re
 
 /**
  * Average cores in use over a window. `interrupts`: the kernel's work for the network and the disk, on nobody's
- * account. `others`: what the machine did besides, so a busy machine shows here.
+ * account. `others`: all else that the machine did, so a busy machine shows here.
  */
 export type CpuUse = Readonly<Record<string, number>>
 

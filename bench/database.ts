@@ -54,7 +54,7 @@ export async function openDatabase(
   }
 }
 
-/** On the same Postgres, owned by whom `ownerUrl` logs in; that user's URL of it. */
+/** Database on the same Postgres, owned by the user of `ownerUrl`. Returns that user's URL of it. */
 async function createDatabase(superuserUrl: string, ownerUrl: string): Promise<string> {
   const url = new URL(ownerUrl)
   const name = makeName()

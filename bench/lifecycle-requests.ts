@@ -42,8 +42,8 @@ type Template = {
 type Order = Readonly<Record<LifecycleStep, Template>>
 
 /**
- * Requests of one client, made beforehand from the seed; what remains for each is to write the record's id and a counter over
- * the marks, so that no two records carry the same payload or evidence.
+ * Requests of one client, made beforehand from the seed. For each the client then writes only the record's id and a
+ * counter over the marks, so that no two records carry the same payload or evidence.
  */
 export function makeLifecycleRequests(shape: LifecycleShape, client: number): LifecycleRequests {
   const random = randomFrom(shape.seed * 100_003 + client)

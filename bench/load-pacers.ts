@@ -8,7 +8,7 @@ export type Pacer = {
   onFree(connection: LoadConnection): void
   onLost(connection: LoadConnection): void
   resetCounts(): void
-  /** Nothing more becomes due; what is due already is still sent. */
+  /** Nothing more becomes due; requests that are due already are still sent. */
   stop(): void
   readonly stopped: boolean
   readonly offered: number

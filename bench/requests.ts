@@ -30,8 +30,8 @@ const COUNTER_DIGITS = 12
 export const COUNTER_MARK = '#'.repeat(COUNTER_DIGITS)
 
 /**
- * Requests of one connection. Bodies are made beforehand, from the seed; what remains for each request is to
- * write a counter over the marks (call ids, idempotency key), so that no two requests carry the same payload.
+ * Requests of one connection. Bodies are made beforehand, from the seed. For each request the client then writes only a
+ * counter over the marks (call ids, idempotency key), so that no two requests carry the same payload.
  */
 export function makeRequests(shape: RequestShape, connection: number): Requests {
   const random = randomFrom(shape.seed * 100_003 + connection)

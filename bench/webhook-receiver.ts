@@ -54,7 +54,7 @@ export type WebhookReceiver = {
   stop(): void
 }
 
-/** A receiver in a process of its own, on raw sockets: what it costs, the worker does not have. */
+/** A receiver in a process of its own, on raw sockets, because its CPU is taken from the worker. */
 export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   const child = fork(new URL(import.meta.url), ['webhook-receiver'], { execArgv: [] })
   const [port] = (await once(child, 'message')) as [number]
@@ -172,7 +172,7 @@ function serve(receiver: Receiver, socket: net.Socket): void {
   })
 }
 
-/** A load script has no channel to this process: what it commands comes as a PUT. */
+/** A load script has no channel to this process: its commands come as PUTs. */
 function obey(receiver: Receiver, body: Buffer): string {
   const result = JSON.stringify(receiver.handle(JSON.parse(body.toString())))
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${result.length}\r\n\r\n${result}`

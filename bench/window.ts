@@ -5,7 +5,7 @@ import type { Child } from './process.ts'
 import { type ProfileSummary, profileWindow } from './profile.ts'
 import type { System } from './system.ts'
 
-/** Watches the system within the measured window of one load: what CPU each of its processes used, and for what. */
+/** Watches the system within the measured window of one load: the CPU that each process used, and its purpose. */
 type WatchedWindow = {
   onEdge(edge: WindowEdge, loadPid: number): void
   cpu(): CpuUse

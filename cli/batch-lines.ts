@@ -29,8 +29,9 @@ const BODY_END = ']}'
 const ITEMS_BYTES_MAX = BATCH_BODY_BYTES_MAX - BODY_BEGIN.length - BODY_END.length
 
 /**
- * The lines of the files in batches. Where a batch ends depends on the lines alone, never on the time: who runs the same command
- * again sends the same batches. No more than one of them is held. Throws InputError that names the line that is no JSON object.
+ * The lines of the files in batches. Where a batch ends depends on the lines alone, never on the time, so the same
+ * command sends the same batches again. No more than one of them is held. Throws InputError that names the line that is
+ * no JSON object.
  */
 export async function* batchLines(
   files: readonly string[],

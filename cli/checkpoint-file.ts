@@ -56,7 +56,7 @@ export type Prove = (from: number, to: number) => Promise<object>
 
 /**
  * A file that a ledger's checkpoints are appended to as they are published: each one proved to continue the one before. Two signed
- * notes that contradict each other are evidence against whoever signed them, so both are kept beside the file, and nothing is
+ * notes that contradict each other are evidence against their signer, so both are kept beside the file, and nothing is
  * appended until somebody has looked at them, and moved them away.
  */
 export class CheckpointFile {
@@ -114,7 +114,7 @@ export class CheckpointFile {
     return null
   }
 
-  /** Or why it is no checkpoint of the ledger's note key: that is no evidence against anybody. */
+  /** Or why it is no checkpoint of the ledger's note key, which is no evidence against anybody. */
   #read(note: string): Shown | string {
     const { sha256, verifySignature } = this.#providers
     try {

@@ -103,7 +103,10 @@ export async function findServersOwn(): Promise<Kept | null> {
 
 const NOT_THERE = ['ENOENT', 'ENOTDIR', 'EACCES']
 
-/** null: there is no such file. One that others may read or write is refused: who writes it chooses where records go. */
+/**
+ * null: there is no such file. One that others may read or write is refused, because its writer chooses where records
+ * go.
+ */
 export async function readKept(file: string): Promise<Kept | null> {
   let text: string
   try {

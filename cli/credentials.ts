@@ -10,7 +10,7 @@ export type Credentials = {
   readonly key: string
 }
 
-/** A key is shown once: that of another ledger, written over, would be gone. */
+/** A key is shown once: another ledger's key would be lost if it were written over. */
 export async function refuseOtherLedger(ledger: string): Promise<void> {
   const file = ownCredentialsFile()
   const kept = await readKept(file)

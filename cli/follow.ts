@@ -9,7 +9,7 @@ const ENDS = ['SIGINT', 'SIGTERM'] as const
 
 /**
  * Shows what `read` reads, behind the item that it is given (null: from where it began), and reads on behind the last one when the server
- * is away for a while, which is said once. Ctrl-C ends it; whatever else cannot succeed is thrown.
+ * is away for a while, which is said once. Ctrl-C ends it; any other failure is thrown.
  */
 export async function follow<Item>(
   io: Io,

@@ -10,7 +10,7 @@ export type Io = {
 
 export const PROCESS_IO: Io = process
 
-/** Waits where the reader is slower: what comes in long must not pile up in memory. */
+/** Waits if the reader is slower: a long answer must not pile up in memory. */
 export async function write(out: Out, text: string): Promise<void> {
   if (out.write(text)) return
   await new Promise<void>((resolve) => out.once('drain', resolve))

@@ -18,7 +18,7 @@ type LinesOptions = BatchLimits & {
 
 /**
  * Notarizes the lines batch after batch, in their order. One that is not written ends it: those before it are, those after it are
- * not sent, and the message says so, because anybody who repeats the command must know.
+ * not sent, and the message says so, because the user must know it before repeating the command.
  */
 export async function notarizeLines(transport: Transport, io: Io, options: LinesOptions): Promise<void> {
   const counter = openCounter(io.stderr)

@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs'
 import { SourceError } from '../src/verify/source.ts'
 
 /**
- * A small text file. No more than `bytesMax` and one byte is read: what is longer is refused for its length by the
- * parser, and a file without an end must not fill the memory.
+ * A small text file. No more than `bytesMax` and one byte is read: the parser refuses a longer file for its length, and
+ * a file without an end must not fill the memory.
  */
 export async function readText(path: string, bytesMax: number): Promise<string> {
   const pieces: Buffer[] = []

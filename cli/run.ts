@@ -41,7 +41,7 @@ const EXIT_OF_SOURCE = {
   not_a_ledger: EXIT.notALedger,
 } as const
 
-/** Runs a command; what it throws becomes one line on stderr and an exit code. */
+/** Runs a command. An error becomes one line on stderr and an exit code. */
 export async function run(command: () => Promise<ExitCode>, stderr: Out): Promise<ExitCode> {
   try {
     return await command()

@@ -1,4 +1,4 @@
-/* Reading a schema that somebody else wrote: whatever is not what it should be counts as absent. */
+/* Reads a schema that somebody else wrote: a malformed member counts as absent. */
 
 export type Json = { readonly [keyword: string]: unknown }
 export type JsonType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object'

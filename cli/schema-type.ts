@@ -24,10 +24,10 @@ const NOTHING_KNOWN: Readonly<Record<JsonType, string>> = {
 }
 
 /**
- * The TypeScript of a JSON Schema (docs/types.md), for documents, which are objects. Every document that the schema takes has
- * the type; what a type can't say (ranges, patterns, `not`, `if`) the server checks alone. Tenants wrote the schema: whatever
- * comes from it goes through cli/typescript.ts. Own code and not a library's: those at hand follow `$ref` into files and
- * the net, take TypeScript out of the schema, know no `prefixItems`, and bring 19 MB.
+ * The TypeScript of a JSON Schema (docs/types.md), for documents, which are objects. Every document that the schema
+ * takes has the type. The server alone checks rules that a type can't express (ranges, patterns, `not`, `if`). Tenants
+ * wrote the schema, so all its text goes through cli/typescript.ts. Own code and not a library's: those at hand follow
+ * `$ref` into files and the net, take TypeScript out of the schema, know no `prefixItems`, and bring 19 MB.
  */
 export class SchemaType {
   readonly #root: unknown
@@ -53,7 +53,7 @@ export class SchemaType {
     return type
   }
 
-  /** `allowed`: what the schemas around it leave of the kinds of values. */
+  /** `allowed`: the kinds of values that the schemas around it still allow. */
   #type(schema: unknown, allowed: readonly JsonType[]): string {
     if (schema === false) return 'never'
     if (!isObject(schema)) return anything(allowed)
@@ -151,7 +151,9 @@ export class SchemaType {
     return found ?? true
   }
 
-  /** Goes through all of it first: what nests deeper than any body was not registered with a server of ours. */
+  /**
+   * Goes through all of it first: a schema that nests deeper than any body was not registered with a server of ours.
+   */
   #findAnchors(value: unknown, depth: number): void {
     if (depth > JSON_DEPTH_MAX) throw tooDeep(this.#place)
     if (value === null || typeof value !== 'object') return

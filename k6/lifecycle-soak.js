@@ -16,7 +16,7 @@ import { makeSummary, measured } from './lib/summary.js'
 
 const seconds = Number(__ENV.SECONDS ?? profileOf('lifecycle-soak').seconds)
 const CLIENTS_DEFAULT = 8
-/** Complete before the duration was over: what comes after it is no part of the rate. */
+/** Complete before the duration was over: later ones are no part of the rate. */
 const inTime = new Counter('lifecycles_in_time')
 const clients = Number(__ENV.CLIENTS ?? CLIENTS_DEFAULT)
 

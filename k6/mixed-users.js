@@ -1,6 +1,7 @@
 /*
- * Users who do what comes next as soon as they are answered: of their requests 70 % get a record, 20 % notarize one, 10 % list the
- * newest. Their number rises in steps; each step is a figure of its own. A user that is refused waits as long as it is told to.
+ * Users who send their next request as soon as they are answered: 70 % of the requests get a record, 20 % notarize one,
+ * 10 % list the newest. Their number rises in steps; each step is a figure of its own. A user that is refused waits as
+ * long as it is told to.
  */
 import { check, sleep } from 'k6'
 import exec from 'k6/execution'

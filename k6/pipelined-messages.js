@@ -16,7 +16,7 @@ import { makeSummary, measured } from './lib/summary.js'
 const seconds = Number(__ENV.SECONDS ?? profileOf('pipelined-messages').seconds)
 const users = 30
 const inFlight = 5
-/** Answered within the duration: what comes after it is no part of the rate. */
+/** Answered within the duration: later ones are no part of the rate. */
 const inTime = new Counter('messages_in_time')
 /** From the end of a user's sending until it has read all of its messages back. */
 const readBackMs = new Trend('read_back', true)

@@ -1,8 +1,8 @@
 /*
  * Deliveries. A backlog is recorded while the webhooks of some ledgers are paused; they are resumed, and the rate is counted
  * at the receiver from the first arrival to the last. Then one ledger's records come at a constant rate, and of each the lag is
- * counted, from its entry's `recordedAt` to its arrival. The receiver is a process of the runner's (RECEIVER_URL): what it
- * says is what arrived.
+ * counted, from its entry's `recordedAt` to its arrival. The receiver is a process of the runner's (RECEIVER_URL), and
+ * counts the arrivals.
  */
 import { check, sleep } from 'k6'
 import { Counter, Gauge, Trend } from 'k6/metrics'

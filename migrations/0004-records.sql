@@ -1,4 +1,4 @@
--- Records: what they were made as, their references, and what was erased.
+-- Records: their properties at creation, their references, and their erasures.
 
 set local search_path = tallystick;
 

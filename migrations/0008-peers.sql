@@ -19,7 +19,7 @@ create table peers (
   token_hash bytea not null check (length(token_hash) = 32),
   expires_at timestamptz not null,        -- end of the invitation
   sealed_token bytea check (length(sealed_token) <= 256),  -- kept by the invited, until the handshake is done
-  -- Both identities, canonical JSON: of the inviter it is fixed by the invitation, of the invited by the handshake.
+  -- Both identities, canonical JSON. The invitation fixes the inviter's, the handshake the invited one's.
   inviter text not null check (length(inviter) <= 4096),
   invited text check (length(invited) <= 4096),
   remote_ledger_id uuid,

@@ -27,7 +27,7 @@ grant execute on function append_entries, session_name, request_audit to tallyst
 -- The API
 -- ---------------------------------------------------------------------------------------------------------
 
--- A server seals a secret and never reads it again; of a peering it never reads the sealed token.
+-- A server seals a secret and never reads it again; it never reads the sealed token of a peering.
 grant select (ledger_id, webhook_id, secret_id, public_key, expires_at) on webhook_secrets to tallystick_api;
 grant select (ledger_id, peer_id, name, role, state, created_by, created_at, token_hash, expires_at, inviter, invited,
   remote_ledger_id, remote_url, handshake, added_seq, added_leaf, counterpart, revoked_seq) on peers to tallystick_api;

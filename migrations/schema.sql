@@ -942,7 +942,7 @@ begin
   ), forgotten as (
     delete from api_key_secrets s using revoked r where s.ledger_id = r.ledger_id and s.key_id = r.key_id
   ), rotated as (
-    -- alone of its ledger in a call: what came after it was decided by the key before it
+    -- the only entry of its ledger in a call, because later ones would have been decided by the key before it
     update chain_heads h set envelope_kid = decode(i."newKid", 'hex') from item i
     where i.kind = 'server-key-rotated' and i.of_ledger = 1 and h.ledger_id = i.ledger_id
     returning 1
@@ -1004,8 +1004,9 @@ begin
     on conflict do nothing;
   end if;
 
-  -- The short way: notarizations of one open ledger, signed by its key, by the clock, none of which was asked for before. Every item
-  -- would be appended by the long way too; whatever this one is not sure of goes that way, with the head locked already.
+  -- The short way: notarizations of one open ledger, signed by its key, by the clock, none of which was asked for
+  -- before. The long way could append every item too; it takes those that this way is not sure of, with the head locked
+  -- already.
   if kinds <@ array['record-notarized', 'batch-notarized'] and ledger_ids[1] = all (ledger_ids) and 1 = all (versions)
     and 'RECORDED' = all (to_states) and array_position(actor_ids, null) is null and array_position(subject_ids, null) is null
     and num_nonnulls(variadic previous_leaves) + num_nonnulls(variadic details) + num_nonnulls(variadic record_reference_lists) = 0
@@ -1116,7 +1117,7 @@ begin
         when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
         when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
         when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-        -- A step that the record has passed is decided at once: of many at once for one record only the first
+        -- A step that the record has passed is decided at once: otherwise only the first of many steps for one record
         -- would be, call after call.
         when i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
         when k.kind is null or k.record_event <> (i.version is not null) then 8
@@ -1137,7 +1138,7 @@ begin
             when i.kind = 'record-activated' then
               i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
             when i.kind = 'completion-submitted' then i.party_id = i.performer_id
-            -- no verdict by the performer, in whoever's name
+            -- no verdict by the performer, in any agent's name
             when i.kind = 'verdict-overturned' then i.performer_id <> all (array[i.party_id, i.actor_id])
             when i.kind = 'verdict-rendered' then i.party_id = i.principal_id and i.actor_id <> i.performer_id
             else i.party_id = i.principal_id
@@ -1248,7 +1249,7 @@ begin
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
-  -- And about peers; of records, what is shared and what was offered.
+  -- And entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then
     perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
   end if;
@@ -1547,7 +1548,7 @@ begin
   elsif tg_op = 'DELETE' then
     if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began
   elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
-    -- closed or opened: who may do that is a matter of privileges
+    -- closed or opened: privileges decide who may
     if new.envelope_kid = old.envelope_kid then return new; end if;
     if exists (select from entries e where e.ledger_id = new.ledger_id and e.seq = new.size - 1
         and e.kind = 'server-key-rotated')
@@ -2064,7 +2065,7 @@ begin
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
   last_seq = least(end_seq, c.next_seq);  -- without nulls
   if c.recover_seq is not null then
-    -- Where it began is not known any more: what is asked must be part of what is still to come.
+    -- Its beginning is not known any more, so the request must be part of the rest.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;
@@ -2197,7 +2198,7 @@ AS $function$
 declare
   found_id uuid;
 begin
-  -- One after another for each ledger: what is open can't end between the two looks at it.
+  -- One after another for each ledger, so that an open audit can't end between the two looks at it.
   perform pg_advisory_xact_lock(hashtextextended('audit ' || ledger, 0));
   insert into audits (ledger_id, audit_id, requested_by) values (ledger, audit, agent)
   on conflict (ledger_id) where state in ('queued', 'running') do nothing

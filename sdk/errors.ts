@@ -91,7 +91,10 @@ export class PermissionError extends ApiError {}
 export class NotFoundError extends ApiError {}
 /** 400, 413, 415, 422, 431: the request would be refused as often as it is sent. */
 export class InvalidRequestError extends ApiError {}
-/** 409, 412: what is there is in the way. `state`, `version` and `nextEvents` of a gated record say what would do. */
+/**
+ * 409, 412: the current state does not allow it. `state`, `version` and `nextEvents` of a gated record say which steps
+ * are allowed.
+ */
 export class ConflictError extends ApiError {
   get state(): Problem['state'] {
     return this.problem.state

@@ -1,7 +1,7 @@
 /*
  * npm run build
  *
- * Makes sdk/dist, what @tallystick/sdk is to anybody who installs it: an ES module for every entry of its `exports`, what they
+ * Makes sdk/dist, which is @tallystick/sdk as it is installed: an ES module for every entry of its `exports`, what they
  * share in chunks, and the types of all.
  */
 import { execFile } from 'node:child_process'

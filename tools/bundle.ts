@@ -30,8 +30,8 @@ export function readManifest<T extends Manifest>(folder: string): T {
 }
 
 /**
- * Makes a folder beside the one it replaces: who reads the old one meanwhile, or makes the same at the same time, never
- * finds half a build.
+ * Makes a folder beside the one it replaces, so that a process that reads the old one, or builds at the same time,
+ * never finds half a build.
  */
 export async function replaceFolder(folder: string, make: (beside: string) => Promise<void>): Promise<void> {
   const build = randomUUID()

@@ -1,7 +1,7 @@
 /*
  * node tools/run.mjs tools/dump-schema.ts [--check]
  *
- * Writes migrations/schema.sql: what the migrations add up to, in the order of names, so that a change of the
+ * Writes migrations/schema.sql: the sum of the migrations, in the order of names, so that a change of the
  * schema is reviewed as such. From the catalogs, because the embedded Postgres has no pg_dump. With --check it
  * writes nothing and fails where the file differs.
  */

@@ -40,7 +40,7 @@ async function pack(name: PackageName, folder: string): Promise<string> {
   }
 }
 
-/** All that is to be packed, and nothing else, in a folder of its own: what is packed is never what somebody built last week. */
+/** All that is to be packed, and nothing else, in a folder of its own, so that no build of last week is packed. */
 export async function stagePackage(name: PackageName, stage: string): Promise<void> {
   const manifest = await PACKAGES[name](join(stage, 'dist'))
   await writeFile(join(stage, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)

@@ -104,7 +104,8 @@ function linkNode() {
   try {
     symlinkSync(relative(BIN, PINNED_NODE), link)
   } catch {
-    // Another start was first, or this folder is not ours to write: what we start has the binary's own folder in its PATH.
+    // Another start was first, or this folder is not ours to write: the process that we start has the binary's own
+    // folder in its PATH.
   }
 }
 
@@ -212,7 +213,7 @@ function takeLock() {
   }
 }
 
-/** A lock whose holder was killed. Moved away first: of several that wait, only one gets to drop it. */
+/** A lock whose holder was killed. Moved away first, so that only one of several waiting processes drops it. */
 function dropDeadLock() {
   const dead = `${LOCK}.${process.pid}`
   try {

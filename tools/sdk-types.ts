@@ -91,7 +91,7 @@ function isNumber({ pattern }: Schema): boolean {
   return pattern !== undefined && new RegExp(pattern).test('7') && !new RegExp(pattern).test('a')
 }
 
-/** References become names; what TypeScript cannot say, and would only be repeated in comments, goes. */
+/** References become names. Rules that TypeScript cannot express, and that comments would only repeat, go. */
 function prepare(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(prepare)
   if (value === null || typeof value !== 'object') return value
@@ -163,9 +163,9 @@ function tidy(text: string): string {
 }
 
 /**
- * An optional member may be undefined as well: anybody who passes on what they were not given themselves need not leave it out, under
- * `exactOptionalPropertyTypes` either. The compiler has no option for it; its text is formatted, so a member ends before the
- * next line that neither lies deeper nor closes it.
+ * An optional member may be undefined as well, so that a caller that passes on a missing value need not leave it out,
+ * under `exactOptionalPropertyTypes` either. The compiler has no option for it; its text is formatted, so a member ends
+ * before the next line that neither lies deeper nor closes it.
  */
 function allowUndefined(text: string): string {
   const lines = text.split('\n')

@@ -31,7 +31,7 @@ type BatchWork<Q extends QueueName> = {
 
 /**
  * Where jobs mostly wait for others: hundreds at a time, each ended by itself. (As many of pg-boss's own workers would each ask
- * for jobs every second.) A job that throws is done with; anybody who enqueued it knows what to do.
+ * for jobs every second.) A job that throws is done with; the process that enqueued it knows what to do.
  */
 type SlotWork<Q extends QueueName> = {
   readonly slots: number

@@ -36,7 +36,7 @@ async function driveOverload(running: Running): Promise<K6Run[]> {
 }
 
 async function driveToCeiling(running: Running): Promise<K6Run[]> {
-  // A process that has just started compiles what it runs: that is no ceiling.
+  // A process that has just started still compiles its code, so it shows no ceiling.
   const warmUp = await offer(running, FIRST_RATE[running.options.profile], 'warm-up')
   const steps = await findCeiling(running)
   const ceiling = highestHeld(steps)

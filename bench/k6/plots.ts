@@ -12,7 +12,7 @@ export type Plot = {
   readonly lines: readonly Line[]
   /** Moments that divide the plot: where a run begins. */
   readonly marks?: readonly { readonly at: number; readonly name: string }[]
-  /** `log`: what spans decades, as latencies do. */
+  /** `log`: for values that span decades, as latencies do. */
   readonly scale?: 'linear' | 'log'
 }
 
@@ -75,7 +75,7 @@ function makeAxis(lines: readonly Line[], scale: 'linear' | 'log'): Axis {
   return scale === 'log' ? makeLogAxis(values.filter((value) => value > 0)) : makeLinearAxis(values)
 }
 
-/** From 0: what begins elsewhere makes small changes look large. */
+/** From 0: an axis that begins elsewhere makes small changes look large. */
 function makeLinearAxis(values: readonly number[]): Axis {
   const { step, max } = niceScale(Math.max(0, ...values), TICKS)
   const ticks = Array.from({ length: Math.round(max / step) + 1 }, (_, i) => i * step)

@@ -1,4 +1,4 @@
-/** A sample a second is due: who answers later is left out of it. */
+/** A sample a second is due: a process that answers later is left out of it. */
 const SCRAPE_MS_MAX = 900
 
 /** Counters and sizes of several processes are summed, the event loop's lag is the worst one's. null: one did not answer. */

@@ -1,5 +1,5 @@
 /*
- * Whether something stays as it is: of the memory of a process, of the throughput of ten minutes.
+ * Whether a figure stays as it is: the memory of a process, or the throughput of ten minutes.
  */
 
 type At = { readonly at: number; readonly value: number }

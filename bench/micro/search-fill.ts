@@ -2,7 +2,7 @@ import type { Target } from '../load-connection.ts'
 import { post } from '../post.ts'
 import { type Random, randomFrom } from '../random.ts'
 
-/** A ledger with what its records are searched by: of each property a value that is common, and one that is rare. */
+/** A ledger to search: each property has a value that is common, and one that is rare. */
 export type LargeLedger = {
   readonly target: Target
   readonly ledger: string

@@ -64,7 +64,7 @@ async function fill(name: string, ledger: LargeLedger, records: number): Promise
   log(`${name}: ${records} records in ${seconds.toFixed(0)} s, ${Math.round(records / seconds)}/s`)
 }
 
-/** Milliseconds, each question asked of both ledgers in turn: what else happens on the machine happens to both. */
+/** Milliseconds, each question asked of both ledgers in turn, so that other load on the machine affects both. */
 async function compare(small: LargeLedger, large: LargeLedger, repeats: number): Promise<void> {
   const rows = [['ms', 'items', 'small p50', 'p99', 'large p50', 'p99', 'ratio p50', 'p99']]
   for (const name of makeQueries(small).keys()) {

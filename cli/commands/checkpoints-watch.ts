@@ -74,7 +74,7 @@ async function look(client: Tallystick, file: CheckpointFile, prove: Prove): Pro
   return note === null ? null : file.keep(note, prove)
 }
 
-/** A server that gives no proof is not believed: of a fork there is none. */
+/** A server that gives no proof is not believed, because a fork has none. */
 function makeProve(client: Tallystick, path: string): Prove {
   return (from, to) =>
     client.checkpoints.consistency(from, to).catch((error: Error) => {
@@ -88,7 +88,7 @@ function makeProve(client: Tallystick, path: string): Prove {
     })
 }
 
-/** A server that does not answer now may answer later: that is said, and does not end the watch. */
+/** A server that does not answer now may answer later: the watch says so, and goes on. */
 function isPassing(error: Error): boolean {
   return isAway(error) || (error instanceof SourceError && error.kind === 'unavailable')
 }

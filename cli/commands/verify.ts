@@ -169,7 +169,7 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
   if (values['api-key'] !== undefined && (path !== undefined || databaseUrl !== undefined))
     throw new UsageError('--api-key goes with a server')
   if (databaseUrl !== undefined) {
-    // Loaded when it is asked for: who verifies a file needs no Postgres client.
+    // Loaded on demand, because verifying a file needs no Postgres client.
     const { Database } = await import('../../src/db/connect/connection.ts')
     const { database } = await import('../../src/verify/database.ts')
     const options = environment.databaseOptions()

@@ -61,7 +61,7 @@ export async function checkServer(baseUrl: URL): Promise<{ findings: Finding[]; 
 
 type Answer = {
   readonly status: number
-  /** null: what answered is no Tallystick server. */
+  /** null: it is no Tallystick server. */
   readonly version: string | null
   readonly tookMs: number
   /** The server's clock minus this one, in the middle of the request. null: there is no Date header. */

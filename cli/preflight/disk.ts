@@ -6,9 +6,9 @@ import { PREFLIGHT_COMMITS, PREFLIGHT_COMMITS_MIN, PREFLIGHT_FSYNC_MS_MAX } from
 
 export type FsyncLatencies = {
   readonly directory: string
-  /** fdatasync after each 8 KiB append: what a growing file costs. */
+  /** fdatasync after each 8 KiB append, which is the cost of a growing file. */
   readonly append: LatencySummary
-  /** The same within a file of its final size: what Postgres does with a recycled segment of its log. */
+  /** The same within a file of its final size, as Postgres writes a recycled segment of its log. */
   readonly overwrite: LatencySummary
 }
 
@@ -51,7 +51,7 @@ export function findLocalLog(dataDirectory: string | null, systemIdentifier: big
   } catch {
     return null
   }
-  // Not the data directory itself: what a killed preflight leaves there would go into every base backup.
+  // Not the data directory itself: every base backup would take the files that a killed preflight left.
   const log = join(dataDirectory, 'pg_wal')
   return existsSync(log) ? log : null
 }

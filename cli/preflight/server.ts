@@ -6,7 +6,7 @@ import { PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from './limits.ts
 
 /** Answers of an API process to anybody. */
 export type ServerAnswers = {
-  /** null: what answers there is no Tallystick. */
+  /** null: it is no Tallystick server. */
   readonly version: string | null
   /** Status of `/readyz`. */
   readonly readyStatus: number
@@ -53,7 +53,7 @@ async function ask(url: URL, now: () => number): Promise<Answer> {
   return { status: response.status, body, tookMs, clock }
 }
 
-/** No more of it than a server of ours answers here, whoever it is. */
+/** Reads no more of the answer than a server of ours would send, because it may be any server. */
 async function readStart(response: Response): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''

@@ -63,7 +63,7 @@ function readOptions() {
 
 type LedgerTrust = { readonly kids: readonly string[]; readonly checkpoints: readonly string[] }
 
-/** Every entry, from a copy that stays: what the ledger says later can be held against it. */
+/** Every entry, from a copy that stays, so that later answers can be held against it. */
 async function verifyLedger(tallystick: Tallystick, copy: string, trust: LedgerTrust): Promise<void> {
   const stream = Readable.fromWeb(await tallystick.exports.stream())
   await pipeline(stream, createWriteStream(copy, { mode: 0o600 }))

@@ -132,7 +132,7 @@ export class Organisation {
   }
 }
 
-/** The command line, as anybody would use it; what it said on either stream. */
+/** Runs the command line, as a user would. Returns the output of both streams. */
 export async function runTallystick(args: readonly string[]): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, [join(PROJECT_DIR, 'cli', 'tallystick.ts'), ...args], {
     cwd: PROJECT_DIR,

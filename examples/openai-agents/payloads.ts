@@ -1,6 +1,6 @@
 import type { Span, SpanData, Trace } from '@openai/agents'
 
-/** SHA-256 of the text, or of the value as JSON: anybody who has it can show that it is this one. */
+/** SHA-256 of the text, or of the value as JSON: its holder can show that it is this one. */
 export type Digested = { readonly sha256: string; readonly bytes: number; readonly text?: string }
 type Digest = (value: unknown) => Digested | null
 
@@ -23,7 +23,7 @@ export function payloadOfSpan(span: Span<SpanData>, digest: Digest): object {
   }
 }
 
-/** Names and counts as they are; whatever can hold what somebody said, by digest. */
+/** Names and counts as they are; members that can hold people's words, by digest. */
 function detailsOf(data: SpanData, digest: Digest): object {
   switch (data.type) {
     case 'agent':

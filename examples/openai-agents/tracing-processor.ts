@@ -78,7 +78,9 @@ export class TallystickTracingProcessor implements TracingProcessor {
   }
 }
 
-/** Whether a record can hold it, also beside another one: what a tool answers must not decide whether its call is recorded. */
+/**
+ * Whether a record can hold it, also beside another one: a tool's answer must not decide whether its call is recorded.
+ */
 function isKeepable(text: string): boolean {
   return (
     text.length <= CONTENT_BYTES_MAX &&

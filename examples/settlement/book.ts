@@ -29,8 +29,9 @@ export class Book {
   }
 
   /**
-   * A signal may come again, and after a later one (a dead letter that was delivered by hand): of a record only a higher version counts.
-   * A record is paid once, whatever comes: a ledger that was restored from a backup may judge it anew.
+   * A signal may come again, and after a later one (a dead letter that was delivered by hand): only a higher version of
+   * a record counts. A record is paid once in any case, because a ledger that was restored from a backup may judge it
+   * anew.
    */
   take({ record, version, decision }: verify.VerifiedSignal): Taken {
     if (version <= (this.#versions.get(record) ?? 0)) return 'known, or overtaken'

@@ -3,7 +3,7 @@
  */
 import { Counter, Rate, Trend } from 'k6/metrics'
 
-/** A refusal that takes longer than this is no quick one: whoever waited for it could have been served. */
+/** A refusal that takes longer than this is no quick one: its client could have been served in that time. */
 const REFUSED_QUICKLY_MS = 20
 
 /** Records in 2xx answers to writes: each of them is in a ledger, or the run has failed. */

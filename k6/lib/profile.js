@@ -36,7 +36,7 @@ const PROFILES = {
   },
   zipfian: {
     short: { seconds: 6, warmUpSeconds: 2, ledgers: 20, places: 100, users: 4 },
-    // Few enough to leave the server some of the machine: what queues for a processor says nothing about the server.
+    // Few enough to leave the server some of the machine: waiting for a processor says nothing about the server.
     full: { seconds: 60, warmUpSeconds: 15, ledgers: 100, places: 1_000, users: 16 },
   },
   overload: {

@@ -1,6 +1,6 @@
 /*
- * The receiver of deliveries, which the runner started in a process of its own (bench/webhook-receiver.ts): what it is told, and what
- * it says arrived. Endpoint n is at `/n`.
+ * The receiver of deliveries, which the runner started in a process of its own (bench/webhook-receiver.ts). Sends its
+ * commands, and reads the list of arrived deliveries. Endpoint n is at `/n`.
  */
 import http from 'k6/http'
 

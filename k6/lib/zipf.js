@@ -4,7 +4,7 @@
  * the first two ranks; behind them ranks up to any one come up in at most 2 % of all draws too many (test/bench/k6/zipf.test.ts).
  */
 
-/** YCSB's constant: of 1,000 items the first comes up in 13 % of all draws, the first 10 % of them in 69 %. */
+/** YCSB's constant: the first of 1,000 items comes up in 13 % of all draws, the first 10 % of them in 69 %. */
 const THETA = 0.99
 /** The sum over all ranks takes about a microsecond an item in k6, once. */
 const ITEMS_MAX = 1_000_000

@@ -73,7 +73,7 @@ begin
   ), forgotten as (
     delete from api_key_secrets s using revoked r where s.ledger_id = r.ledger_id and s.key_id = r.key_id
   ), rotated as (
-    -- alone of its ledger in a call: what came after it was decided by the key before it
+    -- the only entry of its ledger in a call, because later ones would have been decided by the key before it
     update chain_heads h set envelope_kid = decode(i."newKid", 'hex') from item i
     where i.kind = 'server-key-rotated' and i.of_ledger = 1 and h.ledger_id = i.ledger_id
     returning 1

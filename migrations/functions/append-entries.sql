@@ -104,8 +104,9 @@ begin
     on conflict do nothing;
   end if;
 
-  -- The short way: notarizations of one open ledger, signed by its key, by the clock, none of which was asked for before. Every item
-  -- would be appended by the long way too; whatever this one is not sure of goes that way, with the head locked already.
+  -- The short way: notarizations of one open ledger, signed by its key, by the clock, none of which was asked for
+  -- before. The long way could append every item too; it takes those that this way is not sure of, with the head locked
+  -- already.
   if kinds <@ array['record-notarized', 'batch-notarized'] and ledger_ids[1] = all (ledger_ids) and 1 = all (versions)
     and 'RECORDED' = all (to_states) and array_position(actor_ids, null) is null and array_position(subject_ids, null) is null
     and num_nonnulls(variadic previous_leaves) + num_nonnulls(variadic details) + num_nonnulls(variadic record_reference_lists) = 0
@@ -216,7 +217,7 @@ begin
         when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
         when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
         when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-        -- A step that the record has passed is decided at once: of many at once for one record only the first
+        -- A step that the record has passed is decided at once: otherwise only the first of many steps for one record
         -- would be, call after call.
         when i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
         when k.kind is null or k.record_event <> (i.version is not null) then 8
@@ -237,7 +238,7 @@ begin
             when i.kind = 'record-activated' then
               i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
             when i.kind = 'completion-submitted' then i.party_id = i.performer_id
-            -- no verdict by the performer, in whoever's name
+            -- no verdict by the performer, in any agent's name
             when i.kind = 'verdict-overturned' then i.performer_id <> all (array[i.party_id, i.actor_id])
             when i.kind = 'verdict-rendered' then i.party_id = i.principal_id and i.actor_id <> i.performer_id
             else i.party_id = i.principal_id
@@ -348,7 +349,7 @@ begin
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
   end if;
-  -- And about peers; of records, what is shared and what was offered.
+  -- And entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then
     perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
   end if;

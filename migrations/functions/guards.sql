@@ -48,7 +48,7 @@ begin
   elsif tg_op = 'DELETE' then
     if old.size = 0 then return old; end if;  -- its ledger-created was refused, so the ledger never began
   elsif new.ledger_id = old.ledger_id and new.size = old.size and new.chain = old.chain then
-    -- closed or opened: who may do that is a matter of privileges
+    -- closed or opened: privileges decide who may
     if new.envelope_kid = old.envelope_kid then return new; end if;
     if exists (select from entries e where e.ledger_id = new.ledger_id and e.seq = new.size - 1
         and e.kind = 'server-key-rotated')

@@ -4,7 +4,7 @@ language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
   found_id uuid;
 begin
-  -- One after another for each ledger: what is open can't end between the two looks at it.
+  -- One after another for each ledger, so that an open audit can't end between the two looks at it.
   perform pg_advisory_xact_lock(hashtextextended('audit ' || ledger, 0));
   insert into audits (ledger_id, audit_id, requested_by) values (ledger, audit, agent)
   on conflict (ledger_id) where state in ('queued', 'running') do nothing

@@ -211,7 +211,7 @@ begin
   select * into c from webhook_cursors x where x.ledger_id = ledger and x.webhook_id = webhook;
   last_seq = least(end_seq, c.next_seq);  -- without nulls
   if c.recover_seq is not null then
-    -- Where it began is not known any more: what is asked must be part of what is still to come.
+    -- Its beginning is not known any more, so the request must be part of the rest.
     return case when c.recover_delivered = delivered and from_seq >= c.recover_seq
       and (end_seq is null or last_seq <= c.recover_end) then 'recovering' else 'busy' end;
   end if;

@@ -14,7 +14,8 @@ export function addressOf(baseUrl: URL, path: string, params: PathParams, query:
     return encodeURIComponent(value)
   })
   const url = new URL(baseUrl)
-  // Set, not resolved: what begins with two slashes would be the address of another host, and the key be sent there.
+  // Set, not resolved: a path that begins with two slashes would be the address of another host, and the key would be
+  // sent there.
   url.pathname = baseUrl.pathname.replace(/\/+$/, '') + filled
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) url.searchParams.append(name, String(value))

@@ -86,7 +86,7 @@ export function lookFirst({ repeatable }: Asked): string {
   return repeatable ? '' : '; whether it was done is not known: look before you repeat it'
 }
 
-/** null: whatever it is, the server did not write it. */
+/** null: the server did not write it. */
 function parseProblem(text: string): Problem | null {
   try {
     const problem = JSON.parse(text) as Partial<Problem> | null

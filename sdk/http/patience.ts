@@ -49,7 +49,7 @@ export class Patience {
     this.#caller?.removeEventListener('abort', this.#stop)
   }
 
-  /** Ends it, and lets go of what is still coming: of an answer without an end, or of a page that nobody reads. */
+  /** Ends it, and drops the rest of the answer, which may have no end, or no reader. */
   giveUp(): void {
     this.end()
     this.#stop()

@@ -56,7 +56,7 @@ export class Retries {
     this.#signal = signal
   }
 
-  /** Something came of it: what fails from now on begins a new row. */
+  /** Says that the call made progress: a failure from now on begins a new row. */
   reset(): void {
     this.#count = 0
   }

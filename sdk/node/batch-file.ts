@@ -19,8 +19,9 @@ export type SpoolDirectory = {
 }
 
 /**
- * A batch in a file. Records are written when they are taken, into the page cache: that survives the process. Before the first
- * byte is sent the file and its name are on the disk, so that after a power cut the same request is sent again, or none.
+ * A batch in a file. Records are written when they are taken, into the page cache, which survives the process. Before
+ * the first byte is sent the file and its name are on the disk, so that after a power cut the same request is sent
+ * again, or none.
  */
 export class BatchFile implements SpooledBatch {
   readonly #path: string

@@ -18,7 +18,7 @@ export async function takeDirectory(path: string): Promise<void> {
   if (own === null) return
   if (uid === own) {
     if ((mode & 0o077) === 0) return
-    // Nobody else may need it any more: of root's, /tmp and all of /var/spool could be named here.
+    // Nobody else may need it: the path could name /tmp or all of /var/spool, which are root's.
     if ((await readdir(path)).some((name) => !SPOOL_NAME.test(name)))
       throw new SpoolError(
         `the directory ${path} holds other things, and others may read it. What to do: name one in it that is the spool's alone`,

@@ -64,7 +64,7 @@ export function parseSegments(path: string, text: string, everyLine: 'is JSON' |
   return segments.filter(({ items }) => items.length > 0)
 }
 
-/** The record's text is cut out, not parsed: what is sent a second time is what was sent the first time. */
+/** The record's text is cut out, not parsed, so that the second request sends the same bytes as the first. */
 function parseItem(line: string): Item | null {
   if (!line.endsWith('}}')) return null
   if (line.startsWith(RECORD))

@@ -35,8 +35,8 @@ const REFUSED_NAME = 'refused.ndjson'
 const OWNER_NAME = 'owner.json'
 
 /**
- * A spool in a directory of its own: what `record` took survives the process, and what was to be sent survives the machine. Holds
- * payloads: directory and files are their owner's only. Records that the server never takes are kept in
+ * A spool in a directory of its own. Records that `record` took survive the process, and sealed batches survive the
+ * machine. Holds payloads: directory and files are their owner's only. Records that the server never takes are kept in
  * `refused.ndjson`, with the reason, until somebody takes them away. Files that can't be understood are moved aside as
  * `….damaged`.
  *

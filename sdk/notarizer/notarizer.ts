@@ -83,7 +83,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
 
   /**
    * Resolves when everything taken so far is recorded, or was refused and reported. Rejects with an error that only people can mend,
-   * as soon as one occurs, or with NotRecordedError when the time is up; what was taken is kept, and tried further.
+   * as soon as one occurs, or with NotRecordedError when the time is up. Records that were taken are kept, and tried
+   * further.
    */
   async flush(options: WaitOptions = {}): Promise<void> {
     if (this.#open !== null) this.#open.due = true
@@ -96,8 +97,8 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
   }
 
   /**
-   * Takes no more, and flushes. Where that fails, what a spool holds stays there for the next process; what is in memory is tried
-   * further as long as the process lives. Can be called again.
+   * Takes no more, and flushes. If that fails, records in a spool stay there for the next process; records in memory
+   * are tried further as long as the process lives. Can be called again.
    */
   async close(options: WaitOptions = {}): Promise<void> {
     this.#closing = true

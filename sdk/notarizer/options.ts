@@ -10,7 +10,9 @@ export type NotarizerOptions = {
   readonly recordsPerBatchMax?: number | undefined
   /** How long a batch waits for more than its first record; 20 by default. Longer while others are under way. */
   readonly lingerMs?: number | undefined
-  /** Batches under way at a time; of more than one, the default, the order of the ledger may be another than that of `record`. */
+  /**
+   * Batches under way at a time. With more than one, the default, the ledger's order may differ from that of `record`.
+   */
   readonly inFlightMax?: number | undefined
   /** Without a spool: how much waits in memory, 20 000 records and 32 MiB by default. */
   readonly bufferedRecordsMax?: number | undefined

@@ -6,7 +6,7 @@ import type { Segment } from './spool.ts'
 /** Statuses of what is wrong with a body: it would be refused as often as it is sent. */
 const OF_THE_BODY = [400, 413, 422]
 
-/** Whether the server will never take this request; of everything else it may, when people have mended something. */
+/** Whether the server will never take this request. It may take any other, when people have mended something. */
 export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && OF_THE_BODY.includes(error.status)
 }

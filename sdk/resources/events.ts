@@ -30,7 +30,7 @@ export type TailOptions = CallOptions &
   EventFilter & {
     /** Begin behind this cursor. */
     readonly after?: string | undefined
-    /** Where there is no cursor; absent: what comes from now on. */
+    /** Used if there is no cursor; absent: events from now on. */
     readonly from?: 'beginning' | 'end' | undefined
   }
 

@@ -2,7 +2,7 @@ import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 
-/** Whether the server works. Asked once: anybody who wants to know that it does not should not wait. */
+/** Whether the server works. Asked once, without retries, because a failure should be seen at once. */
 export class Health {
   readonly #http: Transport
 

@@ -67,7 +67,7 @@ export class Ledgers {
     return this.#http.json(operations.postLedgersByIdKeys, { params: { id }, body: request, options })
   }
 
-  /** `PUT /v1/ledgers/{id}/rate-limit`: of all of its keys together; null takes the limit away. */
+  /** `PUT /v1/ledgers/{id}/rate-limit`: sets the limit of all of its keys together; null takes it away. */
   setRateLimit(
     id: string,
     rateLimit: api.RateLimit | null,
@@ -80,7 +80,7 @@ export class Ledgers {
     })
   }
 
-  /** `GET /v1/ledgers/{id}/restore`: of a ledger that was found to be an older backup of itself, what is lost. */
+  /** `GET /v1/ledgers/{id}/restore`: the losses of a ledger that was found to be an older backup of itself. */
   getRestore(id: string, options?: CallOptions): Promise<api.LedgerRestore> {
     return this.#http.json(operations.getLedgersByIdRestore, { params: { id }, options })
   }

@@ -7,7 +7,7 @@ import { sleep } from '../http/retries.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
 export type PeersQuery = Omit<api.GetPeersQuery, 'cursor'>
-/** A peering with the invitation to it, which is answered once: anybody who has it can become the peer. */
+/** A peering with the invitation to it, which is answered once: its holder can become the peer. */
 export type PeerInvitation = api.NewPeer & { readonly invitation: string }
 export type PeerChange = api.PostPeersByIdSuspendBody
 
@@ -69,7 +69,9 @@ export class Peers {
     return this.#http.json(operations.postPeersByIdRevoke, { params: { id }, body: request, options })
   }
 
-  /** `PUT /v1/peers/{id}/budget`: what it may have this side store in 24 hours; null: as every peer. */
+  /**
+   * `PUT /v1/peers/{id}/budget`: the bytes that this side stores for it in 24 hours; null: the default of every peer.
+   */
   setBudget(
     id: string,
     budget: api.PutPeersByIdBudgetBody['budget'],
@@ -78,7 +80,7 @@ export class Peers {
     return this.#http.json(operations.putPeersByIdBudget, { params: { id }, body: { budget }, options })
   }
 
-  /** `GET /v1/peers/{id}/records`: what is shared with it, both ways. */
+  /** `GET /v1/peers/{id}/records`: records shared with it, both ways. */
   records(
     id: string,
     query: Omit<api.GetPeersByIdRecordsQuery, 'cursor'> = {},
@@ -98,7 +100,10 @@ export class Peers {
     return this.#http.json(operations.getPeersByIdRecordsByRecord, { params: { id, record }, options })
   }
 
-  /** `GET /v1/peers/{id}/dead-letters`: what the other side refused for good. Later entries of those records wait. */
+  /**
+   * `GET /v1/peers/{id}/dead-letters`: entries that the other side refused for good. Later entries of those records
+   * wait.
+   */
   deadLetters(
     id: string,
     query: Omit<api.GetPeersByIdDeadLettersQuery, 'cursor'> = {},
@@ -134,7 +139,10 @@ export class Peers {
     )
   }
 
-  /** `GET /v1/peers/{id}/reconciliation`: what was exchanged, against what the other side last said that it holds. */
+  /**
+   * `GET /v1/peers/{id}/reconciliation`: compares the exchanged entries with those that the other side last said it
+   * holds.
+   */
   reconciliation(id: string, options?: CallOptions): Promise<api.PeerReconciliation> {
     return this.#http.json(operations.getPeersByIdReconciliation, { params: { id }, options })
   }

@@ -32,7 +32,10 @@ export type CompletionRequest<Evidence extends object> = Omit<
 }
 
 export type RecordsQuery = Omit<api.GetRecordsQuery, 'cursor'>
-/** `peer`: that sent the record. Absent: one of the ledger's own, or of the peer that sent one of this id first. */
+/**
+ * `peer`: the peer that sent the record. Absent: the ledger's own record, or else the one of the peer that sent this id
+ * first.
+ */
 export type ReadOptions = CallOptions & { readonly peer?: string | undefined }
 export type RecordEntry = api.GetRecordsByIdEntriesAnswer['data'][number]
 
@@ -144,9 +147,9 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * The record as soon as it is in one of the states, asking again and again: what a principal does who waits for the worker's
-   * verification. `timeoutMs` (by default 60 s) is for all of it. Throws TallystickError when the time is up, or when the record
-   * can't come into any of them, because it has ended.
+   * The record as soon as it is in one of the states, asking again and again, as a principal does that waits for the
+   * worker's verification. `timeoutMs` (by default 60 s) is for all of it. Throws TallystickError when the time is up,
+   * or when the record can't come into any of them, because it has ended.
    */
   async until(
     id: string,
@@ -199,8 +202,8 @@ export class Records<Types extends TypeMap> {
   }
 
   /**
-   * `GET /v1/records/{id}/proof`: what proves the record's first entry, or the one at `seq`, to somebody who has nothing else.
-   * Waits some seconds for a checkpoint that covers it.
+   * `GET /v1/records/{id}/proof`: proves the record's first entry, or the one at `seq`, to somebody who has nothing
+   * else. Waits some seconds for a checkpoint that covers it.
    */
   proof(
     id: string,

@@ -11,7 +11,7 @@ export type TypeSummary = api.GetTypesAnswer['data'][number]
 export type Documents = api.PostTypesByNameByVersionPreviewBody
 export type Preview = api.PostTypesByNameByVersionPreviewAnswer
 
-/** Types: what records may hold, and by what rules deliveries are judged. */
+/** Types: schemas of records, and rules by which deliveries are judged. */
 export class RecordTypes {
   readonly #http: Transport
 
@@ -36,7 +36,7 @@ export class RecordTypes {
     return this.#http.json(operations.getTypesByNameByVersion, { params: splitType(type), options })
   }
 
-  /** `POST /v1/types/{name}/{version}/preview`: what the type says of a payload or of evidence; writes nothing. */
+  /** `POST /v1/types/{name}/{version}/preview`: judges a payload or evidence by the type; writes nothing. */
   async preview(type: string, documents: Documents, options?: CallOptions): Promise<Preview> {
     return this.#http.json(operations.postTypesByNameByVersionPreview, {
       params: splitType(type),

@@ -57,12 +57,12 @@ export class Webhooks {
     return this.#http.json(operations.getWebhooksById, { params: { id }, options })
   }
 
-  /** `PATCH /v1/webhooks/{id}`: what is not named stays as it is, and its secrets do. */
+  /** `PATCH /v1/webhooks/{id}`: members that are not named stay as they are, and so do its secrets. */
   update(id: string, changes: api.PatchWebhooksByIdBody, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.patchWebhooksById, { params: { id }, body: changes, options })
   }
 
-  /** `POST /v1/webhooks/{id}/pause`: what happens meanwhile waits for it. */
+  /** `POST /v1/webhooks/{id}/pause`: events wait until it is resumed. */
   pause(id: string, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.postWebhooksByIdPause, { params: { id }, body: {}, options })
   }
@@ -150,8 +150,8 @@ export class Webhooks {
   }
 
   /**
-   * `POST /v1/webhooks/{id}/recover`: what was recorded in a time and never delivered, and with `delivered` all of it again. It goes on
-   * by itself: `standing.recovery` says how far it is.
+   * `POST /v1/webhooks/{id}/recover`: delivers the events of a time that were never delivered, and with `delivered` all
+   * of them again. It goes on by itself: `standing.recovery` says how far it is.
    */
   recover(id: string, request: api.PostWebhooksByIdRecoverBody, options?: CallOptions): Promise<api.Webhook> {
     return this.#http.json(operations.postWebhooksByIdRecover, { params: { id }, body: request, options })

@@ -32,7 +32,7 @@ export type VerifiedEnvelope = {
   readonly version: number | null
   /** Signal of a verdict or its overturning. Otherwise null. */
   readonly signal: Signal | null
-  /** Hash of the envelope: what the entry is called in the chain. Hex. */
+  /** Hash of the envelope, which names the entry in the chain. Hex. */
   readonly leaf: string
 }
 
@@ -41,7 +41,7 @@ export type VerifiedEnvelope = {
  * `/.well-known/tallystick-keys.json`, which must have come from elsewhere than the envelope. A server's key signs for all of its
  * ledgers: say which `ledger` it must be, or look at it.
  *
- * It does not show that the entry is in the ledger: that takes a proof.
+ * It does not show that the entry is in the ledger; use a proof for that.
  */
 export async function envelope(
   envelope: Uint8Array | string,

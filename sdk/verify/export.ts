@@ -32,7 +32,7 @@ export type ExportOptions = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Findings, and what they rest on. `notices`: what could not be looked at, for people. */
+/** Findings, and their basis. `notices`: parts that could not be looked at, for people. */
 export type ExportReport = LedgerFindings & { readonly notices: readonly string[] }
 
 /**

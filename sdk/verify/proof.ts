@@ -28,8 +28,8 @@ export type ProofOptions = {
 export type ProofReport = ProofFindings & { readonly entry: VerifiedEnvelope }
 
 /**
- * An answer of `GET /v1/records/{id}/proof` or `/v1/entries/{seq}/proof`: that the entry was signed and is in the ledger of a
- * checkpoint, and that a record is what the entry says.
+ * Verifies an answer of `GET /v1/records/{id}/proof` or `/v1/entries/{seq}/proof`: the entry was signed, it is in the
+ * ledger of a checkpoint, and the record is the one that the entry digests.
  */
 export async function proof(proof: Answer, options: ProofOptions = {}): Promise<ProofReport> {
   const { record, consistency, checkpoints = [], noteKey = null } = options

@@ -14,7 +14,7 @@ export type SignalEvent = {
 }
 
 export type SignalOptions = {
-  /** Those of `/.well-known/tallystick-keys.json`, kept from before: of what the event brings nothing is believed. */
+  /** Those of `/.well-known/tallystick-keys.json`, kept from before: keys that the event brings are not believed. */
   readonly keys: readonly PublishedKey[]
   /** `led_…`: a server signs for all of its ledgers with one key. */
   readonly ledger: string
@@ -26,7 +26,7 @@ export type SignalOptions = {
 export type VerifiedSignal = {
   readonly ledger: string
   readonly record: string
-  /** The record's, after the verdict or its overturning: of two signals the higher counts. */
+  /** The record's, after the verdict or its overturning. The higher of two signals counts. */
   readonly version: number
   /** Completion that was judged. */
   readonly completion: string
@@ -41,7 +41,7 @@ export type VerifiedSignal = {
   /** For whom, where the actor is a gateway. */
   readonly onBehalfOf: string | null
   readonly recordedAt: string
-  /** Hash of the envelope: what the entry is called in the chain. Hex. */
+  /** Hash of the envelope, which names the entry in the chain. Hex. */
   readonly leaf: string
   /** `<record>/<version>`: the key to act once under. */
   readonly once: string
@@ -88,7 +88,7 @@ export async function signal(
   return signal
 }
 
-/** All of it is under the control of anybody who can send. */
+/** Any sender controls all of it. */
 type Told = { readonly [name: string]: unknown }
 
 function partsOf(event: unknown): { data: Told; timestamp?: unknown } {

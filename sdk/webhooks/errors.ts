@@ -10,7 +10,7 @@ export type WebhookVerificationErrorCode =
   | 'timestamp_too_old'
   /** Sent later than now, by more than is tolerated. */
   | 'timestamp_in_future'
-  /** No signature of the kind that must verify: of a secret `v1`, of a public key `v1a`. */
+  /** No signature of the kind that must verify: `v1` for a secret, `v1a` for a public key. */
   | 'signature_missing'
   /** Signatures, none of which verifies. */
   | 'signature_mismatch'

@@ -16,11 +16,11 @@ export type WebhookHead = {
   readonly signatures: readonly Signature[]
 }
 
-/** More than any rotation needs: anybody who sends chooses how many are tried. */
+/** More than any rotation needs. Bounded, because the sender chooses how many are tried. */
 const SIGNATURES_MAX = 32
 
 /* A header that came twice reaches us joined by commas, so no format takes one outside of a signature. */
-/** Without a point: what is signed is `id.timestamp.body`, and must fall apart in one way only. */
+/** Without a point: the signed text is `id.timestamp.body`, and must fall apart in one way only. */
 const ID = /^[!-+\-/-~]{1,255}$/
 const TIMESTAMP = /^(?:0|[1-9]\d{0,11})$/
 const SIGNATURE = /^([^\s,]+),([^\s,]+)$/

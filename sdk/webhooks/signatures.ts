@@ -9,7 +9,7 @@ import type { WebhookKeys } from './keys.ts'
 
 /**
  * Throws `signature_missing` or `signature_mismatch` unless a signature of each kind that there are keys for verifies. With keys of
- * both kinds both must: a secret lies with the receiver too, and anybody who steals it there could otherwise sign with it alone.
+ * both kinds both must: a secret lies with the receiver too, and a thief of it could otherwise sign with it alone.
  *
  * The secret's come first: they cost microseconds, and who does not have it makes nobody try 32 Ed25519 signatures (4 ms with
  * node:crypto, 0.1 s where only JavaScript verifies).

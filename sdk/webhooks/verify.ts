@@ -9,7 +9,7 @@ import { verifySignatures } from './signatures.ts'
 
 /** Keys of one endpoint: `secret`, `publicKey` or both; then both must verify. */
 export type WebhookOptions = {
-  /** `whsec_…`: who has it can sign too. While it is rotated at the receiver, the old one and the new one. */
+  /** `whsec_…`: its holder can sign too. While it is rotated at the receiver, give the old one and the new one. */
   readonly secret?: OneOrMore | undefined
   /** `whpk_…`: only the ledger can sign. */
   readonly publicKey?: OneOrMore | undefined

@@ -90,8 +90,8 @@ async function tryCommit(
       observer?.retried('deadlock')
       continue
     }
-    // Nothing was committed. After a failover the next connection leads to the new writer; what took long fails here, because its
-    // clients have waited long.
+    // Nothing was committed. After a failover the next connection leads to the new writer. A commit that took long
+    // fails here, because its clients have waited long.
     const tookMs = performance.now() - startedAt
     if (result.kind !== 'unavailable' || attempt > 0 || tookMs > APPEND_UNAVAILABLE_RETRY_MS_MAX)
       return result

@@ -4,7 +4,7 @@ export const BATCH_ITEMS_MAX = 2_000
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024
 export const PARENT_DEPTH_MAX = 16
 
-// Searches: what one request may look at (src/db/records/search-records.ts). A page that reaches it ends there.
+// Searches: rows that one request may look at (src/db/records/search-records.ts). A page that reaches it ends there.
 export const SEARCH_CANDIDATES_MAX = 5_000
 export const SEARCH_DAYS_MAX = 31
 export const SEARCH_PROBE_CANDIDATES = 200
@@ -64,7 +64,7 @@ export const PREFLIGHT_ANSWER_TIMEOUT_MS = 10_000
 /** Rows that `npm run rotate-master-key` seals anew at a time. */
 export const RESEALED_PER_QUERY = 2_000
 
-// Streams: what one query fetches of a longer answer
+// Streams: rows that one query fetches of a longer answer
 export const STREAM_ENTRIES_PER_QUERY = 500
 export const STREAM_RECORDS_PER_QUERY = 2_000
 /** Bytes of documents, and of envelopes. A reader that does not read holds this much, and what its connection holds. */
@@ -96,7 +96,7 @@ export const WEBHOOK_FAILING_GAP_MS_MAX = 28 * 3_600_000
 /** Notices of an endpoint about others that wait to be delivered. */
 export const WEBHOOK_NOTICES_OPEN_MAX = 10
 
-// Webhooks: what tenants may ask for
+// Webhooks: requests of tenants
 export const WEBHOOKS_PER_LEDGER_MAX = 100
 /** Secrets of an endpoint at a time: its own, and those before rotations. */
 export const WEBHOOK_SECRETS_MAX = 3

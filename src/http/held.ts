@@ -18,8 +18,9 @@ export function heldBy(request: FastifyRequest, reply: FastifyReply): Held {
 }
 
 /**
- * A place among the requests under way, and bytes: what a request holds until its response closes, because its answer was taken or
- * its client has gone. There is one for each request, so that there is one look at whose it is and one listener.
+ * A place among the requests under way, and bytes. A request holds them until its response closes, because its answer
+ * was taken or its client has gone. There is one for each request, so that there is one look at whose it is and one
+ * listener.
  */
 export class Held {
   readonly #ledger: string | null

@@ -39,7 +39,7 @@ export const READY_ANSWER_TIMEOUT_MS = 2_000
 export const KEY_OVERLAP_SECONDS_DEFAULT = 3_600
 export const KEY_OVERLAP_SECONDS_MAX = 30 * 86_400
 
-// Streams: what one query fetches of a longer answer
+// Streams: rows that one query fetches of a longer answer
 export const STREAMS_PER_LEDGER_MAX = 4
 export const STREAMS_MAX = 32
 
@@ -56,7 +56,7 @@ export const EVENTS_KEY_LOOK_EVERY_MS = 5_000
 export const EVENTS_TAIL_MS_MAX = 60 * 60_000
 /** Wait of a client before it comes back. */
 export const EVENTS_RETRY_MS = 1_000
-/** When the server closes: who reads so slowly is cut off, and comes back. */
+/** When the server closes: a client that reads so slowly is cut off, and comes back. */
 export const EVENTS_TAIL_CLOSE_MS_MAX = 1_000
 export const EVENTS_TAILS_PER_LEDGER_MAX = 500
 export const EVENTS_TAILS_MAX = 2_000

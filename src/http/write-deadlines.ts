@@ -9,8 +9,8 @@ type Deadline = { readonly bytes: number; readonly atMs: number }
 
 /**
  * Cuts off connections whose client does not take what was written. All that was pending at one moment must have been taken after
- * `stallMs`, and a second for each `bytesPerSecondMin` of it: a byte now and then extends nothing. A whole answer is pending at
- * once; of a stream it is a chunk or two.
+ * `stallMs`, and a second for each `bytesPerSecondMin` of it: a byte now and then extends nothing. A whole answer is
+ * pending at once, but only a chunk or two of a stream.
  *
  * Nothing is done for a request: one look a second at each connection costs less than a listener for each answer.
  */

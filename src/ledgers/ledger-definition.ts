@@ -7,8 +7,8 @@ import { nativeProviders } from '../signing/native.ts'
 export type LedgerDefinition = { readonly digest: string; readonly issuer: string }
 
 /**
- * From the ledger's first entry, verified: otherwise anybody who can write to a table could have us sign anything about
- * it. Throws ProofError.
+ * From the ledger's first entry, verified: otherwise a login that can write to a table could have us sign anything
+ * about it. Throws ProofError.
  */
 export function readDefinition(ledgerId: Uuid, first: SignedLine | null, findKey: FindKey): LedgerDefinition {
   if (!first) throw new ProofError('ledger_created_misplaced', 'the ledger has no first entry')

@@ -4,9 +4,9 @@ export const RATE_LIMIT_PER_SECOND_MAX = 1_000_000
 export const RATE_LIMIT_BURST_MAX = 1_000_000
 /** Buckets of one process: keys and ledgers that have a limit and were used. */
 export const RATE_LIMIT_BUCKETS_MAX = 20_000
-/** So many records of a batch cost as much as one request: that is what they take of a core. */
+/** So many records of a batch cost as much as one request, because they take as much of a core. */
 export const RATE_LIMIT_RECORDS_PER_REQUEST = 100
-/** So many bytes of a body cost as much as one request; of a batch what is more of the two. */
+/** So many bytes of a body cost as much as one request. A batch costs the larger of the two. */
 export const RATE_LIMIT_BYTES_PER_REQUEST = 64 * 1024
 
 // Keys

@@ -34,7 +34,7 @@ export async function revokeKey(
     throw new ApiError('already_ended', `${formatId('key', keyId)} was revoked before`)
   const replayed = isRevoked && alsoMade ? false : await append(deps, caller, row, idempotency)
   deps.callers.forget(caller.ledgerId)
-  // First itself, then what it has made: what it makes in between is among them.
+  // First the key itself, then the keys that it has made, so that those made in between are among them.
   const made = alsoMade ? await findMade(deps, caller.ledgerId, keyId) : { keys: [], hasMore: false }
   const done = await Promise.all(made.keys.map((id) => revokeUnlessEnded(deps, caller, id)))
   deps.callers.forget(caller.ledgerId)

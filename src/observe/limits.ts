@@ -1,15 +1,15 @@
-// Metrics: of one question to the database, while somebody waits for all of them
+// Metrics: time of one query, while somebody waits for all of them
 export const METRICS_ANSWER_TIMEOUT_MS = 2_000
 
 // Traces (docs/tracing.md)
-/** Ended and not at the collector yet; each takes about 2 KB. More are dropped: anybody who is traced never waits. */
+/** Ended and not at the collector yet; each takes about 2 KB. More are dropped: a traced request never waits. */
 export const TRACE_SPANS_WAITING_MAX = 8_192
 /** Packing them takes 2 ms of the thread. */
 export const TRACE_SPANS_PER_EXPORT = 256
 export const TRACE_EXPORT_EVERY_MS = 1_000
 export const TRACE_EXPORT_TIMEOUT_MS_DEFAULT = 10_000
 export const TRACE_EXPORT_TIMEOUT_MS_MAX = 60_000
-/** When a process closes: what is not at the collector then is lost. */
+/** When a process closes: spans that are not at the collector then are lost. */
 export const TRACE_CLOSE_MS_MAX = 2_000
 /** From a batch that is committed to the requests that wait for it. */
 export const TRACE_LINKS_MAX = 128

@@ -1,7 +1,7 @@
 import { ProofError } from './error.ts'
 
 /*
- * Encodings, each with exactly one accepted form: what decodes to the same bytes in two ways could be exchanged
+ * Encodings, each with exactly one accepted form. If two texts decoded to the same bytes, one could replace the other
  * in an export without anybody noticing.
  */
 

@@ -20,7 +20,7 @@ const SIGN_BIT = 0x80
 
 /** Whether 32 bytes encode y ≥ 2^255 - 19, which RFC 8032 §5.1.3 refuses, or a point of small order. */
 export function isWeakEd25519Point(point: Uint8Array): boolean {
-  const y = new Uint8Array(point) // not slice(): of a Buffer that is no copy
+  const y = new Uint8Array(point) // not slice(), which makes no copy of a Buffer
   y[31]! &= ~SIGN_BIT
   if (y[31] === 0x7f && y[0]! >= 0xed && y.subarray(1, 31).every((byte) => byte === 0xff)) return true
   return SMALL_ORDER_Y.has(toHex(y))

@@ -2,8 +2,9 @@ import { fromHex } from './bytes.ts'
 import { SIGNATURE_BYTES } from './crypto.ts'
 
 /*
- * ECDSA has two signatures for each: of (r, s), (r, n - s) is as good, and anybody can make the one of the other, without a key.
- * The envelope around it would be another one, of another leaf, and as genuine as the first: so one of the two counts, the lower.
+ * ECDSA has two signatures for each message: beside (r, s), (r, n - s) is as good, and anybody can make the one of the
+ * other, without a key. The envelope around it would be another one, of another leaf, and as genuine as the first: so
+ * one of the two counts, the lower.
  */
 
 /** Half of the order of P-256, rounded down; big-endian as s is. */

@@ -103,7 +103,7 @@ export function entryLine({ entry, records, documents, received }: ReadEntry, sh
   return `${lineStart(entry)}${documentsJson({ records, documents }, shown)},"items":${items}${renderReceived(received)}}`
 }
 
-/** The same with its newline, a document at a time: that of a full batch would be megabytes. */
+/** The same with its newline, a document at a time, because the line of a full batch would be megabytes. */
 async function* linePieces(
   { entry, records, documents, received }: EntryRead,
   shown: DocumentsShown,
@@ -194,7 +194,7 @@ function renderDocument(d: ShownDocument, shown: DocumentsShown): string {
   )
 }
 
-/** A member of records that have some: of ten million that have none, each line stays as it is. */
+/** A member only of records that have some, so that the lines of ten million others stay as they are. */
 function renderReferences(r: EntryRecordRow, shown: DocumentsShown): string {
   if (r.referenceList === null || shown === 'withheld') return ''
   return `,"references":${r.referenceList.toString('utf8')}`

@@ -13,11 +13,11 @@ export const SHARE_PEERS_MAX = 8
 /** Distinct bytes of a salt that a caller chose, if a peer sees only the digest: 16 random bytes have fewer once in 10^12. */
 export const SALT_DISTINCT_BYTES_MIN = 8
 
-// Types: what a definition may hold, and what compiling and validating may cost (docs/types.md)
+// Types: size of a definition, and cost of compiling and validating (docs/types.md)
 /** Registered types in one batch: each is read and compiled before the first item is built. */
 export const BATCH_TYPES_MAX = 32
 
-// Streams: what one query fetches of a longer answer
+// Streams: rows that one query fetches of a longer answer
 export const STREAM_CHUNK_CHARS = 64 * 1024
 
 // Erasure

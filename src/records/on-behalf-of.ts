@@ -45,8 +45,8 @@ export async function resolveOnBehalfOf(
 }
 
 /**
- * The agent that is to perform a record: any of the ledger's, or one of a ledger that the record is shared with: who that ledger's
- * agents are, only that one knows. Throws `unknown_agent`, `agent_disabled`, `performer_not_shared`.
+ * The agent that is to perform a record: any of the ledger's, or one of a ledger that the record is shared with. Only
+ * that ledger knows its agents. Throws `unknown_agent`, `agent_disabled`, `performer_not_shared`.
  */
 export async function resolvePerformer(
   lookups: Lookups,

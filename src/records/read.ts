@@ -22,8 +22,8 @@ export type RenderDeps = { readonly lookups: Lookups; readonly envelopeKeys: Env
 export type RecordJson = { readonly record: string; readonly version: number }
 
 /**
- * null where the ledger has no record of that id. `ownAgent`: whose records alone may be seen, or null; of others nobody hears
- * that they are there.
+ * null where the ledger has no record of that id. `ownAgent`: the only agent whose records may be seen, or null; the
+ * caller does not hear that others exist.
  */
 export async function findRecordJson(
   deps: RenderDeps,
@@ -120,7 +120,7 @@ function sharedUpTo({ share }: RecordRowRead, seq: number): RecordRowRead['share
   return then.length === 0 ? null : then
 }
 
-/** `steps`: of a gated record, the newest of each kind. */
+/** `steps`: the newest of each kind, for a gated record. */
 export function renderRow(ledgerId: Uuid, row: RecordRowRead, steps: Steps): string {
   const standing = standingOf(row)
   return renderRecord({
@@ -172,7 +172,7 @@ function erasureOf(row: RecordRowRead): ErasureView | null {
   }
 }
 
-/** Why something was erased: that stands in the signed statement only. null where it is none. */
+/** Why something was erased, which stands in the signed statement only. null where it is none. */
 function codeOf(envelope: Uint8Array): string | null {
   try {
     const { kind, predicate } = parseStatement(parseEnvelope(envelope).payload)

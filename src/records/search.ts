@@ -41,7 +41,10 @@ export async function listRecords(
   return { records: await renderRows(deps, ledgerId, rows), next }
 }
 
-/** Throws ApiError for times that don't exist and ids that are none. `ownAgent`: whose records alone may be seen, or null. */
+/**
+ * Throws ApiError for times that don't exist and ids that are none. `ownAgent`: the only agent whose records may be
+ * seen, or null.
+ */
 export function parseFilters(query: RecordQuery, ownAgent: Uuid | null): RecordFilters {
   const { type, state, reference, traceId, digest } = query
   const occurred = rangeOf(query, 'occurredAfter', 'occurredBefore')

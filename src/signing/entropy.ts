@@ -16,7 +16,7 @@ export function makeEntropy(): Entropy {
   let used = POOL_BYTES
   function bytes16(): Uint8Array {
     if (used === POOL_BYTES) {
-      // A new pool each time: what was handed out stays its owner's.
+      // A new pool each time, because the bytes handed out stay their owner's.
       pool = randomFillSync(new Uint8Array(POOL_BYTES))
       used = 0
     }

@@ -5,7 +5,10 @@ import { leafHash } from '../proof/tree/merkle.ts'
 import { KNOWN_STATEMENTS_BYTES_MAX } from './limits.ts'
 import { nativeProviders } from './native.ts'
 
-/** `statement`: null where nobody has read it yet. `isSigned`: that a key of the deployment signed these bytes was verified. */
+/**
+ * `statement`: null where nobody has read it yet. `isSigned`: whether it was verified that a key of the deployment
+ * signed these bytes.
+ */
 type Known = {
   readonly statement: ParsedStatement | null
   readonly isSigned: boolean
@@ -31,7 +34,10 @@ export class KnownStatements {
     return this.#read(leafOf(envelope), envelope)
   }
 
-  /** null where it is not known that a key of the deployment signed the envelope; `leaf`: of it, lower-case hex. */
+  /**
+   * null where it is not known that a key of the deployment signed the envelope; `leaf`: the envelope's, lower-case
+   * hex.
+   */
   findSigned(leaf: string, envelope: Uint8Array): ParsedStatement | null {
     return this.#known.get(leaf)?.isSigned ? this.#read(leaf, envelope) : null
   }

@@ -23,8 +23,8 @@ export type MasterKey = {
   mac(text: string, context: string): Buffer
   isMac(mac: Uint8Array, text: string, context: string): boolean
   /**
-   * From now on `seal` and `mac` do as the process that sealed this did: of two master keys, the one that the database says is in use. Throws
-   * as `open` does.
+   * From now on `seal` and `mac` use the key that sealed this: the one of two master keys that the database says is in
+   * use. Throws as `open` does.
    */
   followSealed(sealed: Uint8Array, context: string): void
 }

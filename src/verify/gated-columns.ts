@@ -16,7 +16,7 @@ import { agentUuid, microseconds, partyUuid, versionOf } from './signed-rows.ts'
  * and that nobody performs what was never begun, needs the entries before (gated-standings.ts).
  */
 
-/** Throws `columns_contradict_entries`. `seq`: of the entry. */
+/** Throws `columns_contradict_entries`. `seq`: that of the entry. */
 export function verifyGatedColumns(
   statement: ParsedStatement,
   seq: number,

@@ -191,7 +191,7 @@ function asNamed(row: AuditedDocument): EntryDocumentRow {
   throw contradiction(`documents.document is ${JSON.stringify(document)} at seq ${row.seq}`)
 }
 
-/** The row repeats what its note says; that the note is signed, and agrees with the tree, LedgerVerifier finds. */
+/** Checks that the row repeats its note. LedgerVerifier checks that the note is signed, and agrees with the tree. */
 function verifyCheckpointRow(row: AuditedCheckpoint): void {
   const { size, root, chain } = parseCheckpoint(row.note).checkpoint
   if (size !== row.size || !equalBytes(root, row.root) || !equalBytes(chain, row.chain)) {

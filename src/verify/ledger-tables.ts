@@ -99,7 +99,10 @@ export function openTables(
   }
 }
 
-/** Throws where an entry is there twice, before it is given: anybody who takes the first one would not ask for it again. */
+/**
+ * Throws where an entry is there twice, before it is given, because a reader that takes the first one would not ask for
+ * it again.
+ */
 async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<AuditedEntry> {
   let held: AuditedEntry | null = null
   for await (const entry of entries) {

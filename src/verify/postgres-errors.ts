@@ -11,7 +11,7 @@ export async function* translatedRows<T>(name: string, rows: AsyncIterable<T>): 
   }
 }
 
-/** Does `work`; what Postgres or the network throws in it becomes a SourceError that names the database. */
+/** Does `work`. An error of Postgres or the network in it becomes a SourceError that names the database. */
 export async function translated<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

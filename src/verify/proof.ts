@@ -27,7 +27,7 @@ type ProofFailure = {
   readonly notices: readonly string[]
 }
 
-/** Whether the proof holds; whatever is wrong with it is a finding, not an error. */
+/** Whether the proof holds; a fault of the proof is a finding, not an error. */
 export async function checkProof(input: ProofInput): Promise<ProofReport> {
   const { notice, ...providers } = await loadProviders()
   const notices = notice === null ? [] : [notice]

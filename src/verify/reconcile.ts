@@ -16,7 +16,7 @@ type ReconcileOptions = Pick<VerifyOptions, 'pinned' | 'threads' | 'onProgress' 
   readonly strict: boolean
 }
 
-/** `seq`: of `ledger`; null where it is about no entry. */
+/** `seq`: an entry of `ledger`; null if it is about no entry. */
 type ReconcileFailure = {
   readonly code: string
   readonly ledger: string | null

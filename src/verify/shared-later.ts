@@ -9,8 +9,8 @@ const KIND = Buffer.from('"record-shared"')
 const NEWLINE = 0x0a
 
 /**
- * The records that some entry shares after their creation, found without verifying anything: which of a ledger's entries are worth
- * remembering is known before they go by. LedgerExchange finds the shares that this misses.
+ * The records that some entry shares after their creation, found without verifying anything. So the entries that are
+ * worth remembering are known before they go by. LedgerExchange finds the shares that this misses.
  */
 export async function findSharedLater(opened: OpenLedger): Promise<Set<string>> {
   const records = new Set<string>()

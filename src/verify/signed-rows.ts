@@ -16,7 +16,7 @@ import type {
   RecordColumns,
 } from './entry-columns.ts'
 
-/* The rows that a signed statement makes, and the columns of its entry: what the database's must equal. */
+/* The rows that a signed statement makes, and the columns of its entry, which the database's must equal. */
 
 type FixedRecordColumns = Omit<
   RecordColumns,

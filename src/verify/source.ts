@@ -63,7 +63,7 @@ export type EntryChunk = {
   readonly lines: Uint8Array
   /** The ledger's own checkpoint notes that are compared when their size is reached; ascending. */
   readonly checkpoints: readonly string[]
-  /** Rows of a database beside the lines: what `columns.ts` compares with the statements. */
+  /** Rows of a database beside the lines, which `columns.ts` compares with the statements. */
   readonly columns: Uint8Array | null
   /** Out of `OpenLedger.total`. */
   readonly progress: number

@@ -7,7 +7,7 @@ type Level = { readonly tiles: string[]; growing: Uint8Array[] }
 
 /**
  * The hash tiles that a database must hold for a tree of `treeSize` entries (migrations/0006-checkpoints-and-audits.sql), as they come
- * about while a ledger is verified. Keeps one hash for each full tile: of ten million entries, 1.3 MB.
+ * about while a ledger is verified. Keeps one hash for each full tile: 1.3 MB for ten million entries.
  */
 export class TreeCollector {
   readonly #sha256: Sha256

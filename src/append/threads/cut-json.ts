@@ -30,9 +30,9 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
 /**
- * Right for a text that is a JSON object; of any other it says nothing, and ends all the same: what is costly is refused before it is
- * parsed. Throws `json_too_costly` where a member, or an element of one, has more than `tokensInPieceMax` names and values: it
- * is parsed without a pause; and `json_depth` for what is far too deep.
+ * Right for a text that is a JSON object; for any other text the result is meaningless, but it ends all the same: a
+ * costly text is refused before it is parsed. Throws `json_too_costly` where a member, or an element of one, has more
+ * than `tokensInPieceMax` names and values: it is parsed without a pause; and `json_depth` for what is far too deep.
  */
 export function cutJson(text: string, bounds: PieceBounds): JsonPiece[] {
   const pieces: JsonPiece[] = []

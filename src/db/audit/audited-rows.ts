@@ -46,7 +46,10 @@ export type AuditedGatedRecord = [
   revisions: number,
 ]
 
-/** As decimal text. Nothing that a thief could put into the column fails: what can't be read is no fault of the ledger's. */
+/**
+ * As decimal text. It must not throw for any value that a thief could store: a failed query would look like an outage,
+ * not like tampering.
+ */
 const microsecondsOf = (column: string) => `trunc(extract(epoch from ${column}) * 1000000)::text`
 /** null for what no statement can say, such as `infinity`: the driver makes no Date of it. */
 const timeOf = (column: string) =>
@@ -116,8 +119,8 @@ export type AuditedRecord = {
 }
 
 /**
- * `searched_references` is what the record is found by, looked for where there should be some: of others it would cost ten million
- * records a probe each (countRows).
+ * `searched_references` is what the record is found by, read only if there should be some: otherwise it would cost ten
+ * million records a probe each (countRows).
  */
 export const RECORDS_BY_SEQ = `
   select r.first_seq as seq, r.record_id, r.type, r.item_index, r.actor_id,

@@ -63,8 +63,8 @@ export async function findRoot(db: Db, ledgerId: Uuid, size: number): Promise<Bu
 }
 
 /**
- * Ledgers whose chain is ahead of their stored tree and whose newest checkpoint is `ageMs` old; at most `limit`. Not those that
- * are closed as restored: what they go on with is not decided.
+ * Ledgers whose chain is ahead of their stored tree and whose newest checkpoint is `ageMs` old; at most `limit`. Not
+ * those that are closed as restored, because it is not decided with which entries they go on.
  */
 export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Promise<Uuid[]> {
   const { rows } = await db.query<{ id: Uuid }>(

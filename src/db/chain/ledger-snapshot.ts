@@ -5,8 +5,8 @@ import type { DatabaseOrUrl } from '../connect/connection.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /*
- * A whole ledger as it was at one moment, table by table, each in the order of the entries that explain its rows: what
- * an audit compares with the statements. Cursors, because a table may be larger than memory.
+ * A whole ledger as it was at one moment, table by table, each in the order of the entries that explain its rows. An
+ * audit compares it with the statements. Cursors, because a table may be larger than memory.
  */
 
 const ROWS_PER_FETCH = 1_000

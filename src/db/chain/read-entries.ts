@@ -77,8 +77,8 @@ export type EntryRead = {
 
 /**
  * The entries from seq `from` up to, not including, `end`, in order, each with the records that it made, the documents that
- * lie beside it otherwise, and the envelope that it received. Read in short queries of bounded size, so that a slow reader holds
- * neither a snapshot nor much memory; what an entry says never changes in between.
+ * lie beside it otherwise, and the envelope that it received. Read in short queries of bounded size, so that a slow
+ * reader holds neither a snapshot nor much memory. An entry never changes in between.
  */
 export async function* readEntries(
   db: Db,
@@ -274,7 +274,7 @@ function readDocuments(db: Db, ledgerId: Uuid, from: number, end: number): RowsB
   })
 }
 
-/** Not asked for entry by entry: of ten million that received nothing it costs one look into an index. */
+/** Not asked for entry by entry, because one look into an index serves ten million entries that received nothing. */
 function readReceived(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryReceivedRow> {
   return readAhead(db, {
     name: 'read_entry_received',

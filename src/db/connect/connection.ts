@@ -7,7 +7,7 @@ import { chooseTls, isUnverified, type Tls } from './tls.ts'
 
 /** Settings of connections from the environment, besides the URL. Plain values, so that a thread can be given them. */
 export type DatabaseOptions = {
-  /** A bundle in PEM; null: what Node trusts by itself. */
+  /** A bundle in PEM; null: the certificates that Node trusts by itself. */
   readonly caFile: string | null
   /** null: the URL has the password, or none is asked for. */
   readonly password: PasswordSource | null
@@ -22,9 +22,9 @@ export type DatabaseOrUrl = Database | string
 type DatabaseMac = (chunks: Iterable<Uint8Array>) => Buffer
 
 /**
- * A database as one login, and how its connections are made. All of the project's are made of this: what the URL means, TLS,
- * where the password comes from, and what is said when it fails. Throws, saying what to do and never the password, where the URL
- * means nothing that is known.
+ * A database as one login, and how its connections are made. All connections of the project are made by this: it reads
+ * the URL, sets TLS up, gets the password, and words the errors. Throws, saying what to do and never the password,
+ * where the URL means nothing that is known.
  */
 export class Database {
   readonly url: string
@@ -95,7 +95,7 @@ export class Database {
     return this.#passwords !== null && error instanceof ConnectError && error.isLoginRefused
   }
 
-  /** Pools of this database: what one of them finds out is true for all. */
+  /** Pools of this database: a finding of one of them is true for all. */
   register(pool: Pool): void {
     this.#pools.add(pool)
   }
@@ -165,8 +165,8 @@ function camelCase(column: string): string {
 
 /**
  * A connection that fails to be made says what to do, and leaves nothing open: pg itself lets go of a socket whose server has not
- * answered, but not of one whose login failed on this side. One that breaks fails its query; that it emits an error as well would
- * end a process that does not listen.
+ * answered, but not of one whose login failed on this side. One that breaks fails its query. It emits an error as well,
+ * which would end a process that does not listen.
  */
 export class DatabaseClient extends pg.Client {
   readonly #config: DatabaseClientConfig
@@ -244,7 +244,7 @@ const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/
  */
 const NOT_MIGRATED = ['42883', '3F000', '42501']
 
-/** `set`, not `set_config` alone: of the first every pooler knows that the session is its client's own from then on. */
+/** `set`, not `set_config` alone: every pooler knows that a session with a `set` is its client's own from then on. */
 function setStatement([name, value]: readonly [string, string | number]): string {
   return `set ${name.split('.').map(pg.escapeIdentifier).join('.')} = ${pg.escapeLiteral(String(value))}`
 }

@@ -17,8 +17,8 @@ export type Failure = {
 export class ValueError extends Error {}
 
 /**
- * Whether `error` says that the database is away, not that a query or its caller was wrong. For reads: of a write that
- * failed like this nobody knows the outcome.
+ * Whether `error` says that the database is away, not that a query or its caller was wrong. For reads only: nobody
+ * knows the outcome of a write that failed like this.
  */
 export function isUnavailable(error: Error): boolean {
   if (error instanceof ConnectError) return true

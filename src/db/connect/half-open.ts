@@ -6,7 +6,7 @@ import type { Pooler } from './pooler.ts'
 
 type WatchLog = { warn(details: object, message: string): void }
 
-/** A connection as pg has it: what it waits for, and the process at the other end. */
+/** A connection as pg has it, with the query that it waits for, and the process at the other end. */
 type Waiting = pg.ClientBase & {
   readonly processID: number | null
   readonly _activeQuery: object | null

@@ -49,7 +49,7 @@ export async function revokeTemporary(client: pg.ClientBase): Promise<void> {
   end $$`)
 }
 
-/** On RDS anybody who is a member of `rds_iam` logs in with a token, and with no password any more. */
+/** On RDS a member of `rds_iam` logs in with a token, and with no password any more. */
 export async function grantRdsIam(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ login: string; isMember: boolean | null }>(
     `select l.rolname as login, pg_has_role(l.oid, r.oid, 'member') as "isMember"
@@ -70,8 +70,8 @@ export async function grantRdsIam(client: pg.ClientBase): Promise<void> {
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 /**
- * Throws unless the connected login is as weak as an API pod or a worker must be (docs/ARCHITECTURE.md): what a stolen
- * pod can do is bounded by this.
+ * Throws unless the connected login is as weak as an API pod or a worker must be (docs/ARCHITECTURE.md), because this
+ * bounds the harm of a stolen pod.
  */
 export async function checkLogin(db: Db, part: 'server' | 'worker'): Promise<void> {
   const { rows } = await db.query<Record<string, boolean | string>>(LOGIN_POWERS)

@@ -13,7 +13,7 @@ export type PasswordSource =
       readonly env: Readonly<Record<string, string>>
     }
 
-/** Where a connection goes: what a command must know to make a password for it. */
+/** Target of a connection, which a command must know to make a password for it. */
 export type Login = {
   readonly host: string
   readonly port: number
@@ -50,7 +50,7 @@ function explainUnreadable(error: NodeJS.ErrnoException): Error {
   return new Error(`the password file cannot be read: ${error.message}`)
 }
 
-/** Read anew for each connection: anybody who rotates the password writes the file, and nothing is restarted. */
+/** Read anew for each connection: to rotate the password, write the file; nothing is restarted. */
 class PasswordFile implements Passwords {
   readonly #file: string
 

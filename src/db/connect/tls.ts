@@ -42,7 +42,7 @@ export function chooseTls(parameters: URLSearchParams, host: string, caFile: str
   }
   const options = {
     ...(trusted !== null && { ca: readAuthorities(trusted) }),
-    // Said in every mode: what is left out NODE_TLS_REJECT_UNAUTHORIZED decides.
+    // Set in every mode, because NODE_TLS_REJECT_UNAUTHORIZED decides if it is left out.
     rejectUnauthorized: mode !== 'require' || trusted !== null,
     ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
   }
@@ -54,7 +54,7 @@ export function isUnverified({ mode, caFile }: Tls, host: string): boolean {
   return !isLocal(host) && (mode === 'disable' || (mode === 'require' && caFile === null))
 }
 
-/** This machine, by a socket or the loopback: what is sent there passes no network. */
+/** This machine, by a socket or the loopback: bytes sent there pass no network. */
 function isLocal(host: string): boolean {
   if (host.startsWith('/') || host === 'localhost' || host === '::1') return true
   return isIP(host) === 4 && host.startsWith('127.')

@@ -83,9 +83,9 @@ const VISIBLE = `cross join lateral (
   ) v`
 
 /**
- * Entries of these kinds, from seq `from` up to, not including, `end`, in order, at most `limit`, and of batches at most
- * EVENT_BATCHES_PER_QUERY: what one holds costs a millisecond to count. `upTo`: so far all were looked at. `ownAgent`: whose
- * records alone may be seen, or null; `is_visible` says it of each.
+ * Entries of these kinds, from seq `from` up to, not including, `end`, in order, at most `limit`, with at most
+ * EVENT_BATCHES_PER_QUERY batches, because counting the contents of one costs a millisecond. `upTo`: so far all were
+ * looked at. `ownAgent`: the only agent whose records may be seen, or null; `is_visible` says it of each.
  */
 export async function listEventRows(
   db: Db,

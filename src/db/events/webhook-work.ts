@@ -136,7 +136,7 @@ export type WrittenDelivery = StoredDelivery & {
   readonly dueInMs: number | null
 }
 
-/** How an endpoint answers; what is null stays as it was, but for `failingSinceMs`. */
+/** How an endpoint answers. Members that are null stay as they were, but for `failingSinceMs`. */
 export type Health = {
   readonly failures: number
   readonly failingSinceMs: number | null
@@ -246,8 +246,8 @@ export async function releaseHeld(
 }
 
 /**
- * These are delivered again, with a new round of retries: of a record all are held, until they are let go one after another. In the
- * transaction of writeProgress, which says that it is the caller's turn.
+ * These are delivered again, with a new round of retries. All deliveries of a record are held, until they are let go
+ * one after another. In the transaction of writeProgress, which says that it is the caller's turn.
  */
 export async function reopenDeliveries(
   client: pg.ClientBase,
@@ -352,7 +352,10 @@ export async function readWebhookFigures(db: Db): Promise<WebhookFigures> {
   return Object.fromEntries(figures) as WebhookFigures
 }
 
-/** Deliveries that something is still to become of, or that were given up: of each state counted to `most`, along an index. */
+/**
+ * Deliveries that something is still to become of, or that were given up. Each state is counted to `most`, along an
+ * index.
+ */
 export async function countWebhookDeliveries(
   db: Db,
   most: number,

@@ -177,7 +177,7 @@ export async function pauseWebhook(pool: pg.Pool, ledgerId: Uuid, webhookId: Uui
   return isFound(pool, 'tallystick.pause_webhook($1, $2)', [ledgerId, webhookId])
 }
 
-/** `skips`: what it has not come to is not delivered. */
+/** `skips`: events that it has not come to are not delivered. */
 export async function resumeWebhook(
   pool: pg.Pool,
   ledgerId: Uuid,

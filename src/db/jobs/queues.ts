@@ -40,7 +40,7 @@ const RULES: QueueRules = {
   deleteAfterSeconds: 86_400,
 }
 
-/** A turn that fails, or is lost with its worker, is not retried: whose it was gets another one when its lease ends. */
+/** A turn that fails, or is lost with its worker, is not retried: its owner gets another one when the lease ends. */
 const TURN = {
   retryLimit: 0,
   retryDelay: 0,
@@ -58,8 +58,8 @@ export const QUEUES = {
   /** Ask for the audits that are due; enqueued by the clock. The next one makes up for one that is missed. */
   'audit-schedule': { ...RULES, retryLimit: 1, retentionSeconds: 3_600 },
   /**
-   * Verify one completion. Hundreds a second: what is done is deleted soon. The first retry comes after seconds, because
-   * somebody waits; the last one ten minutes later, when a database that was away is back.
+   * Verify one completion. Hundreds a second, so jobs that are done are deleted soon. The first retry comes after
+   * seconds, because somebody waits; the last one ten minutes later, when a database that was away is back.
    */
   'verify-completion': {
     ...RULES,

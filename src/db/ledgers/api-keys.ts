@@ -11,7 +11,7 @@ type ApiKeyRow = {
   readonly mac: Uint8Array
   readonly expiresAtMs: number | null
   readonly issuer: string
-  /** Lower-case hex: what the ledger's entries are signed with now. */
+  /** Kid of the key that signs the ledger's entries now, lower-case hex. */
   readonly envelopeKid: string
   readonly keyLimit: RateLimit
   readonly ledgerLimit: RateLimit
@@ -77,7 +77,7 @@ export type KeyRow = {
   readonly madeBy: Uuid | null
 }
 
-/** `secretHash` and `mac`: what the server made; `expiresAtMs`: this secret's own end. */
+/** `secretHash` and `mac`: as the server made them; `expiresAtMs`: this secret's own end. */
 export type KeySecretRow = {
   readonly secretHash: Buffer
   readonly mac: Buffer

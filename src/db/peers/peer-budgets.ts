@@ -43,7 +43,7 @@ export function toBudget(row: BudgetColumns): PeerBudgetRow {
 /** Number of active peerings that have used up their budget, and the largest share that any of them has used. */
 type PeerBudgetFigures = { readonly full: number; readonly most: number }
 
-/** `ofAll`: what holds where nobody has set another one. */
+/** `ofAll`: the budget if nobody has set another one. */
 export async function readPeerBudgets(
   db: Db,
   ofAll: { readonly entriesMax: number; readonly bytesMax: number },

@@ -1,7 +1,7 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 
-/* Exchange with a peer: what this server has of it, and what the peer has said that it holds. */
+/* Exchange with a peer: entries that this server has, against those that the peer has said it holds. */
 
 type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 

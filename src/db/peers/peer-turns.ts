@@ -159,8 +159,8 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
 }
 
 /**
- * A record that is sent (again) from a seq on; `fromSeq` null: all of it was sent. `readSeq`: where it stood when it was read, null
- * where it was not: who has put it there meanwhile, or further back, is not overruled.
+ * A record that is sent (again) from a seq on; `fromSeq` null: all of it was sent. `readSeq`: its place when it was
+ * read, null if it was not there. A process that has put it there meanwhile, or further back, is not overruled.
  */
 export type BacklogChange = {
   readonly recordId: Uuid
@@ -188,8 +188,8 @@ export type Sent = {
 }
 
 /**
- * Writes it down, in one transaction, without waiting for the disk: what a crash takes back is sent again, and answered as it was.
- * false: it is not this job's turn any more, and nothing was written.
+ * Writes it down, in one transaction, without waiting for the disk: entries whose note a crash takes back are sent
+ * again, and answered as before. false: it is not this job's turn any more, and nothing was written.
  */
 export async function settleSent(
   client: pg.ClientBase,

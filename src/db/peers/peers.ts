@@ -235,8 +235,8 @@ export type PeerContact = {
 }
 
 /**
- * null: the ledger has no such peering with that other one. A peering that has no entry yet has no keys. Keys are as they stand
- * there: who is to be believed says findBelievedContact in src/outside/federation/peer-keys.ts.
+ * null: the ledger has no such peering with that other one. A peering that has no entry yet has no keys. Keys are as
+ * they stand there: findBelievedContact in src/outside/federation/peer-keys.ts decides which are believed.
  */
 export async function findContact(
   db: Db,

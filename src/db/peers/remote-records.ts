@@ -4,8 +4,8 @@ import type { Db } from '../connect/client.ts'
 import type { PeerState } from './peers.ts'
 
 /*
- * Records of other ledgers, as they came (docs/formats/federation.md). Each seq is of this ledger's chain: of the entry that
- * received what it is about.
+ * Records of other ledgers, as they came (docs/formats/federation.md). Each seq is of this ledger's chain: it is that
+ * of the entry that received the remote one.
  */
 
 /** A record of another ledger, by what one peer sent of it. Ids as Postgres writes uuids. */
@@ -73,9 +73,10 @@ export const NEWEST_OFFER = `left join lateral (
   ) o on true`
 
 /**
- * As `peerId` has sent it; where that is null, as the home that sent a record of this id first, unless its peering was revoked and
- * another one's was not: who claims an id later takes it from nobody. A home that was peered with anew is the same. null, without a
- * peer, where the ledger has a record of its own with that id. `agentId`: of whom it is asked whether it has offered a step.
+ * As `peerId` has sent it; where that is null, as the home that sent a record of this id first, unless its peering was
+ * revoked and another one's was not: a peer that claims an id later takes it from nobody. A home that was peered with
+ * anew is the same. null, without a peer, where the ledger has a record of its own with that id. `agentId`: the agent
+ * for which `hasOffered` is asked.
  */
 export async function findRemoteClaim(
   db: Db,

@@ -26,7 +26,10 @@ export async function listSharePeers(db: Db, ledgerId: Uuid, peerIds: readonly U
   }))
 }
 
-/** The salts that callers may have chosen: of the record's payload, and of its completions. Nobody knows the salt of an erased document. */
+/**
+ * The salts that callers may have chosen: those of the record's payload and of its completions. Nobody knows the salt
+ * of an erased document.
+ */
 export async function listChosenSalts(db: Db, ledgerId: Uuid, recordId: Uuid): Promise<Buffer[]> {
   const { rows } = await db.query<{ salt: Buffer }>({
     name: 'list_chosen_salts',

@@ -62,7 +62,10 @@ type CaseColumns = SignedColumns &
     erasedSeq: number | null
   }
 
-/** In the order of `names`; null where there is no such record. One moment's view: of a step that comes meanwhile all, or nothing. */
+/**
+ * In the order of `names`; null where there is no such record. One moment's view: it has all of a step that comes
+ * meanwhile, or nothing.
+ */
 export async function readGatedCases(
   pool: pg.Pool,
   cursorMac: CursorMac,

@@ -8,7 +8,7 @@ import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../l
 import { findRecords, type RecordRowRead } from './read-records.ts'
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 
-/** Records, their steps, and agents, by id: what most requests begin with. */
+/** Records, their steps, and agents, by id. Most requests begin with these look-ups. */
 export class Lookups {
   readonly #records: Coalescer<RecordKey, RecordRowRead | null>
   readonly #steps: Coalescer<RecordVersion, StepRow[]>

@@ -2,7 +2,7 @@ import type { Uuid } from '../../proof/ids.ts'
 /*
  * Where a search finds its candidates: walks along indexes (migrations/0004-records.sql and 0005-gated-records.sql), each in
  * the order of the chain.
- * Texts are SQL of this file; what a caller gave is bound, never put into them.
+ * Texts are SQL of this file; a caller's values are bound, never put into them.
  */
 
 /** Filters of a search; all of them hold. Ids as Postgres writes uuids. */
@@ -16,7 +16,7 @@ export type RecordFilters = {
   readonly performer?: Uuid
   /** Principal of a gated record: the actor of its creation, or the agent that it acted for. */
   readonly principal?: Uuid
-  /** The actor, who it acts for, or the performer: what a key may see that sees its own agent's records only. */
+  /** The actor, the agent that it acts for, or the performer: for a key that sees its own agent's records only. */
   readonly ownAgent?: Uuid
   readonly occurred?: TimeRange
   readonly recorded?: TimeRange

@@ -67,7 +67,7 @@ export function isReady({ firstSeq, floor, stands }: WaitingLedger): boolean {
   return stands || firstSeq < floor
 }
 
-/** How many jobs could be taken at once, counted to `most`: what waits for another attempt is not among them. */
+/** Number of jobs that could be taken at once, counted to `most`, without those that wait for another attempt. */
 export async function countReadyJobs(client: pg.ClientBase, most: number): Promise<number> {
   const { rows } = await client.query<{ ready: number }>({
     name: 'count_ready_jobs',
@@ -130,10 +130,10 @@ function toName({ ledgerId, recordId }: NameColumns): GatedName {
 }
 
 /**
- * As lockWaitingCompletions, but without a lock on the rows, because append_entries moves them in another transaction: what is
- * claimed, no other worker claims until this transaction ends. Claims are advisory locks, and a claim is no evidence of anything: of
- * two workers that verify one completion, the chain takes one's word. A worker that says nothing for `claimMsMax` (the machine is
- * gone) loses it.
+ * As lockWaitingCompletions, but without a lock on the rows, because append_entries moves them in another transaction.
+ * No other worker claims a claimed completion until this transaction ends. Claims are advisory locks, and a claim is no
+ * evidence of anything: if two workers verify one completion, the chain takes the word of one. A worker that says
+ * nothing for `claimMsMax` (the machine is gone) loses it.
  */
 export async function claimWaitingCompletions(
   client: pg.ClientBase,

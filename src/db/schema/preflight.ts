@@ -6,7 +6,7 @@ import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../
 
 /* Questions of `tallystick preflight`. Any login may ask them, and none writes a table. */
 
-/** With settings of the session, as the pools have: what a pooler does with theirs it does with these. */
+/** With settings of the session, as the pools have, so that a pooler treats these as it treats theirs. */
 export function openPreflightClient(database: DatabaseOrUrl): Promise<pg.Client> {
   return openClient(database, {
     application_name: 'tallystick preflight',

@@ -27,7 +27,10 @@ export async function replaceSealedServerKey(
   await client.query(`update tallystick.${use}_key_secrets set sealed = $2 where kid = $1`, [kid, sealed])
 }
 
-/** One of two secrets of an endpoint may end while this goes on, and a key's may be replaced: what was read is replaced, or nothing. */
+/**
+ * One of two secrets of an endpoint may end while this goes on, and a key's may be replaced: only the value that was
+ * read is replaced.
+ */
 export type Replaced<Row> = { readonly row: Row; readonly replacement: Buffer }
 
 export type SealedWebhookSecret = {
@@ -152,7 +155,7 @@ export async function replaceCursorMacs(
   return rowCount ?? 0
 }
 
-/** For anybody who asks later when the key was replaced, and by which login. */
+/** Records when the key was replaced, and by which login. */
 export async function insertMasterKeyChange(
   client: pg.ClientBase,
   change: {

@@ -41,7 +41,7 @@ export async function startRotation(
   })
 }
 
-/** The earliest time that was ever said stays: what is marked is never unmarked by a later run. */
+/** The earliest time that was ever given stays: a later run never takes a mark away. */
 async function markCompromised(client: pg.ClientBase, at: Date): Promise<void> {
   await client.query(
     `update tallystick.server_keys set compromised_at = least(compromised_at, $1)

@@ -1,4 +1,4 @@
-/** `migrate` was not run yet, and may be running: who can wait may find another state soon. */
+/** `migrate` was not run yet, or is running: a caller that can wait may find another state soon. */
 export class SchemaBehindError extends Error {
   constructor(found: string) {
     super(`${found}: run \`npm run migrate\` first`)

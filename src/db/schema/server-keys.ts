@@ -48,8 +48,8 @@ export async function insertServerKey(
 }
 
 /**
- * The keys of `use` that are not retired, oldest first, with their opened secrets: of envelope keys there is more than one
- * while they are rotated. The note key's is readable by the worker's login only.
+ * The keys of `use` that are not retired, oldest first, with their opened secrets. There is more than one envelope key
+ * during a rotation. The note key's is readable by the worker's login only.
  */
 export async function listServerKeySecrets(
   db: Db,
@@ -72,7 +72,7 @@ export async function listServerKeySecrets(
 }
 
 /**
- * The current note key with its opened secret: what checkpoints are signed with. It is sealed once, with the first keys of the
+ * The current note key with its opened secret. It signs checkpoints. It is sealed once, with the first keys of the
  * deployment, so a master key that does not open it is not the deployment's.
  */
 export async function getNoteKeySecret(db: Db, masterKey: MasterKey): Promise<ServerKeySecret> {

@@ -75,7 +75,7 @@ async function proveRow(
     listEnvelopeKeys(readPool),
     getCheckpoint(checkpoints, ledgerId, index, size),
   ])
-  // Not the column: what is proved is the envelope that is answered.
+  // Not the column: the proof is about the envelope in the answer.
   const path = await proveInclusion(readPool, ledgerId, leafHash(sha256, row.envelope), index, note)
   return {
     ledger,

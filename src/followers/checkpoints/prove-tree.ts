@@ -16,9 +16,10 @@ import {
 import { nativeProviders } from '../../signing/native.ts'
 
 /*
- * Paths from the stored tiles, and nothing from them on trust: anybody who may write to the table could otherwise have this
- * server hand out proofs that fail elsewhere, and be taken for a ledger that was tampered with. Each path is verified
- * against the root of a signed checkpoint before it is answered; one that fails throws, and is logged as our fault.
+ * Paths from the stored tiles, and nothing from them on trust: a login that may write to the table could otherwise have
+ * this server hand out proofs that fail elsewhere, and be taken for a ledger that was tampered with. Each path is
+ * verified against the root of a signed checkpoint before it is answered; one that fails throws, and is logged as our
+ * fault.
  */
 
 const { sha256 } = nativeProviders
@@ -39,8 +40,8 @@ export async function proveInclusion(
 }
 
 /**
- * The consistency proof between the trees of any two sizes, of which `note` is a checkpoint of at least the larger. Where
- * that is larger still, nobody signed a root of `size2`: what is computed for one is joined to the checkpoint's first.
+ * The consistency proof between the trees of any two sizes, of which `note` is a checkpoint of at least the larger. If
+ * that is larger still, nobody signed a root of `size2`: the computed root is joined to the checkpoint's first.
  */
 export async function proveConsistency(
   db: Db,

@@ -35,8 +35,8 @@ export type PublishDeps = {
 
 /**
  * One round: a checkpoint for every ledger whose chain has grown, from its stored frontier. Returns whether
- * there is more to do at once. A ledger's fault is logged and holds up no other ledger; what is wrong with all of them
- * (the database is away) is thrown.
+ * there is more to do at once. A ledger's fault is logged and holds up no other ledger. An error that concerns all of
+ * them (the database is away) is thrown.
  */
 export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
   const ledgers = await listLedgersAhead(deps.pool, CHECKPOINT_AGE_MS_MIN, CHECKPOINT_LEDGERS_PER_ROUND)
@@ -99,7 +99,7 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
 }
 
 /**
- * Throws when the stored tree is not the one that was last signed: anybody who may write to it could otherwise have
+ * Throws when the stored tree is not the one that was last signed: a login that may write to it could otherwise have
  * this worker sign a wrong root. (At sizes between two checkpoints nothing was signed.)
  */
 async function checkStoredTree(

@@ -51,7 +51,7 @@ async function carryOut(deps: ErasureDeps, erasure: PendingErasure, findKey: Fin
     deps.refusedErasures.forget(name)
   } catch (error) {
     if (isUnavailable(error as Error)) throw error
-    // Once: anybody who can make such rows could otherwise fill the log.
+    // Logged once: a login that can make such rows could otherwise fill the log.
     if (deps.refusedErasures.refuse(name)) deps.log.error({ err: error, ...details }, 'an erasure is refused')
   }
 }

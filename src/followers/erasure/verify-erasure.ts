@@ -8,7 +8,7 @@ import { nativeProviders } from '../../signing/native.ts'
 
 /**
  * Throws ProofError unless the entry was signed with an envelope key of the deployment and orders just this: in this ledger, of
- * this subject, the document with this digest. Row and entry can be made by anybody who holds the API's login; the signature can't,
+ * this subject, the document with this digest. A holder of the API's login can make row and entry; the signature can't,
  * and what is erased on a forged word can't be brought back.
  */
 export function verifyErasure(pending: PendingErasure, findKey: FindKey): void {

@@ -104,7 +104,7 @@ function settle(deps: ExpireDeps, found: GatedCase, outcome: AppendOutcome): voi
 
 function refuse(deps: ExpireDeps, { ledgerId, recordId }: GatedName, err: Error): void {
   const ids = { ledger: formatId('led', ledgerId), record: formatId('rec', recordId) }
-  // Once: anybody who can make such rows could otherwise fill the log.
+  // Logged once: a login that can make such rows could otherwise fill the log.
   if (deps.refusedExpiries.refuse(nameOf({ ledgerId, recordId })))
     deps.log.error({ err, ...ids }, 'an overdue record does not expire')
 }

@@ -47,7 +47,7 @@ export async function enqueueCompletions(deps: EnqueueCompletionsDeps): Promise<
   return taken === COMPLETIONS_QUEUED_MAX
 }
 
-/** Those with completions that something can be done about; of the others, the follower has to look first. */
+/** Ledgers with completions that can be verified; the follower has to look at the others first. */
 export async function findReadyLedgers(
   deps: Pick<EnqueueCompletionsDeps, 'pool' | 'cursorMac' | 'awaitFloor'>,
 ): Promise<WaitingLedger[]> {

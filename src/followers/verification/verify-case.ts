@@ -22,7 +22,7 @@ export type SignedCase = ClaimedStanding & {
 
 /**
  * Throws ProofError unless the record was created in this ledger, and stands where its columns say, as its newest entry was
- * signed. Anybody who owns the database can write columns and rows; what the worker then says on their word is signed.
+ * signed. The database's owner can write columns and rows, and the worker signs its verdict on their word.
  */
 export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCase> {
   const ledger = formatId('led', found.ledgerId)

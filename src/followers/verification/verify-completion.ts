@@ -24,7 +24,7 @@ type SignedTerms = {
   readonly tolerances: JsonObject | null
 }
 
-/** A completion that waits, as it was signed. `verified`: what was found before, where only the verdict is missing. */
+/** A completion that waits, as it was signed. `verified`: the earlier findings, if only the verdict is missing. */
 export type SignedCompletion = SignedCase & {
   readonly terms: SignedTerms
   readonly completion: Subject
@@ -35,7 +35,7 @@ export type SignedCompletion = SignedCase & {
 /** null where they were erased. */
 export type JudgedDocuments = { readonly payload: JsonValue | null; readonly evidence: JsonValue | null }
 
-/** Whether the columns say that the worker has something to say: that the signatures say so too is for verifyCompletion. */
+/** Whether the columns say that the worker has something to say. verifyCompletion checks that the signatures agree. */
 export function isWaiting({ state, gate }: GatedCase): boolean {
   return state === 'SUBMITTED' || (gate === 'auto' && (state === 'VERIFIED' || state === 'DISCREPANT'))
 }

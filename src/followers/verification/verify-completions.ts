@@ -40,8 +40,8 @@ export type VerificationObserver = (
 ) => void
 
 /**
- * How a job ends. `refused`: what is stored is not what was signed, and nothing was said about it; that does not get better by
- * itself. `failed`: another attempt may do better.
+ * How a job ends. `refused`: the stored data differ from the signed ones, and nothing was said about them, which does
+ * not get better by itself. `failed`: another attempt may do better.
  */
 export type VerificationResult =
   | { readonly status: 'done' }
@@ -63,9 +63,9 @@ type Signed = GatedName & {
 
 /**
  * Verifies completions, of any ledgers: one result each, in order. All of them are read in one moment's view, and what is
- * found is committed in as few calls as its size allows. Nothing is said twice, whoever else does the same at the same time:
- * of two entries for one version of a record the chain takes one. A completion that does not lie below its ledger's floor is passed over: it
- * is found again when the follower has looked.
+ * found is committed in as few calls as its size allows. Nothing is said twice, even if another worker does the same at
+ * the same time: the chain takes one of two entries for one version of a record. A completion that does not lie below
+ * its ledger's floor is passed over: it is found again when the follower has looked.
  */
 export async function verifyCompletions(
   deps: VerifyCompletionsDeps,

@@ -42,7 +42,7 @@ export async function verifyWaiting(deps: VerifyWaitingDeps): Promise<boolean> {
   const ledgers = await findReadyLedgers(deps)
   if (ledgers.length === 0) return false
   const { more, left } = await withPooledTransaction(deps.pool, async (client) => {
-    // Nothing but the claim hangs on this transaction: what is found is committed in others.
+    // Nothing but the claim hangs on this transaction: the findings are committed in others.
     const waiting = await claimWaitingCompletions(client, ledgers, {
       limit: COMPLETIONS_PER_BATCH,
       claimMsMax: COMPLETION_CLAIM_MS_MAX,

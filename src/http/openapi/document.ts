@@ -26,7 +26,7 @@ curl -s http://localhost:3000/v1/records \\
   -d '{"type":"generic/1","payload":{"did":"sent the invoice"}}'
 \`\`\``
 
-/** The OpenAPI 3.1 document of the operations: what `GET /openapi.json` answers. */
+/** The OpenAPI 3.1 document of the operations, which `GET /openapi.json` answers. */
 export function describeOperations(operations: readonly Operation[]): Json {
   const schemas = new SchemaComponents()
   const paths: Record<string, Json> = {}
@@ -43,7 +43,7 @@ export function describeOperations(operations: readonly Operation[]): Json {
       description: DESCRIPTION,
       license: { name: 'Apache-2.0' },
     },
-    // Wherever it was fetched from: what stands in front of the server is not known to it.
+    // The address from which it was fetched, because the server does not know the proxies in front of it.
     servers: [{ url: '/' }],
     tags: [...new Set(ordered.filter((each) => !isOfReference(each)).map(groupOf))].map((name) => ({ name })),
     paths,

@@ -29,7 +29,7 @@ export type Answer = {
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** Not an operation that a client calls: what answers 405, and what the servers of peers say to each other. */
+    /** Not an operation that a client calls: an answer of 405, or a call between the servers of peers. */
     hide?: boolean
   }
 }
@@ -75,7 +75,8 @@ function operationOf(route: RouteOptions): Operation {
 }
 
 /**
- * A zod schema answers JSON, and `z.undefined()` no body at all; what answers something else says so, in Fastify's own form.
+ * A zod schema answers JSON, and `z.undefined()` no body at all. A route that answers something else says so, in
+ * Fastify's own form.
  */
 type ResponseSchema = z.ZodType | { readonly content: Readonly<Record<string, { schema: z.ZodType }>> }
 

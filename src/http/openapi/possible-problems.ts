@@ -37,8 +37,9 @@ const WRITE: readonly ErrorCode[] = [
 const IDEMPOTENT: readonly ErrorCode[] = ['invalid_idempotency_key', 'idempotency_key_reused']
 
 /**
- * Every error that an operation can answer, in the order of docs/errors.md: what its kind can, and what its route declares. One that
- * declares `idempotency_key_reused` takes an Idempotency-Key. (405 belongs to an address, not to an operation.)
+ * Every error that an operation can answer, in the order of docs/errors.md: the errors of its kind, and those that its
+ * route declares. One that declares `idempotency_key_reused` takes an Idempotency-Key. (405 belongs to an address, not
+ * to an operation.)
  */
 export function problemsOf(operation: {
   readonly method: string

@@ -16,7 +16,10 @@ import type { RequestSignature } from '../../outside/federation/http-signature.t
  * agent's own records. A route without access is refused when it is registered.
  */
 export type Access = 'public' | 'operator' | PeerAccess | KeyAccess
-/** The server of a peer, which signs its requests; of an `introduction` the body brings the key, and its route looks at it. */
+/**
+ * The server of a peer, which signs its requests. The body of an `introduction` brings the key, and its route looks at
+ * it.
+ */
 export type PeerAccess = 'peer' | 'introduction'
 type KeyAccess = { readonly scope: Scope | readonly Scope[]; readonly own?: Scope }
 

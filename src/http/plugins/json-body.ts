@@ -15,9 +15,9 @@ import { JSON_LOOP_BYTES_MAX, JSON_LOOP_TOKENS_MAX } from '../limits.ts'
 import { sendersOf } from '../owner.ts'
 
 /**
- * Bodies are checked on their text (docs/formats/documents.md): what a JavaScript value could not hold
- * exactly as it was sent is refused, never silently changed. A large one is read in a thread, and charged to its sender
- * before that.
+ * Bodies are checked on their text (docs/formats/documents.md). Text that a JavaScript value could not hold exactly as
+ * it was sent is refused, never silently changed. A large one is read in a thread, and charged to its sender before
+ * that.
  */
 export function useJsonBody(app: FastifyInstance, { threads }: { readonly threads: Threads }): void {
   app.removeAllContentTypeParsers()

@@ -109,8 +109,8 @@ const FASTIFY_CODES: Record<string, ErrorCode> = {
 }
 
 /**
- * Fastify's own errors get a code of the table, and a database that is away is no fault of ours; whatever else is not an
- * ApiError is a bug, and the client learns no more than that.
+ * Fastify's own errors get a code of the table, and a database that is away is no fault of ours. Any other error that
+ * is not an ApiError is a bug, and the client learns no more than that.
  */
 function translate(error: FastifyError | ApiError, { routeOptions }: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error

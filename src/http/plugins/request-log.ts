@@ -31,7 +31,7 @@ function logRequest(request: FastifyRequest, reply: FastifyReply): void {
   )
 }
 
-/** null: of a stream, whose length is not known beforehand. */
+/** null for a stream, whose length is not known beforehand. */
 function bodyBytes(reply: FastifyReply): number | null {
   const length = reply.getHeader('content-length')
   return length === undefined ? null : Number(length)

@@ -217,7 +217,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'not_found'
 }
 
-/** 202: of a record of another ledger, which is to decide. */
+/** 202 for a record of another ledger, which is to decide. */
 function offeredRoute<Body>(summary: string, body: Body, problems: readonly ErrorCode[]) {
   const { schema, ...route } = stepRoute(summary, body, [...OFFER_PROBLEMS, ...problems])
   return { ...route, schema: { ...schema, response: { 200: recordView, 202: recordView } } }

@@ -27,8 +27,8 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
   const readyConfig = { access: 'public', problems: ['unavailable'] } as const
   app.get('/readyz', { config: readyConfig, schema: ready }, async () => {
     if (app.isDraining) throw new ApiError('unavailable', 'the server is about to stop', { retryable: true })
-    // Not whether the schema is newer: that is looked at when the server starts, and while a new version rolls out its
-    // migration must not take the old one's pods away.
+    // Does not say whether the schema is newer: the server checks this when it starts. While a new version rolls out,
+    // its migration must not take the old one's pods away.
     if (!(await canReadNow())) {
       throw new ApiError('unavailable', 'the database does not answer, or is not migrated', {
         retryable: true,

@@ -54,7 +54,7 @@ export const entryView = z
   .strictObject({ seq, kind: entryKind, leaf: hash, chain: hash })
   .meta({ id: 'EntryPlace' })
 
-/** An entry with what was signed: who has it needs nothing else of the server's word. */
+/** An entry with its envelope, so that the reader need not believe the server. */
 export const signedEntry = z.strictObject({
   seq,
   kind: entryKind,
@@ -109,5 +109,5 @@ export const publishedKey = z
 /** The id in a path is read by `pathId`: one that can't be is answered 404. */
 export const idParams = z.strictObject({ id: z.string() })
 
-/** `{}`: what is sent where there is nothing to say. */
+/** `{}`, for requests that have nothing to say. */
 export const noMembers = z.strictObject({})

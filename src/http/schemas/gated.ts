@@ -75,7 +75,7 @@ export const overturnBody = z
   .strictObject({ reason, validUntil: validUntil.optional(), ...ofStep })
   .meta({ examples: [{ reason: 'the appeal was granted' }] })
 
-/** Every step: who took it, when, and the document that it digests. */
+/** Every step: its agent, its time, and the document that it digests. */
 const stepView = <T extends Record<string, z.ZodType>>(id: string, members: T) =>
   z
     .strictObject({

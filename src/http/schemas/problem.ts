@@ -8,7 +8,10 @@ import { remaining } from './erasures.ts'
 
 const codes = Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]]
 
-/** RFC 9457. The optional members stand only where they apply; whatever ApiError's `members` may hold is listed here. */
+/**
+ * RFC 9457. The optional members stand only where they apply. All members that ApiError's `members` may hold are listed
+ * here.
+ */
 export const problem = z
   .strictObject({
     type: z.string().describe('names the code; documentation, nothing to fetch'),

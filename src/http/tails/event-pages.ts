@@ -29,7 +29,7 @@ export function formatEventCursor({ seq, told, checkpoint }: EventPosition): str
   return formatCursor([seq, told, checkpoint])
 }
 
-/** Reads what comes after a place. `charsMax`: of all texts together, but the first event comes in any case. */
+/** Reads the events after a place. `charsMax` bounds all texts together, but the first event comes in any case. */
 export async function readFittedPage(
   db: Db,
   source: { readonly ledgerId: Uuid; readonly filter: WantedEvents; readonly entriesUrl: string },

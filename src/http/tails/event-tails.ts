@@ -164,7 +164,7 @@ export class EventTails {
       writtenAtMs: nowMs,
       keyLookAtMs: nowMs + EVENTS_KEY_LOOK_EVERY_MS,
     }
-    // The place where it begins: anybody who loses the connection before the first event misses none.
+    // The place where it begins: a client that loses the connection before the first event misses none.
     yield `retry: ${EVENTS_RETRY_MS}\n${placeFrame(from)}`
     for (let next: Next = first; next !== 'over'; next = await this.#next(tail, at)) {
       const text = next === 'nothing' ? '' : advance(at, next)

@@ -21,7 +21,7 @@ const DEFINITIONS: readonly TypeDefinition[] = [
   },
 ]
 
-/** Nobody can register another version of these either: what they are must be the same everywhere. */
+/** Nobody can register another version of these either, because they must be the same everywhere. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(DEFINITIONS.map(({ name }) => name))
 
 export type BuiltInType = RecordType & { readonly definition: TypeDefinition }

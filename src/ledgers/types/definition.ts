@@ -29,7 +29,7 @@ export function typeNameOf({ name, version }: TypeDefinition): string {
   return `${name}/${version}`
 }
 
-/** RFC 8785 text of exactly the members that are there: what is digested and stored. Throws SchemaError. */
+/** RFC 8785 text of exactly the members that are there, which is digested and stored. Throws SchemaError. */
 export function canonicalDefinition(definition: TypeDefinition): string {
   const canonical = canonicalize(definition as unknown as JsonObject)
   const bytes = Buffer.byteLength(canonical)

@@ -72,7 +72,7 @@ export class TypeRegistry {
     return this.#shares.run(ledger.ledger, () => compileType(definition))
   }
 
-  /** `bytes`: of the document's canonical text. Throws `schema_too_costly`, with `members`. */
+  /** `bytes`: length of the document's canonical text. Throws `schema_too_costly`, with `members`. */
   validate(
     ledger: Ledger,
     schema: Schema,

@@ -131,7 +131,7 @@ export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
 
 type Connections = { readonly connections: { readonly idle: number; readonly used: number } }
 
-/** Connections to addresses that tenants and peers have named; `pool`: what they are for. */
+/** Connections to addresses that tenants and peers have named; `pool`: their purpose. */
 export function watchOutbound(metrics: Metrics, pool: 'webhooks' | 'peers', connector: Connections): void {
   metrics.addPart<Connections>('outbound', pool, connector, (all) =>
     readGauge(

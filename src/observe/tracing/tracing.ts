@@ -93,7 +93,7 @@ export class Tracing {
     return start(this.#always, name, { ...options, links: sampled.slice(0, TRACE_LINKS_MAX) })
   }
 
-  /** The span of somebody else, as W3C Trace Context names it; null: of nobody, or malformed, which counts as none. */
+  /** The caller's span, as W3C Trace Context names it; null: none, or malformed, which counts as none. */
   parentOf(traceparent: unknown, tracestate?: unknown): SpanContext | null {
     if (typeof traceparent !== 'string' || !isTraceparent(traceparent)) return null
     const [, traceId, spanId, flags] = traceparent.split('-') as [string, string, string, string]

@@ -2,7 +2,7 @@
 export type OutboundErrorCode =
   /** The URL is none that is delivered to; see checkOutboundUrl. */
   | 'url_refused'
-  /** The address, or each one that the name resolves to, is neither public nor allowed; of a local name also: it has none. */
+  /** The address, or each one that the name resolves to, is neither public nor allowed; or a local name has none. */
   | 'address_refused'
   /** Plain HTTP, or the port of another protocol, to an address that is not allowed. */
   | 'insecure'

@@ -8,7 +8,7 @@ const NOBODY = new Uint8Array(ID_BYTES)
 /**
  * The id of an event, for those who must act on it once: made of what the event is, so that it is the same however often, and
  * by whichever process, the event is told. In the order of the events' times (RFC 9562 §5.7, with a hash where that has random
- * bits). `endpoint`: whom it is told to; null: any caller.
+ * bits). `endpoint`: the endpoint that hears of it; null: any caller.
  */
 export function eventId(event: {
   readonly ledgerId: Uuid

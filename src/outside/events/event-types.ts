@@ -56,7 +56,7 @@ export type WantedEvents = {
   readonly events: ReadonlySet<string> | null
   /** `name/version`, or a name for all its versions; null: all. An event of no record passes for every type. */
   readonly types: ReadonlySet<string> | null
-  /** Agent that hears only of records that name it, and of batches that it sent; absent: of all. */
+  /** Agent that hears only of records that name it, and of batches that it sent; absent: it hears of all. */
   readonly ownAgent?: Uuid
 }
 
@@ -72,7 +72,7 @@ export function isEventWanted(event: string, events: WantedEvents['events']): bo
   return events === null || events.has(event)
 }
 
-/** `recordTypes`: of the record, or of a batch's records; none: of no record. */
+/** `recordTypes`: types of the record, or of a batch's records; none: the event is of no record. */
 export function isTypeWanted(recordTypes: readonly string[], types: WantedEvents['types']): boolean {
   if (types === null || recordTypes.length === 0) return true
   return recordTypes.some((type) => types.has(type) || types.has(type.slice(0, type.lastIndexOf('/'))))

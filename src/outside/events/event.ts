@@ -7,7 +7,7 @@ import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { EntryEvent, EventType } from './event-types.ts'
 
-/** Something that others hear of: what an entry says, or that a checkpoint was published. */
+/** Something that others hear of: an entry's statement, or a published checkpoint. */
 export type LedgerEvent = {
   readonly ledgerId: Uuid
   readonly type: EventType
@@ -22,11 +22,11 @@ export type LedgerEvent = {
   readonly traceparent: string | null
   /** Members of `data` as JSON, without braces. Members that only some readers ask for are added later (`renderEvent`). */
   readonly members: string
-  /** null: of a checkpoint. */
+  /** null for a checkpoint. */
   readonly envelope: Uint8Array | null
   /** Another ledger's, that its entry received; null: none. */
   readonly received: Uint8Array | null
-  /** Why it must not be told: what is stored is not what was signed. */
+  /** Why it must not be told: the stored data differ from the signed ones. */
   readonly fault: ProofError | null
 }
 
@@ -136,7 +136,7 @@ function entryMembers(
   return JSON.stringify(data).slice(1, -1)
 }
 
-/** Where a record stands after what is said of it; nulls: that is no step of it. */
+/** Where a record stands after the event; nulls: the event is no step of it. */
 function standingOf({ kind, predicate }: ParsedStatement): { state: JsonValue; version: JsonValue } {
   // An offer has a version too: the one that its step would have.
   if (kind === 'step-offered') return { state: null, version: null }
@@ -179,7 +179,7 @@ export function renderEvent(event: LedgerEvent, extras: string, id: string | nul
   )
 }
 
-/** A settlement signal always has its envelope: anybody who acts on it checks that. */
+/** A settlement signal always has its envelope, because its receiver must check that. */
 export function envelopeMember({ type, envelope, received }: LedgerEvent, isAsked: boolean): string {
   if (envelope === null || !(isAsked || type === 'signal.emitted')) return ''
   const own = `,"envelope":"${Buffer.from(envelope).toString('base64')}"`

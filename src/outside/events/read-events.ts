@@ -59,9 +59,9 @@ export type EventSource = {
 }
 
 /**
- * The events after a place, in order, at most `limit`; of what is not wanted, EVENTS_SCANNED_MAX entries at most are passed
- * over. `ends`: how far the ledger has come; what came later is for the next page. Anybody who hears of a settlement pays: none is told
- * that rests on what the follower has not passed, and nothing after it.
+ * The events after a place, in order, at most `limit`. At most EVENTS_SCANNED_MAX unwanted entries are passed over.
+ * `ends`: the ledger's size; later events are for the next page. A listener that hears of a settlement pays: an event
+ * that rests on entries which the follower has not passed is not told, nor is any after it.
  *
  * A checkpoint is told behind the entries that it covers, or, where those were told before it was published, at once.
  */
@@ -116,7 +116,7 @@ async function readEntrySteps(
   const { rows, upTo } = await listEventRows(db, ledgerId, about)
   const readStatement = await source.statementsOf(rows)
   for (const row of rows) {
-    // Not read either: what nobody is told need not be believed.
+    // Not read either: an event that nobody is told need not be believed.
     if (!row.isVisible || !isTypeWanted(recordTypesOf(row), filter.types)) continue
     const seq = row.seq
     const all: readonly EntryEvent[] = EVENTS_OF_KIND[row.kind as EventKind]

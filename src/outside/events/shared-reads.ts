@@ -1,6 +1,7 @@
 /**
- * Reads that many ask for at the same time: who asks for what is being read shares it, and of the others few read at a time. Ledgers
- * take turns, so that nobody waits for the five hundred that another one asks for; of a ledger, who asked first is first.
+ * Reads that many ask for at the same time. A caller that asks for a page under way shares it, and few other reads run
+ * at a time. Ledgers take turns, so that nobody waits for the five hundred reads of another ledger; the calls of one
+ * ledger go in their order.
  */
 export class SharedReads<T> {
   readonly #atOnceMax: number

@@ -10,13 +10,13 @@ import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { StatementReader } from './read-events.ts'
 
-/** As they are stored: what a server shows of its own database. */
+/** As they are stored, for a server that shows its own database. */
 export const storedStatements: StatementReader = async () => (row) =>
   parseStatement(parseEnvelope(row.envelope).payload)
 
 /**
- * Only what is signed, by a key of this deployment, and in this place: anybody who owns the database could write an entry, and what
- * the worker tells the outside, the outside acts on.
+ * Only what is signed, by a key of this deployment, and in this place: the database's owner could write an entry, and
+ * what the worker tells the outside, the outside acts on.
  */
 export function verifiedStatements(ledgerId: Uuid, keys: EnvelopeKeys): StatementReader {
   const ledger = formatId('led', ledgerId)

@@ -21,7 +21,7 @@ export type Known = {
   readonly contact: PeerContact
   /** State of the peering. */
   state: PeerContact['state']
-  /** `envelope`: of the peer's entry, where an erasure names it. */
+  /** `envelope`: that of the peer's entry, if an erasure names it. */
   readonly held: Map<number, Pick<HeldEntry, 'leaf' | 'receipt' | 'envelope'>>
   /** By `recordId version`: leaves. */
   readonly versions: Map<string, string>
@@ -141,7 +141,7 @@ function recordOf(known: Known, { record, statement }: Proposed): KnownRecord {
   )
 }
 
-/** The home has erased a document: what is kept of it here goes too. */
+/** The home has erased a document: the copy here goes too. */
 function decideErasure(known: Known, entry: Proposed): Decision {
   const of = known.held.get(predicateOf(entry)['seq'] as number)
   if (!of) throw new EntryRefused('not_shared', 'the entry whose document it erases did not come')

@@ -47,7 +47,7 @@ type DrainDeps = PostDeps &
 export type DrainObserver = {
   /** A request has ended, however. */
   readonly request: (ms: number) => void
-  /** A turn has ended because the peer did not take what was sent; `code`: of the PeerError. */
+  /** A turn has ended because the peer refused the request; `code`: that of the PeerError. */
   readonly failure: (code: string) => void
   /** So many entries the peer has received, or refused for good. */
   readonly entries: (counts: { readonly received: number; readonly refused: number }) => void
@@ -82,7 +82,7 @@ export class PeerDrains {
     await taken
   }
 
-  /** Begins no request more, and gives up those under way: what has no answer is sent again by others. */
+  /** Begins no request more, and gives up those under way: others send entries without an answer again. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.all(this.#turns)
@@ -189,8 +189,8 @@ class Drain {
 
   /**
    * One request after another, as long as the peer receives all of each. While it is at work on one, the next one is read, and its
-   * answer to the one before is verified and written down: of 1.1 ms an entry either side's half is then the other's pause. A crash
-   * between the two has both sent again.
+   * answer to the one before is verified and written down: an entry takes 1.1 ms, and without this each side's half
+   * would be the other's pause. A crash between the two has both sent again.
    */
   async #sendAll(first: Request): Promise<void> {
     let request = first
@@ -319,7 +319,7 @@ function nothingSent({ nextSeq, knownKid }: DrainedPeer): Sent {
   return { receipts: [], dead: [], backlog: [], nextSeq, knownKid, answered: false }
 }
 
-/** Twice as long after each failure, jittered by half; what the peer asks for is the least, up to a bound. */
+/** Twice as long after each failure, jittered by half, and at least as long as the peer asks, up to a bound. */
 function retryMs(failures: number, retryAfterMs: number | null): number {
   const backoffMs = Math.min(PEER_RETRY_MS_MAX, PEER_RETRY_MS_MIN * 2 ** Math.min(failures, 20))
   const asked = Math.min(retryAfterMs ?? 0, PEER_RETRY_AFTER_MS_MAX)

@@ -11,8 +11,8 @@ import { findBelievedContact } from './peer-keys.ts'
 import { EntryRefused, verifyProposed } from './proposed.ts'
 
 /*
- * Entries by which a peer contradicts itself. A row is no evidence, and accuses nobody: what is shown and counted is verified then,
- * under the key with which the peer signed at that place.
+ * Entries by which a peer contradicts itself. A row is no evidence, and accuses nobody: a row is verified when it is
+ * shown or counted, under the key with which the peer signed at that place.
  */
 
 export type ForkDeps = { readonly peerMacs: PeerMacs }

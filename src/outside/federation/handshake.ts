@@ -26,8 +26,8 @@ type Introduction = { readonly peer: string; readonly token: string; readonly in
 type IntroductionDeps = PeeringDeps & PeerAuthDeps & { readonly readPool: pg.Pool }
 
 /**
- * The inviter's side: anybody who has the token becomes the peer. Answers the envelope (base64) of the inviter's `peer-added`; the same
- * request again is answered with the same one.
+ * The inviter's side: the holder of the token becomes the peer. Answers the envelope (base64) of the inviter's
+ * `peer-added`; the same request again is answered with the same one.
  */
 export async function introduce(
   deps: IntroductionDeps,

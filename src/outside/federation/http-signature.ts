@@ -21,8 +21,9 @@ import { PEER_CLOCK_WINDOW_MS } from './limits.ts'
 
 /*
  * How requests between peers are signed: one profile of RFC 9421 with RFC 9530 (docs/formats/federation.md, "Requests").
- * Everything that a profile can fix is fixed, so there is one spelling of each header, and reading is comparing. A receiver that took
- * more would have to decide what it means: of two labels, of a component that is covered twice, of a parameter that it does not know.
+ * Everything that a profile can fix is fixed, so there is one spelling of each header, and reading is comparing. A
+ * receiver that took more would have to decide on the meaning of two labels, of a component that is covered twice, or
+ * of a parameter that it does not know.
  */
 
 const CONTENT_DIGEST = 'content-digest'
@@ -124,10 +125,10 @@ export function signRequest(
 }
 
 /**
- * Reads what `signRequest` writes and nothing else. `method`, `targetUri`: of the request as the receiver knows it, never as a
- * header says; a request that was signed for another target has a signature that is not valid for this one. Throws
- * RequestSignatureError: `peer_unknown` where the three headers that name the peering are not there or no ids, otherwise
- * `signature_malformed`.
+ * Reads what `signRequest` writes and nothing else. `method`, `targetUri`: those of the request as the receiver knows
+ * it, never as a header says; a request that was signed for another target has a signature that is not valid for this
+ * one. Throws RequestSignatureError: `peer_unknown` where the three headers that name the peering are not there or no
+ * ids, otherwise `signature_malformed`.
  */
 export function parseRequestSignature(
   headers: RequestHeaders,
@@ -177,8 +178,8 @@ export function isWithinWindow(createdMs: number, nowMs: number): boolean {
 }
 
 /**
- * RFC 9421 §2.5. `components`: identifiers with their values, in order; `parameters`: of the signature, as `Signature-Input` has
- * them. No value may hold a line feed.
+ * RFC 9421 §2.5. `components`: identifiers with their values, in order; `parameters`: the signature's, as
+ * `Signature-Input` has them. No value may hold a line feed.
  */
 export function makeSignatureBase(
   components: readonly (readonly [identifier: string, value: string])[],

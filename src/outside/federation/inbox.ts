@@ -21,8 +21,8 @@ export class Inbox {
   #underWay = 0
 
   /**
-   * `prepare`: before it is this request's turn; what takes long for one peer holds up no other. Throws `overloaded`,
-   * `rate_limited`, or what `prepare` and `work` throw.
+   * `prepare` runs before it is this request's turn, so that slow work for one peer holds up no other. Throws
+   * `overloaded`, `rate_limited`, or what `prepare` and `work` throw.
    */
   async run<T, Prepared = undefined>(
     { ledger, peer }: Pick<PeeringIds, 'ledger' | 'peer'>,

@@ -46,7 +46,7 @@ export const PEER_DECISIONS_MAX = 3
 /** Offers of one peer to one record, taken and refused: each is an entry, and further ones are refused without one. */
 export const PEER_OFFERS_MAX = 2_500
 export const PEER_FORKS_KEPT_MAX = 1_000
-/** Verified each time that they are counted, 0.1 ms each: of a peering, and of all for the metrics. */
+/** Verified each time that they are counted, 0.1 ms each: for a peering, and for all in the metrics. */
 export const PEER_FORKS_COUNTED_MAX = 100
 /**
  * Entries and bytes that a peer may have this side store in 24 hours, unless the ledger sets others. A busy peering has some 100,000

@@ -27,7 +27,7 @@ export type Outgoing = {
   readonly backlog: BacklogChange | null
 }
 
-/** From the backlog first: what comes after it in the chain may build on it. Each request is of one of the two. */
+/** From the backlog first, because later entries of the chain may build on it. Each request is of one of the two. */
 export async function readOutgoing(db: Db, peer: DrainedPeer): Promise<Outgoing> {
   return peer.backlog === null ? readStretch(db, peer) : readBacklog(db, peer, peer.backlog)
 }

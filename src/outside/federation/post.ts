@@ -28,7 +28,7 @@ export type PostDeps = {
   readonly userAgent: string
 }
 
-/** Why a peer has not taken a request. `code`: of its problem document, or of ours. */
+/** Why a peer has not taken a request. `code`: that of its problem document, or of ours. */
 export class PeerError extends Error {
   readonly code: string
   /** As the peer asks; null where it does not. */
@@ -51,7 +51,8 @@ export type PeerPost = {
 
 /**
  * Posts to the server of a peer, signed by the ledger's key, and answers the JSON object of a 200. Throws PeerError for every other
- * end: the peer may then have done what the request asks, or not. The answer is not signed; what it holds must be.
+ * end: the peer may then have done what the request asks, or not. The answer is not signed, but the envelopes in it
+ * must be.
  */
 export async function postToPeer(
   deps: PostDeps,
@@ -121,7 +122,7 @@ async function parseAnswer(
   }
 }
 
-/** A tenant reads it: of what the peer says only the code, and that only if it is one. */
+/** A tenant reads it, so it has only the peer's code, and only if that is one. */
 function problemOf(status: number, json: JsonValue | null, retryAfterMs: number | null): PeerError {
   const code = json !== null && isObject(json) ? json['code'] : null
   if (isCode(code)) return new PeerError(code, `the peer answered ${status}`, retryAfterMs)

@@ -62,7 +62,7 @@ type ProposedDocument = {
   readonly references: string | null
 }
 
-/** `code`: of a proof, or of this part. */
+/** `code`: one of a proof, or of this part. */
 export class EntryRefused extends Error {
   readonly code: string
   /** The leaf (hex) that is held in its place. */

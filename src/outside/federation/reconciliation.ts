@@ -18,8 +18,8 @@ import { getPeer } from './peerings.ts'
 import type { SummaryRecord } from './summary.ts'
 
 /*
- * Whether this server and a peer hold the same, as far as one of the two can say: by what was exchanged here, and by what the peer
- * last said that it holds. For a proof, compare two exports (src/proof/federation/reconcile.ts).
+ * Whether this server and a peer hold the same, as far as one of the two can say: by the entries exchanged here, and by
+ * those that the peer last said it holds. For a proof, compare two exports (src/proof/federation/reconcile.ts).
  */
 
 type Deps = { readonly readPool: pg.Pool; readonly peerMacs: PeerMacs }
@@ -28,8 +28,9 @@ type Counts = ExchangeCounts & { readonly forks: number }
 type Held = Pick<SummaryRecord, 'version' | 'leaf'>
 
 /**
- * How a record differs. `leaf`: the same version is another entry; `unknown`: of our record the peer holds what our chain does not.
- * Those are faults. `theirs_behind`, `ours_behind`: one side holds less; the rest is on its way, or was when the peer was asked.
+ * How a record differs. `leaf`: the same version is another entry; `unknown`: the peer holds a version of our record
+ * that our chain does not. Those are faults. `theirs_behind`, `ours_behind`: one side holds less; the rest is on its
+ * way, or was when the peer was asked.
  */
 export const DIFFERENCES = ['leaf', 'unknown', 'theirs_behind', 'ours_behind'] as const
 type DifferenceKind = (typeof DIFFERENCES)[number]

@@ -33,8 +33,8 @@ import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
 export type RemoteReadDeps = { readonly readPool: pg.Pool; readonly envelopeKeys: EnvelopeKeys }
 
 /**
- * A record, and the agent that asks. `ledger`: the id as text; `agentId`: the caller, or the agent that it acts for. `peerId`: of the peer that is to
- * have sent it; absent: of the one that did so first.
+ * A record, and the agent that asks. `ledger`: the id as text; `agentId`: the caller, or the agent that it acts for.
+ * `peerId`: the peer that is to have sent it; absent: the one that did so first.
  */
 type AboutRemote = {
   readonly ledger: string
@@ -47,7 +47,7 @@ type AboutRemote = {
 /** A record of another ledger: its row, and what its columns say. */
 export type RemoteRecord = {
   readonly row: RemoteRecordRow
-  /** `led_…`: of the ledger that reads. */
+  /** `led_…`: the ledger that reads. */
   readonly ledger: string
   readonly home: string
   readonly gated: GatedRecord

@@ -11,11 +11,11 @@ import type { Task } from './window.ts'
 
 /** A delivery, and its earlier attempts. */
 export type Delivery = StoredDelivery & {
-  /** When it happened; null: of a notice. */
+  /** When it happened; null for a notice. */
   readonly happenedAtMs: number | null
   /** Traceparent of the request that it tells of. */
   readonly traceparent: string | null
-  /** JSON; or why there is none: what is stored is not what was signed, or is not there. */
+  /** JSON; or why there is none: the stored data differ from the signed ones, or are missing. */
   readonly body: string | { readonly error: string }
 }
 

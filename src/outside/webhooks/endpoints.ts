@@ -53,7 +53,7 @@ export async function createEndpoint(
   return { webhook: await getEndpoint(deps, caller, webhookId), made }
 }
 
-/** The secrets stay: anybody who no longer trusts the old receiver rotates them. */
+/** The secrets stay: rotate them if you no longer trust the old receiver. */
 export async function changeEndpoint(
   deps: EndpointDeps,
   caller: Caller,
@@ -102,7 +102,7 @@ export function noEndpoint(webhookId: Uuid): ApiError {
   return new ApiError('not_found', `the ledger has no webhook ${formatId('whk', webhookId)}`)
 }
 
-/** Each name once, in an order of its own: what is alike must be equal. */
+/** Each name once, in a fixed order, so that equal lists have equal texts. */
 function checkSettings(deps: Pick<EndpointDeps, 'outboundAllow'>, settings: EndpointChanges) {
   const { url, events, types, include } = settings
   if (events && events.length > 1 && events.includes('*')) {

@@ -79,7 +79,7 @@ export class EndpointHealth {
     this.#isGone ||= isGone
   }
 
-  /** It has so much open that nothing new is begun: what is open is looked at again after a while. */
+  /** It has so much open that nothing new is begun: open deliveries are looked at again after a while. */
   rest(nowMs: number): void {
     this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + WEBHOOK_REST_MS)
   }

@@ -151,7 +151,7 @@ export class Lane {
     const { size, checkpoint, floor } = this.#ends
     this.#ends = ends
     if (ends.size > size || ends.checkpoint > checkpoint) this.#mayHaveMore ||= !this.#isStreamHeld
-    // A fault was found: what was read and is not sent is given back, and read anew.
+    // A fault was found: deliveries that were read and not sent are given back, and read anew.
     if (ends.floor < floor) this.#closing = true
     if (ends.floor > floor) this.#letGo()
     else if (this.#isHeld) this.#deps.awaitFloor(this.#endpoint.ledgerId)
@@ -328,7 +328,7 @@ export class Lane {
 
   async #loadNext(): Promise<void> {
     this.#mayHaveMore = false
-    // An endpoint that answers nothing fills its rows: what is new waits in the chain, which costs nothing.
+    // An endpoint that answers nothing fills its rows: new events wait in the chain, which costs nothing.
     if (this.#open >= WEBHOOK_OPEN_MAX)
       this.#open = await countOpen(this.#deps.pool, this.#endpoint, WEBHOOK_OPEN_MAX)
     if (this.#open >= WEBHOOK_OPEN_MAX) {

@@ -62,7 +62,7 @@ export const WEBHOOK_STRAGGLER_DUE_MS = 30_000
 /** Time for requests under way to be answered when a worker stops. */
 export const WEBHOOK_STOP_MS_MAX = 5_000
 
-// Webhooks: what tenants may ask for
+// Webhooks: requests of tenants
 /** Names of events or types that one endpoint asks for. */
 export const WEBHOOK_NAMES_MAX = 32
 export const WEBHOOK_OVERLAP_SECONDS_DEFAULT = 86_400
@@ -70,7 +70,7 @@ export const WEBHOOK_OVERLAP_SECONDS_MAX = 7 * 86_400
 /** … and of all endpoints, of each state, for the metrics. */
 export const WEBHOOK_DELIVERIES_COUNTED_MAX = 10_000
 
-// Webhooks: what is kept of deliveries
+// Webhooks: kept deliveries
 export const WEBHOOK_UPKEEP_EVERY_MS = 10_000
 export const WEBHOOK_UPKEEP_TIME_SHARE_MAX = 0.1
 export const WEBHOOK_UPKEEP_ENDPOINTS = 50

@@ -18,7 +18,7 @@ import {
 } from './limits.ts'
 import type { Task } from './window.ts'
 
-/** Reads what an endpoint is to be sent; what it answers is verified. */
+/** Reads the deliveries for an endpoint; they are verified. */
 export class DeliveryLoader {
   readonly #db: Db
   readonly #endpoint: Endpoint
@@ -87,11 +87,11 @@ export class DeliveryLoader {
 
   /**
    * Reads what is to be delivered again, from `from` on: events without a row, events with a row that is held, and events with
-   * any other row. `from`: where to go on; null: that was all.
+   * any other row. `from`: where to go on; null: there are no more.
    */
   async recovery({ from, end, delivered }: NonNullable<Endpoint['recover']>) {
     const start = { seq: from, told: 0, checkpoint: Number.MAX_SAFE_INTEGER }
-    // Rows, which say nothing to anybody: what is sent of them is for `due` to say.
+    // Looks at rows only, tells nobody, and needs no floor: `due` decides which are sent.
     const ends = { size: end, checkpoint: 0, floor: Number.MAX_SAFE_INTEGER }
     const page = await readEvents(this.#db, this.#source, start, ends, this.perLoad)
     const ids = page.steps.map(({ event }) => idOf(this.#endpoint, event))

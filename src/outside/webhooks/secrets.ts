@@ -66,8 +66,8 @@ export function openWebhookSecret(
 }
 
 /**
- * The value of `webhook-signature`. `signers`: one for each secret that is valid, newest first; `timestampSeconds`: what
- * `webhook-timestamp` says. Receivers MUST check the bytes of the body as they came.
+ * The value of `webhook-signature`. `signers`: one for each secret that is valid, newest first; `timestampSeconds`: the
+ * value of `webhook-timestamp`. Receivers MUST check the bytes of the body as they came.
  */
 export function signatureHeader(
   signers: readonly WebhookSigner[],

@@ -47,7 +47,10 @@ export class DeliveryWindow<Content, Result> {
   readonly #queue = new Set<Slot<Content, Result>>()
   /** Unsettled deliveries of each record, oldest first. */
   readonly #records = new Map<string, Slot<Content, Result>[]>()
-  /** Records of which one is to be tried again, and has no row that says so yet: what is read meanwhile does not know. */
+  /**
+   * Records of which one is to be tried again, and has no row that says so yet, so rows that are read meanwhile do not
+   * know.
+   */
   readonly #failed = new Set<string>()
   #writes = new Map<string, Slot<Content, Result>>()
   #passed: EventPosition

@@ -5,7 +5,7 @@ import type { JsonValue } from '../json/json-value.ts'
 import type { Fields } from '../statement/check-schemas.ts'
 import { integer, isHash, isReferences, isString, isTime, nullOr, refuseFields } from '../statement/fields.ts'
 
-/** A line of `GET /v1/entries` and of an export (docs/formats/export.md): what a server says about one entry. */
+/** A line of `GET /v1/entries` and of an export (docs/formats/export.md): a server's statement about one entry. */
 export type EntryLine = {
   readonly seq: number
   readonly kind: string

@@ -31,8 +31,8 @@ export type FindKey = (kid: string) => PublicKey | null
 export type DocumentsShown = 'all' | 'withheld'
 
 /**
- * Everything that one line of an export can be held to by itself (docs/formats/export.md); what needs the entries
- * before it is LedgerVerifier's. Order does not matter: lines can be verified in parallel. Throws ProofError.
+ * Verifies all of an export's line that needs no other line (docs/formats/export.md). LedgerVerifier does the checks
+ * that need the entries before it. Order does not matter: lines can be verified in parallel. Throws ProofError.
  *
  * All of the line is under an attacker's control, except what a signature covers; so the signature comes first, and
  * everything else is held to the signed statement.
@@ -60,7 +60,7 @@ export function verifyEntry(
 /** Members of a line about the entry itself; the others are beside it. */
 export type SignedLine = Pick<EntryLine, 'kind' | 'recordedAt' | 'leaf' | 'envelope'>
 
-/** verifyEntry without items and documents: what an entry that is shown alone can be held to. */
+/** verifyEntry without items and documents, for an entry that is shown alone. */
 export function verifySignedEntry(
   line: SignedLine,
   findKey: FindKey,
@@ -97,7 +97,10 @@ function verifySigned(bytes: Uint8Array, findKey: FindKey, providers: ProofProvi
   return envelope
 }
 
-/** Verifies what the line repeats of the envelope for people who search in it. `leaf`: of the line's envelope. */
+/**
+ * Verifies the members that the line repeats from the envelope for people who search in it. `leaf`: that of the line's
+ * envelope.
+ */
 export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStatement): void {
   const said = { leaf: line.leaf, kind: line.kind, recordedAt: line.recordedAt }
   const signed = {

@@ -11,7 +11,7 @@ import { termsOfOffer, termsOfTaken, verifyTaken } from '../statement/taken-offe
 import { leafHash } from '../tree/merkle.ts'
 import { verifyContent } from './verify-content.ts'
 
-/** Another ledger's entry, as it came. Whether its ledger signed it is LedgerPeers' to find out: that knows the key. */
+/** Another ledger's entry, as it came. LedgerPeers checks whether its ledger signed it, because it knows the key. */
 export type ReceivedEntry = {
   /** Lower-case hex. */
   readonly leaf: string

@@ -1,7 +1,7 @@
 import { utf8Encode } from '../bytes.ts'
 import type { SignatureAlgorithm } from '../crypto.ts'
 
-/* The bytes of an envelope as we write it (docs/formats/envelopes.md): what stands around the values. */
+/* The bytes of an envelope as we write it (docs/formats/envelopes.md), around the values. */
 
 export const ENVELOPE_BYTES_MAX = 32_768
 export const CONTENT_TYPE = 'application/vnd.in-toto+json'
@@ -30,7 +30,7 @@ function headerStart(alg: number): Uint8Array {
 }
 
 export type ParsedEnvelope = {
-  /** As received; what is signed contains them. */
+  /** As received; the signed bytes contain them. */
   readonly protectedBytes: Uint8Array
   readonly alg: SignatureAlgorithm
   readonly kid: Uint8Array

@@ -7,7 +7,7 @@ import { readUsualEnvelope } from './usual-envelope.ts'
 
 const COSE_SIGN1_TAG = 18
 
-/** Labels of the protected header: RFC 9052 §3.1, RFC 9597 §2; of the claims: RFC 8392 §4. */
+/** Labels of the protected header (RFC 9052 §3.1, RFC 9597 §2) and of the claims (RFC 8392 §4). */
 const ALG = 1
 const CRIT = 2
 const CONTENT = 3

@@ -14,7 +14,7 @@ export type ReconcileCode =
   | 'offer_open'
   | 'state_mismatch'
 
-/** The first that was found. `seq`: of `ledger`; null: it is about no entry. */
+/** The first that was found. `seq`: an entry of `ledger`; null: it is about no entry. */
 export type Difference = {
   readonly code: ReconcileCode
   readonly ledger: string

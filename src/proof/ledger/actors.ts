@@ -8,7 +8,7 @@ import { parseRemoteAgent } from '../statement/remote-agents.ts'
  * Rebuilds from a ledger's own entries who may act in it: agents, the keys that belong to them, and what each key may do.
  *
  * A server without this check could be made to sign "agent X did it" for an X that nobody registered, or with
- * a key of somebody else: anybody who holds the API's login and the envelope key can write such an entry, and
+ * a key of somebody else: a holder of the API's login and the envelope key can write such an entry, and
  * only the chain's own order of registrations tells that it cannot have come about honestly.
  *
  * A chain that has registered no agent (no key) yet makes no claim about agents (keys), so nothing is checked

@@ -7,7 +7,10 @@ import type { KeyHint } from './key-hint.ts'
  */
 export type CompromisedKeys = ReadonlyMap<string, number | null>
 
-/** Those that the source owns up to, and those that the verifier was told of by others: anybody who hands an export over can leave out the first. */
+/**
+ * Those that the source owns up to, and those that the verifier was told of by others: the sender of an export can
+ * leave out the first.
+ */
 export function compromisedKeys(
   hints: readonly Pick<KeyHint, 'kid' | 'compromisedAt'>[],
   known: CompromisedKeys = new Map(),

@@ -52,7 +52,10 @@ export class LedgerErasures {
     return true
   }
 
-  /** Called after each entry, with what it explained taken out: whatever was due at `seq` is due no longer. */
+  /**
+   * Called after each entry, with the erasures that it explained taken out: those that were due at `seq` are due no
+   * longer.
+   */
   verifyExplained(seq: number): void {
     const missing = this.#missing.get(seq)
     if (missing)

@@ -50,7 +50,7 @@ function withCompromise(key: KeyHint): KeyHint {
 }
 
 /**
- * The checkpoint of the last line; null where the ledger had none yet. A cut-off download has no such line: that throws
+ * The checkpoint of the last line; null where the ledger had none yet. A cut-off download has no such line, and throws
  * `export_incomplete`, because the entries before the cut would verify.
  */
 export function parseExportTail(text: string): string | null {

@@ -28,7 +28,7 @@ export type LedgerFindings = {
 
 /**
  * `given`: the key of the first entry is one that the caller named. `pinned`: it is the one that was seen with this
- * ledger before. `self-asserted`: it is the ledger's own claim; anybody who made another ledger of this id with other
+ * ledger before. `self-asserted`: it is the ledger's own claim; the maker of another ledger of this id with other
  * keys would not be noticed.
  */
 export type KeyTrust = 'given' | 'pinned' | 'self-asserted'

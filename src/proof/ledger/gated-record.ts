@@ -195,7 +195,7 @@ function partyOf(fields: Members): string {
   return (fields['onBehalfOf'] ?? fields['actor']) as string
 }
 
-/** Agent of the step, which must be one: what `system` says about a record, the rules or the clock have decided. */
+/** Agent of the step, which must be one. `system` takes only steps that the rules or the clock have decided. */
 function agentOf(fields: Members): string {
   if (fields['actor'] === 'system') throw notEntitled('no agent', fields)
   return partyOf(fields)

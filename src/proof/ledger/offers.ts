@@ -5,10 +5,13 @@ import { type OfferedTerms, termsOfOffer, termsOfTaken, verifyTaken } from '../s
 
 type Offer = { readonly leaf: string; readonly terms: OfferedTerms }
 
-/** Decision about an offer. `code`: of a refusal. */
+/** Decision about an offer. `code`: that of a refusal. */
 export type OfferDecision = { readonly state: 'taken' | 'refused'; readonly code: string | null }
 
-/** Called for each offer of the ledger, when its home's answer came. `seq`: of the offer; `at`: of the receipt. */
+/**
+ * Called for each offer of the ledger, when its home's answer came. `seq`: that of the offer; `at`: time of the
+ * receipt.
+ */
 export type OnOffer = (seq: number, decision: OfferDecision, at: number) => void
 
 /** Steps that agents of the ledger offered to others: each is taken, as it was offered, or refused, once. */

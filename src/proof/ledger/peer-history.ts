@@ -42,7 +42,7 @@ export class PeerHistory {
     return this.#keys
   }
 
-  /** Throws `key_not_current`, or as verifySigner: 73 µs each, natively. `seq`: of the entry in its own chain. */
+  /** Throws `key_not_current`, or as verifySigner: 73 µs each, natively. `seq`: that of the entry in its own chain. */
   verifySigner(seq: number, { envelope, kid }: ReceivedEntry, verifySignature: VerifySignature): void {
     const { kid: current, key } = this.#keys.findLast(({ since }) => since < seq)!
     if (kid !== current)
@@ -56,7 +56,7 @@ export class PeerHistory {
     return this.#entries.add(seqId(seq), 0, at, document ? digestWord(document.sha256) : 0)
   }
 
-  /** `seq`: of the entry that names the key, the last one under the key before it. A key does not come back. */
+  /** `seq`: that of the entry that names the key, the last one under the key before it. A key does not come back. */
   rotate(next: NamedKey, seq: number): void {
     const isNew = !this.#keys.some(({ kid }) => kid === next.kid)
     if (!isNew || this.#keys.at(-1)!.since >= seq)
@@ -64,7 +64,7 @@ export class PeerHistory {
     this.#keys.push(keyOf(next, seq))
   }
 
-  /** The record's entries may come now: what shares it names this peering, as verifyReceived has found. */
+  /** The record's entries may come now: the entry that shares it names this peering, as verifyReceived has found. */
   share(record: string): void {
     this.#shared.add(record)
   }

@@ -48,7 +48,7 @@ type Peering = {
   /** Leaf of the other side's, where that is known. */
   counterpart: string | null
   revokedSeq: number | null
-  /** `pending`: of an inviter, until the other side's half has come. */
+  /** `pending`: an inviter's state, until the other side's half has come. */
   state: 'pending' | 'active' | 'suspended' | 'revoked'
   readonly history: PeerHistory
   /** Records of this ledger that are shared with the other. */
@@ -59,8 +59,8 @@ type Peering = {
 const OF_PENDING: ReadonlySet<EntryKind> = new Set(['peer-added', 'peer-revoked', 'server-key-rotated'])
 
 /**
- * The ledgers that a ledger shares records with, rebuilt from its own entries: what it shares with whom, what came from whom, and
- * that it is what the other ledger signed (docs/formats/federation.md).
+ * The ledgers that a ledger shares records with, rebuilt from its own entries: the records that it shares with each,
+ * the entries that came from each, and whether the other ledger signed those (docs/formats/federation.md).
  *
  * An operator who could make up what others are to have said would not need to forge entries of their own: their chain holds
  * whatever they sign. So each received envelope is held to the key that the handshake, and the other chain's rotations, name.
@@ -127,7 +127,7 @@ export class LedgerPeers {
     this.#change(about, ['suspended'], 'active')
   }
 
-  /** `seq`: of the entry that says so, here or received. */
+  /** `seq`: that of the entry that says so, here or received. */
   revoke(about: Subject, seq: number): void {
     this.#change(about, ['pending', 'active', 'suspended'], 'revoked').revokedSeq = seq
   }

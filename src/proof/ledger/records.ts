@@ -93,7 +93,10 @@ export class LedgerRecords {
     return this.#ids.get(parseIdBytes('rec', name)) !== null
   }
 
-  /** Throws unless the record was made in this ledger with this payload: of a terminal one, as far as 32 bits of its digest tell. */
+  /**
+   * Throws unless the record was made in this ledger with this payload. A terminal record is compared by 32 bits of its
+   * digest.
+   */
   verifyRecord({ name, sha256 }: Subject): void {
     const known = this.#ids.get(parseIdBytes('rec', name))
     const digest = this.#gated.get(name)?.payloadDigest ?? sha256

@@ -1,6 +1,7 @@
 /**
- * How much older than the newest entry an entry may be that no checkpoint covers. A ledger gets a checkpoint about a second after
- * it has grown; what stands behind the newest one is younger than that, give or take the clocks of its servers.
+ * How much older than the newest entry an entry may be that no checkpoint covers. A ledger gets a checkpoint about a
+ * second after it has grown, so entries behind the newest one are younger than that, give or take the clocks of its
+ * servers.
  */
 export const TAIL_AGE_MS_MAX = 60_000
 
@@ -64,7 +65,7 @@ function older(one: Place | null, other: Place): Place {
   return one !== null && one.atMs <= other.atMs ? one : { seq: other.seq, atMs: other.atMs }
 }
 
-/** For people: what it means, and what honest ledgers it happens to. */
+/** For people: its meaning, and the honest ledgers to which it happens. */
 export function describeLate({ seq, atMs, newestAtMs }: LateEntry, covered: number): string {
   const [at, newestAt] = [atMs, newestAtMs].map((ms) => new Date(ms).toISOString())
   return (

@@ -43,8 +43,8 @@ export type LedgerVerifierOptions = PeersObserver & {
  * A whole ledger, entry by entry in order: everything that no entry can say about itself alone.
  *
  * The caller MUST have put each entry through `verifyEntry` before (in any order, on any thread), MUST give them in
- * the order in which they were found, and MUST stop at the first that throws. Throws ProofError; what was verified
- * until then is in `summary`, whose `size` is the seq of the entry that was refused.
+ * the order in which they were found, and MUST stop at the first that throws. Throws ProofError. `summary` then holds
+ * the findings until there, and its `size` is the seq of the refused entry.
  *
  * About 30 bytes of memory for each record, one object for each agent, key, type, erasure and gated record that
  * is not terminal.
@@ -296,7 +296,7 @@ export class LedgerVerifier {
     }
   }
 
-  /** The operator signs what the ledger was when it was reopened: that must be what stands before the entry. */
+  /** The operator signs the ledger's state when it was reopened, which must be the state before the entry. */
   #verifyRestored(predicate: JsonObject): void {
     const found = predicate['found'] as { size: number; chain: string }
     if (found.size !== this.#size || found.chain !== toHex(this.#chain)) {

@@ -20,8 +20,9 @@ import {
 import { NOTE_CHARS_MAX } from '../tree/checkpoint.ts'
 
 /*
- * Proofs as files (docs/formats/proofs.md): what a server says of one entry, for somebody who has nothing else. All of it
- * is under an attacker's control. Every member must be there and no other, because what nobody looks at could be changed.
+ * Proofs as files (docs/formats/proofs.md): a server's evidence of one entry, for a reader who has nothing else. All of
+ * it is under an attacker's control. Every member must be there and no other, because what nobody looks at could be
+ * changed.
  */
 
 export type EntryProof = {

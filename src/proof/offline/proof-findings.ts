@@ -24,7 +24,7 @@ export type ProofFindings = {
   readonly checkpoint: 'given' | 'own'
   /** Size of that checkpoint. */
   readonly covered: number
-  /** For people: what else limits the finding. */
+  /** For people: other limits of the finding. */
   readonly notices: readonly string[]
 }
 

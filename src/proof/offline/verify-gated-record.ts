@@ -45,7 +45,7 @@ function verifyTerms(gated: JsonObject, statement: ParsedStatement, isNew: boole
   const terms = { principal: partyOf(statement), gate, deadline, maxRevisions, tolerances }
   for (const [name, value] of Object.entries(terms)) verifyMember(name, gated[name], value)
   verifyShare(gated['share'], statement.predicate['share'])
-  // Where none was agreed, the agent that activates the record becomes it: that is for the proof of the activation.
+  // If none was agreed, the agent that activates the record becomes it, which the proof of the activation shows.
   if (performer !== undefined || isNew) verifyMember('performer', gated['performer'], performer)
 }
 

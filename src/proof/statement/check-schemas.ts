@@ -34,7 +34,7 @@ export function schemaOfFields({ required, optional }: Fields): JsonSchema {
 
 export type Check = (value: JsonValue) => boolean
 
-/** The members of an object, all of them: what is not listed is refused. */
+/** The members of an object, all of them: any other is refused. */
 export type Fields = {
   readonly required: Readonly<Record<string, Check>>
   readonly optional: Readonly<Record<string, Check>>

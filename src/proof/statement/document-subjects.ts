@@ -13,7 +13,7 @@ const SUBJECTS = {
 
 export type DocumentKind = keyof typeof SUBJECTS
 
-/** `id`: of the record or completion. */
+/** `id`: that of the record or completion. */
 export function formatDocumentSubject(document: DocumentKind, id: Uuid): string {
   const { prefix, suffix } = SUBJECTS[document]
   return formatId(prefix, id) + suffix

@@ -6,7 +6,8 @@ const DOCUMENT_PREFIX = 0x03
 const scratch = new Uint8Array(4096)
 
 /**
- * H(0x03 ‖ salt ‖ JCS(document)): what a statement signs of a document. `canonical`: the UTF-8 bytes of its JCS.
+ * H(0x03 ‖ salt ‖ JCS(document)), the digest of a document that a statement signs. `canonical`: the UTF-8 bytes of its
+ * JCS.
  *
  * `salt` MUST be 16 bytes: the salt's end is not marked, so one of another length could pass for a piece of the
  * document. Anybody who does not have it cannot find a short document by trying.

@@ -6,8 +6,8 @@ import { parsePublicKey } from '../keys.ts'
 import { type Check, described, type Fields, schemaOf, schemaOfFields } from './check-schemas.ts'
 
 /*
- * Formats of the members of signed JSON objects. Each has one spelling for one meaning, as far as JSON allows:
- * what is signed is compared as text.
+ * Formats of the members of signed JSON objects. Each has one spelling for one meaning, as far as JSON allows, because
+ * signed values are compared as text.
  */
 
 /** Throws `code` unless `value` is an object with exactly these members, each as its check wants it. */

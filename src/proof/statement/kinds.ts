@@ -1,6 +1,9 @@
 import type { IdPrefix } from '../ids.ts'
 
-/* The kinds of entries (docs/formats/statements.md): what each is about, and where it moves a record. */
+/**
+ * The kinds of entries (docs/formats/statements.md), with the subject of each, and the state to which it moves a
+ * record.
+ */
 
 /**
  * Name of a subject: an id; `type`, a record type `name/version`; a document beside the chain that has no id: the values that
@@ -102,7 +105,7 @@ type Transition = {
   readonly to: RecordState
 }
 
-/** The lifecycle, whole: what is not here is refused. From null: the record's first event. */
+/** The lifecycle, whole: a step that is not here is refused. From null: the record's first event. */
 export const LIFECYCLE: readonly Transition[] = [
   { from: null, kind: 'record-notarized', to: 'RECORDED' },
   { from: null, kind: 'record-created', to: 'CREATED' },

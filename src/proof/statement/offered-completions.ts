@@ -2,7 +2,10 @@ import { concat, utf8Encode } from '../bytes.ts'
 import type { Sha256 } from '../crypto.ts'
 import { formatIdBytes, ID_BYTES, parseIdBytes } from '../ids.ts'
 
-/** Facts that an offered completion's id is bound to. `ledger`: the guest; `digest`: of the evidence, lower-case hex. */
+/**
+ * Facts that an offered completion's id is bound to. `ledger`: the guest; `digest`: that of the evidence, lower-case
+ * hex.
+ */
 export type OfferedCompletionPlace = {
   readonly ledger: string
   readonly record: string

@@ -19,7 +19,7 @@ import {
 import { PREDICATES } from './predicates.ts'
 
 /*
- * In-toto v1 statements (docs/formats/statements.md): what an entry says. The signed bytes are stored as they are;
+ * In-toto v1 statements (docs/formats/statements.md), the texts of entries. The signed bytes are stored as they are;
  * a statement is parsed to be checked and read, never to be written again.
  */
 
@@ -49,7 +49,7 @@ const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1'
 
 /**
  * The bytes to sign, as text. `predicate`: as the kind's fields have it, in any order; members that are undefined are
- * left out. Nothing is checked: what we make is held to parseStatement by tests.
+ * left out. Nothing is checked: tests hold our statements to parseStatement.
  */
 export function buildStatement(kind: EntryKind, subjects: readonly Subject[], predicate: object): string {
   let list = ''

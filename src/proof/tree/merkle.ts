@@ -10,7 +10,7 @@ import { ProofError } from '../error.ts'
 const LEAF_PREFIX = 0x00
 const NODE_PREFIX = 0x01
 
-/** Holds an envelope of the largest size; what is larger gets its own buffer. */
+/** Holds an envelope of the largest size; larger input gets its own buffer. */
 const LEAF_SCRATCH_BYTES = 1 + 32_768
 const leafScratch = new Uint8Array(LEAF_SCRATCH_BYTES)
 leafScratch[0] = LEAF_PREFIX
@@ -37,7 +37,7 @@ export function nodeHash(sha256: Sha256, left: Uint8Array, right: Uint8Array): U
   return sha256(nodeScratch)
 }
 
-/** Root over leaf hashes; of none: H(""). */
+/** Root over leaf hashes; H("") if there are none. */
 export function merkleRoot(sha256: Sha256, leaves: readonly Uint8Array[]): Uint8Array {
   let level = leaves
   while (level.length > 1) level = parents(sha256, level)

@@ -20,7 +20,7 @@ export type TileSlice = {
 /** 32 bytes each, one after another. */
 export type ReadSlice = TileSlice & { readonly hashes: Uint8Array }
 
-/** PATH of RFC 9162 §2.1.3.1: whose roots prove the leaf at `index`, from the leaf up. Throws `merkle_range`. */
+/** PATH of RFC 9162 §2.1.3.1: ranges whose roots prove the leaf at `index`, from the leaf up. Throws `merkle_range`. */
 export function inclusionRanges(index: number, size: number): LeafRange[] {
   refuseUnordered(0, index, size - 1)
   const ranges: LeafRange[] = []
@@ -38,7 +38,7 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
   return ranges.reverse()
 }
 
-/** PROOF of RFC 9162 §2.1.4.1: whose roots join the trees of both sizes. Throws `merkle_range`. */
+/** PROOF of RFC 9162 §2.1.4.1: ranges whose roots join the trees of both sizes. Throws `merkle_range`. */
 export function consistencyRanges(size1: number, size2: number): LeafRange[] {
   refuseUnordered(1, size1, size2)
   const ranges: LeafRange[] = []
@@ -134,7 +134,7 @@ function hashesOf(wanted: TileSlice, read: ReadSlice | undefined): Uint8Array[] 
   )
 }
 
-/** The largest power of two below `size`, which is 2 or more. Not by logarithm: that rounds, from 2^48 on. */
+/** The largest power of two below `size`, which is 2 or more. Not by logarithm, which rounds from 2^48 on. */
 function powerOfTwoBelow(size: number): number {
   let power = 1
   while (2 * power < size) power *= 2

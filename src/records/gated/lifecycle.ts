@@ -12,7 +12,7 @@ export type Standing = {
   readonly hasDeadline: boolean
 }
 
-/** The kinds of entries that may come next, in the order of the lifecycle: what `nextEvents` says. */
+/** The kinds of entries that may come next, in the order of the lifecycle, for `nextEvents`. */
 export function nextEvents({ state, gate, revisionsLeft, hasDeadline }: Standing): EntryKind[] {
   const kinds = new Set(LIFECYCLE.filter(({ from }) => from === state).map(({ kind }) => kind))
   if (revisionsLeft === 0 || gate === 'auto') kinds.delete('revision-requested')
@@ -98,7 +98,9 @@ const WHOSE = {
   'other than the performer': 'anybody but the performer',
 } as const satisfies Record<(typeof STEP_ROLES)[number], string>
 
-/** A verdict is not the performer's, in whoever's name: with `agents:act` it could judge its own work for the principal. */
+/**
+ * The performer gives no verdict, in any agent's name: with `agents:act` it could judge its own work for the principal.
+ */
 const VERDICTS: ReadonlySet<StepKind> = new Set(['verdict-rendered', 'verdict-overturned'])
 
 function refuseParty(row: GatedRecordRow, { kind, partyId: party, actorId }: Wanted): void {

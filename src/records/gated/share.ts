@@ -11,7 +11,7 @@ type SharedDocuments = 'whole' | 'digests'
 /** Peers that a record is to be shared with, as a client names them. */
 export type ShareRequest = readonly { readonly peer: string; readonly documents: SharedDocuments }[]
 
-/** A peer that a record is to be shared with: of the ledger's own, and one with which it can be. */
+/** A peer to share a record with. It is one of the ledger's own, and in a state that allows sharing. */
 export type SharedWith = {
   readonly peer: string
   readonly peerId: Uuid
@@ -41,7 +41,7 @@ export async function resolveShare(
   return share.sort((a, b) => (a.peer < b.peer ? -1 : 1))
 }
 
-/** With one that is suspended too: what is shared waits until it is resumed. */
+/** Also with one that is suspended: the shared entries wait until it is resumed. */
 function requireLiving(
   known: SharePeer | undefined,
   peer: string,
@@ -72,8 +72,8 @@ export function isDigestsOnly(share: readonly { readonly documents: SharedDocume
 }
 
 /**
- * Throws `weak_salt`. Anybody who has a digest, and knows the salt, can try documents until one fits: of short ones there are few.
- * `salt`: as a caller chose it, base64url; undefined: nobody did.
+ * Throws `weak_salt`. Anybody who has a digest, and knows the salt, can try documents until one fits, because there are
+ * few short ones. `salt`: as a caller chose it, base64url; undefined: nobody did.
  */
 export function refuseWeakSalt(salt: string | undefined): void {
   if (salt === undefined || !isWeakSalt(fromBase64Url(salt))) return

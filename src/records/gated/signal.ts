@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../proof/json/json-value.ts'
 
 /*
- * The settlement signal: what a verdict means for the outside (DESIGN §6, docs/gated-records.md). It stands inside the signed
- * verdict, so a payer needs nothing but that envelope and the public key.
+ * The settlement signal: the meaning of a verdict for the outside (DESIGN §6, docs/gated-records.md). It stands inside
+ * the signed verdict, so a payer needs nothing but that envelope and the public key.
  */
 
 export type Signal = {

@@ -46,7 +46,10 @@ export type StepRequest = {
   readonly occurredAt: string | null
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
-  /** Made anew where the record has moved meanwhile. `judged`: what is judged, as it was signed; null of other steps. */
+  /**
+   * Made anew if the record has moved meanwhile. `judged`: the judged completion, as it was signed; null for other
+   * steps.
+   */
   readonly draft: (current: Current, judged: ParsedStatement | null) => Draft
 }
 
@@ -57,7 +60,7 @@ export type StepResult =
 
 /**
  * Takes one step of a gated record, and returns when it is committed. A step that came second (another one was appended since
- * `first` was read) is decided, built and signed anew; what the state then refuses is refused with that state.
+ * `first` was read) is decided, built and signed anew. If the new state refuses the step, the error names that state.
  */
 export async function takeStep(
   deps: StepDeps,

@@ -20,7 +20,7 @@ export type ClaimedStanding = {
 
 /**
  * Throws ProofError unless the newest step was signed for this ledger, this record, this version and this state, and follows the
- * step before it, and the record has as many steps as its version says. Columns can be written by anybody who owns the database: an
+ * step before it, and the record has as many steps as its version says. The database's owner can write columns: an
  * old verification that is inserted again is signed, but for an old version, or there is one step too many.
  *
  * `steps`: the newest of each kind, of a record that was not created just now. Returns what the newest of all says.

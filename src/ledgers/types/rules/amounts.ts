@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
 import { type Decimal, decimalOf, parseDecimal } from '../schema/exact-decimal.ts'
 import { isJsonObject } from '../schema/schema-keywords.ts'
 
-/** A number, a decimal as a string, or money: what rules compare by size. `currency`: of money only. */
+/** A number, a decimal as a string, or money, which rules compare by size. Only money has a `currency`. */
 export type Amount = { readonly decimal: Decimal; readonly currency: string | null }
 
 const CURRENCY = /^[A-Z]{3}$/
@@ -19,7 +19,7 @@ function parseNumber(value: JsonValue): Decimal | null {
   return typeof value === 'string' ? parseDecimal(value) : null
 }
 
-/** `{amount, currency}` and nothing else: what other members would mean (a unit, a tax) is not known here. */
+/** `{amount, currency}` and nothing else, because the meaning of other members (a unit, a tax) is not known here. */
 export function parseMoney(value: JsonObject): Amount | null {
   if (!Object.hasOwn(value, 'amount') || !Object.hasOwn(value, 'currency')) return null
   const { amount, currency } = value

@@ -5,7 +5,7 @@ import { DOCUMENT_BYTES_MAX, RULE_VALUE_BYTES_MAX } from '../limits.ts'
 import { Part } from './document-parts.ts'
 import type { Tolerance } from './rule.ts'
 
-/** Where a rule looked: what it found, or why nothing is there. */
+/** The value at a rule's path, or why there is none. */
 export type Found = Part | 'erased' | 'missing'
 
 type Compared = {

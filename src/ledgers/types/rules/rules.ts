@@ -106,7 +106,7 @@ class RuleReader {
     return Object.hasOwn(this.#rule, name)
   }
 
-  /** Says which rule it is: who wrote two hundred of them does not count to find the one. */
+  /** Says which rule it is, because the author of two hundred rules must not have to count. */
   #error(path: readonly string[], detail: string): SchemaError {
     const id = this.#has('id') ? this.#rule['id']! : null
     return new SchemaError([...this.#path, ...path], isRuleId(id) ? `rule ${id}: ${detail}` : detail)

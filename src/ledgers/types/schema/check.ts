@@ -5,7 +5,7 @@ import type { Pattern } from './pattern.ts'
 /** A fault of a value: the keyword that refuses it, and where. */
 export type Fault = {
   readonly keyword: string
-  /** Names nothing of the value: what the schema wants. */
+  /** Says what the schema wants, and nothing of the value. */
   readonly message: string
   /** From the value inwards to the whole: each check adds where it went in. */
   readonly path: string[]

@@ -4,7 +4,7 @@ import type { SchemaError } from './schema-error.ts'
 /**
  * Refuses a schema that could look at one value without end, or through so many subschemas one inside another that the
  * stack would not hold them: a value's depth is bounded, so all recursion is bounded where each turn of it goes deeper
- * into the value. `inPlace`: of each subschema, those that look at the same value. Throws SchemaError.
+ * into the value. `inPlace`: for each subschema, those that look at the same value. Throws SchemaError.
  */
 export function refuseLoops(
   inPlace: ReadonlyMap<string, readonly string[]>,

@@ -1,4 +1,4 @@
-// Types: what a definition may hold, and what compiling and validating may cost (docs/types.md)
+// Types: size of a definition, and cost of compiling and validating (docs/types.md)
 export const SCHEMA_SUBSCHEMAS_MAX = 1_000
 /** Subschemas nested at the same value, by $ref and the like: each costs stack. */
 export const SCHEMA_IN_PLACE_DEPTH_MAX = 16

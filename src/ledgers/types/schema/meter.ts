@@ -2,8 +2,8 @@
 export class TooCostly extends Error {}
 
 /**
- * Counts the steps of one validation. A step is about 10 ns of work (5 to 18 measured); whatever loops over a value or a schema MUST spend
- * before or while it does, in proportion, because both may be an attacker's.
+ * Counts the steps of one validation. A step is about 10 ns of work (5 to 18 measured). A loop over a value or a schema
+ * MUST spend before or while it runs, in proportion, because both may be an attacker's.
  */
 export class Meter {
   #left: number

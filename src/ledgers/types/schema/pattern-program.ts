@@ -144,7 +144,7 @@ class ProgramWriter {
 
 const ASCII_END = 128
 
-/** V8 decides which code points a class holds: of a single one, nothing can be looked for twice. */
+/** V8 decides which code points a class holds. With a single code point nothing can be looked for twice. */
 function classTest(text: string): AtomTest {
   const pattern = new RegExp(`^(?:${text})$`, 'u')
   const ascii = Array.from({ length: ASCII_END }, (_, code) => pattern.test(String.fromCharCode(code)))

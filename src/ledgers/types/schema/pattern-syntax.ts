@@ -1,7 +1,7 @@
 /*
  * Regular expressions as JSON Schema has them: ECMA-262 with the flag `u`. V8 says whether a pattern is well-formed, so
- * this parser may rely on that; what it can't turn into an automaton (look-around, back references, modifiers) is
- * refused.
+ * this parser may rely on that. It refuses parts that it can't turn into an automaton (look-around, back references,
+ * modifiers).
  */
 
 export type PatternNode =

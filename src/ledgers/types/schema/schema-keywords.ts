@@ -4,9 +4,9 @@ import { formatPointer } from './json-pointer.ts'
 import { SCHEMA_ENUM_VALUES_MAX } from './limits.ts'
 
 /*
- * Every keyword that is taken, with what it may hold (JSON Schema 2020-12). Not taken: what leaves the document or makes
- * a reference depend on who asks ($id, $dynamicRef, $dynamicAnchor, $vocabulary), what earlier drafts had
- * (definitions, dependencies, additionalItems), and what is never asserted (contentEncoding and its like).
+ * Every keyword that is taken, with what it may hold (JSON Schema 2020-12). Not taken: keywords that leave the document
+ * or make a reference depend on its place ($id, $dynamicRef, $dynamicAnchor, $vocabulary), those of earlier drafts
+ * (definitions, dependencies, additionalItems), and keywords that are never asserted (contentEncoding and its like).
  */
 
 /** Reader of a whole schema (read-schema.ts), as the keywords use it. `path` is where the keyword stands. */

@@ -37,7 +37,7 @@ export class Schema {
     this.bytes = BYTES_PER_SUBSCHEMA * document.subschemas.size + BYTES_PER_INSTRUCTION * instructions
   }
 
-  /** `bytes`: of the value's JSON text; what a validation may cost goes by it. */
+  /** `bytes`: length of the value's JSON text, which bounds the cost of a validation. */
   validate(value: JsonValue, bytes: number): ValidationResult {
     const meter = new Meter(VALIDATION_STEPS_BASE + VALIDATION_STEPS_PER_BYTE * bytes)
     try {
