@@ -84,7 +84,7 @@ async function tallystick(...before: readonly string[]): Promise<Main> {
 
 /**
  * The kernel hands PID 1 no signal that it has no handler for: without this one a server that still starts, or a migration, could
- * only be killed. What handles a stop by itself comes after this, and is let.
+ * only be killed. A command with a handler of its own sets it after this one, and then handles the stop itself.
  */
 function endUnlessHandled(signal: (typeof STOPS)[number]): void {
   if (process.listenerCount(signal) === 1) process.exit(128 + constants.signals[signal])

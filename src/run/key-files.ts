@@ -15,7 +15,7 @@ const FILES = [
   'TALLYSTICK_OPERATOR_KEY_PREVIOUS_FILE',
 ] as const
 
-/** The environment with the keys that files hold. What is wrong is named by its variable, and nothing of a file is shown. */
+/** The environment with the keys that files hold. An error names the variable, and shows nothing of a file. */
 export function readKeyFiles(env: Environment): {
   readonly env: Environment
   readonly issues: readonly Issue[]

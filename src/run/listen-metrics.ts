@@ -6,7 +6,7 @@ import type { Service } from './run-process.ts'
 
 /**
  * Serves the metrics on a port of their own, which is not for the outside: they tell how much is written. A process that is
- * asked to stop answers as long as it can. What has no other port (a worker) is asked here whether it lives and whether it has
+ * asked to stop answers as long as it can. A worker has no other port: it is asked here whether it lives and whether it has
  * started, neither of which asks the database. `others`: metrics of a process that is read together with this one.
  */
 export async function serveMetrics(

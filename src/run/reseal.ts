@@ -45,7 +45,7 @@ type Resealed = {
 /**
  * Seals under `current` whatever `previous` has sealed, as the owner: the secrets of webhooks, and the MACs that make rows of API keys,
  * of peers' keys and of the follower's cursors believed, a page in each transaction, and at last the deployment's own keys, with which everybody begins to seal under `current`.
- * What `current` has sealed stays, so doing it again goes on where it ended, and finds what was sealed meanwhile. Throws, before
+ * Rows that `current` has sealed stay, so doing it again goes on where it ended, and finds what was sealed meanwhile. Throws, before
  * anything is changed, where a key of the deployment is sealed under neither.
  *
  * Not one transaction over all: a revocation waits for the row of its key, within an append, and 40,000 of them took 19 s.

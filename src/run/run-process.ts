@@ -16,8 +16,8 @@ const SAME_STOP_MS = 1_000
 export const CLOSE_MS_MAX = 25_000
 
 /**
- * Runs a service as a process: until SIGTERM or SIGINT, then closes it and exits with 0. SIGTERM comes from what runs many of them,
- * and balances load over the others: before it is closed the service is drained, until that is done or the next signal. What can't
+ * Runs a service as a process: until SIGTERM or SIGINT, then closes it and exits with 0. SIGTERM comes from an orchestrator, which
+ * balances load over the others: before it is closed the service is drained, until that is done or the next signal. A service that can't
  * start says why in one line and exits with 1.
  */
 export async function runProcess(name: string, start: () => Promise<Service>): Promise<void> {

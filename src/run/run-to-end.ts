@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 export class UsageError extends Error {}
 
 /**
- * Runs what does one thing and ends. What goes wrong is a line on standard error and exit code 1; where the arguments were wrong, the
+ * Runs a command that does one thing and ends. A failure is a line on standard error and exit code 1; if the arguments were wrong, the
  * usage follows.
  */
 export async function runToEnd(name: string, usage: string, work: () => Promise<void>): Promise<void> {

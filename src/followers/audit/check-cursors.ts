@@ -30,8 +30,8 @@ export function makeCursorRound(deps: CheckCursorsDeps): () => Promise<boolean> 
 }
 
 /**
- * Somebody wrote it who has the worker's login and not the master key. That is no fault of the ledger: what the cursor was to hide
- * is found when the entries are verified anew.
+ * Somebody wrote it who has the worker's login and not the master key. The ledger has no fault by it: the entries are verified anew,
+ * and show whatever the cursor was to hide.
  */
 export async function refuseCursor(
   db: Db,

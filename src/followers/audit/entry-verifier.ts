@@ -4,7 +4,7 @@ import { type EntryPool, openEntryThreads } from '../../verify/entry-pool.ts'
 import type { ChunkResult, ChunkTask } from '../../verify/verify-chunk.ts'
 
 /**
- * One thread that verifies entries one by one, for as long as the worker runs. What an attacker wrote can at worst end the
+ * One thread that verifies entries one by one, for as long as the worker runs. Bytes of an attacker can at worst end the
  * thread, never the worker: the next call starts another one.
  */
 export class EntryVerifier {

@@ -45,8 +45,8 @@ export type FollowEntriesDeps = FaultDeps & {
 
 /**
  * One round: verifies the entries that came since the last one, of as many ledgers as there is time for, with the rows that
- * say they come from them. Returns whether there is more to do at once. What a thief of the API's login appended is found
- * here, seconds later; what was changed behind the cursor, by the next audit.
+ * say they come from them. Returns whether there is more to do at once. An entry that a thief of the API's login appended is found
+ * here, seconds later; a change behind the cursor, by the next audit.
  */
 export async function followEntries(deps: FollowEntriesDeps): Promise<boolean> {
   const ledgers = await listLedgersUnverified(deps.pool, ENTRY_FOLLOWER_LEDGERS_PER_ROUND)

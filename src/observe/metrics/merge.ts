@@ -1,6 +1,6 @@
 /**
  * Metrics of several processes as those of one, in the text format of Prometheus: each metric is there once, with the samples of
- * all. Of samples with one name and the same labels the first one counts; those that differ should have a label that says whose
+ * all. The first of several samples with one name and the same labels counts; samples that differ should have a label that says whose
  * they are.
  */
 export function mergeMetrics(texts: readonly string[]): string {

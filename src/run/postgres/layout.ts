@@ -54,7 +54,7 @@ export function isReachable(dir: string, runAs: RunAs): boolean {
 /**
  * The folder for everything that this installation keeps: `.tallystick` in the project; where the server's user
  * could not reach that, or we cannot write there, a folder under /var/lib or /var/tmp, named by the project's
- * path. What exists comes first: data that was written once is never quietly left behind for an empty folder.
+ * path. A folder that exists comes first: data that was written once is never quietly left behind for an empty folder.
  */
 export function chooseDataDir(
   projectDir: string,
