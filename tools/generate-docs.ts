@@ -139,7 +139,8 @@ function errorsPage(): string {
   )
   return page(
     'Errors',
-    `\`application/problem+json\` (RFC 9457). Programs look at \`code\`, which is stable; \`type\` is a name, with nothing to fetch
+    `Look up the \`code\` of an error here: its meaning, whether to send the request again, and the remedy.
+\`application/problem+json\` (RFC 9457). Programs look at \`code\`, which is stable; \`type\` is a name, with nothing to fetch
 behind it. The list goes a request's way: the request
 itself, its caller, its body, what that names, the state of things, the server. Where several apply, one is answered; which one is no promise.
 [A request was refused](operations.md#a-request-was-refused) says who decides what, and where an operator sees it.

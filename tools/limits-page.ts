@@ -10,6 +10,7 @@ export async function limitsPage(): Promise<string> {
   const files = globSync('{src,cli}/**/limits.ts', { cwd: ROOT }).sort()
   const sections = await Promise.all(files.map(async (file) => section(file, await readLimits(file))))
   return [
+    'Look up any limit of the server, the worker and the command line here.',
     'Limits are constants: changing one means building your own image. The limits that clients meet are explained in',
     '[api.md](api.md#limits), those of types in [types.md](types.md), those of webhooks in [webhooks.md](webhooks.md).\n',
     ...sections,

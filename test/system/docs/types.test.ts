@@ -11,7 +11,7 @@ import { limits } from '../../helpers/limits.ts'
 const page = readFileSync(new URL('../../../docs/types.md', import.meta.url), 'utf8')
 
 test('the page lists every keyword that is taken, and no other', () => {
-  const table = page.split('## What a schema may hold')[1]!.split('\n- ')[0]!
+  const table = page.split('## Schema keywords')[1]!.split('\n- ')[0]!
   const listed = [...table.matchAll(/^\| .* \| (`.*) \|$/gm)].flatMap((row) =>
     [...row[1]!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!),
   )

@@ -46,7 +46,7 @@ test('every alert has a page with what one looks for at night, and every page an
     const text = readFileSync(join(RUNBOOKS_DIR, pageOf(name)), 'utf8')
     assert.deepEqual(
       [...text.matchAll(/^## (.*)$/gm)].map(([, title]) => title),
-      ['Look first', 'Why, and what to do', 'It is over when', 'What was lost'],
+      ['Look first', 'Causes and remedies', 'It is over when', 'Losses'],
       name,
     )
     const [, alert, severity] = /^# .+\n\n`(\w+)`(?:, |: )(page|ticket)/.exec(text) ?? []
