@@ -32,7 +32,7 @@ test('whatever is installed has its digest in the lockfile', () => {
   )
 })
 
-test('the lockfile names no registry: anybody who installs says which', () => {
+test('the lockfile names no registry: the installing user says which', () => {
   assert.deepEqual(
     installed.filter(([, { resolved }]) => resolved !== undefined),
     [],

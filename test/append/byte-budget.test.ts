@@ -12,7 +12,7 @@ test('one owner has a half while it is alone', () => {
   assert.equal(budget.hasRoom('a', 40), true)
 })
 
-test('there is room for one that holds little, whoever holds the rest', () => {
+test('there is room for one that holds little, even if others hold the rest', () => {
   const budget = new ByteBudget(128)
   const owners = ['a', 'b', null, 'd', 'e']
   for (const owner of owners) while (budget.hasRoom(owner, 1)) budget.take(owner, 1)

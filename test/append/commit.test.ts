@@ -52,7 +52,7 @@ async function commitOne(pool: pg.Pool, entry: EntryRow): Promise<AppendOutcome>
   return outcome!
 }
 
-/** Keeps the ledger's head locked until the answer is called: whatever appends to it waits. */
+/** Keeps the ledger's head locked until the answer is called, so that appends to it wait. */
 async function lockHead(owner: pg.Client, ledger: TestLedger): Promise<() => Promise<unknown>> {
   await owner.query('begin')
   await owner.query('select from tallystick.chain_heads where ledger_id = $1 for update', [ledger.id])

@@ -66,7 +66,7 @@ test('names the ledger and the entry of the first difference, and exits with 1',
 test('says which of the two does not verify by itself', async (t) => {
   const peers = exchange()
   const seq = peers.guest.lines.length
-  // Twice the same entry: what makes a ledger that does not verify.
+  // Twice the same entry, so the ledger does not verify.
   const [first] = peers.home.lines.filter(({ kind }) => kind === 'record-created')
   peers.receive(peers.guest, first!)
   const [home, guest] = save(t, peers)

@@ -44,7 +44,7 @@ test('prints one line that says what is proved and on whose word, and exits with
   assert.deepEqual([json.ok, json.seq, json.subject, json.treeSize], [true, 5, record.id, 9])
 })
 
-test('says what a verdict means for anybody who settles', async (t) => {
+test('says what a verdict means for a settlement', async (t) => {
   const { chain, write } = setUp(t)
   const gated = makeGated(chain)
   const steps = [gated.activate(), gated.submit(), gated.verify('fail'), gated.judge('reject')]

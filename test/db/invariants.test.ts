@@ -343,7 +343,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
         [{}, `${CANCELLED}, revisions = 0`],
       ] as const
     ).map(([entry, change]): [Refusal, string] => [refusedBy('gated_records_change'), STEP(entry, change)]),
-    // an old step again: of each version there is one
+    // an old step again: each version has one step
     [refusedBy('entries_by_record'), STEP({ version: '4', prev_seq: '9' }, CANCELLED)],
   ],
   'change the terms of a gated record, exchange its performer or count its revisions anew': [
@@ -400,7 +400,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       `${UPDATE('documents', change)} and seq = 11`,
     ]),
     [refusedBy('documents_content_or_erased'), DOCUMENT({ seq: '11', salt: 'null' })],
-    // an erasure of something else: of another subject, or of another entry's document
+    // an erasure of another subject, or of another entry's document
     ...['9', '11'].map((seq): [Refusal, string] => [
       refusedBy('documents_keep'),
       `${UPDATE('documents', 'content = null, salt = null, erased_seq = 12')} and seq = ${seq}`,
@@ -865,7 +865,7 @@ for (const [login, table] of [
   }
 }
 
-test('what continues the chain moves the head with it, whoever inserts it', async (t) => {
+test('an entry that continues the chain moves the head with it, under every login', async (t) => {
   await open(t)
   const client = clients.owner
   await client.query('begin')

@@ -84,7 +84,7 @@ const judge: Who = (about) => about.gate === 'principal' && principal(about)
 const judgeOrAuto: Who = (about) => (about.gate === 'auto' ? worker(about) : principal(about))
 const anotherAgent: Who = ({ party }) => party === 'principal' || party === 'stranger'
 
-/** Every way that a record may go, and whose step it is; what is not here is refused. */
+/** Every transition of a record, and the party that takes it; any other is refused. */
 const TABLE: readonly [from: string, kind: StepKind, to: string, who: Who][] = [
   ['CREATED', 'record-activated', 'ACTIVE', performer],
   ['ACTIVE', 'completion-submitted', 'SUBMITTED', performer],
@@ -189,7 +189,7 @@ test('who acts for another agent takes that agent’s steps, and none of its own
   await check()
 })
 
-test('no verdict is taken from the performer, in whoever’s name', async (t) => {
+test('no verdict is taken from the performer, in any agent’s name', async (t) => {
   const { ledger, append, check } = await open(t)
   for (const [from, kind, toState] of [
     ['VERIFIED', 'verdict-rendered', 'ACCEPTED'],
@@ -207,7 +207,7 @@ test('no verdict is taken from the performer, in whoever’s name', async (t) =>
   await check()
 })
 
-test('without a performer, whoever activates becomes it, but not the principal', async (t) => {
+test('without a performer, the agent that activates becomes it, but not the principal', async (t) => {
   const { ledger, append, check } = await open(t)
   const created = makeCreation(ledger, { performerId: null })
   await append(created)

@@ -26,7 +26,7 @@ test('on RDS migrate lets the two logins in with tokens, or says what its master
     rows.map(({ login }) => login),
     ['tallystick_api', 'tallystick_owner', 'tallystick_worker'],
   )
-  // Found done: who may not grant it need not.
+  // Found done, so a login that may not grant it need not.
   await run('revoke rds_iam from tallystick_owner cascade')
   await run('grant rds_iam to tallystick_api, tallystick_worker')
   assert.deepEqual(await migrateNow(), [])

@@ -15,7 +15,7 @@ const NOTHING: Omit<Progress, 'mayBeLost'> = {
   rows: [],
 }
 
-test('only what may be lost is written without waiting for the disk, and only by anybody who has the turn', async (t) => {
+test('only notes that may be lost are written without waiting for the disk, and only by the turn’s holder', async (t) => {
   const app = await buildTestApp(t)
   const { id } = await makeWebhook(app)
   const jobId = randomUUID()

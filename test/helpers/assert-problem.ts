@@ -4,7 +4,10 @@ import { ERROR_CODES, type ErrorCode } from '../../src/errors.ts'
 
 type Answer = Pick<Response, 'statusCode' | 'headers' | 'body'>
 
-/** The answer as a problem document (RFC 9457), checked for its shape; the document. `about`: what a failure names. */
+/**
+ * The answer as a problem document (RFC 9457), checked for its shape; the document. `about`: the request, for a
+ * failure's message.
+ */
 export function assertProblem(
   response: Answer,
   status: number,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 /** Cost of a group in a run, its child processes included. Times in milliseconds. */
 export type Cost = { readonly name: string; readonly cpuMs: number; readonly wallMs: number }
-/** Cost of a file in its group: what the group's own process did for it (load-file.ts). */
+/** Cost of a file in its group: the work of the group's own process for it (load-file.ts). */
 export type FileCost = Omit<Cost, 'wallMs'>
 
 /** A file may cost this much more than its line in the table: twice, because caches and the neighbours of a core matter. */

@@ -79,7 +79,7 @@ export type SharedRecord = {
   readonly peer: string
   readonly home: Organisation
   readonly guest: Organisation
-  /** Agent of the guest; null: of the home. */
+  /** Agent of the guest; null: the home's. */
   readonly performer: Agent | null
 }
 
@@ -120,7 +120,7 @@ export async function look(side: Organisation, { id }: Pick<SharedRecord, 'id'>)
   throw new Error(`${side.name}: GET /v1/records/${id} answered ${status}: ${JSON.stringify(body)}`)
 }
 
-/** Waits until both sides say that it stands so; what the guest says. */
+/** Waits until both sides agree on its state; returns the guest's view. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function untilBoth(record: SharedRecord, state: string, msMax = SHARED_MS_MAX): Promise<any> {
   const { home, guest } = record
@@ -150,7 +150,7 @@ export function take({ id, home }: SharedRecord, step: string, body: object): Pr
   return home.ask('POST', `/v1/records/${id}/${step}`, { body })
 }
 
-/** From its creation to its acceptance, one step after the other; what the guest says then. */
+/** From its creation to its acceptance, one step after the other; returns the guest's view then. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
 export async function live(record: SharedRecord): Promise<any> {
   await untilBoth(record, 'CREATED')

@@ -1,8 +1,8 @@
 import type { AgentName, StepName } from './gated-app.ts'
 
 /*
- * DESIGN §6 a second time, as small as it goes: what each request is answered. It shares nothing with src/proof/statement/kinds.ts, so
- * that an error made there is not made again in checking.
+ * DESIGN §6 a second time, as small as it goes: the answer of each request. It shares nothing with
+ * src/proof/statement/kinds.ts, so that an error made there is not made again in checking.
  */
 
 /** A gated record, at one version. */

@@ -33,7 +33,7 @@ export function receivedOf(line: TestLine) {
   return { ledger, seq: line.seq, leaf: line.leaf, kind, record, version: recordVersion }
 }
 
-/** `envelope`: what lies beside the entry; undefined: nothing. */
+/** `envelope`: the one beside the entry; undefined: none. */
 type Receiving = { received?: object; predicate?: object; envelope?: string | undefined; by?: string }
 
 /** `of`: chains that there are already, which may be peers, or have been. */
@@ -52,7 +52,7 @@ export function makePeers(options: { apart?: boolean; of?: { home?: TestChain; g
     terms,
     about,
 
-    /** `side`: whose entry it is. */
+    /** `side`: the ledger of the entry. */
     add: (side: TestChain, predicate: object = {}, subject?: Subject) => {
       const members = { ...terms, ...predicate }
       const { tokenHash, inviter, invited } = members

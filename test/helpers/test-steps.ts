@@ -78,7 +78,7 @@ export function makeAutoVerdict(
   return makeStep(ledger, last, 'verdict-rendered', { ...bySystem, ...changes })
 }
 
-/** As the columns of an entry: who acts for himself. */
+/** As the columns of an entry: an agent that acts for itself. */
 export const by = (agentId: Uuid) => ({ actorId: agentId, partyId: agentId })
 const bySystem = { actorId: null, partyId: undefined, keyId: null }
 

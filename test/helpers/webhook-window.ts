@@ -100,7 +100,7 @@ export class WindowSim {
     return true
   }
 
-  /** Time passes: of what is pending, all is due. */
+  /** Time passes: all pending deliveries are due. */
   wait(): void {
     for (const row of this.#rows.values()) row.due = true
   }

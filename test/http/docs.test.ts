@@ -37,7 +37,7 @@ test('GET /docs', async (t) => {
     assert.deepEqual(inline, ['', ''])
   })
 
-  await t.test('has its script, and does not send it again to anybody who has it', async () => {
+  await t.test('has its script, and does not send it again to a client that has it', async () => {
     const script = expectStatus(200, await get('/docs/scalar.js'))
     assert.equal(script.headers['content-type'], 'text/javascript; charset=utf-8')
     assert.ok(script.body.length > 1_000_000)

@@ -220,7 +220,7 @@ test('nobody is shown what was erased', async (t) => {
 
   await t.test('from the moment on that the entry stands', assertHidden)
 
-  await t.test('nor anybody who repeats the request that wrote it', async () => {
+  await t.test('nor a client that repeats the request that wrote it', async () => {
     const again = expectStatus(201, await app.send('POST', '/v1/records', { body, headers }))
     assert.equal(again.headers['idempotency-replayed'], 'true')
     assert.equal(again.body, (await app.send('GET', `/v1/records/${record.id}`)).body)
@@ -232,7 +232,7 @@ test('nobody is shown what was erased', async (t) => {
     )
   })
 
-  await t.test('nor who reads the database, once the worker came', async () => {
+  await t.test('nor a reader of the database, once the worker came', async () => {
     await eraser.run()
     assert.deepEqual(
       eraser.logged

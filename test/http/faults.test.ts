@@ -323,7 +323,7 @@ async function buildBehindProxy(t: TestContext): Promise<{ app: TestApp; proxy: 
     },
   })
   t.after(() => checkEverything(app))
-  await app.notarize() // its key is in the cache now: what follows needs no read
+  await app.notarize() // its key is in the cache now, so the next requests need no read
   return { app, proxy }
 }
 

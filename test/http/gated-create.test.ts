@@ -241,13 +241,16 @@ test('POST /v1/records with a gated type', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('refuses who lacks records:write, and who names another without agents:act', async () => {
-    const reader = await app.addAgent('reader', ['records:read'])
-    const refused = await assertRefused({}, 403, 'forbidden', { as: reader })
-    assert.equal(refused['scope'], 'records:write')
-    const acting = await assertRefused({ onBehalfOf: performer.id }, 403, 'forbidden', { as: 'stranger' })
-    assert.equal(acting['scope'], 'agents:act')
-  })
+  await t.test(
+    'refuses a key without records:write, and one that names another agent without agents:act',
+    async () => {
+      const reader = await app.addAgent('reader', ['records:read'])
+      const refused = await assertRefused({}, 403, 'forbidden', { as: reader })
+      assert.equal(refused['scope'], 'records:write')
+      const acting = await assertRefused({ onBehalfOf: performer.id }, 403, 'forbidden', { as: 'stranger' })
+      assert.equal(acting['scope'], 'agents:act')
+    },
+  )
 
   await t.test('is found by its type and state among others', async () => {
     const record = expectStatus(201, await post({})).json()

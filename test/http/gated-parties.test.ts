@@ -143,7 +143,7 @@ test('an open performer', async (t) => {
     assert.equal((await app.get(mine.id)).gated.performer, null)
   })
 
-  await t.test('is who comes first of many at once', async () => {
+  await t.test('is the first of many at once', async () => {
     const runners = await Promise.all(
       Array.from({ length: 6 }, (_, i) => app.addAgent(`runner ${i}`, ['records:write', 'records:read'])),
     )
@@ -197,7 +197,7 @@ test('records:read:own', async (t) => {
       assertProblem(await app.send('GET', url, { key: app.agents.stranger.key }), 404, 'not_found')
   })
 
-  await t.test('shows an open record to who has taken it on', async () => {
+  await t.test('shows an open record to the agent that has taken it on', async () => {
     const { id } = await app.create({ performer: undefined })
     const read = () => app.send('GET', `/v1/records/${id}`, { key: app.agents.stranger.key })
     assertProblem(await read(), 404, 'not_found')

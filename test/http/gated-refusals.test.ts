@@ -12,7 +12,7 @@ import {
   sharedGatedApp,
 } from '../helpers/gated-app.ts'
 
-/** DESIGN §6, written a second time: what may come next, and which steps that have a route are among it. */
+/** DESIGN §6, written a second time: the permitted next steps, and those among them that have a route. */
 const STATES: Record<string, { next: string[]; steps: StepName[] }> = {
   CREATED: { next: ['record-activated', 'record-cancelled'], steps: ['activate', 'cancel'] },
   ACTIVE: { next: ['completion-submitted', 'record-cancelled'], steps: ['completions', 'cancel'] },

@@ -231,7 +231,7 @@ test('a record that is shared by its creation', async (t) => {
     assert.deepEqual(await app.written(), before)
   })
 
-  await t.test('leaves other records without detail: who shares nothing pays nothing', async () => {
+  await t.test('leaves other records without detail: a ledger that shares nothing pays nothing', async () => {
     const record = await app.create()
     assert.deepEqual([record.gated.share, await sharedRows(app, record.id)], [null, []])
     const { predicate } = await statementAt(app, record.entry.seq)
@@ -313,7 +313,7 @@ test('a record that is shared later', async (t) => {
     }
   })
 
-  await t.test('is shared by its principal alone, or by who acts for it', async () => {
+  await t.test('is shared by its principal alone, or by an agent that acts for it', async () => {
     const { id } = await app.create()
     for (const as of ['performer', 'gateway'] as const) {
       const problem = await assertRefused(id, [whole(first)], 403, 'not_entitled', { as })

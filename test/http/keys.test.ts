@@ -230,7 +230,7 @@ test('a key can revoke itself, and the chain still verifies', async () => {
   await assertVerifies(app)
 })
 
-test('anybody who shows the operator’s key where a ledger’s is needed is told so', async () => {
+test('a request with the operator’s key where a ledger’s is needed is told so', async () => {
   const app = await sharedApp()
   const { detail } = assertProblem(
     await app.send('GET', '/v1/records', { key: OPERATOR_KEY }),

@@ -60,7 +60,7 @@ test('GET /openapi.json', async (t) => {
     assert.equal(securityOf('getLivez'), undefined)
   })
 
-  await t.test('is not sent again to anybody who has it', async () => {
+  await t.test('is not sent again to a client that has it', async () => {
     const etag = response.headers['etag'] as string
     const send = (value: string) =>
       app.send('GET', '/openapi.json', { key: null, headers: { 'if-none-match': value } })

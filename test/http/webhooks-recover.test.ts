@@ -16,7 +16,7 @@ test('what was recorded in a time is delivered again', async () => {
   assert.equal(rest.nextSeq, 8)
   assert.deepEqual((await standing(app, id)).recovery, recovery)
   await endRecovery(app)
-  // As far as it has come: what follows is delivered anyway.
+  // As far as it has come: later events are delivered anyway.
   assert.deepEqual((await recover(app, id, { since: timeOf(5), delivered: true })).standing.recovery, {
     ...{ nextSeq: 5, endSeq: 8, delivered: true },
   })
@@ -66,7 +66,7 @@ test('one recovery at a time: what is part of it is asked for already, other thi
   assert.deepEqual((await standing(app, id)).recovery, { nextSeq: 6, endSeq: 7, delivered: false })
 })
 
-test('anybody who delivers sees that a recovery was asked for: the row of the endpoint is another one', async () => {
+test('a worker that delivers sees that a recovery was asked for: the row of the endpoint is another one', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const version = async () =>

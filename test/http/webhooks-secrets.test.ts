@@ -98,7 +98,7 @@ test('many rotations at once leave three secrets at most', async () => {
   assert.equal((await openSealed(app, id)).length, 3)
 })
 
-test('anybody who delivers sees a rotation: the row of the endpoint is another one', async () => {
+test('a worker that delivers sees a rotation: the row of the endpoint is another one', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const version = async () =>

@@ -84,7 +84,7 @@ test('it hears of what is appended after it was made: entries, and checkpoints',
   assert.deepEqual({ nextSeq, behind }, { nextSeq: 4, behind: 1 })
 })
 
-test('anybody who asks for it a second time is told of the first, and the ledger has one', async () => {
+test('a second request for it is told of the first, and the ledger has one', async () => {
   const app = await sharedApp()
   const body = { url: URL, events: ['record.created', 'record.activated'], types: ['a', 'b'] }
   const { id } = await makeWebhook(app, body)

@@ -52,7 +52,7 @@ test('follows a record to each end that it can have', () => {
   for (const verdict of ['accept', 'reject'] as const) verifyChain(live(auto(verdict), { gate: 'auto' }))
 })
 
-test('lets anybody who activates a record become its performer where none was named, but not the principal', () => {
+test('lets the agent that activates a record become its performer if none was named, but not the principal', () => {
   verifyChain(live((g) => [g.activate(), g.submit()], { performer: undefined }))
   refused('actor_not_entitled', (g, chain) => g.activate(chain.acting()), { performer: undefined })
 })

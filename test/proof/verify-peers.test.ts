@@ -177,7 +177,7 @@ function digest({ terms }: PeeredChains, peer: string): string {
   return digestOf({ peer, ...terms })
 }
 
-test('tells anybody who asks of each entry, with what it received', () => {
+test('tells a listener of each entry, with the entry that it received', () => {
   const peers = makePeers()
   const gated = peers.create()
   const receipt = peers.receive(peers.guest, gated.last())

@@ -22,7 +22,7 @@ import { clientsOf, sendProblem, startHostile } from './hostile-server.ts'
 import { QUICK_RETRIES } from './quick-retries.ts'
 import { sharedSdk } from './set-up.ts'
 
-/** Events that are tailed, until the test ends. `failure`: what ended it. */
+/** Events that are tailed, until the test ends. `failure`: the error that ended it. */
 function follow(t: TestContext, client: Tallystick, options: TailOptions = {}) {
   const stop = new AbortController()
   t.after(() => stop.abort())

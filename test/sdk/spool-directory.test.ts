@@ -107,7 +107,7 @@ test('nothing is written through links that somebody has put there', async (t) =
   assert.equal(readFileSync(theirs, 'utf8'), 'theirs')
 })
 
-test('it is of the agent who sends from it first, whoever opens it later', async (t) => {
+test('it belongs to the agent that sends from it first, even if another opens it later', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const owner = { ledger: 'led_1', agent: 'agt_1' }
   const first = await openSpool(directory)

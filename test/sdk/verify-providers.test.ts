@@ -18,7 +18,7 @@ const signer = makeSigner()
 const signature = signer.sign(MESSAGE)
 const node = findNodeCrypto()!
 
-/* Libraries that take every signature: what is refused all the same was looked at before. */
+/* Libraries that take every signature, so other checks made the remaining refusals. */
 const credulous = {
   'node:crypto': makeSyncEngine(makeNodeProviders({ ...node, verify: () => true })),
   WebCrypto: makeWebEngine(

@@ -22,7 +22,7 @@ const keys = chain.keys() as PublishedKey[]
 const verifierKey = verifierKeyOf(chain)
 
 describe('an envelope', () => {
-  test('says what was signed, by whom, and what a verdict means for anybody who settles', async () => {
+  test('says what was signed, by whom, and what a verdict means for a settlement', async () => {
     const found = await verify.envelope(verdict.envelope, { keys, ledger: chain.ledger })
     const { ledger, kind, recordedAt, leaf, kid, issuer, actor, key } = found
     assert.deepEqual(

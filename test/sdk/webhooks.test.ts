@@ -73,7 +73,7 @@ for (const [name, runtime] of Object.entries(RUNTIMES)) {
   })
 }
 
-test('with both keys both must verify: who has stolen the secret cannot send', async () => {
+test('with both keys both must verify: a thief of the secret cannot send', async () => {
   const mixed = (hmac: typeof v1, ed25519: typeof v1a) => send({ by: [hmac, ed25519] })
   await refuses('signature_mismatch', mixed(v1, other.v1a))
   await refuses('signature_mismatch', mixed(other.v1, v1a))

@@ -13,7 +13,7 @@ import { verifyEnvelope } from '../helpers/verify-envelope.ts'
 import { refuses } from '../proof/refuses.ts'
 import { envelopeOf, PAYLOAD } from './envelope.ts'
 
-/* Other people's COSE: what we make they must be able to check, and what they make we must read as they meant it. */
+/* Other people's COSE: they must be able to check our envelopes, and we must read theirs as they meant them. */
 
 const { sha256, verifySignature } = nativeProviders
 const seed = Buffer.alloc(32, 7)

@@ -132,7 +132,7 @@ async function findsRows(app: TestApp, { tamper }: Owner): Promise<void> {
   const missed: string[] = []
   const expectFound = async (table: string, sql: string) => {
     const report = await tamper(table, sql).catch((error) => {
-      // Without its head, or its ledger, there is nothing to verify any more: that is said, too.
+      // Without its head, or its ledger, there is nothing to verify any more, and verify says so, too.
       if (error instanceof SourceError) return { ok: false } as const
       throw error
     })

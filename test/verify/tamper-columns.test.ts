@@ -199,7 +199,7 @@ async function cutTailOff(app: TestApp, kept: string): Promise<void> {
 }
 
 /**
- * Not checkpoints: that one is missing is seen by anybody who kept it, or by nobody. Not server_keys: a ledger's keys are
+ * Not checkpoints: only a reader that kept a missing one notices it. Not server_keys: a ledger's keys are
  * in its chain.
  */
 const EVIDENCE_TABLES = [

@@ -49,7 +49,7 @@ test('a completion that is not what was signed is a dead letter, and once it is 
       app,
       `update tallystick.documents set content = replace(convert_from(content, 'UTF8'), '${from}', '${to}')::bytea where seq = ${seq}`,
     )
-  // Behind the follower: what it finds itself is a fault, and holds every completion of the ledger.
+  // Behind the follower, because its own findings are faults, and hold every completion of the ledger.
   await raiseFloors(app)
   await change('100', '101')
   await runWorker(t, app)

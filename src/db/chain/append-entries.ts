@@ -85,7 +85,7 @@ export type DocumentName = 'evidence' | 'values' | 'reason'
 
 export type DocumentRow = {
   readonly name: DocumentName
-  /** The completion; of a reason, the record. */
+  /** The completion; the record, for a reason. */
   readonly subjectId: Uuid
   readonly digest: Uint8Array
   readonly salt: Uint8Array
@@ -110,7 +110,7 @@ export const APPEND_OUTCOMES = [
   'refused_party',
 ] as const
 
-/** `seq`: of the entry, or of the first outcome when replayed. `chain`: lower-case hex, when appended. */
+/** `seq`: that of the entry, or of the first outcome when replayed. `chain`: lower-case hex, when appended. */
 export type AppendAnswer = {
   readonly outcome: (typeof APPEND_OUTCOMES)[number]
   readonly seq: number

@@ -10,7 +10,7 @@ import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 /** Document that an erasure must name, and the entry that has erased it. */
 export type ErasableRow = {
   readonly document: DocumentKind
-  /** The completion; of a payload and a reason, the record. */
+  /** The completion; the record, for a payload and a reason. */
   readonly subjectId: Uuid
   readonly digest: Buffer
   /** Seq of the entry that digests it. */
@@ -72,8 +72,8 @@ const DOCUMENTS = `
   ) x on true`
 
 /**
- * null: the record has no such document, or the ledger no such record. `seq`: of the entry that digests it; null: whichever
- * does.
+ * null: the record has no such document, or the ledger no such record. `seq`: that of the entry that digests it; null:
+ * any.
  */
 export async function findErasable(
   pool: pg.Pool,

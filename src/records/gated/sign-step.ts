@@ -20,7 +20,7 @@ import type { OnBehalfOf } from '../on-behalf-of.ts'
 export type NamedDocument = SaltedDocument & {
   readonly name: DocumentName
   readonly subject: string
-  /** The completion; of a reason, the record. */
+  /** The completion; the record, for a reason. */
   readonly subjectId: Uuid
 }
 

@@ -49,7 +49,7 @@ test('a file that holds no password is refused, and nothing of it is shown', asy
   }
 })
 
-test('a command is run once for all who ask at the same time, and not again while what it said is fresh', async () => {
+test('a command is run once for all callers at the same time, and not again while its answer is fresh', async () => {
   const runs = join(temporaryDir(), 'runs')
   const passwords = run(`sleep 0.1; echo run >> ${runs}; echo token-$(wc -l < ${runs})`)
   const all = await Promise.all(Array.from({ length: 20 }, () => passwords.get()))

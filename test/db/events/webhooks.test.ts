@@ -61,7 +61,7 @@ test('of two servers that are asked for the same webhook at once the second one 
   assert.equal((await second).json().webhook, formatId('whk', SETTINGS.webhookId))
 })
 
-test('who resumes an endpoint waits for whoever writes of it, and never takes its cursor back', async (t) => {
+test('a request that resumes an endpoint waits for a writer of it, and never takes its cursor back', async (t) => {
   const app = await buildTestApp(t)
   const { id } = await makeWebhook(app)
   const worker = await connect(t, app.database.workerUrl)

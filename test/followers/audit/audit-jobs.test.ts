@@ -12,7 +12,7 @@ import { connect } from '../../helpers/connect.ts'
 import { createTestLedger } from '../../helpers/test-ledger.ts'
 import { type AuditTest, setUpAudit } from './set-up.ts'
 
-test('one audit of a ledger is open at a time: who asks meanwhile is answered that one', async (t) => {
+test('one audit of a ledger is open at a time, and requests meanwhile get that one', async (t) => {
   const audit = await setUpAudit(t)
   const ids = await Promise.all(Array.from({ length: 8 }, () => request(audit)))
   assert.equal(new Set(ids).size, 1)

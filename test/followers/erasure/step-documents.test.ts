@@ -51,7 +51,7 @@ test('a row that is about another entry than digests the document', async (t) =>
   })
 })
 
-test('what is erased is what the statement names, whatever the row says', async (t) => {
+test('the document that the statement names is erased, even if the row says otherwise', async (t) => {
   const app = await buildGatedApp(t)
   const eraser = openEraser(t, app)
   const server = await app.deps.signers.load()

@@ -13,7 +13,7 @@ import { raiseFloors } from '../../helpers/floors.ts'
 import { buildGatedApp, type GatedApp } from '../../helpers/gated-app.ts'
 import { jobsOf, openBoss, openDeps, tamper, uuidOf, verifyAll } from './set-up.ts'
 
-test('a completion gets one job, whoever looks at the same time, and the job names it and nothing else', async (t) => {
+test('a completion gets one job, even if several look at once, and the job names it and nothing else', async (t) => {
   const { app, deps } = await setUp(t)
   const ids = [await submitted(app), await submitted(app), await submitted(app)]
   await app.reach('VERIFIED')

@@ -237,7 +237,7 @@ test('the definition of a type counts, not what is said to be its digest', async
   assert.match(errorOf(result!), /^type_unknown:/)
 })
 
-test('whoever does the same at the same time: each completion is verified once', async (t) => {
+test('each completion is verified once, even by several workers at the same time', async (t) => {
   const app = await buildGatedApp(t)
   const workers = [openDeps(t, app), openDeps(t, app), openDeps(t, app)]
   const ids = await Promise.all(

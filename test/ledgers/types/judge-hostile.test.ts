@@ -34,7 +34,7 @@ function list(item: (i: number) => JsonValue): JsonValue[] {
   }
 }
 
-/** Its names are new to whoever writes them, and not in order. */
+/** Its names are new, and not in order. */
 function wide(): JsonObject {
   return Object.fromEntries(times(5_800, (i) => [`k${99_999 - i}`, 1]))
 }

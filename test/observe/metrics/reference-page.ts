@@ -7,7 +7,7 @@ const PAGE = resolve(import.meta.dirname, '../../../docs/metrics.md')
 export type Documented = {
   readonly name: string
   readonly type: string
-  /** null: what is not known beforehand. */
+  /** null: values that are not known beforehand. */
   readonly labels: ReadonlyMap<string, readonly string[] | null>
   readonly processes: string
 }

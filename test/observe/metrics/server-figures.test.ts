@@ -128,7 +128,7 @@ test('a server that listens tells of its clients’ connections', async (t) => {
   })
 })
 
-test('connections that a pool did not get are counted, for queries and for who asks for one', async (t) => {
+test('connections that a pool did not get are counted, for queries and for callers that ask for one', async (t) => {
   const app = await buildTestApp(t)
   const metrics = new Metrics()
   const nowhere = new DatabasePool({ host: '127.0.0.1', port: 1, connectionTimeoutMillis: 1_000 })

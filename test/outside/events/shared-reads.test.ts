@@ -49,7 +49,7 @@ test('few read at a time, in the order in which they asked, also when reads fail
   assert.deepEqual(await Promise.all([x, y, z]), ['x', 'y', 'z'])
 })
 
-test('ledgers take turns: anybody who asks for a great deal waits for it alone', async () => {
+test('ledgers take turns: a ledger that asks for a great deal waits for it alone', async () => {
   const { read, begun, settle } = heldReads(1)
   const all = ['a', 'b', 'c', 'd'].map((key) => read(key, 'busy'))
   all.push(read('x', 'other'), read('y', 'other'), read('z', 'third'))

@@ -32,7 +32,7 @@ import { addPeer, type TestPeer } from '../../helpers/test-peers.ts'
 
 /*
  * The home's side of a step that a remote performer offers: from the verified offer to the entry. The peerings are rows, and the
- * envelopes that came are random bytes: who has signed them was looked at before.
+ * envelopes that came are random bytes: their signers were checked before.
  */
 
 const SALT = 'XaGvK-1McJRNX-agVfElbQ'
@@ -216,7 +216,7 @@ test('a step that a remote performer offers', async (t) => {
     }
   })
 
-  await t.test('is stored with what came, and shown with who took it', async () => {
+  await t.test('is stored with the offer, and shown with its agent', async () => {
     const { id } = await app.create(remote(peer))
     await take(app, peer, id, 'record-activated')
     const { record, seq, offer, envelope, entry } = await take(app, peer, id, 'completion-submitted')
@@ -266,7 +266,7 @@ test('a step that a remote performer offers', async (t) => {
     assert.equal((await app.verify(auto.id)).state, 'ACCEPTED')
   })
 
-  await t.test('makes who offers to take on what nobody performs yet its performer', async () => {
+  await t.test('makes the agent that offers to take on an open record its performer', async () => {
     const { id } = await app.create({
       performer: undefined,
       share: [...shared(peer).share, ...shared(other).share],
@@ -281,22 +281,25 @@ test('a step that a remote performer offers', async (t) => {
     assert.equal(expectStatus(200, replayed).json().data[0].id, id)
   })
 
-  await t.test('is refused to whom the record is not shared with, and to whom it does not name', async () => {
-    const named = await app.create(remote(peer))
-    const colleague = `${peer.ledger}/${formatId('agt', app.deps.entropy.uuidv7(Date.now()))}`
-    const error = await assertRefused(app, peer, named.id, 'record-activated', 'not_entitled', {
-      agent: colleague,
-    })
-    assert.equal(error.members['role'], 'performer')
-    const local = await app.create(shared(peer))
-    await assertRefused(app, peer, local.id, 'record-activated', 'not_entitled')
-    const open = await app.create({ performer: undefined, ...shared(peer) })
-    await assertRefused(app, other, open.id, 'record-activated', 'not_entitled')
-    const alone = await app.create({ performer: undefined })
-    await assertRefused(app, peer, alone.id, 'record-activated', 'not_entitled')
-    const notarized = await app.notarize()
-    await assertRefused(app, peer, notarized.id, 'record-activated', 'not_entitled')
-  })
+  await t.test(
+    'is refused to peers without a share of the record, and to agents that it does not name',
+    async () => {
+      const named = await app.create(remote(peer))
+      const colleague = `${peer.ledger}/${formatId('agt', app.deps.entropy.uuidv7(Date.now()))}`
+      const error = await assertRefused(app, peer, named.id, 'record-activated', 'not_entitled', {
+        agent: colleague,
+      })
+      assert.equal(error.members['role'], 'performer')
+      const local = await app.create(shared(peer))
+      await assertRefused(app, peer, local.id, 'record-activated', 'not_entitled')
+      const open = await app.create({ performer: undefined, ...shared(peer) })
+      await assertRefused(app, other, open.id, 'record-activated', 'not_entitled')
+      const alone = await app.create({ performer: undefined })
+      await assertRefused(app, peer, alone.id, 'record-activated', 'not_entitled')
+      const notarized = await app.notarize()
+      await assertRefused(app, peer, notarized.id, 'record-activated', 'not_entitled')
+    },
+  )
 
   await t.test('is refused where the state does not allow it', async () => {
     const { id } = await app.create(remote(peer))

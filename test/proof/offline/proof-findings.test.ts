@@ -43,7 +43,7 @@ test('says what is proved: the entry, or the record of a batch', () => {
   assert.match(find(batch).subject, /^bat_/)
 })
 
-test('of a gated record’s step: its version, and what a verdict says to anybody who settles', () => {
+test('of a gated record’s step: its version, and what a verdict means for a settlement', () => {
   const said = (line: TestLine) => {
     const { version, signal } = find(line)
     return [version, signal?.decision ?? null]

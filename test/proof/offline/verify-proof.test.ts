@@ -45,7 +45,7 @@ test('every item of a batch is proved in its place', () => {
   }
 })
 
-test('anybody who knows the keys from elsewhere names them', () => {
+test('a caller that knows the keys from elsewhere names them', () => {
   const chain = makeLedger()
   const proof = proofOf(chain, chain.lines[4]!)
   const kid = chain.firstSigner.kidHex
@@ -100,7 +100,7 @@ test('an entry of another ledger under the same key, or in another ledger’s tr
   const foreign = proofOf(other, other.lines[3]!)
   refuses('ledger_foreign', () => verify({ ...foreign, entry: proof.entry }))
   refuses('checkpoint_foreign', () => verify({ ...proof, checkpoint: foreign.checkpoint }))
-  // A note key of the liar's own, under the name of the ledger: found by anybody who knows the real one.
+  // A note key of the liar's own, under the name of the ledger: found by a reader that knows the real one.
   const liar = makeChain({ ledger: chain.ledger, signer })
   liar.notarize()
   const lie = proofOf(liar, liar.lines[3]!)

@@ -9,7 +9,7 @@ import { makeId } from '../../helpers/test-chain.ts'
 import { Mallory } from '../federation/mallory.ts'
 import { refused } from '../federation/unchanged.ts'
 
-/* M1: who can write a row becomes a peer by one, and everything that follows is signed. */
+/* M1: a thief that can write a row becomes a peer by one, and everything that follows is signed. */
 
 test('an invitation that no server made invites nobody', async (t) => {
   const [victim] = await startOrganisations(t, 1)

@@ -15,7 +15,7 @@ const [baseUrl, apiKey, directory, journalPath, life] = process.argv.slice(2) as
   string,
   string,
 ]
-/** Small, so that the loop is held back: what is on the disk is a second's work or so. */
+/** Small, so that the loop is held back: the disk holds a second's work or so. */
 const SPOOL_BYTES_MAX = 1024 * 1024
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
 

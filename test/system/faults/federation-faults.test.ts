@@ -5,7 +5,7 @@ import { formatFederation, sufferFederation } from './federation-faults.ts'
 import { formatFederationReckoning } from './federation-reckoning.ts'
 import { formatLoad } from './kill.ts'
 
-test('whatever the network breaks and anybody who is killed, ledgers that share records end up saying the same', async () => {
+test('ledgers that share records end up the same, though the network breaks and processes are killed', async () => {
   const outcome = await sufferFederation(temporaryDir(), {
     seed: 1,
     organisations: 3,

@@ -182,7 +182,7 @@ async function killAtRandom(
   return hit
 }
 
-/** Until everything is received; what is not by then is lost. */
+/** Until everything is received; entries that are not by then are lost. */
 export async function settle(peerings: readonly Peering[]): Promise<FederationReckoning> {
   for (const giveUpAt = Date.now() + SETTLE_MS_MAX; ; await sleep(500)) {
     const reckoning = await reckonPeerings(peerings)

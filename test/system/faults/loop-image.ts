@@ -16,7 +16,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** tmpfs: what is written to the image is there at once, so the image holds what a disk would, and no more. */
+/** tmpfs: writes to the image are there at once, so the image holds what a disk would, and no more. */
 const PARENT = '/dev/shm'
 const IMAGE_BYTES = 1024 * 1024 * 1024
 const FREE_BYTES_MIN = 3 * IMAGE_BYTES

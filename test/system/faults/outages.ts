@@ -8,7 +8,7 @@ import { formatReckoning, type Reckoning } from './reckoning.ts'
 
 type Scene = { readonly deployment: Deployment; readonly proxy: TcpProxy }
 
-/** `heal` begins when it has lasted `ms`; absent: what is broken heals by itself. */
+/** `heal` begins when it has lasted `ms`; absent: the fault heals by itself. */
 type Outage = {
   readonly break: (scene: Scene) => Promise<unknown> | unknown
   readonly ms: number

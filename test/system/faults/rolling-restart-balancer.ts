@@ -18,7 +18,8 @@ const STATE_MS_MAX = 30_000
 /**
  * Load balancer, at its plainest: new connections go to the backends in turn, one that
  * fails its check gets no new ones, one that refuses a connection is passed over. It carries bytes and never looks into
- * them, so it can neither repeat a request nor wait for the end of one: that nothing fails is the server's work alone.
+ * them, so it can neither repeat a request nor wait for the end of one: the server alone has to keep requests from
+ * failing.
  */
 export async function startBalancer(urls: readonly string[]): Promise<Balancer> {
   const backends = urls.map((url) => ({

@@ -32,7 +32,7 @@ const FILLER = 'a purchase order was created and confirmed by the supplier; '.re
 
 /**
  * Clients in a closed loop, each with a connection that it keeps: half of them through Node's agent, half raw; half of them
- * notarize, half get what was notarized. Nothing is retried: whatever fails is seen.
+ * notarize, half get what was notarized. Nothing is retried, so every failure is seen.
  */
 export function startRestartClients(plan: ClientPlan): RunningClients {
   const state: State = {

@@ -18,7 +18,7 @@ async function openVictim(t: Test, environment: Record<string, string> = {}): Pr
   return victim!
 }
 
-test('anybody who has the invitation becomes the peer, once, and nobody else does', async (t) => {
+test('the holder of the invitation becomes the peer, once, and nobody else does', async (t) => {
   const victim = await openVictim(t)
   const mallory = await Mallory.open(t, victim)
   const invitation = await mallory.invite()
@@ -218,7 +218,7 @@ test('without an allowance a peer is not at a loopback address', async (t) => {
   const mallory = await Mallory.open(t, victim)
   const invitation = await mallory.invite()
   await refused(victim, () => mallory.introduce(invitation), 422, 'url_refused')
-  // By name too: what it means is looked up when it is asked.
+  // By name too, because the name is resolved at each request.
   const named = mallory.identity({ url: `https://localhost:${new URL(mallory.url).port}` })
   const { status } = await mallory.introduce(invitation, { invited: named })
   if (status === 200) {

@@ -54,7 +54,7 @@ test('a peer that is full for the day is told so, tries again later, and lacks n
   assert.equal((await getDrain()).lastError, null)
 })
 
-test('a budget is a whole one, of a peer of the ledger, set by anybody who manages peers', async (t) => {
+test('a budget is a whole one, of a peer of the ledger, set by a key that manages peers', async (t) => {
   const [side] = (await startOrganisations(t, 1)) as [Organisation]
   const { id } = await side.ask('POST', '/v1/peers', { body: { name: 'Mallory' } })
   const put = (body: object, more: object = {}) =>

@@ -7,7 +7,7 @@ import type { Organisation } from '../../helpers/federation.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import type { Answered } from './mallory.ts'
 
-/** All that a peer could have added to, by ledger: what is compared. */
+/** Selects all that a peer could have added to, by ledger, for comparison. */
 const STANDING = `
   select 'entries' as name, ledger_id::text || ' ' || count(*) as value from tallystick.entries group by ledger_id
   union all select 'received', ledger_id::text || ' ' || count(*) from tallystick.received_entries group by ledger_id

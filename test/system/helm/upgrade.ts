@@ -4,7 +4,7 @@ import { CHART_DIR } from './command.ts'
 import { type Helm, type KubernetesObject, parse, template } from './render.ts'
 
 const KEPT_DIR = join(CHART_DIR, 'ci', 'upgrade')
-/** Kept beside the values of a version: what an upgrade from it can't change. */
+/** Fields that an upgrade from a version can't change, kept beside its values. */
 const KEPT_FILE = 'immutable.json'
 
 type Immutable = Readonly<Record<string, unknown>>
@@ -56,7 +56,7 @@ export function compare(before: Immutable, after: Immutable): string[] {
   })
 }
 
-/** Keeps what this version makes of its values; what an earlier one made is never written again. */
+/** Keeps this version's rendering of its values; that of an earlier version is never written again. */
 export async function keepThisVersion(helm: Helm, kubernetesVersion: string, version: string): Promise<void> {
   const file = join(KEPT_DIR, version, KEPT_FILE)
   if (existsSync(file)) return

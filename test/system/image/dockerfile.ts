@@ -1,4 +1,4 @@
-/** As many instructions as our Dockerfile has, and no more: what is not understood is refused, not passed over. */
+/** As many instructions as our Dockerfile has, and no more: an unknown one is refused, not passed over. */
 type Instruction = { readonly name: string; readonly text: string }
 
 export type Run = {

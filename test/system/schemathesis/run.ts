@@ -44,7 +44,7 @@ try {
   await fuzzed.close()
 }
 
-/** Their names, by the key that they need; what needs none goes with the ledger's. */
+/** Their names, by the key that they need; those that need none go with the ledger's. */
 async function listOperations(): Promise<{ operator: string[]; ledger: string[] }> {
   const { paths } = (await (await fetch(`${fuzzed.url}/openapi.json`)).json()) as OpenApi
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))

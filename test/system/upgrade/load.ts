@@ -20,7 +20,7 @@ export class Load {
     this.#running ??= this.#run()
   }
 
-  /** Before the server stops: who balances load takes it out first. Returns when nothing is on its way there. */
+  /** Before the server stops: a load balancer takes it out first. Returns when nothing is on its way there. */
   async leave(url: string): Promise<void> {
     this.#servers.splice(this.#servers.indexOf(url), 1)
     await this.#round
