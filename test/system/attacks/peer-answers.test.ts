@@ -39,11 +39,13 @@ test('answers of peers hold the worker up no longer than others, however costly 
     ['of 8 MiB', () => long],
     ['as long as they may be', (heard: Heard, i: number) => besideOutcomes(peers[i]!, heard, short[i]!)],
   ] as const) {
-    await t.test(what, async (t) => {
-      let answered = 0
+    await t.test(what, { timeout: 120_000 }, async (t) => {
+      let answers = 0
+      const answered = new Set<number>()
       for (const [i, mallory] of peers.entries()) {
         mallory.lie = (heard) => {
-          answered++
+          answers++
+          answered.add(i)
           return { body: bodyOf(heard, i) }
         }
       }
@@ -51,10 +53,14 @@ test('answers of peers hold the worker up no longer than others, however costly 
       const { heldMs } = await heldWhile(async () => {
         await victim!.ask('POST', `/v1/records/${record.id}/activate`, { body: {} }).catch(() => {})
         await victim!.ask('POST', '/v1/records', { body: { type: 'task/1', payload: {}, share } })
-        await until(() => answered >= PEERS, 20_000)
+        // A drain that a busy machine made fail meanwhile comes again after a pause.
+        while (answered.size < PEERS) {
+          await sleep(1_000)
+          await victim!.sql('update tallystick.peer_cursors set resume_at = null')
+        }
         await sleep(500)
       })
-      t.diagnostic(`held for ${heldMs} ms; ${answered} answers`)
+      t.diagnostic(`held for ${heldMs} ms; ${answers} answers`)
       assert.ok(heldMs < HELD_MS_MAX, `held for ${heldMs} ms`)
     })
   }
