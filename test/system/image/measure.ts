@@ -3,6 +3,8 @@ import type { Image } from './build.ts'
 import { runInContainer } from './container.ts'
 
 const RUNS = 3
+/** Threads that may be loading when the process ends. */
+const THREADS_MAX = 2
 /** Nobody listens there: a server loads all that it needs, tries to connect, and ends. */
 const ENV = {
   TALLYSTICK_API_DATABASE_URL: 'postgres://tallystick_api:none@127.0.0.1:1/none',
@@ -15,14 +17,11 @@ export async function measureStart(image: Image): Promise<string> {
     env: { ...ENV, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
   })
   const taken = stderr.match(/was accepted/g)?.length ?? 0
-  // Counted, because threads write their lines into one another.
+  // Counted, because threads write into one another's lines; and one that still loads when the process ends has said half of one.
   const count = (what: RegExp) => stderr.match(what)?.length ?? 0
+  const missed = count(/reading cache from/g) - count(/success, size=/g)
   assert.ok(taken > 500, `only ${taken} modules were found compiled`)
-  assert.equal(
-    count(/success, size=/g),
-    count(/reading cache from/g),
-    'all were compiled when the image was made',
-  )
+  assert.ok(missed <= THREADS_MAX, `${missed} were not compiled when the image was made`)
   assert.equal(count(/was rejected/g), 0)
   const [compiled, anew]: [number[], number[]] = [[], []]
   for (let i = 0; i < RUNS; i++) {
