@@ -56,6 +56,7 @@ create table entries (
   kind text not null,
   subject_id uuid,                        -- the record, batch, agent, key or ledger that the entry is about
   version int4,  -- the record's version after the event
+  item_count int4 check (item_count between 1 and 2048),  -- records of a batch
   prev_seq bigint check (prev_seq < seq), -- the record's previous entry
   actor_id uuid,                          -- null: system
   key_id uuid,
@@ -65,6 +66,7 @@ create table entries (
   envelope bytea not null check (length(envelope) between 1 and 32768),
   primary key (ledger_id, seq),
   constraint entries_leaf check (leaf = sha256('\x00'::bytea || envelope)),
+  constraint entries_batch check ((item_count is not null) = (kind = 'batch-notarized')),
   constraint entries_record_event check ((version is null and prev_seq is null) or subject_id is not null),
   -- A ledger begins with the entry that says what it is, and only begins with it.
   constraint entries_begin check ((seq = 0) = (kind = 'ledger-created')
@@ -74,6 +76,7 @@ comment on table entries is
   'The chain: signed envelopes in their order, append-only.';
 comment on column entries.subject_id is 'Record, batch, agent, key or ledger that the entry is about.';
 comment on column entries.version is 'Version of the record after the event.';
+comment on column entries.item_count is 'Number of records of a batch; null: no batch.';
 comment on column entries.prev_seq is 'Previous entry of the record.';
 comment on column entries.actor_id is 'Agent that acted; null: the system.';
 comment on column entries.leaf is 'SHA-256 of 0x00 and the envelope (RFC 9162, section 2.1.1).';
@@ -83,7 +86,7 @@ comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (doc
 -- Steps of a record, at most one of each version: an old entry that is inserted again is refused, and where the index is
 -- gone, found. Notarizations are not in it.
 create unique index entries_by_record on entries (ledger_id, subject_id, version) include (seq, kind) where version > 1;
--- For searches by actor. All records of an entry have its actor: one row a batch, not one a record. Later events do not count.
+-- For searches by actor. Later events do not count.
 create index entries_by_actor on entries (ledger_id, actor_id, seq nulls first) where version = 1;
 
 create trigger entries_extend_chain after insert on entries

@@ -7,7 +7,6 @@ create table records (
   record_id uuid not null,
   type text not null check (length(type) <= 80),
   first_seq bigint not null,
-  item_index int4 check (item_index >= 0),  -- place in its batch; null: notarized by an entry of its own
   actor_id uuid not null,
   on_behalf_of uuid,
   occurred_at timestamptz,
@@ -19,19 +18,20 @@ create table records (
   payload_erased_seq bigint constraint records_check1 check (payload_erased_seq > first_seq),
   parent_id uuid,
   reference_list bytea check (length(reference_list) between 2 and 4096),  -- canonical JSON
+  -- Ids of batches lack this bit (batch_chunks_ids), so that an id says where its record lies, and lies in one place.
+  constraint records_ids check (get_byte(uuid_send(record_id), 14) & 8 = 8),
   constraint records_payload_or_erased check ((payload is null) = (salt is null)
     and (payload is not null or payload_erased_seq is not null))
 );
 comment on table records is
-  'Records as they were made. A row never changes, except that an erasure removes its documents.';
+  'Records with an entry of their own, as they were made; those of batches lie in batch_chunks. A row never changes, except that an erasure removes its documents.';
 comment on column records.first_seq is 'Entry that made the record.';
-comment on column records.item_index is 'Place in its batch; null: an entry of its own.';
 comment on column records.digest is 'Salted SHA-256 of the payload (docs/formats/documents.md).';
 comment on column records.payload is 'Canonical JSON; null once erased.';
 comment on column records.payload_erased_seq is 'Entry that erased the payload.';
 
--- Serves exports, answers to batches, and lists in the order of the chain.
-create unique index records_by_seq on records (ledger_id, first_seq, item_index) nulls not distinct;
+-- Serves exports, and lists in the order of the chain.
+create unique index records_by_seq on records (ledger_id, first_seq);
 
 -- Made after the other index: while the table is empty a lookup by id costs the planner the same with both, the planner takes
 -- the younger one, and a session keeps its plan (steps took 5 to 10 ms each after 100,000 rows).
@@ -57,6 +57,55 @@ comment on table record_references is
   'References of records, one row each, for searches.';
 create index record_references_by_record on record_references (ledger_id, record_id);
 
+-- Measured with 400-byte payloads, 1,000 a batch (CPU of the backend, bytes on disk, of log, and CPU of Node, each a record): a row
+-- a record 9.8 us, 736, 965, 2.4 us; chunks of 64 with lz4 by Postgres 2.6 us, 167, 171, 1.8 us; with zstd by Node 1.25 us, 113,
+-- 109, 2.5 us; chunks of 256 with zstd 1.1 us, 106, 98, 3.6 us, and reading one record decompresses four times as much.
+create table batch_chunks (
+  ledger_id uuid not null,
+  seq bigint not null,
+  chunk int4 not null check (chunk between 0 and 31),
+  first_record_id uuid not null,
+  count int4 not null check (count between 1 and 64),
+  content bytea not null check (length(content) between 1 and 5242880),
+  erased_seq bigint check (erased_seq > seq),
+  -- The ids of a batch are consecutive. The first one's low 12 bits are zero, so that an id says in which chunk it lies.
+  constraint batch_chunks_ids check (
+    (get_byte(uuid_send(first_record_id), 14) & 15) * 256 + get_byte(uuid_send(first_record_id), 15) = 64 * chunk)
+);
+-- Compressed already.
+alter table batch_chunks alter column content set storage external;
+comment on table batch_chunks is
+  'Records of batches, 64 a row. A row never changes, except that the erasure of a payload rewrites its content without it.';
+comment on column batch_chunks.seq is 'Entry that notarized the batch.';
+comment on column batch_chunks.chunk is 'Place in the batch: all but the last hold 64 records.';
+comment on column batch_chunks.first_record_id is 'Id of the first record; each next one is greater by one.';
+comment on column batch_chunks.content is 'What cannot be derived from the entry, zstd (docs/formats/chunks.md).';
+comment on column batch_chunks.erased_seq is 'Entry that erased the payload that was taken away last.';
+create unique index batch_chunks_by_record on batch_chunks (ledger_id, first_record_id);
+alter table batch_chunks add primary key (ledger_id, seq, chunk);
+
+create trigger batch_chunks_begin after insert on batch_chunks
+  referencing new table as added for each statement execute function batch_chunks_begin();
+create trigger batch_chunks_change before update on batch_chunks
+  for each row execute function batch_chunks_change();
+create trigger batch_chunks_no_delete before delete on batch_chunks
+  for each row execute function refuse_change();
+create trigger batch_chunks_no_truncate before truncate on batch_chunks
+  for each statement execute function refuse_change();
+
+-- Serves searches: a chunk has a row for each distinct type, actor, agent acted for, trace, parent, reference and day of its
+-- records (src/db/chunks/chunk-keys.ts). A server looks into the chunks that it finds.
+create table batch_keys (
+  ledger_id uuid not null,
+  key bytea not null check (length(key) between 2 and 1100),
+  seq bigint not null,
+  chunk int4 not null,
+  primary key (ledger_id, key, seq, chunk)
+);
+comment on table batch_keys is
+  'Values by which searches find chunks of batches. An index: audits compare it with the chunks.';
+create index batch_keys_by_seq on batch_keys (ledger_id, seq, chunk);
+
 create table erasures (
   ledger_id uuid not null references ledgers,
   subject_id uuid not null,
@@ -76,16 +125,12 @@ create unique index erasures_by_seq on erasures (ledger_id, seq);
 -- Searches (src/db/records/search-streams.ts) walk one of these indexes in the order of the chain, and look at the other
 -- conditions row by row, within a budget: they never sort and never count.
 --
--- Each index holds the records of one value in order, but not their place in the batch: equal keys of a batch are folded into
--- one (10 bytes a record instead of 71), and a search sorts at most the 2,000 records of a batch.
---
 -- `nulls first` although nothing is null: no other index has this order, so the planner cannot take `records_by_seq` and
 -- filter, which for a value that was common once reads everything since (test/system/plans/search-plans.test.ts: 3,600 blocks
 -- instead of 600, of 50,000 records).
 --
--- Cost in Postgres (CPU of the backend, on a busy machine; docs/BENCHMARKS.md): a batched record 10.2 us without them and 15.2
--- with all, most of it records_by_digest, because each leaf is another one; a single record 51.9 and 61.5. Partial indexes
--- cost only the records that have a value.
+--
+-- Partial indexes cost only the records that have a value.
 -- ---------------------------------------------------------------------------------------------------------
 
 -- Partial, because on empty tables a lookup by id would cost the planner the same with an index of every row, and the session
@@ -101,9 +146,3 @@ create index records_by_trace on records (ledger_id, substr(traceparent, 4, 32) 
 -- By day, because a range of times has no order of the chain: a search merges as many days as it covers.
 create index records_by_day on records
   (ledger_id, date_trunc('day', occurred_at at time zone 'UTC'), first_seq nulls first) where occurred_at is not null;
-
--- 40 to 54 bytes a record. Rejected: (ledger_id, digest), 106 bytes and the same time. A hash index (36 bytes): if somebody
--- notarizes one digest again and again, each insert walks all of them, and others wait for the lock. BRIN with bloom filters
--- costs nothing to write, but a lookup reads 3.7 bytes of every record of every ledger: 37 MB of 10 million.
--- hash_record_extended is no secret function, but a collision with another ledger's digest takes 2^64 hashes.
-create index records_by_digest on records (hash_record_extended(row(ledger_id, digest), 0), first_seq nulls first);

@@ -15,7 +15,7 @@ grant usage on schema tallystick to tallystick_api, tallystick_worker;
 grant select on
   schema_migrations, schema_serves, entry_kinds, record_states, record_transitions, server_keys, envelope_key_secrets,
   ledgers, chain_heads, ledger_closures, entries,
-  agents, api_keys, api_key_secrets, types, records, record_references, erasures, gated_records, documents,
+  agents, api_keys, api_key_secrets, types, records, record_references, batch_chunks, batch_keys, erasures, gated_records, documents,
   tree_frontiers, tree_tiles, checkpoints, audits, audit_cursors, ledger_faults,
   webhooks, webhook_cursors, webhook_deliveries,
   peer_keys, peer_budgets, shared_records, received_entries, received_documents, received_types, remote_records, offers, peer_forks,
@@ -69,7 +69,7 @@ declare
 begin
   for found in
     select c.oid from pg_class c where c.relnamespace = 'tallystick'::regnamespace and c.relkind = 'r'
-      and c.relname not in ('entries', 'records', 'idempotency_keys', 'record_references', 'documents', 'chain_heads')
+      and c.relname not in ('entries', 'records', 'batch_chunks', 'batch_keys', 'idempotency_keys', 'record_references', 'documents', 'chain_heads')
   loop
     execute format('create trigger proven_session before insert or update or delete on %s for each statement '
       || 'execute function require_proven_session()', found);

@@ -95,6 +95,31 @@ create table tallystick.audits (
   constraint audits_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'done'::text, 'failed'::text])))
 );
 
+create table tallystick.batch_chunks (
+  ledger_id uuid not null,
+  seq bigint not null,
+  chunk integer not null,
+  first_record_id uuid not null,
+  count integer not null,
+  content bytea not null,
+  erased_seq bigint,
+  constraint batch_chunks_check CHECK ((erased_seq > seq)),
+  constraint batch_chunks_chunk_check CHECK (((chunk >= 0) AND (chunk <= 31))),
+  constraint batch_chunks_content_check CHECK (((length(content) >= 1) AND (length(content) <= 5242880))),
+  constraint batch_chunks_count_check CHECK (((count >= 1) AND (count <= 64))),
+  constraint batch_chunks_ids CHECK (((((get_byte(uuid_send(first_record_id), 14) & 15) * 256) + get_byte(uuid_send(first_record_id), 15)) = (64 * chunk))),
+  constraint batch_chunks_pkey PRIMARY KEY (ledger_id, seq, chunk)
+);
+
+create table tallystick.batch_keys (
+  ledger_id uuid not null,
+  key bytea not null,
+  seq bigint not null,
+  chunk integer not null,
+  constraint batch_keys_key_check CHECK (((length(key) >= 2) AND (length(key) <= 1100))),
+  constraint batch_keys_pkey PRIMARY KEY (ledger_id, key, seq, chunk)
+);
+
 create table tallystick.chain_heads (
   ledger_id uuid not null,
   size bigint not null,
@@ -148,6 +173,7 @@ create table tallystick.entries (
   kind text not null,
   subject_id uuid,
   version integer,
+  item_count integer,
   prev_seq bigint,
   actor_id uuid,
   key_id uuid,
@@ -155,10 +181,12 @@ create table tallystick.entries (
   leaf bytea not null,
   chain bytea not null,
   envelope bytea not null,
+  constraint entries_batch CHECK (((item_count IS NOT NULL) = (kind = 'batch-notarized'::text))),
   constraint entries_begin CHECK ((((seq = 0) = (kind = 'ledger-created'::text)) AND ((seq > 0) OR (NOT (subject_id IS DISTINCT FROM ledger_id))))),
   constraint entries_chain_check CHECK ((length(chain) = 32)),
   constraint entries_check CHECK ((prev_seq < seq)),
   constraint entries_envelope_check CHECK (((length(envelope) >= 1) AND (length(envelope) <= 32768))),
+  constraint entries_item_count_check CHECK (((item_count >= 1) AND (item_count <= 2048))),
   constraint entries_leaf CHECK ((leaf = sha256(('\x00'::bytea || envelope)))),
   constraint entries_leaf_check CHECK ((length(leaf) = 32)),
   constraint entries_pkey PRIMARY KEY (ledger_id, seq),
@@ -596,7 +624,6 @@ create table tallystick.records (
   record_id uuid not null,
   type text not null,
   first_seq bigint not null,
-  item_index integer,
   actor_id uuid not null,
   on_behalf_of uuid,
   occurred_at timestamp with time zone,
@@ -610,7 +637,7 @@ create table tallystick.records (
   reference_list bytea,
   constraint records_check1 CHECK ((payload_erased_seq > first_seq)),
   constraint records_digest_check CHECK ((length(digest) = 32)),
-  constraint records_item_index_check CHECK ((item_index >= 0)),
+  constraint records_ids CHECK (((get_byte(uuid_send(record_id), 14) & 8) = 8)),
   constraint records_metadata_check CHECK (((length(metadata) >= 2) AND (length(metadata) <= 4096))),
   constraint records_payload_check CHECK (((length(payload) >= 2) AND (length(payload) <= 65536))),
   constraint records_payload_or_erased CHECK ((((payload IS NULL) = (salt IS NULL)) AND ((payload IS NOT NULL) OR (payload_erased_seq IS NOT NULL)))),
@@ -815,6 +842,8 @@ CREATE INDEX api_key_secrets_by_key ON tallystick.api_key_secrets USING btree (l
 CREATE INDEX audits_done ON tallystick.audits USING btree (ok, finished_at) WHERE (state = 'done'::text);
 CREATE UNIQUE INDEX audits_open ON tallystick.audits USING btree (ledger_id) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
 CREATE INDEX audits_waiting ON tallystick.audits USING btree (requested_at) WHERE ((state = 'queued'::text) AND (job_id IS NULL));
+CREATE UNIQUE INDEX batch_chunks_by_record ON tallystick.batch_chunks USING btree (ledger_id, first_record_id);
+CREATE INDEX batch_keys_by_seq ON tallystick.batch_keys USING btree (ledger_id, seq, chunk);
 CREATE INDEX entries_by_actor ON tallystick.entries USING btree (ledger_id, actor_id, seq NULLS FIRST) WHERE (version = 1);
 CREATE UNIQUE INDEX entries_by_record ON tallystick.entries USING btree (ledger_id, subject_id, version) INCLUDE (seq, kind) WHERE (version > 1);
 CREATE UNIQUE INDEX erasures_by_seq ON tallystick.erasures USING btree (ledger_id, seq);
@@ -836,10 +865,9 @@ CREATE INDEX received_entries_about_record ON tallystick.received_entries USING 
 CREATE UNIQUE INDEX received_entries_by_record ON tallystick.received_entries USING btree (ledger_id, peer_id, record_id, version) WHERE (version IS NOT NULL);
 CREATE INDEX record_references_by_record ON tallystick.record_references USING btree (ledger_id, record_id);
 CREATE INDEX records_by_day ON tallystick.records USING btree (ledger_id, date_trunc('day'::text, (occurred_at AT TIME ZONE 'UTC'::text)), first_seq NULLS FIRST) WHERE (occurred_at IS NOT NULL);
-CREATE INDEX records_by_digest ON tallystick.records USING btree (hash_record_extended(ROW(ledger_id, digest), (0)::bigint), first_seq NULLS FIRST);
 CREATE INDEX records_by_on_behalf_of ON tallystick.records USING btree (ledger_id, on_behalf_of, first_seq NULLS FIRST) WHERE (on_behalf_of IS NOT NULL);
 CREATE INDEX records_by_parent ON tallystick.records USING btree (ledger_id, parent_id, first_seq NULLS FIRST) WHERE (parent_id IS NOT NULL);
-CREATE UNIQUE INDEX records_by_seq ON tallystick.records USING btree (ledger_id, first_seq, item_index) NULLS NOT DISTINCT;
+CREATE UNIQUE INDEX records_by_seq ON tallystick.records USING btree (ledger_id, first_seq);
 CREATE INDEX records_by_trace ON tallystick.records USING btree (ledger_id, substr(traceparent, 4, 32) COLLATE "C", first_seq NULLS FIRST) WHERE (traceparent IS NOT NULL);
 CREATE INDEX records_by_type ON tallystick.records USING btree (ledger_id, type COLLATE "C", first_seq NULLS FIRST) WHERE (first_seq >= 0);
 CREATE INDEX remote_records_by_peer ON tallystick.remote_records USING btree (ledger_id, peer_id, record_id);
@@ -867,6 +895,23 @@ begin
   values (ledger, peer, peer_name, 'invited', 'pending', agent, token_hash, expires, sealed, inviter, remote_ledger, url);
   insert into peer_cursors (ledger_id, peer_id, next_seq, known_kid) values (ledger, peer, 0, own_kid);
   return true;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.append_chunks(ledger_ids uuid[], seqs bigint[], chunk_items integer[], chunk_numbers integer[], chunk_record_ids uuid[], chunk_counts integer[], chunk_contents bytea[], chunk_key_items integer[], chunk_key_numbers integer[], chunk_keys bytea[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  insert into batch_chunks (ledger_id, seq, chunk, first_record_id, count, content)
+  select ledger_ids[n.item], seqs[n.item], n.chunk, n.first_record_id, n.count, n.content
+  from unnest(chunk_items, chunk_numbers, chunk_record_ids, chunk_counts, chunk_contents)
+    n (item, chunk, first_record_id, count, content)
+  where seqs[n.item] is not null;
+  insert into batch_keys (ledger_id, key, seq, chunk)
+  select ledger_ids[n.item], n.key, seqs[n.item], n.chunk
+  from unnest(chunk_key_items, chunk_key_numbers, chunk_keys) n (item, chunk, key)
+  where seqs[n.item] is not null;
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.append_details(ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes smallint[], seqs bigint[])
@@ -962,7 +1007,7 @@ begin
   end if;
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds text[], subject_ids uuid[], versions integer[], to_states text[], previous_leaves bytea[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamp with time zone[], leaves bytea[], envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], record_items integer[], record_ids uuid[], record_indexes integer[], record_types text[], record_digests bytea[], record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamp with time zone[], record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[], gated_items integer[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamp with time zone[], gated_max_revisions integer[], gated_tolerances bytea[], document_items integer[], document_names text[], document_subjects uuid[], document_digests bytea[], document_salts bytea[], document_contents bytea[], mac bytea)
+CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds text[], subject_ids uuid[], versions integer[], to_states text[], previous_leaves bytea[], item_counts integer[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamp with time zone[], leaves bytea[], envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], record_items integer[], record_ids uuid[], record_types text[], record_digests bytea[], record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamp with time zone[], record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[], chunk_items integer[], chunk_numbers integer[], chunk_record_ids uuid[], chunk_counts integer[], chunk_contents bytea[], chunk_key_items integer[], chunk_key_numbers integer[], chunk_keys bytea[], gated_items integer[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamp with time zone[], gated_max_revisions integer[], gated_tolerances bytea[], document_items integer[], document_names text[], document_subjects uuid[], document_digests bytea[], document_salts bytea[], document_contents bytea[], mac bytea)
  RETURNS bytea
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -981,13 +1026,15 @@ declare
 begin
   if not mac_holds(array_send(array[
       array_send(ledger_ids), array_send(kinds), array_send(subject_ids), array_send(versions), array_send(to_states),
-      array_send(previous_leaves), array_send(actor_ids), array_send(party_ids), array_send(key_ids), array_send(kids),
-      array_send(recorded_ats), array_send(leaves), array_send(envelopes), array_send(idempotency_hashes),
+      array_send(previous_leaves), array_send(item_counts), array_send(actor_ids), array_send(party_ids), array_send(key_ids),
+      array_send(kids), array_send(recorded_ats), array_send(leaves), array_send(envelopes), array_send(idempotency_hashes),
       array_send(request_salts), array_send(request_hashes), array_send(details), array_send(record_items),
-      array_send(record_ids), array_send(record_indexes), array_send(record_types), array_send(record_digests),
+      array_send(record_ids), array_send(record_types), array_send(record_digests),
       array_send(record_salts), array_send(record_payloads), array_send(record_on_behalf_of),
       array_send(record_occurred_ats), array_send(record_traceparents), array_send(record_metadata),
-      array_send(record_parents), array_send(record_reference_lists), array_send(gated_items),
+      array_send(record_parents), array_send(record_reference_lists), array_send(chunk_items), array_send(chunk_numbers),
+      array_send(chunk_record_ids), array_send(chunk_counts), array_send(chunk_contents), array_send(chunk_key_items),
+      array_send(chunk_key_numbers), array_send(chunk_keys), array_send(gated_items),
       array_send(gated_performers), array_send(gated_gates), array_send(gated_deadlines), array_send(gated_max_revisions),
       array_send(gated_tolerances), array_send(document_items), array_send(document_names), array_send(document_subjects),
       array_send(document_digests), array_send(document_salts), array_send(document_contents)]), mac) then
@@ -1014,7 +1061,7 @@ begin
     select * into head from chain_heads h where h.ledger_id = ledger_ids[1] for update;
     if head.closed is null and head.size > 0 and head.envelope_kid = all (kids)
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats)
-      and (case when cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items = array[1] then true
+      and (case when cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1] then true
         else (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
             and count(distinct (i.actor_id, i.key_hash)) filter (where i.key_hash is not null) = count(i.key_hash)
@@ -1024,33 +1071,40 @@ begin
             select true as known from idempotency_keys x
             where x.ledger_id = ledger_ids[1] and x.actor_id = i.actor_id and x.key_hash = i.key_hash offset 0
           ) k on true
-          left join (select distinct item from unnest(record_items) r (item)) n on n.item = i.ix
+          left join (select distinct item from unnest(record_items || chunk_items) r (item)) n on n.item = i.ix
         ) end) then
       with appended as (
         select i.*, head.size + i.ix - 1 as seq, chain_extend(i.leaf, head.chain) over (order by i.ix) as chain
-        from unnest(kinds, subject_ids, actor_ids, key_ids, recorded_ats, leaves, envelopes, idempotency_hashes, request_salts,
-            request_hashes)
-          with ordinality i (kind, subject_id, actor_id, key_id, recorded_at, leaf, envelope, idempotency_hash, request_salt,
-            request_hash, ix)
+        from unnest(kinds, subject_ids, item_counts, actor_ids, key_ids, recorded_ats, leaves, envelopes, idempotency_hashes,
+            request_salts, request_hashes)
+          with ordinality i (kind, subject_id, item_count, actor_id, key_id, recorded_at, leaf, envelope, idempotency_hash,
+            request_salt, request_hash, ix)
       ), new_entries as (
-        insert into entries (ledger_id, seq, kind, subject_id, version, actor_id, key_id, recorded_at, leaf, chain, envelope)
-        select head.ledger_id, seq, kind, subject_id, 1, actor_id, key_id, recorded_at, leaf, chain, envelope from appended
+        insert into entries (ledger_id, seq, kind, subject_id, version, item_count, actor_id, key_id, recorded_at, leaf, chain,
+          envelope)
+        select head.ledger_id, seq, kind, subject_id, 1, item_count, actor_id, key_id, recorded_at, leaf, chain, envelope
+        from appended
       ), new_idempotency_keys as (
         insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
         select head.ledger_id, actor_id, idempotency_hash, request_salt, sha256(request_salt || request_hash), seq
         from appended
         where idempotency_hash is not null
       ), new_records as (
-        insert into records (ledger_id, record_id, type, first_seq, item_index, actor_id,
+        insert into records (ledger_id, record_id, type, first_seq, actor_id,
           on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id)
-        select head.ledger_id, n.record_id, n.type, head.size + n.item - 1, n.item_index, actor_ids[n.item],
+        select head.ledger_id, n.record_id, n.type, head.size + n.item - 1, actor_ids[n.item],
           n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata, n.parent_id
-        from unnest(record_items, record_ids, record_indexes, record_types, record_digests, record_salts,
+        from unnest(record_items, record_ids, record_types, record_digests, record_salts,
             record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata, record_parents)
-          n (item, record_id, item_index, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
+          n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
             parent_id)
       )
       select string_agg('\x00'::bytea || int8send(a.seq) || a.chain, '' order by a.ix) into answer from appended a;
+      if cardinality(chunk_items) > 0 then
+        perform append_chunks(ledger_ids, array(select head.size + ix - 1 from generate_subscripts(kinds, 1) ix),
+          chunk_items, chunk_numbers, chunk_record_ids, chunk_counts, chunk_contents,
+          chunk_key_items, chunk_key_numbers, chunk_keys);
+      end if;
       return answer;
     end if;
   end if;
@@ -1087,9 +1141,9 @@ begin
         and row_number() over (partition by i.ledger_id, i.actor_id, i.idempotency_hash order by i.ix) > 1 as same_key,
       i.version is not null
         and row_number() over (partition by i.ledger_id, i.subject_id order by i.ix) > 1 as same_subject
-    from unnest(ledger_ids, kinds, subject_ids, versions, to_states, previous_leaves, actor_ids, party_ids, key_ids, kids,
-        recorded_ats, leaves, envelopes, idempotency_hashes, request_salts, request_hashes)
-      with ordinality i (ledger_id, kind, subject_id, version, to_state, previous_leaf, actor_id, party_id, key_id, kid,
+    from unnest(ledger_ids, kinds, subject_ids, versions, to_states, previous_leaves, item_counts, actor_ids, party_ids, key_ids,
+        kids, recorded_ats, leaves, envelopes, idempotency_hashes, request_salts, request_hashes)
+      with ordinality i (ledger_id, kind, subject_id, version, to_state, previous_leaf, item_count, actor_id, party_id, key_id, kid,
         recorded_at, leaf, envelope, idempotency_hash, request_salt, request_hash, ix)
     cross join lateral (select others[i.ix] as place) o
     left join lateral (
@@ -1156,10 +1210,10 @@ begin
       and (d.other is null or d.other <> all (array(select x.ix from decided x where x.outcome <> 0)))
     window w as (partition by d.ledger_id order by d.ix)
   ), new_entries as (
-    insert into entries (ledger_id, seq, kind, subject_id, version, prev_seq, actor_id, key_id, recorded_at,
+    insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
       leaf, chain, envelope)
-    select ledger_id, seq, kind, subject_id, version, case when follows then seq - 1 else last_seq end, actor_id, key_id,
-      recorded_at, leaf, chain, envelope
+    select ledger_id, seq, kind, subject_id, version, item_count, case when follows then seq - 1 else last_seq end, actor_id,
+      key_id, recorded_at, leaf, chain, envelope
     from appended
   ), new_idempotency_keys as (
     insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
@@ -1167,15 +1221,15 @@ begin
     from appended
     where idempotency_hash is not null
   ), new_records as (
-    insert into records (ledger_id, record_id, type, first_seq, item_index, actor_id,
+    insert into records (ledger_id, record_id, type, first_seq, actor_id,
       on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list)
-    select a.ledger_id, n.record_id, n.type, a.seq, n.item_index, a.actor_id,
+    select a.ledger_id, n.record_id, n.type, a.seq, a.actor_id,
       n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata,
       n.parent_id, n.reference_list
-    from unnest(record_items, record_ids, record_indexes, record_types, record_digests, record_salts,
+    from unnest(record_items, record_ids, record_types, record_digests, record_salts,
         record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata,
         record_parents, record_reference_lists)
-      n (item, record_id, item_index, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
+      n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
         parent_id, reference_list)
     join appended a on a.ix = n.item
   )
@@ -1189,9 +1243,16 @@ begin
 
   -- An entry without the rows that it is about is a caller's fault, and would be found by nobody but an auditor.
   if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
-    <> (select count(distinct n.item) from unnest(record_items) n (item) where outcomes[n.item] = 0) then
+    <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
     raise exception 'an entry that begins records comes with them'
       using errcode = 'integrity_constraint_violation', constraint = 'entries_make_records';
+  end if;
+
+  if cardinality(chunk_items) > 0 then
+    perform append_chunks(ledger_ids,
+      array(select case i.outcome when 0 then i.seq end from unnest(outcomes, seqs) with ordinality i (outcome, seq, ix) order by i.ix),
+      chunk_items, chunk_numbers, chunk_record_ids, chunk_counts, chunk_contents,
+      chunk_key_items, chunk_key_numbers, chunk_keys);
   end if;
 
   -- Gated records: none in a call that only notarizes.
@@ -1521,6 +1582,51 @@ begin
   end if;
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.batch_chunks_begin()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if exists (
+    select from (
+      select ledger_id, seq, sum(count) as records,
+        last + 1 = count(*) and bool_and(count = 64 or chunk = last) and count(erased_seq) = 0
+          and count(distinct left(first_record_id::text, 33)) = 1 as whole
+      from (select *, max(chunk) over (partition by ledger_id, seq) as last from added) n
+      group by ledger_id, seq, last
+    ) a
+    left join lateral (
+      select e.item_count from entries e where e.ledger_id = a.ledger_id and e.seq = a.seq offset 0
+    ) entry on true
+    where not a.whole or entry.item_count is distinct from a.records
+  ) then
+    raise exception 'the chunks of a batch come with its entry, and hold as many records as it says'
+      using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_begin';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.batch_chunks_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if (new.ledger_id, new.seq, new.chunk, new.first_record_id, new.count)
+      = (old.ledger_id, old.seq, old.chunk, old.first_record_id, old.count)
+    and new.erased_seq is distinct from old.erased_seq
+    and exists (
+      select from entries e join erasures x on x.ledger_id = e.ledger_id and x.seq = e.seq
+      where e.ledger_id = new.ledger_id and e.seq = new.erased_seq and e.kind = 'payload-erased'
+        and x.subject_id = e.subject_id and x.document = 'payload' and x.document_seq = new.seq
+        and x.subject_id >= new.first_record_id and left(x.subject_id::text, 33) = left(new.first_record_id::text, 33)) then
+    return new;
+  end if;
+  raise exception 'a chunk of a batch changes only by an erasure, explained by an entry'
+    using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_change';
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.begin_peer_request(ledger uuid, peer uuid, request_nonce bytea)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1793,7 +1899,7 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.erase_document(ledger uuid, at bigint)
+CREATE OR REPLACE FUNCTION tallystick.erase_document(ledger uuid, at bigint, chunk_before bytea, chunk_after bytea, keys_gone bytea[])
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1801,11 +1907,23 @@ CREATE OR REPLACE FUNCTION tallystick.erase_document(ledger uuid, at bigint)
 AS $function$
 declare
   erased erasures;
+  changed batch_chunks;
 begin
   update erasures e set erased_at = now() where e.ledger_id = ledger and e.seq = at and e.erased_at is null
   returning * into erased;
   if not found then return false; end if;
-  if erased.document = 'payload' then
+  if erased.document = 'payload' and chunk_before is not null then
+    update batch_chunks c set content = chunk_after, erased_seq = at
+    where c.ledger_id = ledger and c.seq = erased.document_seq and c.first_record_id <= erased.subject_id
+      and sha256(c.content) = chunk_before
+    returning * into changed;
+    if not found then
+      raise exception 'the chunk has changed meanwhile' using errcode = 'serialization_failure';
+    end if;
+    -- Keys of references begin with `R`.
+    delete from batch_keys k where k.ledger_id = ledger and k.key = any (keys_gone) and get_byte(k.key, 0) = ascii('R')
+      and k.seq = changed.seq and k.chunk = changed.chunk;
+  elsif erased.document = 'payload' then
     update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = at
     where r.ledger_id = ledger and r.record_id = erased.subject_id;
     delete from record_references f where f.ledger_id = ledger and f.record_id = erased.subject_id;
@@ -1904,6 +2022,7 @@ begin
         select from records r join erasures e on e.ledger_id = r.ledger_id and e.subject_id = r.record_id
           and e.document = 'payload' and e.document_seq = r.first_seq
         where r.ledger_id = old.ledger_id and r.first_seq = old.seq)
+      or exists (select from batch_chunks c where c.ledger_id = old.ledger_id and c.seq = old.seq and c.erased_seq is not null)
       or exists (select from documents d where d.ledger_id = old.ledger_id and d.seq = old.seq and d.erased_seq is not null)
     ) then
     return new;
@@ -2000,20 +2119,14 @@ CREATE OR REPLACE FUNCTION tallystick.records_begin()
 AS $function$
 begin
   if exists (
-    select from (
-      select ledger_id, first_seq, case when item_index is null then record_id end as subject_id,
-        bool_and(payload is not null and payload_erased_seq is null)
-          and coalesce(max(item_index) + 1, 1) = count(*) as fresh
-      from added group by 1, 2, 3
-    ) a
+    select from added a
     left join lateral (
       select true as known
       from entries e join record_transitions t on t.kind = e.kind and t.from_state = ''
-      where e.ledger_id = a.ledger_id and e.seq = a.first_seq
-        and case when e.kind = 'batch-notarized' then a.subject_id is null else e.subject_id = a.subject_id end
+      where e.ledger_id = a.ledger_id and e.seq = a.first_seq and e.subject_id = a.record_id
       offset 0
     ) entry on true
-    where entry.known is null or not a.fresh
+    where entry.known is null or a.payload is null or a.payload_erased_seq is not null
   ) then
     raise exception 'a record begins with an entry that is about it'
       using errcode = 'integrity_constraint_violation', constraint = 'records_begin';
@@ -2037,9 +2150,9 @@ begin
       offset 0
     ) erasure on true
     where a.record_id is null or b.record_id is null
-      or (a.type, a.first_seq, a.item_index, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
+      or (a.type, a.first_seq, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
         is distinct from
-         (b.type, b.first_seq, b.item_index, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
+         (b.type, b.first_seq, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
       or ((a.payload, a.salt, a.metadata, a.reference_list, a.payload_erased_seq)
           is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
@@ -2435,6 +2548,10 @@ CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ap
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audit_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audits FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER batch_chunks_begin AFTER INSERT ON tallystick.batch_chunks REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.batch_chunks_begin();
+CREATE TRIGGER batch_chunks_change BEFORE UPDATE ON tallystick.batch_chunks FOR EACH ROW EXECUTE FUNCTION tallystick.batch_chunks_change();
+CREATE TRIGGER batch_chunks_no_delete BEFORE DELETE ON tallystick.batch_chunks FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER batch_chunks_no_truncate BEFORE TRUNCATE ON tallystick.batch_chunks FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER chain_heads_forward_only BEFORE INSERT OR DELETE OR UPDATE ON tallystick.chain_heads FOR EACH ROW EXECUTE FUNCTION tallystick.chain_heads_forward_only();
 CREATE TRIGGER chain_heads_no_truncate BEFORE TRUNCATE ON tallystick.chain_heads FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER checkpoints_agree BEFORE INSERT ON tallystick.checkpoints FOR EACH ROW EXECUTE FUNCTION tallystick.checkpoints_agree();
@@ -2540,14 +2657,14 @@ grant update on column tallystick.webhooks.reason to tallystick_worker;
 grant update on column tallystick.webhooks.state to tallystick_worker;
 grant update on column tallystick.webhooks.state_at to tallystick_worker;
 grant execute on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) to tallystick_api;
-grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_api;
-grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_worker;
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_api;
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_worker;
 grant execute on function tallystick.begin_peer_request(uuid,uuid,bytea) to tallystick_api;
 grant execute on function tallystick.change_webhook(uuid,uuid,text,text,boolean,text[],text[],text[],boolean) to tallystick_api;
 grant execute on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) to tallystick_worker;
 grant execute on function tallystick.create_webhook(uuid,uuid,text,text,text[],text[],text[],uuid,uuid,bytea,bytea,integer) to tallystick_api;
 grant execute on function tallystick.delete_webhook(uuid,uuid) to tallystick_api;
-grant execute on function tallystick.erase_document(uuid,bigint) to tallystick_worker;
+grant execute on function tallystick.erase_document(uuid,bigint,bytea,bytea,bytea[]) to tallystick_worker;
 grant execute on function tallystick.find_replay(uuid,uuid,bytea,bytea) to tallystick_api;
 grant execute on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,text,integer,integer) to tallystick_api;
 grant execute on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) to tallystick_api;
@@ -2584,6 +2701,10 @@ grant select on table tallystick.audit_cursors to tallystick_api;
 grant delete, insert, select, update on table tallystick.audit_cursors to tallystick_worker;
 grant select on table tallystick.audits to tallystick_api;
 grant select, update on table tallystick.audits to tallystick_worker;
+grant select on table tallystick.batch_chunks to tallystick_api;
+grant select on table tallystick.batch_chunks to tallystick_worker;
+grant select on table tallystick.batch_keys to tallystick_api;
+grant select on table tallystick.batch_keys to tallystick_worker;
 grant select on table tallystick.chain_heads to tallystick_api;
 grant select on table tallystick.chain_heads to tallystick_worker;
 grant select on table tallystick.checkpoints to tallystick_api;
@@ -2669,11 +2790,23 @@ grant delete, select on table tallystick.webhooks to tallystick_worker;
 
 comment on aggregate tallystick.chain_extend(bytea,bytea) is 'Chain after each leaf, as a window aggregate, starting from the chain of the head.';
 
+comment on column tallystick.batch_chunks.chunk is 'Place in the batch: all but the last hold 64 records.';
+
+comment on column tallystick.batch_chunks.content is 'What cannot be derived from the entry, zstd (docs/formats/chunks.md).';
+
+comment on column tallystick.batch_chunks.erased_seq is 'Entry that erased the payload that was taken away last.';
+
+comment on column tallystick.batch_chunks.first_record_id is 'Id of the first record; each next one is greater by one.';
+
+comment on column tallystick.batch_chunks.seq is 'Entry that notarized the batch.';
+
 comment on column tallystick.entries.actor_id is 'Agent that acted; null: the system.';
 
 comment on column tallystick.entries.chain is 'Chain after this entry (docs/formats/chain-and-checkpoints.md).';
 
 comment on column tallystick.entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md).';
+
+comment on column tallystick.entries.item_count is 'Number of records of a batch; null: no batch.';
 
 comment on column tallystick.entries.leaf is 'SHA-256 of 0x00 and the envelope (RFC 9162, section 2.1.1).';
 
@@ -2691,23 +2824,25 @@ comment on column tallystick.records.digest is 'Salted SHA-256 of the payload (d
 
 comment on column tallystick.records.first_seq is 'Entry that made the record.';
 
-comment on column tallystick.records.item_index is 'Place in its batch; null: an entry of its own.';
-
 comment on column tallystick.records.payload is 'Canonical JSON; null once erased.';
 
 comment on column tallystick.records.payload_erased_seq is 'Entry that erased the payload.';
 
 comment on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) is 'Stores a peering that this side was invited to. false: the ledger has too many.';
 
+comment on function tallystick.append_chunks(uuid[],bigint[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[]) is 'Stores the records of batches, and the keys by which searches find their chunks. `seqs`: of each item of the call; null where it was
+not appended.';
+
 comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores what administrative entries say, by kind: agents, keys, types, erasures, closures, and the rows of gated records'' ends.';
 
-comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],integer[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains: the one way in.
+comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains: the one way in.
 
-Arguments are arrays with one element an item, in six groups:
+Arguments are arrays with one element an item, in seven groups:
   entries      ledger_ids … envelopes: the entry as it is signed and stored
   details      what an administrative or federation entry says besides, as JSON by kind (append_details, append_federation)
   idempotency  actor, hash of the key, salt and fingerprint
   records      records that items make; record_items[n] is the 1-based item that makes record n
+  chunks       records of batches, 64 a chunk, and the keys by which searches find each
   gated        terms and steps of gated records
   documents    documents of steps
 and `mac`: key id and HMAC-SHA256 over array_send of every other argument, in their order. The binary form is what came over
@@ -2763,6 +2898,12 @@ comment on function tallystick.append_federation(uuid[],text[],uuid[],bytea[],te
 comment on function tallystick.append_received(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger''s entry; the
 other members are what follows from it.';
 
+comment on function tallystick.batch_chunks_begin() is 'Trigger: the chunks of a batch come all at once, numbered from 0, and hold as many records as its entry says, with consecutive
+ids.';
+
+comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. What else changed with it an audit
+finds: the digests of all records are signed.';
+
 comment on function tallystick.begin_peer_request(uuid,uuid,bytea) is 'Locks the peering until the end of the transaction, and keeps the nonce. Answers whether the nonce is new.';
 
 comment on function tallystick.chain_heads_forward_only() is 'Trigger: a head moves forward only, and its key changes only by the newest entry of its chain, which says so.';
@@ -2797,7 +2938,10 @@ that an agent offers to another ledger lies with its offer.';
 comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries continue the chain of their ledger, link by link, and move its head. A head moves in no other way,
 and an entry that its head does not explain cannot be inserted.';
 
-comment on function tallystick.erase_document(uuid,bigint) is 'Removes the document that the entry at `at` erased. The caller has verified the entry; here it must only exist.';
+comment on function tallystick.erase_document(uuid,bigint,bytea,bytea,bytea[]) is 'Removes the document that the entry at `at` erased. The caller has verified the entry; here it must only exist. A record of a
+batch lies in a compressed chunk, which the caller rewrites: `chunk_before` is the SHA-256 of the content that it read, null where
+the record has a row; `chunk_after` is the content without the payload, and `keys_gone` the references that no record of the chunk
+has any more. Raises 40001 where the chunk has changed meanwhile.';
 
 comment on function tallystick.find_replay(uuid,uuid,bytea,bytea) is 'Finds the first outcome of a request with this Idempotency-Key: its seq; -1 for another request; null for none. Serves requests
 that the present state would refuse although the same request may have been done before.';
@@ -2823,8 +2967,7 @@ the time of the comparison tells nothing about the right one.';
 
 comment on function tallystick.pause_webhook(uuid,uuid) is 'Pauses an endpoint. A paused or disabled one stays so, with its reason. false: no such endpoint.';
 
-comment on function tallystick.records_begin() is 'Trigger: a record begins with an entry about it. It is the subject of that entry, or an item of its batch; items come all at
-once, numbered from 0.';
+comment on function tallystick.records_begin() is 'Trigger: a record begins with an entry about it.';
 
 comment on function tallystick.records_change() is 'Trigger: a record never changes, except that its documents become null with the entry that erases them.';
 
@@ -2890,6 +3033,10 @@ comment on table tallystick.api_keys is 'API keys, as key-created and key-revoke
 comment on table tallystick.audit_cursors is 'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves on entries below it alone. The MAC over the row, under the master key, makes a row believed. No foreign key, because the ledger''s row may be just what is missing.';
 
 comment on table tallystick.audits is 'Audits of whole ledgers: queued (with job_id once a job carries it), running, done or failed. ok and report say what a done one found; a failed one could not read on. No evidence: a reader who doubts a ledger verifies it.';
+
+comment on table tallystick.batch_chunks is 'Records of batches, 64 a row. A row never changes, except that the erasure of a payload rewrites its content without it.';
+
+comment on table tallystick.batch_keys is 'Values by which searches find chunks of batches. An index: audits compare it with the chunks.';
 
 comment on table tallystick.chain_heads is 'Newest link of each chain, locked by every append to the ledger. A trigger on entries moves it; nothing else can.';
 
@@ -2957,7 +3104,7 @@ comment on table tallystick.record_states is 'States of records. No step leaves 
 
 comment on table tallystick.record_transitions is 'Steps that append_entries allows. from_state is empty for a record that does not exist yet. LIFECYCLE in src/proof/statement/kinds.ts has the same rows (test/db/lifecycle.test.ts).';
 
-comment on table tallystick.records is 'Records as they were made. A row never changes, except that an erasure removes its documents.';
+comment on table tallystick.records is 'Records with an entry of their own, as they were made; those of batches lie in batch_chunks. A row never changes, except that an erasure removes its documents.';
 
 comment on table tallystick.remote_records is 'Standing of records of other ledgers, by what was received. standing is what the next step is held to (src/proof/ledger/gated-record.ts).';
 

@@ -1,10 +1,11 @@
 -- Appends entries to chains: the one way in.
 --
--- Arguments are arrays with one element an item, in six groups:
+-- Arguments are arrays with one element an item, in seven groups:
 --   entries      ledger_ids … envelopes: the entry as it is signed and stored
 --   details      what an administrative or federation entry says besides, as JSON by kind (append_details, append_federation)
 --   idempotency  actor, hash of the key, salt and fingerprint
 --   records      records that items make; record_items[n] is the 1-based item that makes record n
+--   chunks       records of batches, 64 a chunk, and the keys by which searches find each
 --   gated        terms and steps of gated records
 --   documents    documents of steps
 -- and `mac`: key id and HMAC-SHA256 over array_send of every other argument, in their order. The binary form is what came over
@@ -56,11 +57,13 @@
 -- columns of src/db/chain/append-entries.ts.
 create or replace function append_entries(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
-  actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamptz[], leaves bytea[],
+  item_counts int4[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamptz[], leaves bytea[],
   envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[],
-  record_items int4[], record_ids uuid[], record_indexes int4[], record_types text[], record_digests bytea[],
+  record_items int4[], record_ids uuid[], record_types text[], record_digests bytea[],
   record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamptz[],
   record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[],
+  chunk_items int4[], chunk_numbers int4[], chunk_record_ids uuid[], chunk_counts int4[], chunk_contents bytea[],
+  chunk_key_items int4[], chunk_key_numbers int4[], chunk_keys bytea[],
   gated_items int4[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamptz[],
   gated_max_revisions int4[], gated_tolerances bytea[],
   document_items int4[], document_names text[], document_subjects uuid[], document_digests bytea[],
@@ -81,13 +84,15 @@ declare
 begin
   if not mac_holds(array_send(array[
       array_send(ledger_ids), array_send(kinds), array_send(subject_ids), array_send(versions), array_send(to_states),
-      array_send(previous_leaves), array_send(actor_ids), array_send(party_ids), array_send(key_ids), array_send(kids),
-      array_send(recorded_ats), array_send(leaves), array_send(envelopes), array_send(idempotency_hashes),
+      array_send(previous_leaves), array_send(item_counts), array_send(actor_ids), array_send(party_ids), array_send(key_ids),
+      array_send(kids), array_send(recorded_ats), array_send(leaves), array_send(envelopes), array_send(idempotency_hashes),
       array_send(request_salts), array_send(request_hashes), array_send(details), array_send(record_items),
-      array_send(record_ids), array_send(record_indexes), array_send(record_types), array_send(record_digests),
+      array_send(record_ids), array_send(record_types), array_send(record_digests),
       array_send(record_salts), array_send(record_payloads), array_send(record_on_behalf_of),
       array_send(record_occurred_ats), array_send(record_traceparents), array_send(record_metadata),
-      array_send(record_parents), array_send(record_reference_lists), array_send(gated_items),
+      array_send(record_parents), array_send(record_reference_lists), array_send(chunk_items), array_send(chunk_numbers),
+      array_send(chunk_record_ids), array_send(chunk_counts), array_send(chunk_contents), array_send(chunk_key_items),
+      array_send(chunk_key_numbers), array_send(chunk_keys), array_send(gated_items),
       array_send(gated_performers), array_send(gated_gates), array_send(gated_deadlines), array_send(gated_max_revisions),
       array_send(gated_tolerances), array_send(document_items), array_send(document_names), array_send(document_subjects),
       array_send(document_digests), array_send(document_salts), array_send(document_contents)]), mac) then
@@ -114,7 +119,7 @@ begin
     select * into head from chain_heads h where h.ledger_id = ledger_ids[1] for update;
     if head.closed is null and head.size > 0 and head.envelope_kid = all (kids)
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats)
-      and (case when cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items = array[1] then true
+      and (case when cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1] then true
         else (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
             and count(distinct (i.actor_id, i.key_hash)) filter (where i.key_hash is not null) = count(i.key_hash)
@@ -124,33 +129,40 @@ begin
             select true as known from idempotency_keys x
             where x.ledger_id = ledger_ids[1] and x.actor_id = i.actor_id and x.key_hash = i.key_hash offset 0
           ) k on true
-          left join (select distinct item from unnest(record_items) r (item)) n on n.item = i.ix
+          left join (select distinct item from unnest(record_items || chunk_items) r (item)) n on n.item = i.ix
         ) end) then
       with appended as (
         select i.*, head.size + i.ix - 1 as seq, chain_extend(i.leaf, head.chain) over (order by i.ix) as chain
-        from unnest(kinds, subject_ids, actor_ids, key_ids, recorded_ats, leaves, envelopes, idempotency_hashes, request_salts,
-            request_hashes)
-          with ordinality i (kind, subject_id, actor_id, key_id, recorded_at, leaf, envelope, idempotency_hash, request_salt,
-            request_hash, ix)
+        from unnest(kinds, subject_ids, item_counts, actor_ids, key_ids, recorded_ats, leaves, envelopes, idempotency_hashes,
+            request_salts, request_hashes)
+          with ordinality i (kind, subject_id, item_count, actor_id, key_id, recorded_at, leaf, envelope, idempotency_hash,
+            request_salt, request_hash, ix)
       ), new_entries as (
-        insert into entries (ledger_id, seq, kind, subject_id, version, actor_id, key_id, recorded_at, leaf, chain, envelope)
-        select head.ledger_id, seq, kind, subject_id, 1, actor_id, key_id, recorded_at, leaf, chain, envelope from appended
+        insert into entries (ledger_id, seq, kind, subject_id, version, item_count, actor_id, key_id, recorded_at, leaf, chain,
+          envelope)
+        select head.ledger_id, seq, kind, subject_id, 1, item_count, actor_id, key_id, recorded_at, leaf, chain, envelope
+        from appended
       ), new_idempotency_keys as (
         insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
         select head.ledger_id, actor_id, idempotency_hash, request_salt, sha256(request_salt || request_hash), seq
         from appended
         where idempotency_hash is not null
       ), new_records as (
-        insert into records (ledger_id, record_id, type, first_seq, item_index, actor_id,
+        insert into records (ledger_id, record_id, type, first_seq, actor_id,
           on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id)
-        select head.ledger_id, n.record_id, n.type, head.size + n.item - 1, n.item_index, actor_ids[n.item],
+        select head.ledger_id, n.record_id, n.type, head.size + n.item - 1, actor_ids[n.item],
           n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata, n.parent_id
-        from unnest(record_items, record_ids, record_indexes, record_types, record_digests, record_salts,
+        from unnest(record_items, record_ids, record_types, record_digests, record_salts,
             record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata, record_parents)
-          n (item, record_id, item_index, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
+          n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
             parent_id)
       )
       select string_agg('\x00'::bytea || int8send(a.seq) || a.chain, '' order by a.ix) into answer from appended a;
+      if cardinality(chunk_items) > 0 then
+        perform append_chunks(ledger_ids, array(select head.size + ix - 1 from generate_subscripts(kinds, 1) ix),
+          chunk_items, chunk_numbers, chunk_record_ids, chunk_counts, chunk_contents,
+          chunk_key_items, chunk_key_numbers, chunk_keys);
+      end if;
       return answer;
     end if;
   end if;
@@ -187,9 +199,9 @@ begin
         and row_number() over (partition by i.ledger_id, i.actor_id, i.idempotency_hash order by i.ix) > 1 as same_key,
       i.version is not null
         and row_number() over (partition by i.ledger_id, i.subject_id order by i.ix) > 1 as same_subject
-    from unnest(ledger_ids, kinds, subject_ids, versions, to_states, previous_leaves, actor_ids, party_ids, key_ids, kids,
-        recorded_ats, leaves, envelopes, idempotency_hashes, request_salts, request_hashes)
-      with ordinality i (ledger_id, kind, subject_id, version, to_state, previous_leaf, actor_id, party_id, key_id, kid,
+    from unnest(ledger_ids, kinds, subject_ids, versions, to_states, previous_leaves, item_counts, actor_ids, party_ids, key_ids,
+        kids, recorded_ats, leaves, envelopes, idempotency_hashes, request_salts, request_hashes)
+      with ordinality i (ledger_id, kind, subject_id, version, to_state, previous_leaf, item_count, actor_id, party_id, key_id, kid,
         recorded_at, leaf, envelope, idempotency_hash, request_salt, request_hash, ix)
     cross join lateral (select others[i.ix] as place) o
     left join lateral (
@@ -256,10 +268,10 @@ begin
       and (d.other is null or d.other <> all (array(select x.ix from decided x where x.outcome <> 0)))
     window w as (partition by d.ledger_id order by d.ix)
   ), new_entries as (
-    insert into entries (ledger_id, seq, kind, subject_id, version, prev_seq, actor_id, key_id, recorded_at,
+    insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
       leaf, chain, envelope)
-    select ledger_id, seq, kind, subject_id, version, case when follows then seq - 1 else last_seq end, actor_id, key_id,
-      recorded_at, leaf, chain, envelope
+    select ledger_id, seq, kind, subject_id, version, item_count, case when follows then seq - 1 else last_seq end, actor_id,
+      key_id, recorded_at, leaf, chain, envelope
     from appended
   ), new_idempotency_keys as (
     insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
@@ -267,15 +279,15 @@ begin
     from appended
     where idempotency_hash is not null
   ), new_records as (
-    insert into records (ledger_id, record_id, type, first_seq, item_index, actor_id,
+    insert into records (ledger_id, record_id, type, first_seq, actor_id,
       on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list)
-    select a.ledger_id, n.record_id, n.type, a.seq, n.item_index, a.actor_id,
+    select a.ledger_id, n.record_id, n.type, a.seq, a.actor_id,
       n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata,
       n.parent_id, n.reference_list
-    from unnest(record_items, record_ids, record_indexes, record_types, record_digests, record_salts,
+    from unnest(record_items, record_ids, record_types, record_digests, record_salts,
         record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata,
         record_parents, record_reference_lists)
-      n (item, record_id, item_index, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
+      n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
         parent_id, reference_list)
     join appended a on a.ix = n.item
   )
@@ -289,9 +301,16 @@ begin
 
   -- An entry without the rows that it is about is a caller's fault, and would be found by nobody but an auditor.
   if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
-    <> (select count(distinct n.item) from unnest(record_items) n (item) where outcomes[n.item] = 0) then
+    <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
     raise exception 'an entry that begins records comes with them'
       using errcode = 'integrity_constraint_violation', constraint = 'entries_make_records';
+  end if;
+
+  if cardinality(chunk_items) > 0 then
+    perform append_chunks(ledger_ids,
+      array(select case i.outcome when 0 then i.seq end from unnest(outcomes, seqs) with ordinality i (outcome, seq, ix) order by i.ix),
+      chunk_items, chunk_numbers, chunk_record_ids, chunk_counts, chunk_contents,
+      chunk_key_items, chunk_key_numbers, chunk_keys);
   end if;
 
   -- Gated records: none in a call that only notarizes.

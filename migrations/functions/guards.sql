@@ -64,31 +64,67 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'chain_heads_forward_only';
 end $$;
 
--- Trigger: a record begins with an entry about it. It is the subject of that entry, or an item of its batch; items come all at
--- once, numbered from 0.
+-- Trigger: a record begins with an entry about it.
 create or replace function records_begin() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
   if exists (
-    select from (
-      select ledger_id, first_seq, case when item_index is null then record_id end as subject_id,
-        bool_and(payload is not null and payload_erased_seq is null)
-          and coalesce(max(item_index) + 1, 1) = count(*) as fresh
-      from added group by 1, 2, 3
-    ) a
+    select from added a
     left join lateral (
       select true as known
       from entries e join record_transitions t on t.kind = e.kind and t.from_state = ''
-      where e.ledger_id = a.ledger_id and e.seq = a.first_seq
-        and case when e.kind = 'batch-notarized' then a.subject_id is null else e.subject_id = a.subject_id end
+      where e.ledger_id = a.ledger_id and e.seq = a.first_seq and e.subject_id = a.record_id
       offset 0
     ) entry on true
-    where entry.known is null or not a.fresh
+    where entry.known is null or a.payload is null or a.payload_erased_seq is not null
   ) then
     raise exception 'a record begins with an entry that is about it'
       using errcode = 'integrity_constraint_violation', constraint = 'records_begin';
   end if;
   return null;
+end $$;
+
+-- Trigger: the chunks of a batch come all at once, numbered from 0, and hold as many records as its entry says, with consecutive
+-- ids.
+create or replace function batch_chunks_begin() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if exists (
+    select from (
+      select ledger_id, seq, sum(count) as records,
+        last + 1 = count(*) and bool_and(count = 64 or chunk = last) and count(erased_seq) = 0
+          and count(distinct left(first_record_id::text, 33)) = 1 as whole
+      from (select *, max(chunk) over (partition by ledger_id, seq) as last from added) n
+      group by ledger_id, seq, last
+    ) a
+    left join lateral (
+      select e.item_count from entries e where e.ledger_id = a.ledger_id and e.seq = a.seq offset 0
+    ) entry on true
+    where not a.whole or entry.item_count is distinct from a.records
+  ) then
+    raise exception 'the chunks of a batch come with its entry, and hold as many records as it says'
+      using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_begin';
+  end if;
+  return null;
+end $$;
+
+-- Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. What else changed with it an audit
+-- finds: the digests of all records are signed.
+create or replace function batch_chunks_change() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if (new.ledger_id, new.seq, new.chunk, new.first_record_id, new.count)
+      = (old.ledger_id, old.seq, old.chunk, old.first_record_id, old.count)
+    and new.erased_seq is distinct from old.erased_seq
+    and exists (
+      select from entries e join erasures x on x.ledger_id = e.ledger_id and x.seq = e.seq
+      where e.ledger_id = new.ledger_id and e.seq = new.erased_seq and e.kind = 'payload-erased'
+        and x.subject_id = e.subject_id and x.document = 'payload' and x.document_seq = new.seq
+        and x.subject_id >= new.first_record_id and left(x.subject_id::text, 33) = left(new.first_record_id::text, 33)) then
+    return new;
+  end if;
+  raise exception 'a chunk of a batch changes only by an erasure, explained by an entry'
+    using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_change';
 end $$;
 
 -- Trigger: a record never changes, except that its documents become null with the entry that erases them.
@@ -105,9 +141,9 @@ begin
       offset 0
     ) erasure on true
     where a.record_id is null or b.record_id is null
-      or (a.type, a.first_seq, a.item_index, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
+      or (a.type, a.first_seq, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
         is distinct from
-         (b.type, b.first_seq, b.item_index, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
+         (b.type, b.first_seq, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
       or ((a.payload, a.salt, a.metadata, a.reference_list, a.payload_erased_seq)
           is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
@@ -220,6 +256,7 @@ begin
         select from records r join erasures e on e.ledger_id = r.ledger_id and e.subject_id = r.record_id
           and e.document = 'payload' and e.document_seq = r.first_seq
         where r.ledger_id = old.ledger_id and r.first_seq = old.seq)
+      or exists (select from batch_chunks c where c.ledger_id = old.ledger_id and c.seq = old.seq and c.erased_seq is not null)
       or exists (select from documents d where d.ledger_id = old.ledger_id and d.seq = old.seq and d.erased_seq is not null)
     ) then
     return new;

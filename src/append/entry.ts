@@ -1,4 +1,5 @@
 import type {
+  ChunkRow,
   DocumentRow,
   EntryRow,
   GatedRow,
@@ -62,6 +63,8 @@ type SaidOfAny = {
     readonly partyId?: Uuid | undefined
   }
   readonly records?: readonly RecordRow[]
+  /** Records of a batch. */
+  readonly chunks?: readonly ChunkRow[]
   readonly gated?: GatedRow | undefined
   readonly document?: DocumentRow | undefined
 }
@@ -92,6 +95,7 @@ export function sealEntry(
     subjectId: subject.id,
     version: event?.version ?? null,
     toState: event?.to ?? null,
+    itemCount: said.chunks?.reduce((sum, { count }) => sum + count, 0) ?? null,
     previousLeaf: event?.previous == null ? null : fromHex(event.previous),
     actorId: 'agentId' in author ? author.agentId : null,
     partyId: event?.partyId,
@@ -102,6 +106,7 @@ export function sealEntry(
     idempotency: said.idempotency ?? null,
     detail: said.detail ?? null,
     records: said.records ?? [],
+    chunks: said.chunks ?? [],
     gated: said.gated,
     document: said.document,
   }

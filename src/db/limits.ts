@@ -4,6 +4,10 @@ export const BATCH_ITEMS_MAX = 2_000
 export const PAGE_BYTES_MAX = 4 * 1024 * 1024
 export const PARENT_DEPTH_MAX = 16
 
+// Batches: what 64 records may hold, with every member as large as it may be
+/** A content that decompresses to more is not decompressed further. */
+export const CHUNK_CONTENT_BYTES_MAX = 5 * 1024 * 1024
+
 // Searches: rows that one request may look at (src/db/records/search-records.ts). A page that reaches it ends there.
 export const SEARCH_CANDIDATES_MAX = 5_000
 export const SEARCH_DAYS_MAX = 31

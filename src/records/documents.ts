@@ -11,6 +11,8 @@ import { METADATA_BYTES_MAX, REFERENCES_BYTES_MAX } from './limits.ts'
 /** A document as it is stored: canonical text, salt, and the digest that the statement signs. */
 export type SaltedDocument = {
   readonly canonical: string
+  /** The same in UTF-8. */
+  readonly bytes: Uint8Array
   readonly salt: Uint8Array
   readonly digest: Uint8Array
 }
@@ -30,22 +32,23 @@ export function saltDocument(
     throw new ApiError('document_too_large', detail, { members })
   }
   const saltBytes = salt === undefined ? entropy.bytes16() : fromBase64Url(salt)
-  return { canonical, salt: saltBytes, digest: documentDigest(nativeProviders.sha256, saltBytes, bytes) }
+  return { canonical, bytes, salt: saltBytes, digest: documentDigest(nativeProviders.sha256, saltBytes, bytes) }
 }
 
 /** The list as it is stored, and the digest that the statement signs: with the payload's salt, and erased with it. */
 export function digestReferences(
   references: readonly string[] | undefined,
   salt: Uint8Array,
-): { readonly canonical: string; readonly digest: string } | null {
+  members: Members = { path: '/references' },
+): { readonly canonical: string; readonly bytes: Uint8Array; readonly digest: string } | null {
   if (references === undefined || references.length === 0) return null
   const canonical = canonicalize([...references])
   const bytes = Buffer.from(canonical)
   if (bytes.length > REFERENCES_BYTES_MAX) {
     const detail = `the references have ${bytes.length} bytes in canonical form; at most ${REFERENCES_BYTES_MAX} are taken`
-    throw new ApiError('invalid_request', detail, { members: { path: '/references' } })
+    throw new ApiError('invalid_request', detail, { members })
   }
-  return { canonical, digest: toHex(documentDigest(nativeProviders.sha256, salt, bytes)) }
+  return { canonical, bytes, digest: toHex(documentDigest(nativeProviders.sha256, salt, bytes)) }
 }
 
 /** Free and unsigned; null when none was given. */

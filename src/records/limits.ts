@@ -17,6 +17,10 @@ export const SALT_DISTINCT_BYTES_MIN = 8
 /** Registered types in one batch: each is read and compiled before the first item is built. */
 export const BATCH_TYPES_MAX = 32
 
+// Batches
+/** Records outside a batch that its items name as parents: each is looked for before the first item is built. */
+export const BATCH_PARENTS_MAX = 64
+
 // Streams: rows that one query fetches of a longer answer
 export const STREAM_CHUNK_CHARS = 64 * 1024
 

@@ -12,6 +12,7 @@ import { ApiError } from '../errors.ts'
 import { isId, parseId, type Uuid } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { toBase64Url, toHex } from '../signing/text-of-bytes.ts'
+import { BATCH_PARENTS_MAX } from './limits.ts'
 import { isVisible, type RenderDeps, renderRows } from './read.ts'
 import { quotePlain } from './render.ts'
 
@@ -24,25 +25,47 @@ type About = {
   readonly ownAgent: Uuid | null
 }
 
-export type ParentRecord = { readonly record: string; readonly recordId: Uuid }
+/** `depth`: how deep it lies below the first of its ancestors; 1 without a parent. */
+export type ParentRecord = { readonly record: string; readonly recordId: Uuid; readonly depth: number }
 
 /** The record that a new one names as its parent. Throws ApiError unless it is there, and not too deep already. */
 export async function resolveParent(
   readPool: pg.Pool,
   ledgerId: Uuid,
   record: string | undefined,
+  members: Record<string, unknown> = {},
 ): Promise<ParentRecord | null> {
   if (record === undefined) return null
   const recordId = isId('rec', record) ? parseId('rec', record) : null
   const depth = recordId && (await findDepth(readPool, ledgerId, recordId))
   if (recordId === null || depth === null)
-    throw new ApiError('unknown_parent', `the ledger has no record ${record}`)
+    throw new ApiError('unknown_parent', `the ledger has no record ${record}`, { members })
   if (depth >= PARENT_DEPTH_MAX)
     throw new ApiError(
       'parent_too_deep',
       `${record} is ${depth} records deep: at most ${PARENT_DEPTH_MAX} are taken`,
+      { members },
     )
-  return { record, recordId }
+  return { record, recordId, depth }
+}
+
+/** Those that the items of a batch name, each once. Throws ApiError for the first that can't be one. */
+export async function resolveParents(
+  readPool: pg.Pool,
+  ledgerId: Uuid,
+  named: readonly (string | number | undefined)[],
+): Promise<ReadonlyMap<string, ParentRecord>> {
+  const first = new Map<string, number>()
+  for (const [index, record] of named.entries())
+    if (typeof record === 'string' && !first.has(record)) first.set(record, index)
+  if (first.size > BATCH_PARENTS_MAX)
+    throw new ApiError('invalid_request', `a batch names at most ${BATCH_PARENTS_MAX} records outside it as parents`)
+  const parents = new Map<string, ParentRecord>()
+  for (const [record, index] of first) {
+    const members = { path: `/records/${index}/parent`, index }
+    parents.set(record, (await resolveParent(readPool, ledgerId, record, members))!)
+  }
+  return parents
 }
 
 /** The record, its ancestors from the first one on, and a page of its children, newest first; null: no such record. */

@@ -2,6 +2,7 @@ import type { IdempotencyRow, RecordRow } from '../db/chain/append-entries.ts'
 import type { Caller } from '../ledgers/caller.ts'
 import type { RecordType } from '../ledgers/types/built-in.ts'
 import { formatId } from '../proof/ids.ts'
+import { ownRecordId } from '../proof/statement/batch-ids.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import { toBase64Url, toHex } from '../signing/text-of-bytes.ts'
 import { canonicalMetadata, digestReferences, parseTime, type SaltedDocument } from './documents.ts'
@@ -34,7 +35,7 @@ export function makeRecord(
 ) {
   const { type, payload, onBehalfOf, parent, traceparent } = request
   const recordedAtMs = deps.now()
-  const recordId = deps.entropy.uuidv7(recordedAtMs)
+  const recordId = ownRecordId(deps.entropy.uuidv7(recordedAtMs))
   return {
     recordId,
     record: formatId('rec', recordId),
@@ -66,7 +67,6 @@ export function rowOf(record: NewRecord): RecordRow {
     record
   return {
     recordId,
-    index: null,
     type: type.name,
     digest: payload.digest,
     salt: payload.salt,

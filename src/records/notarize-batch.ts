@@ -1,17 +1,19 @@
 import { appendOne } from '../append/append-one.ts'
 import { requireRecent, sealEntry } from '../append/entry.ts'
 import { Turn } from '../append/turn.ts'
-import type { IdempotencyRow, RecordRow } from '../db/chain/append-entries.ts'
+import type { IdempotencyRow } from '../db/chain/append-entries.ts'
+import { PARENT_DEPTH_MAX } from '../db/limits.ts'
 import { ApiError } from '../errors.ts'
 import type { Caller } from '../ledgers/caller.ts'
 import { BUILT_IN_TYPES, type RecordType } from '../ledgers/types/built-in.ts'
 import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
-import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../proof/statement/batch.ts'
-import { nativeProviders } from '../signing/native.ts'
-import { toBase64Url, toHex } from '../signing/text-of-bytes.ts'
-import { canonicalMetadata, parseTime, type SaltedDocument, saltDocument } from './documents.ts'
+import { firstRecordId } from '../proof/statement/batch-ids.ts'
+import { toHex } from '../signing/text-of-bytes.ts'
+import { buildItems, type PreparedItem } from './batch-items.ts'
+import { canonicalMetadata, digestReferences, parseTime, saltDocument } from './documents.ts'
 import { BATCH_TYPES_MAX } from './limits.ts'
+import type { ParentRecord } from './lineage.ts'
 import { NOTARIZED } from './new-record.ts'
 import type { WriteDeps } from './notarize.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
@@ -24,11 +26,18 @@ type BatchRequestItem = {
   readonly metadata?: unknown
   readonly occurredAt?: string | undefined
   readonly onBehalfOf?: string | undefined
+  /** A record of the ledger, or the place of an earlier item. */
+  readonly parent?: string | number | undefined
+  readonly references?: readonly string[] | undefined
+  readonly traceparent?: string | undefined
 }
 
+/** Agents and records that items name, found. */
 type BatchRequest = {
   readonly items: readonly BatchRequestItem[]
   readonly onBehalfOf: ReadonlyMap<string, OnBehalfOf>
+  readonly parents: ReadonlyMap<string, ParentRecord>
+  /** Of the items that have none of their own. */
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
 }
@@ -44,45 +53,74 @@ export async function notarizeBatch(
   caller: Caller,
   request: BatchRequest,
 ): Promise<BatchResult> {
-  const items = await prepareItems(deps, caller, request.items)
-  const build = (signer: Signer) => buildBatch(deps, signer, caller, { ...request, items })
+  refuseDeep(request)
+  const items = await prepareItems(deps, caller, request)
+  const build = (signer: Signer) => buildBatch(deps, signer, caller, items, request.idempotency)
   const written = await appendOne(deps, caller, build)
   if (written.replayed) return { replayedSeq: written.seq }
   return { batch: written.built.render(written.seq, written.chain) }
 }
 
-/** An item whose type was found, and whose payload is as the type wants it. */
-type PreparedItem = Omit<BatchRequestItem, 'type' | 'payload'> & {
-  readonly type: RecordType
-  readonly payload: SaltedDocument
+/** An item may have an earlier one as its parent, and lie as deep below it as any record. */
+function refuseDeep({ items, parents }: BatchRequest): void {
+  const depths: number[] = []
+  for (const [index, { parent }] of items.entries()) {
+    if (typeof parent === 'number' && parent >= index) {
+      throw new ApiError('unknown_parent', `record ${index} of the batch has no earlier record ${parent}`, {
+        members: { path: `/records/${index}/parent`, index },
+      })
+    }
+    const above = typeof parent === 'number' ? depths[parent]! : parent ? parents.get(parent)!.depth : 0
+    if (above >= PARENT_DEPTH_MAX) {
+      throw new ApiError('parent_too_deep', `the parent is ${above} records deep: at most ${PARENT_DEPTH_MAX} are taken`, {
+        members: { path: `/records/${index}/parent`, index },
+      })
+    }
+    depths.push(above + 1)
+  }
 }
-
-type PreparedBatch = Omit<BatchRequest, 'items'> & { readonly items: readonly PreparedItem[] }
 
 /** Before the time is taken that is signed: the ledger may have to wait for its share of validation. */
 async function prepareItems(
   deps: WriteDeps,
   caller: Caller,
-  items: readonly BatchRequestItem[],
+  request: BatchRequest,
 ): Promise<PreparedItem[]> {
+  const { items } = request
   const types = await findTypes(deps, caller, items)
   const prepared: PreparedItem[] = []
   const turn = new Turn()
   for (const [index, item] of items.entries()) {
     if (turn.isOver) await turn.next()
-    const members = { index }
     const type = types.get(item.type)!
-    const payload = saltDocument(deps.entropy, item.payload, undefined, members)
-    const document = { value: item.payload, canonical: payload.canonical }
-    const verified = verifyPayload(deps, caller, type, document, members)
+    const made = prepareItem(deps, request, item, index)
+    const verified = verifyPayload(deps, caller, type, { value: item.payload, canonical: made.payload.canonical }, { index })
     if (verified) {
       await verified
       // At the latest when it is signed; sooner, so that no more is held for it.
       requireRecent(caller, deps.now())
     }
-    prepared.push({ ...item, type, payload })
+    prepared.push(made)
   }
   return prepared
+}
+
+function prepareItem(deps: WriteDeps, request: BatchRequest, item: BatchRequestItem, index: number) {
+  const members = { index }
+  const at = `/records/${index}`
+  const payload = saltDocument(deps.entropy, item.payload, undefined, members)
+  const metadata = canonicalMetadata(item.metadata, members)
+  const { occurredAt, onBehalfOf, parent } = item
+  return {
+    type: item.type,
+    payload,
+    references: digestReferences(item.references, payload.salt, { ...members, path: `${at}/references` }),
+    metadata: metadata === null ? null : Buffer.from(metadata),
+    occurredAtMs: occurredAt === undefined ? null : parseTime(occurredAt, `${at}/occurredAt`, members),
+    onBehalfOf: onBehalfOf === undefined ? null : request.onBehalfOf.get(onBehalfOf)!,
+    parent: typeof parent === 'string' ? request.parents.get(parent)! : (parent ?? null),
+    traceparent: item.traceparent ?? request.traceparent,
+  }
 }
 
 /** Each type once, in the order of the items. */
@@ -106,20 +144,16 @@ async function findTypes(
   return types
 }
 
-async function buildBatch(deps: WriteDeps, signer: Signer, caller: Caller, request: PreparedBatch) {
+function buildBatch(
+  deps: WriteDeps,
+  signer: Signer,
+  caller: Caller,
+  items: readonly PreparedItem[],
+  idempotency: IdempotencyRow | null,
+) {
   const recordedAtMs = deps.now()
-  const records: RecordRow[] = []
-  const views: { id: string; digest: string; salt: string }[] = []
-  const leaves: Uint8Array[] = []
-  const turn = new Turn()
-  for (const [index, item] of request.items.entries()) {
-    if (turn.isOver) await turn.next()
-    const { record, view, leaf } = buildItem(deps, request, recordedAtMs, item, index)
-    records.push(record)
-    views.push(view)
-    leaves.push(leaf)
-  }
-
+  const first = firstRecordId(deps.entropy.uuidv7(recordedAtMs))
+  const { root, chunks, views } = buildItems(first, caller.agentId, items)
   const batchId = deps.entropy.uuidv7(recordedAtMs)
   const batch = formatId('bat', batchId)
   const { entry } = sealEntry(
@@ -127,11 +161,11 @@ async function buildBatch(deps: WriteDeps, signer: Signer, caller: Caller, reque
     caller,
     {
       kind: 'batch-notarized',
-      subject: { id: batchId, name: batch, digest: toHex(batchRoot(nativeProviders.sha256, leaves)) },
-      predicate: { batch, count: records.length, tree: 'RFC9162_SHA256' },
-      idempotency: request.idempotency,
+      subject: { id: batchId, name: batch, digest: toHex(root) },
+      predicate: { batch, count: items.length, tree: 'RFC9162_SHA256' },
+      idempotency,
       event: NOTARIZED,
-      records,
+      chunks,
     },
     recordedAtMs,
   )
@@ -142,48 +176,4 @@ async function buildBatch(deps: WriteDeps, signer: Signer, caller: Caller, reque
       records: views,
     })
   return { entry, render }
-}
-
-function buildItem(
-  deps: WriteDeps,
-  request: PreparedBatch,
-  recordedAtMs: number,
-  item: PreparedItem,
-  index: number,
-) {
-  const members = { index }
-  const { type, payload } = item
-  const metadata = canonicalMetadata(item.metadata, members)
-  const occurredAtMs =
-    item.occurredAt === undefined ? null : parseTime(item.occurredAt, `/records/${index}/occurredAt`, members)
-  const recordId = deps.entropy.uuidv7(recordedAtMs)
-  const id = formatId('rec', recordId)
-  const digest = toHex(payload.digest)
-  const signed: BatchItem = {
-    record: id,
-    type: type.name,
-    digest,
-    ...(item.onBehalfOf !== undefined && { onBehalfOf: item.onBehalfOf }),
-    ...(occurredAtMs !== null && { occurredAt: new Date(occurredAtMs).toISOString() }),
-    ...(request.traceparent !== null && { traceparent: request.traceparent }),
-  }
-  const record: RecordRow = {
-    recordId,
-    index,
-    type: type.name,
-    digest: payload.digest,
-    salt: payload.salt,
-    payload: payload.canonical,
-    onBehalfOf: item.onBehalfOf === undefined ? null : request.onBehalfOf.get(item.onBehalfOf)!.agentId,
-    occurredAtMs,
-    traceparent: request.traceparent,
-    metadata,
-    parentId: null,
-    references: null,
-  }
-  return {
-    record,
-    view: { id, digest, salt: toBase64Url(payload.salt) },
-    leaf: itemLeaf(nativeProviders.sha256, itemBytes(signed)),
-  }
 }

@@ -107,6 +107,8 @@ async function append(app: TestApp, ledger: NewLedger, entries: readonly NewEntr
       idempotency: null,
       detail: columns as EntryRow['detail'],
       records: [],
+      chunks: [],
+      itemCount: null,
     }
   })
   const client = await app.deps.writePool.connect()

@@ -3,11 +3,15 @@ import type pg from 'pg'
 import {
   type AppendAnswer,
   appendEntries,
+  type ChunkRow,
   type EntryRow,
   type RecordRow,
 } from '../../src/db/chain/append-entries.ts'
 import type { EntryDetail } from '../../src/db/chain/entry-details.ts'
+import { CHUNK_RECORDS, type ChunkRecord, encodeChunk } from '../../src/db/chunks/chunk-content.ts'
+import { keysOfChunk } from '../../src/db/chunks/chunk-keys.ts'
 import { bytesOfUuid, type Uuid, uuidOfBytes } from '../../src/proof/ids.ts'
+import { firstRecordId, ownRecordId, recordIdAt } from '../../src/proof/statement/batch-ids.ts'
 
 /*
  * Entries for tests of the database. An envelope is random bytes: Postgres can't check a signature, and holds
@@ -22,7 +26,8 @@ export type TestLedger = {
   readonly kid: Buffer
 }
 
-export const randomId = (): Uuid => uuidOfBytes(randomBytes(16))
+/** One that a record with an entry of its own may have, like any other thing. */
+export const randomId = (): Uuid => ownRecordId(uuidOfBytes(randomBytes(16)))
 
 export const sha256 = (...parts: Uint8Array[]): Buffer => {
   const hash = createHash('sha256')
@@ -106,7 +111,9 @@ export function makeEntry(ledger: TestLedger, changes: Partial<TestEntry> = {}):
     leaf: leafOf(envelope),
     idempotency: null,
     detail: null,
+    itemCount: null,
     records: [makeRecord(subjectId)],
+    chunks: [],
     ...changes,
     subjectId,
     envelope,
@@ -116,7 +123,6 @@ export function makeEntry(ledger: TestLedger, changes: Partial<TestEntry> = {}):
 export function makeRecord(recordId: Uuid, changes: Partial<RecordRow> = {}): RecordRow {
   return {
     recordId,
-    index: null,
     type: 'generic/1',
     digest: randomBytes(32),
     salt: randomBytes(16),
@@ -131,10 +137,48 @@ export function makeRecord(recordId: Uuid, changes: Partial<RecordRow> = {}): Re
   }
 }
 
-/** An entry that notarizes `count` records. */
-export function makeBatch(ledger: TestLedger, count: number, changes: Partial<TestEntry> = {}): TestEntry {
-  const records = Array.from({ length: count }, (_, index) => makeRecord(randomId(), { index }))
-  return makeEntry(ledger, { kind: 'batch-notarized', records, ...changes })
+/** A record of a batch. */
+export function makeItem(changes: Partial<ChunkRecord> = {}): ChunkRecord {
+  return {
+    type: 'generic/1',
+    document: { salt: randomBytes(16), payload: Buffer.from('{"test":true}'), references: null, metadata: null },
+    onBehalfOf: null,
+    occurredAtMs: null,
+    traceparent: null,
+    parentId: null,
+    ...changes,
+  }
+}
+
+/** Chunks of a batch that begins with the id `first`. */
+export function makeChunks(ledger: TestLedger, first: Uuid, items: readonly ChunkRecord[]): ChunkRow[] {
+  const starts = Array.from({ length: Math.ceil(items.length / CHUNK_RECORDS) }, (_, i) => i * CHUNK_RECORDS)
+  return starts.map((start, chunk) => {
+    const held = items.slice(start, start + CHUNK_RECORDS)
+    return {
+      chunk,
+      firstRecordId: recordIdAt(first, start),
+      count: held.length,
+      content: encodeChunk(held),
+      keys: keysOfChunk(ledger.agentId, held),
+    }
+  })
+}
+
+/** An entry that notarizes `items`, or so many of them. */
+export function makeBatch(
+  ledger: TestLedger,
+  items: number | readonly ChunkRecord[],
+  changes: Partial<TestEntry> = {},
+): TestEntry {
+  const records = typeof items === 'number' ? Array.from({ length: items }, () => makeItem()) : items
+  return makeEntry(ledger, {
+    kind: 'batch-notarized',
+    records: [],
+    itemCount: records.length,
+    chunks: makeChunks(ledger, firstRecordId(randomId()), records),
+    ...changes,
+  })
 }
 
 /** An idempotency key by name, for a request by name. */

@@ -24,6 +24,8 @@ export type EntryRow = {
   readonly toState: string | null
   /** The leaf of the record's previous entry; null on a first event. */
   readonly previousLeaf: Uint8Array | null
+  /** Records of a batch; null: it is none. */
+  readonly itemCount: number | null
   /** null: system. */
   readonly actorId: Uuid | null
   /**
@@ -39,6 +41,8 @@ export type EntryRow = {
   readonly idempotency: IdempotencyRow | null
   readonly detail: EntryDetail | null
   readonly records: readonly RecordRow[]
+  /** Records of a batch, in order. */
+  readonly chunks: readonly ChunkRow[]
   /** The terms of the gated record that the entry creates. */
   readonly gated?: GatedRow | undefined
   /** The document that a step digests. */
@@ -55,8 +59,6 @@ export type IdempotencyRow = {
 
 export type RecordRow = {
   readonly recordId: Uuid
-  /** Place in the batch; null: an entry of its own. */
-  readonly index: number | null
   readonly type: string
   readonly digest: Uint8Array
   readonly salt: Uint8Array
@@ -69,6 +71,17 @@ export type RecordRow = {
   readonly parentId: Uuid | null
   /** Canonical JSON: a list of texts. */
   readonly references: string | null
+}
+
+/** Up to CHUNK_RECORDS records of a batch; all but the last chunk have as many. */
+export type ChunkRow = {
+  readonly chunk: number
+  readonly firstRecordId: Uuid
+  readonly count: number
+  /** As encodeChunk makes it. */
+  readonly content: Uint8Array
+  /** As keysOfChunk makes them. */
+  readonly keys: readonly Uint8Array[]
 }
 
 export type GatedRow = {
@@ -136,6 +149,7 @@ const ENTRY_COLUMNS: readonly Column<EntryRow>[] = [
   column(int4, (e) => e.version),
   column(text, (e) => e.toState),
   column(bytea, (e) => e.previousLeaf),
+  column(int4, (e) => e.itemCount),
   column(uuid, (e) => e.actorId),
   column(uuid, (e) => e.partyId),
   column(uuid, (e) => e.keyId),
@@ -155,7 +169,6 @@ type Of<Row> = { readonly item: number; readonly row: Row }
 const RECORD_COLUMNS: readonly Column<Of<RecordRow>>[] = [
   column(int4, ({ item }) => item),
   column(uuid, ({ row }) => row.recordId),
-  column(int4, ({ row }) => row.index),
   column(text, ({ row }) => row.type),
   column(bytea, ({ row }) => row.digest),
   column(bytea, ({ row }) => row.salt),
@@ -166,6 +179,22 @@ const RECORD_COLUMNS: readonly Column<Of<RecordRow>>[] = [
   column(utf8, ({ row }) => row.metadata),
   column(uuid, ({ row }) => row.parentId),
   column(utf8, ({ row }) => row.references),
+]
+
+const CHUNK_COLUMNS: readonly Column<Of<ChunkRow>>[] = [
+  column(int4, ({ item }) => item),
+  column(int4, ({ row }) => row.chunk),
+  column(uuid, ({ row }) => row.firstRecordId),
+  column(int4, ({ row }) => row.count),
+  column(bytea, ({ row }) => row.content),
+]
+
+type ChunkKey = { readonly chunk: number; readonly key: Uint8Array }
+
+const CHUNK_KEY_COLUMNS: readonly Column<Of<ChunkKey>>[] = [
+  column(int4, ({ item }) => item),
+  column(int4, ({ row }) => row.chunk),
+  column(bytea, ({ row }) => row.key),
 ]
 
 const GATED_COLUMNS: readonly Column<Of<GatedRow>>[] = [
@@ -188,7 +217,7 @@ const DOCUMENT_COLUMNS: readonly Column<Of<DocumentRow>>[] = [
 
 /** Types of the parameters, in their order; the MAC of them all comes last. */
 const PARAMETER_TYPES = [
-  ...[...ENTRY_COLUMNS, ...RECORD_COLUMNS, ...GATED_COLUMNS, ...DOCUMENT_COLUMNS].map(
+  ...[...ENTRY_COLUMNS, ...RECORD_COLUMNS, ...CHUNK_COLUMNS, ...CHUNK_KEY_COLUMNS, ...GATED_COLUMNS, ...DOCUMENT_COLUMNS].map(
     ({ type }) => `${type}[]`,
   ),
   'bytea',
@@ -235,11 +264,15 @@ function encode(entries: readonly EntryRow[]): Buffer[] {
 
 function encodeParameters(entries: readonly EntryRow[]): Buffer[] {
   const records = entries.flatMap((entry, i) => entry.records.map((row) => ({ item: i + 1, row })))
+  const chunks = entries.flatMap((entry, i) => entry.chunks.map((row) => ({ item: i + 1, row })))
+  const keys = chunks.flatMap(({ item, row: { chunk, keys } }) => keys.map((key) => ({ item, row: { chunk, key } })))
   const gated = entries.flatMap(({ gated: row }, i) => (row ? [{ item: i + 1, row }] : []))
   const documents = entries.flatMap(({ document: row }, i) => (row ? [{ item: i + 1, row }] : []))
   return [
     ...ENTRY_COLUMNS.map((one) => one.encode(entries)),
     ...RECORD_COLUMNS.map((one) => one.encode(records)),
+    ...CHUNK_COLUMNS.map((one) => one.encode(chunks)),
+    ...CHUNK_KEY_COLUMNS.map((one) => one.encode(keys)),
     ...GATED_COLUMNS.map((one) => one.encode(gated)),
     ...DOCUMENT_COLUMNS.map((one) => one.encode(documents)),
   ]

@@ -1,45 +1,78 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { DocumentName } from '../chain/append-entries.ts'
 import type { EntryRowRead } from '../chain/read-entries.ts'
+import { chunkIdOf, findChunk, recordsOfChunk } from '../chunks/read-chunks.ts'
 import { PARENT_DEPTH_MAX } from '../limits.ts'
-import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
+import { findRecords, type RecordRowRead } from './read-records.ts'
 
 /** How deep a record lies below the first of its ancestors: 1 without a parent. null: the ledger has no such record. */
 export async function findDepth(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<number | null> {
-  const { rows } = await pool.query<{ depth: number | null }>({
-    name: 'find_depth',
-    text: `${UPWARD} select max(depth) as depth from upward`,
-    values: [ledgerId, recordId],
-  })
-  return rows[0]!.depth
+  const upward = await listUpward(pool, ledgerId, recordId)
+  return upward.length === 0 ? null : upward.length
 }
 
 /** The ancestors of a record, its parent first. */
 export async function listAncestors(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead[]> {
-  const { rows } = await pool.query<RecordRowRead>({
-    name: 'list_ancestors',
-    text: `${UPWARD} select w.* from upward u cross join lateral (
-        select ${RECORD_COLUMNS} from ${RECORD_TABLES}
-        where r.ledger_id = $1 and r.record_id = u.record_id offset 0
-      ) w
-      where u.depth > 1 order by u.depth`,
+  const [, ...ids] = await listUpward(pool, ledgerId, recordId)
+  const records = await findRecords(
+    pool,
+    ids.map((id) => ({ ledgerId, recordId: id })),
+  )
+  return records.filter((record) => record !== null)
+}
+
+/**
+ * The record and its ancestors, in steps: from a record of a batch to the last one that lies in the same chunk, and from another one
+ * to the last one that is none of a batch. A writer of the tables could have made a circle: the walk is no longer than a tree may be
+ * deep.
+ */
+async function listUpward(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<Uuid[]> {
+  const upward: Uuid[] = []
+  let next: Uuid | null = recordId
+  while (next !== null && upward.length <= PARENT_DEPTH_MAX) {
+    const links: Link[] = isOfBatch(next)
+      ? await listLinksOfChunk(pool, ledgerId, next)
+      : await listOwnLinks(pool, ledgerId, next)
+    upward.push(...links.map((link) => link.recordId))
+    next = links.at(-1)?.parentId ?? null
+  }
+  return upward.slice(0, PARENT_DEPTH_MAX + 1)
+}
+
+type Link = { recordId: Uuid; parentId: Uuid | null }
+
+async function listOwnLinks(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<Link[]> {
+  const { rows } = await pool.query<Link>({
+    name: 'list_upward',
+    text: `with recursive upward (record_id, parent_id, depth) as (
+        select r.record_id, r.parent_id, 1 from tallystick.records r where r.ledger_id = $1 and r.record_id = $2
+        union all
+        select p.record_id, p.parent_id, u.depth + 1 from upward u
+        cross join lateral (
+          select r.record_id, r.parent_id from tallystick.records r
+          where r.ledger_id = $1 and r.record_id = u.parent_id offset 0
+        ) p
+        where u.depth <= ${PARENT_DEPTH_MAX}
+      )
+      select record_id, parent_id from upward order by depth`,
     values: [ledgerId, recordId],
   })
   return rows
 }
 
-/** A writer of the table could have made a circle: the walk is no longer than a tree may be deep. */
-const UPWARD = `with recursive upward (record_id, parent_id, depth) as (
-    select r.record_id, r.parent_id, 1 from tallystick.records r where r.ledger_id = $1 and r.record_id = $2
-    union all
-    select p.record_id, p.parent_id, u.depth + 1 from upward u
-    cross join lateral (
-      select r.record_id, r.parent_id from tallystick.records r
-      where r.ledger_id = $1 and r.record_id = u.parent_id offset 0
-    ) p
-    where u.depth <= ${PARENT_DEPTH_MAX}
-  )`
+async function listLinksOfChunk(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<Link[]> {
+  const row = await findChunk(pool, ledgerId, recordId)
+  if (!row) return []
+  const records = new Map(recordsOfChunk(row).map((record) => [record.recordId, record]))
+  const links: Link[] = []
+  for (let at = records.get(recordId); at && links.length <= PARENT_DEPTH_MAX; at = records.get(at.parentId!)) {
+    links.push({ recordId: at.recordId, parentId: at.parentId })
+    if (at.parentId === null) break
+  }
+  return links
+}
 
 /** One of a record's own entries, with the document that it digests beside the payload. */
 export type RecordStepRow = EntryRowRead & {
@@ -69,6 +102,8 @@ export async function listEntriesOfRecord(
     text: `with place as (
         select r.first_seq as seq, 1 as version from tallystick.records r
         where r.ledger_id = $1 and r.record_id = $2 and $3 < 1
+        union all
+        select c.seq, 1 from tallystick.batch_chunks c where c.ledger_id = $1 and c.first_record_id = $6 and $3 < 1
         union all (
           select s.seq, s.version from tallystick.entries s
           where s.ledger_id = $1 and s.subject_id = $2 and s.version > 1 and s.version > $3
@@ -98,7 +133,7 @@ export async function listEntriesOfRecord(
       ) x on true
       where z.nth <= $4 and (z.bytes <= $5 or z.nth = 1)
       order by z.version`,
-    values: [ledgerId, recordId, page.afterVersion, page.limit, page.bytesMax],
+    values: [ledgerId, recordId, page.afterVersion, page.limit, page.bytesMax, isOfBatch(recordId) ? chunkIdOf(recordId) : null],
   })
   return rows
 }

@@ -1,7 +1,20 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { RecordKey } from '../chain/signed-entries.ts'
+import {
+  type BatchRecord,
+  CHUNK_COLUMNS,
+  CHUNK_ERASURES,
+  type ChunkColumns,
+  chunkIdOf,
+  digestOf,
+  holdsRecord,
+  recordOfChunk,
+  recordsOfChunk,
+} from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
+import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /** A record with the entry that its current state comes from. */
 export type RecordRowRead = RecordColumns & (GatedColumns | { [Name in keyof GatedColumns]: null })
@@ -70,7 +83,7 @@ export const RECORD_COLUMNS = `r.record_id, r.type, coalesce(g.state, 'RECORDED'
     select json_agg(json_build_object('peerId', s.peer_id, 'documents', s.documents, 'seq', s.shared_seq) order by s.peer_id)
     from tallystick.shared_records s where s.ledger_id = r.ledger_id and s.record_id = r.record_id
   ) end as share,
-  r.item_index, r.actor_id, r.on_behalf_of, r.parent_id,
+  null::int4 as item_index, r.actor_id, r.on_behalf_of, r.parent_id,
   r.occurred_at, r.digest, f.key_id, e.subject_id, f.recorded_at, e.seq, e.kind, e.leaf, e.chain,
   case when d.seq is null then r.salt end as salt, case when d.seq is null then r.payload end as payload,
   case when d.seq is null then r.metadata end as metadata,
@@ -105,18 +118,147 @@ export const RECORD_TABLES = `tallystick.records r
 
 /** In the order of the keys; null where the ledger has no such record. */
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
+  const found: (RecordRowRead | null)[] = keys.map(() => null)
+  const wanted = keys.map((key, i) => ({ ...key, i }))
+  const [own, ofBatches] = [wanted.filter((key) => !isOfBatch(key.recordId)), wanted.filter((key) => isOfBatch(key.recordId))]
+  await Promise.all([own.length > 0 && findOwn(db, own, found), ofBatches.length > 0 && findOfBatches(db, ofBatches, found)])
+  return found
+}
+
+type Wanted = RecordKey & { readonly i: number }
+
+async function findOwn(db: Db, keys: readonly Wanted[], found: (RecordRowRead | null)[]): Promise<void> {
   const { rows } = await db.query<RecordRowRead & { ix: number }>({
     name: 'find_records',
-    text: `select k.ix, w.* from unnest($1::uuid[], $2::uuid[]) with ordinality k (ledger_id, record_id, ix)
+    text: `select k.ix, w.* from unnest($1::uuid[], $2::uuid[], $3::int4[]) k (ledger_id, record_id, ix)
       cross join lateral (
         select ${RECORD_COLUMNS} from ${RECORD_TABLES}
         where r.ledger_id = k.ledger_id and r.record_id = k.record_id offset 0
       ) w`,
-    values: [keys.map(({ ledgerId }) => ledgerId), keys.map(({ recordId }) => recordId)],
+    values: [keys.map(({ ledgerId }) => ledgerId), keys.map(({ recordId }) => recordId), keys.map(({ i }) => i)],
   })
-  const found: (RecordRowRead | null)[] = keys.map(() => null)
-  for (const row of rows) found[row.ix - 1] = row
-  return found
+  for (const row of rows) found[row.ix] = row
+}
+
+async function findOfBatches(db: Db, keys: readonly Wanted[], found: (RecordRowRead | null)[]): Promise<void> {
+  const { rows } = await db.query<BatchRow & { ix: number }>({
+    name: 'find_records_of_batches',
+    text: `select k.ix, w.* from unnest($1::uuid[], $2::uuid[], $3::int4[]) k (ledger_id, chunk_id, ix)
+      cross join lateral (
+        select ${BATCH_COLUMNS} from ${BATCH_TABLES}
+        where c.ledger_id = k.ledger_id and c.first_record_id = k.chunk_id offset 0
+      ) w`,
+    values: [
+      keys.map(({ ledgerId }) => ledgerId),
+      keys.map(({ recordId }) => chunkIdOf(recordId)),
+      keys.map(({ i }) => i),
+    ],
+    types: PACKED_TYPES,
+  })
+  const ids = new Map(keys.map(({ i, recordId }) => [i, recordId]))
+  const records: BatchRecordOfRow[] = []
+  for (const row of rows) {
+    const recordId = ids.get(row.ix)!
+    if (holdsRecord(row, recordId)) records.push({ row, record: recordOfChunk(row, recordId), ix: row.ix })
+  }
+  const read = await readBatchRecords(db, records)
+  for (const [i, { ix }] of records.entries()) found[ix!] = read[i]!
+}
+
+/** SQL over BATCH_TABLES: a chunk `c`, its batch's entry `e`, and erasures `d` of its records. */
+export const BATCH_COLUMNS = `${CHUNK_COLUMNS}, c.ledger_id, e.actor_id, e.key_id, e.subject_id, e.recorded_at, e.seq, e.kind, e.leaf, e.chain`
+
+export const BATCH_TABLES = `tallystick.batch_chunks c
+  cross join lateral (
+    select * from tallystick.entries n where n.ledger_id = c.ledger_id and n.seq = c.seq offset 0
+  ) e
+  ${CHUNK_ERASURES}`
+
+/** A chunk with the entry of its batch. */
+export type BatchRow = ChunkColumns &
+  Pick<RecordColumns, 'actorId' | 'keyId' | 'subjectId' | 'recordedAt' | 'seq' | 'kind' | 'leaf' | 'chain'> & {
+    ledgerId: Uuid
+  }
+
+type BatchRecordOfRow = { readonly row: BatchRow; readonly record: BatchRecord; readonly ix?: number }
+
+/** Records of batches in the shape of all others, with the entries that erased some of them. */
+export async function readBatchRecords(
+  db: Db,
+  records: readonly BatchRecordOfRow[],
+): Promise<RecordRowRead[]> {
+  const erased = records.filter(({ record }) => record.erasedSeq !== null)
+  const erasures = erased.length === 0 ? new Map<string, ErasureColumns>() : await findErasures(db, erased)
+  return records.map(({ row, record }) => {
+    const erasure = erasures.get(`${row.ledgerId} ${record.erasedSeq}`) ?? NOT_ERASED
+    return {
+      ...NOT_GATED,
+      ...erasure,
+      recordId: record.recordId,
+      type: record.type,
+      state: 'RECORDED',
+      version: 1,
+      itemIndex: record.index,
+      actorId: row.actorId,
+      onBehalfOf: record.onBehalfOf,
+      parentId: record.parentId,
+      occurredAt: record.occurredAtMs === null ? null : new Date(record.occurredAtMs),
+      digest: Buffer.from(digestOf(record)),
+      salt: record.salt,
+      payload: record.payload,
+      metadata: record.metadata,
+      referenceList: record.references,
+      keyId: row.keyId,
+      subjectId: row.subjectId,
+      recordedAt: row.recordedAt,
+      seq: row.seq,
+      kind: row.kind,
+      leaf: row.leaf,
+      chain: row.chain,
+    }
+  })
+}
+
+type ErasureColumns = Pick<
+  RecordColumns,
+  'erasureSeq' | 'erasureActorId' | 'erasureRecordedAt' | 'erasureEnvelope'
+>
+
+const NOT_ERASED: ErasureColumns = {
+  erasureSeq: null,
+  erasureActorId: null,
+  erasureRecordedAt: null,
+  erasureEnvelope: null,
+}
+
+const NOT_GATED = {
+  gate: null,
+  principalId: null,
+  performerId: null,
+  deadline: null,
+  maxRevisions: null,
+  revisions: null,
+  tolerances: null,
+  performerRemote: null,
+  share: null,
+} as const
+
+/** By ledger and seq. */
+async function findErasures(
+  db: Db,
+  records: readonly BatchRecordOfRow[],
+): Promise<Map<string, ErasureColumns>> {
+  const { rows } = await db.query<ErasureColumns & { ledgerId: Uuid }>({
+    name: 'find_erasures_of_batches',
+    text: `select k.ledger_id, x.seq as erasure_seq, x.actor_id as erasure_actor_id, x.recorded_at as erasure_recorded_at,
+        x.envelope as erasure_envelope
+      from unnest($1::uuid[], $2::int8[]) k (ledger_id, seq)
+      cross join lateral (
+        select * from tallystick.entries n where n.ledger_id = k.ledger_id and n.seq = k.seq offset 0
+      ) x`,
+    values: [records.map(({ row }) => row.ledgerId), records.map(({ record }) => record.erasedSeq)],
+  })
+  return new Map(rows.map(({ ledgerId, ...erasure }) => [`${ledgerId} ${erasure.erasureSeq}`, erasure]))
 }
 
 /** The records that the entry at `seq` notarized, in their order in the batch. */
@@ -125,15 +267,19 @@ export async function listRecordsOfEntry(
   ledgerId: Uuid,
   seq: number,
 ): Promise<RecordRowRead[]> {
+  const chunks = await pool.query<BatchRow>({
+    name: 'list_chunks_of_entry',
+    text: `select ${BATCH_COLUMNS} from ${BATCH_TABLES} where c.ledger_id = $1 and c.seq = $2 order by c.chunk`,
+    values: [ledgerId, seq],
+    types: PACKED_TYPES,
+  })
+  if (chunks.rows.length > 0) {
+    const records = chunks.rows.flatMap((row) => recordsOfChunk(row).map((record) => ({ row, record })))
+    return readBatchRecords(pool, records)
+  }
   const { rows } = await pool.query<RecordRowRead>({
     name: 'list_records_of_entry',
-    text: `select ${RECORD_COLUMNS} from tallystick.records r
-      join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.first_seq
-      join tallystick.entries f on f.ledger_id = r.ledger_id and f.seq = r.first_seq
-      ${GATED}
-      ${ERASURE}
-      where r.ledger_id = $1 and r.first_seq = $2
-      order by r.item_index`,
+    text: `select ${RECORD_COLUMNS} from ${RECORD_TABLES} where r.ledger_id = $1 and r.first_seq = $2`,
     values: [ledgerId, seq],
   })
   return rows

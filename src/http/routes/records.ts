@@ -5,7 +5,7 @@ import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { createGated } from '../../records/gated/create.ts'
 import { resolveShare } from '../../records/gated/share.ts'
 import { BATCH_BODY_BYTES_MAX, RECORD_BODY_BYTES_MAX } from '../../records/limits.ts'
-import { resolveParent } from '../../records/lineage.ts'
+import { resolveParent, resolveParents } from '../../records/lineage.ts'
 import { notarize } from '../../records/notarize.ts'
 import { notarizeBatch } from '../../records/notarize-batch.ts'
 import { resolveOnBehalfOf, resolvePerformer } from '../../records/on-behalf-of.ts'
@@ -87,7 +87,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: {
         access: { scope: scopeOfEntry('batch-notarized') },
-        problems: [...NOTARIZE_PROBLEMS, 'not_notarizable'],
+        problems: [...NOTARIZE_PROBLEMS, 'not_notarizable', 'unknown_parent', 'parent_too_deep'],
         furtherCost: (body) =>
           (body as { records: unknown[] }).records.length / RATE_LIMIT_RECORDS_PER_REQUEST,
       },
@@ -108,9 +108,15 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
         items.map((item) => item.onBehalfOf),
         'batch',
       )
+      const parents = await resolveParents(
+        deps.readPool,
+        caller.ledgerId,
+        items.map((item) => item.parent),
+      )
       const result = await notarizeBatch(deps, caller, {
         items,
         onBehalfOf,
+        parents,
         traceparent: traceparentOf(request),
         idempotency,
       })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { BATCH_ITEMS_MAX } from '../../db/limits.ts'
+import { isTraceparent } from '../../proof/statement/fields.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../limits.ts'
 import {
@@ -37,6 +38,11 @@ export const reference = z
   .regex(WITHOUT_CONTROLS)
   .describe('a URI, or `system:id`')
 
+const referenceList = z
+  .array(reference)
+  .max(REFERENCES_MAX)
+  .describe('what it is about in outside systems; signed by salted digest, erased with the payload')
+
 const EXAMPLE = { type: 'generic/1', payload: { tool: 'search', query: 'price of copper' } }
 
 export const notarizeBody = z
@@ -45,16 +51,25 @@ export const notarizeBody = z
     salt: salt.optional(),
     ...terms,
     parent: idOf('rec').describe('a record of this ledger').optional(),
-    references: z
-      .array(reference)
-      .max(REFERENCES_MAX)
-      .describe('what it is about in outside systems; signed by salted digest, erased with the payload')
-      .optional(),
+    references: referenceList.optional(),
   })
   .meta({ examples: [EXAMPLE, { ...EXAMPLE, occurredAt: '2026-11-20T12:00:00Z', metadata: { run: 7 } }] })
+const batchItem = z.strictObject({
+  ...item,
+  parent: z
+    .union([idOf('rec'), z.int().min(0).max(BATCH_ITEMS_MAX - 1)])
+    .describe('a record of this ledger, or the place of an earlier record of this batch, from 0 on')
+    .optional(),
+  references: referenceList.optional(),
+  traceparent: z
+    .string()
+    .refine(isTraceparent, 'is no traceparent of W3C Trace Context, version 00')
+    .describe('of its own; otherwise that of the request')
+    .optional(),
+})
 export const batchBody = z
-  .strictObject({ records: z.array(z.strictObject(item)).min(1).max(BATCH_ITEMS_MAX) })
-  .meta({ examples: [{ records: [EXAMPLE, EXAMPLE] }] })
+  .strictObject({ records: z.array(batchItem).min(1).max(BATCH_ITEMS_MAX) })
+  .meta({ examples: [{ records: [EXAMPLE, { ...EXAMPLE, parent: 0 }] }] })
 
 const erasureView = z
   .strictObject({

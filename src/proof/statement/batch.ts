@@ -7,8 +7,8 @@ import { refuseFields } from './fields.ts'
 import { ITEM_FIELDS } from './predicates.ts'
 
 /**
- * Signed part of a record in a batch. `digest` is that of its payload, in hex; `occurredAt` a time with milliseconds, UTC;
- * `traceparent` as in W3C Trace Context.
+ * Signed part of a record in a batch. `digest` is that of its payload, `references` that of its references, in hex; `occurredAt` a
+ * time with milliseconds, UTC; `traceparent` as in W3C Trace Context.
  */
 export type BatchItem = {
   readonly record: string
@@ -16,6 +16,8 @@ export type BatchItem = {
   readonly digest: string
   readonly onBehalfOf?: string
   readonly occurredAt?: string
+  readonly parent?: string
+  readonly references?: string
   readonly traceparent?: string
 }
 
@@ -27,7 +29,9 @@ export function itemBytes(item: BatchItem): string {
   let text = `{"digest":${quote(item.digest)}`
   if (item.occurredAt !== undefined) text += `,"occurredAt":${quote(item.occurredAt)}`
   if (item.onBehalfOf !== undefined) text += `,"onBehalfOf":${quote(item.onBehalfOf)}`
+  if (item.parent !== undefined) text += `,"parent":${quote(item.parent)}`
   text += `,"record":${quote(item.record)}`
+  if (item.references !== undefined) text += `,"references":${quote(item.references)}`
   if (item.traceparent !== undefined) text += `,"traceparent":${quote(item.traceparent)}`
   return `${text},"type":${quote(item.type)}}`
 }

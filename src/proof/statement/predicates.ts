@@ -215,5 +215,11 @@ export const PREDICATES: Readonly<Record<EntryKind, Fields>> = {
 /** One record of a batch (docs/formats/chain-and-checkpoints.md). */
 export const ITEM_FIELDS: Fields = {
   required: { record: idOf('rec'), type: isTypeName, digest: isHash },
-  optional: { onBehalfOf: idOf('agt'), occurredAt: isTime, traceparent: isTraceparent },
+  optional: {
+    onBehalfOf: idOf('agt'),
+    occurredAt: isTime,
+    parent: idOf('rec'),
+    references: isHash,
+    traceparent: isTraceparent,
+  },
 }

@@ -1,0 +1,114 @@
+import type { Uuid } from '../../proof/ids.ts'
+import { indexOfRecordId, isOfBatch, recordIdAt } from '../../proof/statement/batch-ids.ts'
+import { documentDigest } from '../../proof/statement/document.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import type { Db } from '../connect/client.ts'
+import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { CHUNK_RECORDS, type ChunkRecord, decodeChunk } from './chunk-content.ts'
+
+/* The one way to the records of batches: SQL that reads chunks, and what the rows hold. */
+
+/**
+ * SQL: columns of a chunk `c`, and its records whose erasure an entry says, though the worker may not have taken them away yet. A
+ * query that has them MUST have PACKED_TYPES.
+ */
+export const CHUNK_COLUMNS = `c.seq as chunk_seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, d.erasures`
+
+export const CHUNK_ERASURES = `left join lateral (
+    select json_agg(json_build_array(d.subject_id, d.seq)) as erasures from tallystick.erasures d
+    where d.ledger_id = c.ledger_id and d.document = 'payload' and d.document_seq = c.seq
+      and d.subject_id between c.first_record_id and (left(c.first_record_id::text, 33) || 'fff')::uuid
+  ) d on true`
+
+export type ChunkColumns = {
+  chunkSeq: number
+  chunk: number
+  firstRecordId: Uuid
+  count: number
+  content: Buffer
+  erasures: [recordId: Uuid, seq: number][] | null
+}
+
+/** A record of a batch. Bytes are canonical JSON. */
+export type BatchRecord = Omit<ChunkRecord, 'document'> & {
+  readonly recordId: Uuid
+  /** Of the batch's entry. */
+  readonly seq: number
+  /** Place in the batch. */
+  readonly index: number
+  /** Null once an entry says that they are erased, whether they were taken away or not. */
+  readonly salt: Buffer | null
+  readonly payload: Buffer | null
+  readonly references: Buffer | null
+  readonly metadata: Buffer | null
+  readonly erasedSeq: number | null
+  readonly document: ChunkRecord['document']
+}
+
+/** The chunk that has the record; null: the ledger has no such record of a batch. */
+export async function findChunk(db: Db, ledgerId: Uuid, recordId: Uuid): Promise<ChunkColumns | null> {
+  if (!isOfBatch(recordId)) return null
+  const { rows } = await db.query<ChunkColumns>({
+    name: 'find_chunk',
+    text: `select ${CHUNK_COLUMNS} from tallystick.batch_chunks c ${CHUNK_ERASURES}
+      where c.ledger_id = $1 and c.first_record_id = $2`,
+    values: [ledgerId, chunkIdOf(recordId)],
+    types: PACKED_TYPES,
+  })
+  const [row] = rows
+  return row && holdsRecord(row, recordId) ? row : null
+}
+
+/** All records of a chunk, in their order. Throws ProofError `chunk_syntax`. */
+export function recordsOfChunk(row: ChunkColumns): BatchRecord[] {
+  return decodeChunk(row.content, row.count).map((record, i) => batchRecord(row, record, i))
+}
+
+/** The record of that id, which MUST be of the chunk. */
+export function recordOfChunk(row: ChunkColumns, recordId: Uuid): BatchRecord {
+  const i = indexOfRecordId(recordId) % CHUNK_RECORDS
+  return batchRecord(row, decodeChunk(row.content, row.count)[i]!, i)
+}
+
+function batchRecord(row: ChunkColumns, record: ChunkRecord, i: number): BatchRecord {
+  const { document } = record
+  const index = row.chunk * CHUNK_RECORDS + i
+  const recordId = recordIdAt(row.firstRecordId, index)
+  const erasure = row.erasures?.find(([id]) => id === recordId)
+  const shown = document.erasedSeq === undefined && !erasure ? document : null
+  return {
+    ...record,
+    recordId,
+    seq: row.chunkSeq,
+    index,
+    salt: shown && (shown.salt as Buffer),
+    payload: shown && (shown.payload as Buffer),
+    references: shown && (shown.references as Buffer | null),
+    metadata: shown && (shown.metadata as Buffer | null),
+    erasedSeq: erasure?.[1] ?? document.erasedSeq ?? null,
+  }
+}
+
+/** Digest of the record's payload, as its batch signs it. */
+export function digestOf({ document }: Pick<ChunkRecord, 'document'>): Uint8Array {
+  if (document.erasedSeq !== undefined) return document.digest
+  return documentDigest(nativeProviders.sha256, document.salt, document.payload)
+}
+
+/** Digest of its references; null: it has none. */
+export function referencesDigestOf({ document }: Pick<ChunkRecord, 'document'>): Uint8Array | null {
+  if (document.erasedSeq !== undefined) return document.referencesDigest
+  if (document.references === null) return null
+  return documentDigest(nativeProviders.sha256, document.salt, document.references)
+}
+
+/** The first id of the chunk in which a record of a batch with this id lies. */
+export function chunkIdOf(recordId: Uuid): Uuid {
+  const index = indexOfRecordId(recordId)
+  return recordIdAt(recordId, index - (index % CHUNK_RECORDS))
+}
+
+/** Whether the chunk has the record: its last one may hold fewer than 64. */
+export function holdsRecord({ count }: Pick<ChunkColumns, 'count'>, recordId: Uuid): boolean {
+  return indexOfRecordId(recordId) % CHUNK_RECORDS < count
+}
