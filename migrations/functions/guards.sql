@@ -108,8 +108,8 @@ begin
   return null;
 end $$;
 
--- Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. What else changed with it an audit
--- finds: the digests of all records are signed.
+-- Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. An audit finds what else
+-- changed with it: the digests of all records are signed.
 create or replace function batch_chunks_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin

@@ -32,7 +32,7 @@ export type ChunkColumns = {
 /** A record of a batch. Bytes are canonical JSON. */
 export type BatchRecord = Omit<ChunkRecord, 'document'> & {
   readonly recordId: Uuid
-  /** Of the batch's entry. */
+  /** Place of the batch's entry. */
   readonly seq: number
   /** Place in the batch. */
   readonly index: number

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { ThreadPool } from './pool.ts'
+import { ThreadPool } from '../append/threads/pool.ts'
 import type { Work } from './thread.ts'
 
 /** The threads of a server or worker. */
