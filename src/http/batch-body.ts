@@ -32,14 +32,13 @@ export async function readBatchBody(
     request: headers['idempotency-key'] === undefined ? null : { method, path: url.split('?', 1)[0]! },
   }
   const read =
-    body.length < THREAD_WORK_BYTES_MIN
-      ? readBatch({ bytes: body, about })
-      : await threads.run(
-          'readBatch',
-          { bytes: ownBuffer(body), about },
-          { ...sendersOf(request), bytes: body.length, msMax: JSON_THREAD_MS_MAX },
-        )
+    body.length < THREAD_WORK_BYTES_MIN ? readBatch({ bytes: body, about }) : await inThread(ownBuffer(body))
   if (!('refused' in read)) return new BatchBody(read)
   const { code, message, members } = read.refused
   throw new ApiError(code, message, { members })
+
+  function inThread(bytes: Uint8Array<ArrayBuffer>) {
+    const options = { ...sendersOf(request), bytes: bytes.length, msMax: JSON_THREAD_MS_MAX }
+    return threads.run('readBatch', { bytes, about }, { ...options, transfer: [bytes.buffer] })
+  }
 }
