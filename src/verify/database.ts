@@ -80,7 +80,7 @@ async function openLedger(
       ...(mayReadKeys ? [] : ['this login may not read idempotency keys: they were not compared']),
       ...overdueNotice(await countOverdueErasures(client, ledgerId, ERASURE_OVERDUE_MS)),
     ],
-    chunks: () => translatedRows(name, reader.chunks()),
+    portions: () => translatedRows(name, reader.portions()),
     observer: {
       node: (level, index, hash) => tree.node(level, index, hash),
       gated: reader.standings.compare,

@@ -14,7 +14,7 @@ import type { Sha256 } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { parseCheckpoint } from '../proof/tree/checkpoint.ts'
 import { entryLine } from '../records/export.ts'
-import { ChunkBuilder } from './chunk-builder.ts'
+import { PortionBuilder } from './portion-builder.ts'
 import {
   closureColumns,
   documentColumns,
@@ -31,7 +31,7 @@ import { GatedStandings } from './gated-standings.ts'
 import { type LedgerTables, openTables } from './ledger-tables.ts'
 import { offerColumns, receivedColumns, receivedDocumentColumns } from './peer-columns-of-rows.ts'
 import { PeerStandings } from './peer-standings.ts'
-import type { EntryChunk } from './source.ts'
+import type { EntryPortion } from './source.ts'
 
 /** Rows beside an entry that its line shows too. */
 type Beside = {
@@ -73,23 +73,23 @@ export class LedgerReader {
     this.#tables = openTables({ client }, ledgerId, { range, mayReadKeys })
   }
 
-  async *chunks(): AsyncGenerator<EntryChunk> {
-    const chunk = new ChunkBuilder()
+  async *portions(): AsyncGenerator<EntryPortion> {
+    const portion = new PortionBuilder()
     try {
       for await (const entry of this.#tables.entries) {
-        await this.#read(entry, chunk)
-        if (chunk.isFull) yield chunk.build()
+        await this.#read(entry, portion)
+        if (portion.isFull) yield portion.build()
       }
     } catch (error) {
       // A fault of an entry is reported after the entries before it were verified.
-      yield chunk.build()
+      yield portion.build()
       throw error
     }
-    yield chunk.build()
+    yield portion.build()
     await this.#finish()
   }
 
-  async #read(entry: AuditedEntry, chunk: ChunkBuilder): Promise<void> {
+  async #read(entry: AuditedEntry, portion: PortionBuilder): Promise<void> {
     const seq = entry.seq
     const { records: recordRows, documents: documentRows } = this.#tables.beside
     const records = await recordRows.take(seq)
@@ -105,7 +105,7 @@ export class LedgerReader {
       { entry, records: records.map(asExported), documents, received: received?.envelope ?? null },
       'all',
     )
-    chunk.add(line, columns, await this.#notesOf(seq), seq + 1)
+    portion.add(line, columns, await this.#notesOf(seq), seq + 1)
   }
 
   /** Throws where a row is left that no entry explains. */

@@ -27,7 +27,7 @@ export type OpenLedger = {
    * and which kid may sign when is rebuilt from the chain.
    */
   readonly keys: readonly KeyHint[]
-  /** How much there is, for progress only. `unit` is what `EntryChunk.progress` counts. */
+  /** How much there is, for progress only. `unit` is what `EntryPortion.progress` counts. */
   readonly total: number
   /** Whether starting threads (about 100 ms each) would take longer than they save. */
   readonly isSmall: boolean
@@ -36,7 +36,7 @@ export type OpenLedger = {
   /** Parts that could not be looked at, for the user. */
   readonly notices?: readonly string[]
   /** Throws ProofError where the source contradicts itself at the place that it has reached. */
-  chunks(): AsyncIterable<EntryChunk>
+  portions(): AsyncIterable<EntryPortion>
   /** Called as the ledger is verified, in order. */
   readonly observer?: LedgerObserver
   close(): Promise<void>
@@ -59,7 +59,7 @@ type LedgerObserver = {
 }
 
 /** A stretch of entries, in order, as whole lines of an export (docs/formats/export.md). */
-export type EntryChunk = {
+export type EntryPortion = {
   readonly lines: Uint8Array
   /** The ledger's own checkpoint notes that are compared when their size is reached; ascending. */
   readonly checkpoints: readonly string[]

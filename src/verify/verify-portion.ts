@@ -9,22 +9,22 @@ import type { EntryColumns } from './entry-columns.ts'
 import { type PackedSteps, packSteps } from './packed-steps.ts'
 import { loadProviders } from './providers.ts'
 
-/** Facts that a thread needs before the first chunk. */
+/** Facts that a thread needs before the first portion. */
 export type EntryContext = { readonly keys: readonly KeyHint[]; readonly documents: DocumentsShown }
 
 /** A stretch of whole lines; for a database `columns` has one more line of JSON for each. */
-export type ChunkTask = { readonly lines: Uint8Array; readonly columns: Uint8Array | null }
+export type PortionTask = { readonly lines: Uint8Array; readonly columns: Uint8Array | null }
 
 /** The entries up to the first that was refused, and why that one was. */
-export type ChunkResult = {
+export type PortionResult = {
   readonly packed: PackedSteps
   readonly failure: { readonly code: ProofErrorCode; readonly detail: string } | null
   /** CPU that it took in a thread, where Node can say it (24). */
   readonly cpuMs?: number
 }
 
-/** Verifies entries each by itself. Stateless: chunks may come in any order, on any thread. */
-export async function makeChunkVerifier(context: EntryContext): Promise<(task: ChunkTask) => ChunkResult> {
+/** Verifies entries each by itself. Stateless: portions may come in any order, on any thread. */
+export async function makePortionVerifier(context: EntryContext): Promise<(task: PortionTask) => PortionResult> {
   const providers = await loadProviders()
   const findKey = makeFindKey(context.keys, providers)
   const { documents } = context

@@ -1,12 +1,12 @@
 import type { EntryColumns } from './entry-columns.ts'
-import type { EntryChunk } from './source.ts'
+import type { EntryPortion } from './source.ts'
 
 /** Bytes of lines, and entries, handed over at a time. */
-const CHUNK_BYTES = 256 * 1024
-const CHUNK_ENTRIES = 512
+const PORTION_BYTES = 256 * 1024
+const PORTION_ENTRIES = 512
 
 /** Lines, their columns and the checkpoints on the way. Once built, it begins anew. */
-export class ChunkBuilder {
+export class PortionBuilder {
   #lines: string[] = []
   #columns: string[] = []
   #notes: string[] = []
@@ -22,11 +22,11 @@ export class ChunkBuilder {
   }
 
   get isFull(): boolean {
-    return this.#bytes >= CHUNK_BYTES || this.#lines.length >= CHUNK_ENTRIES
+    return this.#bytes >= PORTION_BYTES || this.#lines.length >= PORTION_ENTRIES
   }
 
-  build(): EntryChunk {
-    const chunk = {
+  build(): EntryPortion {
+    const portion = {
       lines: encodeLines(this.#lines),
       columns: encodeLines(this.#columns),
       checkpoints: this.#notes,
@@ -36,7 +36,7 @@ export class ChunkBuilder {
     this.#columns = []
     this.#notes = []
     this.#bytes = 0
-    return chunk
+    return portion
   }
 }
 
