@@ -1,5 +1,10 @@
 import { Worker } from 'node:worker_threads'
-import { type PortionResult, type PortionTask, type EntryContext, makePortionVerifier } from './verify-portion.ts'
+import {
+  type EntryContext,
+  makePortionVerifier,
+  type PortionResult,
+  type PortionTask,
+} from './verify-portion.ts'
 
 /** Checks entries one by one, many at a time. Answers come in any order; each promise is its own portion's. */
 export type EntryPool = {
@@ -58,10 +63,16 @@ function openMember(context: EntryContext) {
       new Promise<PortionResult>((resolve, reject) => {
         if (failure) return reject(failure)
         waiting.push({ resolve, reject })
-        worker.postMessage(task, [task.lines.buffer as ArrayBuffer])
+        worker.postMessage(task, buffersOf(task))
       }),
     close: async () => {
       await worker.terminate()
     },
   }
+}
+
+/** Handed over, not copied: each MUST be of the task alone. */
+function buffersOf({ lines, rows }: PortionTask): ArrayBuffer[] {
+  const bytes = rows ? [lines, rows.columns, rows.contents] : [lines]
+  return bytes.map(({ buffer }) => buffer as ArrayBuffer)
 }

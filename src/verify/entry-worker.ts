@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { type PortionTask, type EntryContext, makePortionVerifier } from './verify-portion.ts'
+import { type EntryContext, makePortionVerifier, type PortionTask } from './verify-portion.ts'
 
 /** One thread of the pool: checks portions of entries, each by itself, and answers in order. */
 const port = parentPort!

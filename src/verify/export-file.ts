@@ -147,7 +147,7 @@ async function* readPortions(
       // In a buffer of its own, because it is handed over to a worker thread.
       const lines = concat([...rest, bytes.subarray(0, cut)])
       progress += lines.length
-      yield { lines, checkpoints: notes, columns: null, progress }
+      yield { lines, checkpoints: notes, rows: null, progress }
       notes = []
       rest = []
       restBytes = 0

@@ -90,6 +90,7 @@ async function verifyOpened(
         onGated: opened.observer.gated,
         onRemote: opened.observer.remote,
         onOffer: opened.observer.offer,
+        onErasure: opened.observer.erasure,
       }),
     },
   )
@@ -155,7 +156,7 @@ async function verifyPortions(verification: Verification): Promise<void> {
     options.onProgress?.({ entries: verifier.summary.size, done: portion.progress, total: opened.total })
   }
   const unread = await eachUntilRefused(opened.portions(), async (portion) => {
-    const result = pool.run({ lines: portion.lines, columns: portion.columns })
+    const result = pool.run({ lines: portion.lines, rows: portion.rows })
     // It is awaited when its turn comes; until then a failed thread must not end the process.
     result.catch(() => {})
     inFlight.push({ portion, result })

@@ -190,8 +190,8 @@ async function* verifiedSteps(
     const range = { from: at, end: Math.min(end, at + ENTRY_FOLLOWER_ENTRIES_PER_READ) }
     const options = { sha256: nativeProviders.sha256, mayReadKeys: true, range }
     const reader = new LedgerReader({ client }, ledgerId, head, options)
-    for await (const { lines, columns } of reader.portions()) {
-      const { packed, failure } = await verifier.run({ lines, columns }, keys)
+    for await (const { lines, rows } of reader.portions()) {
+      const { packed, failure } = await verifier.run({ lines, rows }, keys)
       yield* unpackSteps(packed)
       if (failure) throw new ProofError(failure.code, failure.detail)
       yield PORTION_END
