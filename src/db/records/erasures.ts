@@ -83,7 +83,7 @@ export async function findErasable(
   recordId: Uuid,
   { document, subjectId, seq }: Pick<ErasableRow, 'document' | 'subjectId'> & { readonly seq: number | null },
 ): Promise<ErasableRow | null> {
-  if (isOfBatch(recordId)) return document === 'payload' ? findPayloadOfBatch(pool, ledgerId, recordId) : null
+  if (document === 'payload' && isOfBatch(recordId)) return findPayloadOfBatch(pool, ledgerId, recordId)
   const { rows } = await pool.query<ErasableColumns>({
     name: 'find_erasable',
     text: `${DOCUMENTS}
@@ -101,12 +101,10 @@ export async function listErasable(
   recordId: Uuid,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<ErasableRow[]> {
-  if (isOfBatch(recordId)) {
-    const found = await findPayloadOfBatch(pool, ledgerId, recordId)
-    return found && found.seq < before && (found.erasedSeq === null || found.erasedSeq > before)
-      ? [found]
-      : []
-  }
+  // A record of another ledger may have such an id too.
+  const payload = isOfBatch(recordId) ? await findPayloadOfBatch(pool, ledgerId, recordId) : null
+  if (payload !== null)
+    return payload.seq < before && (payload.erasedSeq ?? before + 1) > before ? [payload] : []
   const { rows } = await pool.query<ErasableColumns>({
     name: 'list_erasable',
     text: `${DOCUMENTS}
