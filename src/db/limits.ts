@@ -10,9 +10,6 @@ export const CHUNK_CONTENT_BYTES_MAX = 5 * 1024 * 1024
 
 // Searches: rows that one request may look at (src/db/records/search-records.ts). A page that reaches it ends there.
 export const SEARCH_CANDIDATES_MAX = 5_000
-/** Chunks of batches that one request walks past, and that it looks into: 64 records each, 0.1 ms. */
-export const SEARCH_CHUNKS_WALKED_MAX = 2_000
-export const SEARCH_CHUNKS_MAX = 80
 export const SEARCH_DAYS_MAX = 31
 export const SEARCH_PROBE_CANDIDATES = 200
 export const SEARCH_ENTRIES_SKIPPED_MAX = 20_000

@@ -22,6 +22,7 @@ type RecordQuery = {
     | 'parent'
     | 'reference'
     | 'traceId'
+    | 'digest'
     | 'occurredAfter'
     | 'occurredBefore'
     | 'recordedAfter'
@@ -45,7 +46,7 @@ export async function listRecords(
  * seen, or null.
  */
 export function parseFilters(query: RecordQuery, ownAgent: Uuid | null): RecordFilters {
-  const { type, state, reference, traceId } = query
+  const { type, state, reference, traceId, digest } = query
   const occurred = rangeOf(query, 'occurredAfter', 'occurredBefore')
   const recorded = rangeOf(query, 'recordedAfter', 'recordedBefore')
   const agents = {
@@ -54,6 +55,7 @@ export function parseFilters(query: RecordQuery, ownAgent: Uuid | null): RecordF
     ...(query.performer !== undefined && { performer: performerUuid(query.performer) }),
   }
   return {
+    ...(digest !== undefined && { digest: Buffer.from(digest, 'hex') }),
     ...(reference !== undefined && { reference }),
     ...(query.parent !== undefined && { parent: uuidOf('rec', query.parent, 'parent') }),
     ...(traceId !== undefined && { traceId }),

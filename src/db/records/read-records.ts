@@ -197,7 +197,7 @@ export type BatchRow = ChunkColumns &
     ledgerId: Uuid
   }
 
-export type BatchRecordOfRow = { readonly row: BatchRow; readonly record: BatchRecord; readonly ix?: number }
+type BatchRecordOfRow = { readonly row: BatchRow; readonly record: BatchRecord; readonly ix?: number }
 
 /** Records of batches in the shape of all others, with the entries that erased some of them. */
 export async function readBatchRecords(

@@ -1,24 +1,19 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
-import type { BatchRecord } from '../chunks/read-chunks.ts'
 import { PAGE_BYTES_MAX, SEARCH_CANDIDATES_MAX } from '../limits.ts'
-import {
-  type BatchRecordOfRow,
-  RECORD_COLUMNS,
-  RECORD_TABLES,
-  type RecordRowRead,
-  readBatchRecords,
-} from './read-records.ts'
+import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
 import type { Place, RecordSearch, Stretch } from './search.ts'
-import { type FoundItems, searchBatches } from './search-batches.ts'
 import { chooseStreams, type MakeStreams } from './search-choice.ts'
 import type { Bind, Stream } from './search-streams.ts'
 import { listStretch } from './search-stretch.ts'
 import { conditionsOf, orderOf, query, walksOf, within } from './search-text.ts'
 
+/** `next`: how far was looked; null at the end. A page may hold fewer records than asked for, or none, and not be the last. */
+type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Place | null }
+
 /**
- * One page of the records that all filters let through, in the order of the chain. A request looks at SEARCH_CANDIDATES_MAX records
- * with an entry of their own, and SEARCH_CHUNKS_MAX chunks of batches, at most; the page ends at the last of them.
+ * One page of the records that all filters let through, in the order of the chain. A request looks at
+ * SEARCH_CANDIDATES_MAX records at most; the page ends at the last of them.
  *
  * `pool` MUST be a search pool (pools.ts): each statement is planned anew, and its connections plan nothing but walks along
  * indexes.
@@ -26,74 +21,6 @@ import { conditionsOf, orderOf, query, walksOf, within } from './search-text.ts'
 export async function searchRecords(pool: pg.Pool, ledger: Uuid, search: RecordSearch): Promise<RecordPage> {
   const stretch = await listStretch(pool, ledger, search)
   if (stretch === null) return { rows: [], next: null }
-  const [own, ofBatches] = await Promise.all([
-    searchOwn(pool, ledger, search, stretch),
-    searchBatches(pool, ledger, search, stretch),
-  ])
-  return mergePage(pool, search, own, ofBatches)
-}
-
-/** `next`: how far was looked; null at the end. A page may hold fewer records than asked for, or none, and not be the last. */
-type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Place | null }
-
-type Found = { readonly place: Place; readonly bytes: number } & (
-  | { readonly row: RecordRowRead }
-  | { readonly item: BatchRecordOfRow }
-)
-
-/** Both are complete and in order up to their `next`; behind the nearer one nothing is known. */
-async function mergePage(
-  pool: pg.Pool,
-  { order, limit }: RecordSearch,
-  own: OwnPage,
-  ofBatches: FoundItems,
-): Promise<RecordPage> {
-  const sign = order === 'desc' ? -1 : 1
-  const compare = (a: Place, b: Place) => sign * (a.seq - b.seq || a.index - b.index)
-  const ends = [own.next, ofBatches.next].filter((end) => end !== null).sort(compare)
-  const end = ends[0] ?? null
-  const found: Found[] = [
-    ...own.rows.map((row) => ({ place: { seq: row.firstSeq, index: 0 }, bytes: row.bytes, row })),
-    ...ofBatches.items.map((item) => ({ place: item.record, bytes: bytesOf(item.record), item })),
-  ]
-  found.sort((a, b) => compare(a.place, b.place))
-  const page: Found[] = []
-  let bytes = 0
-  for (const one of found) {
-    if (end !== null && compare(one.place, end) > 0) break
-    bytes += one.bytes
-    const isFull = page.length === limit || (bytes > PAGE_BYTES_MAX && page.length > 0)
-    if (isFull) return { rows: await rowsOf(pool, page), next: placeOf(page.at(-1)!) }
-    page.push(one)
-  }
-  return { rows: await rowsOf(pool, page), next: end }
-}
-
-function placeOf({ place: { seq, index } }: Found): Place {
-  return { seq, index }
-}
-
-async function rowsOf(pool: pg.Pool, page: readonly Found[]): Promise<RecordRowRead[]> {
-  const read = await readBatchRecords(
-    pool,
-    page.flatMap((one) => ('item' in one ? [one.item] : [])),
-  )
-  let next = 0
-  return page.map((one) => ('row' in one ? one.row : read[next++]!))
-}
-
-function bytesOf({ payload, metadata, references }: BatchRecord): number {
-  return (payload?.length ?? 0) + (metadata?.length ?? 0) + (references?.length ?? 0)
-}
-
-type OwnPage = { readonly rows: readonly PageRow[]; readonly next: Place | null }
-
-async function searchOwn(
-  pool: pg.Pool,
-  ledger: Uuid,
-  search: RecordSearch,
-  stretch: Stretch,
-): Promise<OwnPage> {
   const makeStreams = await chooseStreams(pool, ledger, search, stretch)
   if (makeStreams === null) return { rows: [], next: null }
   return readPage(pool, ledger, search, stretch, makeStreams)
@@ -104,7 +31,7 @@ type PageRow = RecordRowRead & {
   found: number
   firstSeq: number
   stopSeq: number | null
-  bytes: number
+  stopIndex: number | null
 }
 
 async function readPage(
@@ -113,7 +40,7 @@ async function readPage(
   search: RecordSearch,
   stretch: Stretch,
   makeStreams: MakeStreams,
-): Promise<OwnPage> {
+): Promise<RecordPage> {
   const result = await query<PageRow>(pool, ledger, (bind) =>
     pageText(search, stretch, makeStreams(bind), bind),
   )
@@ -121,8 +48,9 @@ async function readPage(
   if (!first) throw new Error('a page always answers one row')
   const rows = result.filter((row) => row.place !== null && row.place <= search.limit)
   const last = rows.at(-1)
-  if (last && rows.length < first.found) return { rows, next: { seq: last.firstSeq, index: 0 } }
-  const next = first.stopSeq === null ? null : { seq: first.stopSeq, index: 0 }
+  if (last && rows.length < first.found)
+    return { rows, next: { seq: last.firstSeq, index: last.itemIndex ?? 0 } }
+  const next = first.stopSeq === null ? null : { seq: first.stopSeq, index: first.stopIndex! }
   return { rows, next }
 }
 
@@ -141,14 +69,14 @@ function pageText(search: RecordSearch, stretch: Stretch, streams: readonly Stre
       order by ${orderOf(stream, order)}`
     return `found_${i} as materialized (
       select v.day, r.* from ${walks.list} cross join lateral (
-        select r.first_seq, r.record_id,
+        select r.first_seq, coalesce(r.item_index, 0) as item_index, r.record_id,
           coalesce(length(r.payload), 0) + coalesce(length(r.metadata), 0) + coalesce(length(r.reference_list), 0) as bytes
         from (${candidates} limit ${budget}) r where ${conditions} and ${stream.besides ?? 'true'}
         order by ${orderOf({ ...stream, seq: 'r.walked_seq' }, order)} limit ${limit + 1}
       ) r
     ), stop_${i} as materialized (
-      select r.first_seq from ${walks.list} cross join lateral (
-        select r.first_seq from (${candidates} limit 1 offset ${budget - 1}) r
+      select r.first_seq, coalesce(r.item_index, 0) as item_index from ${walks.list} cross join lateral (
+        select r.first_seq, r.item_index from (${candidates} limit 1 offset ${budget - 1}) r
         where (select count(*) from found_${i} f where f.day = v.day) <= ${limit}
       ) r
     )`
@@ -156,20 +84,21 @@ function pageText(search: RecordSearch, stretch: Stretch, streams: readonly Stre
   const all = (name: string, columns: string) =>
     streams.map((_, i) => `select ${columns} from ${name}_${i}`).join(' union all ')
   return `with ${parts.join(', ')}, stop as materialized (
-      select s.first_seq from (${all('stop', 'first_seq')}) s order by s.first_seq ${order} limit 1
+      select s.first_seq, s.item_index from (${all('stop', 'first_seq, item_index')}) s
+      order by s.first_seq ${order}, s.item_index ${order} limit 1
     ), page as materialized (
-      select f.record_id, f.first_seq, f.place, f.bytes + steps.bytes as own_bytes,
-        sum(f.bytes + steps.bytes) over (order by f.place) as bytes
+      select f.record_id, f.first_seq, f.place, sum(f.bytes + steps.bytes) over (order by f.place) as bytes
       from (
         select f.record_id, f.first_seq, f.bytes, row_number() over (
-          order by f.first_seq ${order} rows unbounded preceding) as place
-        from (${all('found', 'record_id, first_seq, bytes')}) f
-        where not exists (select from stop s where f.first_seq ${beyond} s.first_seq)
+          order by f.first_seq ${order}, f.item_index ${order} rows unbounded preceding) as place
+        from (${all('found', 'record_id, first_seq, item_index, bytes')}) f
+        where not exists (
+          select from stop s where (f.first_seq, f.item_index) ${beyond} (s.first_seq, s.item_index))
         order by place limit ${limit + 1}
       ) f
       cross join lateral (${STEP_BYTES} offset 0) steps
     )
-    select p.place, p.first_seq, (select count(*) from page) as found, s.first_seq as stop_seq, p.own_bytes as bytes, w.*
+    select p.place, p.first_seq, (select count(*) from page) as found, s.first_seq as stop_seq, s.item_index as stop_index, w.*
     from (select) one left join stop s on true
     left join page p on p.bytes <= ${PAGE_BYTES_MAX} or p.place = 1
     left join lateral (

@@ -1,12 +1,13 @@
 import type { Uuid } from '../../proof/ids.ts'
 /*
- * Where a search finds its candidates among the records with an entry of their own: walks along indexes (migrations/0004-records.sql and 0005-gated-records.sql), each in
+ * Where a search finds its candidates: walks along indexes (migrations/0004-records.sql and 0005-gated-records.sql), each in
  * the order of the chain.
  * Texts are SQL of this file; a caller's values are bound, never put into them.
  */
 
 /** Filters of a search; all of them hold. Ids as Postgres writes uuids. */
 export type RecordFilters = {
+  readonly digest?: Buffer
   readonly reference?: string
   readonly parent?: Uuid
   readonly traceId?: string
@@ -55,6 +56,11 @@ const IN_STATE = byGated<string>((state, bind) => `x.state collate "C" = ${bind(
 /** The filters that are there, from the one that is likely to leave the fewest records to the one that leaves the most. */
 export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNullable<RecordFilters[Name]>> } =
   {
+    digest: byColumn((digest, bind) => {
+      const bytes = bind(digest, 'bytea')
+      return `hash_record_extended(row(r.ledger_id, r.digest), 0) = hash_record_extended(row($1::uuid, ${bytes}), 0)
+      and r.digest = ${bytes}`
+    }),
     reference: {
       condition: (reference, bind) => `exists (select from tallystick.record_references x
       where x.ledger_id = $1 and x.reference = ${bind(reference, 'text')} and x.first_seq = r.first_seq
@@ -121,7 +127,8 @@ export const WHOLE_LEDGER: Stream = {
   nullsFirst: false,
 }
 
-const NOTARIZED = `not ${whereGated('true')}`
+/** A batch's records are all notarized: most need no look. */
+const NOTARIZED = `(r.item_index is not null or not ${whereGated('true')})`
 
 const DAY = "date_trunc('day', r.occurred_at at time zone 'UTC')"
 
@@ -199,7 +206,7 @@ function walkActor(agent: string): Stream {
     from: `tallystick.entries x cross join lateral (
         select * from tallystick.records c where c.ledger_id = $1 and c.first_seq = x.seq offset 0
       ) r
-      where x.ledger_id = $1 and x.actor_id = ${agent} and x.version = 1 and x.item_count is null`,
+      where x.ledger_id = $1 and x.actor_id = ${agent} and x.version = 1`,
     seq: 'x.seq',
     nullsFirst: true,
   }

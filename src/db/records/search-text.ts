@@ -28,14 +28,18 @@ export function within(
 ): string {
   const bounds = [`and ${seq} >= ${bind(from, 'int8')} and ${seq} < ${bind(end, 'int8')}`]
   if (after) {
-    bounds.push(`and ${seq} ${order === 'desc' ? '<' : '>'} ${bind(after.seq, 'int8')}`)
+    const [at, index] = [bind(after.seq, 'int8'), bind(after.index, 'int4')]
+    const beyond = order === 'desc' ? '<' : '>'
+    bounds.push(
+      `and ${seq} ${beyond}= ${at} and (${seq} ${beyond} ${at} or coalesce(r.item_index, 0) ${beyond} ${index})`,
+    )
   }
   return bounds.join(' ')
 }
 
 export function orderOf({ seq, nullsFirst }: Stream, order: 'asc' | 'desc'): string {
   const nulls = nullsFirst === (order === 'asc') ? 'first' : 'last'
-  return `${seq} ${order} nulls ${nulls}`
+  return `${seq} ${order} nulls ${nulls}, r.item_index ${order}`
 }
 
 export async function query<Row extends pg.QueryResultRow>(

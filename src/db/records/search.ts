@@ -9,7 +9,7 @@ export type RecordSearch = {
   /** Records beyond this place only. */
   readonly after: Place | null
   readonly limit: number
-  /** For tests: SEARCH_CANDIDATES_MAX otherwise, of entries SEARCH_ENTRIES_SKIPPED_MAX, and of chunks SEARCH_CHUNKS_MAX. */
+  /** For tests: SEARCH_CANDIDATES_MAX otherwise, and of entries SEARCH_ENTRIES_SKIPPED_MAX. */
   readonly candidatesMax?: number
 }
 

@@ -21,6 +21,7 @@ const filters = {
     .regex(/^[0-9a-f]{32}$/)
     .describe('of its traceparent')
     .optional(),
+  digest: hash.describe('of its salted payload').optional(),
   occurredAfter: time.describe('occurredAt, inclusive; records without one are left out').optional(),
   occurredBefore: time.describe('occurredAt, exclusive; records without one are left out').optional(),
   recordedAfter: time.describe('recordedAt, inclusive').optional(),

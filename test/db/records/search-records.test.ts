@@ -4,14 +4,12 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type pg from 'pg'
 import { appendEntries, type EntryRow, type RecordRow } from '../../../src/db/chain/append-entries.ts'
-import type { ChunkRecord } from '../../../src/db/chunks/chunk-content.ts'
 import { openSearchPool } from '../../../src/db/connect/pools.ts'
 import { PAGE_BYTES_MAX } from '../../../src/db/limits.ts'
 import type { Place, RecordSearch } from '../../../src/db/records/search.ts'
 import { searchRecords } from '../../../src/db/records/search-records.ts'
 import type { RecordFilters } from '../../../src/db/records/search-streams.ts'
 import type { Uuid } from '../../../src/proof/ids.ts'
-import { firstRecordId, recordIdAt } from '../../../src/proof/statement/batch-ids.ts'
 import {
   LIFECYCLE,
   RECORD_STATES,
@@ -24,10 +22,7 @@ import { createTestDatabase } from '../../helpers/database.ts'
 import { runs } from '../../helpers/runs.ts'
 import {
   createTestLedger,
-  makeBatch,
-  makeChunks,
   makeEntry,
-  makeItem,
   makeRecord,
   randomId,
   type TestLedger,
@@ -43,8 +38,7 @@ const RUNS = runs(40)
 const ENTRIES = 50
 const STEPS = 60
 const STEPS_EACH_MORE = 5
-/** Several chunks. */
-const BATCH_MAX = 150
+const BATCH_MAX = 7
 const DAY_MS = 86_400_000
 const FIRST_DAY_MS = Date.parse('2026-03-01T00:00:00Z')
 /** Entries lie so far apart that a range of times is found by halving the chain. */
@@ -71,6 +65,7 @@ const IDS = Array.from({ length: 3 }, randomId)
 const TRACE_IDS = ['aa'.repeat(16), 'bb'.repeat(16)]
 const TYPES = ['generic/1', 'order/1', 'rare/1']
 const REFERENCES = ['erp:1', 'erp:2', 'https://example.com/ü']
+const DIGEST = randomBytes(32)
 
 test('pages give every record that matches once, in order, while others are appended or move', async (t) => {
   const { owner, worker, pool, ledger } = await open(t)
@@ -109,19 +104,15 @@ test('pages give every record that matches once, in order, while others are appe
 test('a page of large records ends early, and its first record always fits', async (t) => {
   const { api, pool, ledger } = await open(t)
   const payload = `{"text":"${'x'.repeat(65_000)}"}`
-  const document = { salt: randomBytes(16), payload: Buffer.from(payload), references: null, metadata: null }
-  const batch = makeBatch(
-    ledger,
-    Array.from({ length: 100 }, () => makeItem({ document })),
-  )
-  await appendOne(api, batch)
+  const records = Array.from({ length: 100 }, (_, index) => makeRecord(randomId(), { index, payload }))
+  await appendOne(api, makeEntry(ledger, { kind: 'batch-notarized', records }))
   const search: RecordSearch = { filters: {}, order: 'asc', after: null, limit: 200 }
   const first = await searchRecords(pool, ledger.id, search)
   assert.equal(first.rows.length, 64, '4 MiB')
   const found = await readAll(pool, ledger, search, async () => {})
   assert.deepEqual(
     found,
-    Array.from({ length: 100 }, (_, index) => recordIdAt(batch.chunks[0]!.firstRecordId, index)),
+    records.map(({ recordId }) => recordId),
   )
 })
 
@@ -188,6 +179,7 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
   const agent = fc.constantFrom(...IDS)
   const filters = fc.record(
     {
+      digest: fc.constantFrom(DIGEST, randomBytes(32)),
       reference: fc.constantFrom(...REFERENCES, 'erp:3'),
       parent: fc.constantFrom(...IDS),
       traceId: fc.constantFrom(...TRACE_IDS, 'cc'.repeat(16)),
@@ -203,9 +195,10 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
     },
     { requiredKeys: [] },
   )
-  // Few of twelve filters are set, or nothing would ever match.
+  // Few of thirteen filters are set, or nothing would ever match.
   const some = fc.subarray(
     [
+      'digest',
       'reference',
       'parent',
       'traceId',
@@ -247,6 +240,7 @@ function matches(r: Known, f: RecordFilters): boolean {
       (range.beforeMs === null || (ms !== null && ms < range.beforeMs)))
   const performer = r.gated && uuid(r.gated.performerId)
   return (
+    (f.digest === undefined || f.digest.equals(r.digest)) &&
     (f.reference === undefined || (JSON.parse(r.references ?? '[]') as string[]).includes(f.reference)) &&
     (f.parent === undefined || f.parent === uuid(r.parentId)) &&
     (f.traceId === undefined || f.traceId === r.traceparent?.slice(3, 35)) &&
@@ -331,46 +325,20 @@ function partyOf({ principalId, performerId }: Standing, kind: StepKind): Uuid |
 }
 
 async function notarize(client: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
-  const count = oneIn(2) ? 1 + below(oneIn(3) ? BATCH_MAX : 7) : null
-  const first = count === null ? randomId() : firstRecordId(randomId())
-  const records = Array.from({ length: count ?? 1 }, (_, index) =>
-    makeRecord(count === null ? first : recordIdAt(first, index), { ...randomProperties(), ...alone() }),
+  const isBatch = oneIn(2)
+  const records = Array.from({ length: isBatch ? 1 + below(BATCH_MAX) : 1 }, (_, index) =>
+    makeRecord(
+      randomId(),
+      isBatch ? { ...randomProperties(), index } : { ...randomProperties(), ...alone() },
+    ),
   )
   const actorId = pick(IDS)
   const recordedAtMs = Date.now()
-  const by = { ...ledger, agentId: actorId }
-  const entry =
-    count === null
-      ? makeEntry(by, { subjectId: first, recordedAtMs, records })
-      : makeBatch(by, [], {
-          itemCount: count,
-          recordedAtMs,
-          chunks: makeChunks(by, first, records.map(itemOf)),
-        })
+  const kind = isBatch ? 'batch-notarized' : 'record-notarized'
+  const subjectId = isBatch ? randomId() : records[0]!.recordId
+  const entry = makeEntry(ledger, { kind, subjectId, actorId, recordedAtMs, records })
   const seq = await appendOne(client, entry)
   known.push(...records.map((record) => ({ ...record, actorId, seq, recordedAtMs, gated: null })))
-}
-
-/** The record as a chunk holds it. */
-function itemOf({ salt, payload, references, metadata, ...record }: RecordRow): ChunkRecord {
-  const bytesOf = (text: string | null) => (text === null ? null : Buffer.from(text))
-  const document = {
-    salt,
-    payload: Buffer.from(payload),
-    references: bytesOf(references),
-    metadata: bytesOf(metadata),
-  }
-  return { ...makeItem({ document }), ...pickOrigin(record) }
-}
-
-function pickOrigin({
-  type,
-  occurredAtMs,
-  onBehalfOf,
-  parentId,
-  traceparent,
-}: Omit<ChunkRecord, 'document'>) {
-  return { type, occurredAtMs, onBehalfOf, parentId, traceparent }
 }
 
 async function appendOne(client: pg.ClientBase, entry: EntryRow): Promise<number> {
@@ -382,6 +350,7 @@ async function appendOne(client: pg.ClientBase, entry: EntryRow): Promise<number
 function randomProperties(): Partial<RecordRow> {
   return {
     type: pick(TYPES),
+    digest: oneIn(10) ? DIGEST : randomBytes(32),
     onBehalfOf: oneIn(2) ? pick(IDS) : null,
     // Fewer days than are walked one by one, or more.
     occurredAtMs: oneIn(2) ? FIRST_DAY_MS + below(oneIn(2) ? 5 * DAY_MS : 90 * DAY_MS) : null,
@@ -389,6 +358,7 @@ function randomProperties(): Partial<RecordRow> {
   }
 }
 
+/** Columns that the records of a batch do not have. */
 function alone(): Partial<RecordRow> {
   return {
     parentId: oneIn(2) ? pick(IDS) : null,
