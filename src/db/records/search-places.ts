@@ -116,7 +116,7 @@ function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Strea
   const { filters, order, candidatesMax = SEARCH_CANDIDATES_MAX } = search
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind(search.limit + 1, 'int8')
-  const conditions = conditionsOf(filters, bind)
+  const conditions = streams.length === 0 ? '' : conditionsOf(filters, bind)
   const parts = streams.map((stream, i) => {
     const walks = walksOf(stream)
     const budget = bind(budgetOf(candidatesMax, streams.length * walks.count), 'int8')
