@@ -141,7 +141,12 @@ export function makeRecord(recordId: Uuid, changes: Partial<RecordRow> = {}): Re
 export function makeItem(changes: Partial<ChunkRecord> = {}): ChunkRecord {
   return {
     type: 'generic/1',
-    document: { salt: randomBytes(16), payload: Buffer.from('{"test":true}'), references: null, metadata: null },
+    document: {
+      salt: randomBytes(16),
+      payload: Buffer.from('{"test":true}'),
+      references: null,
+      metadata: null,
+    },
     onBehalfOf: null,
     occurredAtMs: null,
     traceparent: null,
