@@ -9,6 +9,7 @@ import {
   decodeChunk,
   encodeChunk,
 } from '../../src/db/chunks/chunk-content.ts'
+import { withClient } from '../../src/db/connect/client.ts'
 import { CHUNK_CONTENT_BYTES_MAX } from '../../src/db/limits.ts'
 import type { Uuid } from '../../src/proof/ids.ts'
 import { recordIdAt } from '../../src/proof/statement/batch-ids.ts'
@@ -19,6 +20,7 @@ import { LedgerReader } from '../../src/verify/ledger-reader.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { makePortionVerifier, type PortionResult } from '../../src/verify/verify-portion.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
+import { checkLedger } from '../helpers/check-ledger.ts'
 import {
   asOwner,
   orderErasure,
@@ -85,6 +87,7 @@ test('verifies the chunks of batches on several threads, and counts their record
     assert.deepEqual([report.failure, report.entries, report.records], [null, 7, 259])
     assert.equal(report.erasures.length, 1)
   }
+  await withClient(app.database.superuserUrl, (client) => checkLedger(client, app.ledgerId))
 })
 
 test('verifies every byte of a chunk, and lists metadata as no evidence', { timeout: 120_000 }, async (t) => {
