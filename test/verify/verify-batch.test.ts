@@ -216,6 +216,8 @@ const sql =
   (app) =>
     asOwner(app, text.replaceAll(':mine', `ledger_id = '${app.ledgerId}' and seq = ${app.chunks[0]!.seq}`))
 
+/** A skippable frame (RFC 8878, section 3.1.2) of two bytes. */
+const SKIPPED = Buffer.from('502a4d18020000000102', 'hex')
 const SYNTAX = /chunk_syntax: /
 const COLUMNS = /columns_contradict_entries: /
 const ROOT = /batch_contradicts_statement: the root/
@@ -224,6 +226,9 @@ const FAULTS: [what: string, change: Change, finding: RegExp][] = [
   ['random bytes', content(() => Buffer.from('no zstd at all')), SYNTAX],
   ['no bytes', content(() => Buffer.alloc(0)), SYNTAX],
   ['a content that was cut off', content((chunk) => chunk.content.subarray(0, -9)), SYNTAX],
+  ['bytes after the frame', content((chunk) => Buffer.concat([chunk.content, Buffer.of(0)])), SYNTAX],
+  ['two frames', content((chunk) => Buffer.concat([chunk.content, chunk.content])), SYNTAX],
+  ['a frame to be skipped', content((chunk) => Buffer.concat([SKIPPED, chunk.content])), SYNTAX],
   [
     'bytes after the last record',
     content(({ content }) =>
