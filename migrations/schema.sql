@@ -2901,8 +2901,8 @@ other members are what follows from it.';
 comment on function tallystick.batch_chunks_begin() is 'Trigger: the chunks of a batch come all at once, numbered from 0, and hold as many records as its entry says, with consecutive
 ids.';
 
-comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. What else changed with it an audit
-finds: the digests of all records are signed.';
+comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. An audit finds what else
+changed with it: the digests of all records are signed.';
 
 comment on function tallystick.begin_peer_request(uuid,uuid,bytea) is 'Locks the peering until the end of the transaction, and keeps the nonce. Answers whether the nonce is new.';
 

@@ -130,7 +130,7 @@ export class AppendQueue<T extends Queued> {
 
   end(batch: Batch<T>, now: number): void {
     this.#inFlight.delete(batch)
-    this.#inFlightWork -= workOf(batch)
+    this.#inFlightWork -= workOfAll(batch.items)
     for (const ledger of batch.ledgers) {
       const flights = this.#flights.get(ledger)! - 1
       if (flights === 0) this.#flights.delete(ledger)
@@ -210,7 +210,7 @@ export class AppendQueue<T extends Queued> {
     for (const ledger of ledgers) this.#flights.set(ledger, (this.#flights.get(ledger) ?? 0) + 1)
     const batch = { items, ledgers, records, startedAt: now }
     this.#inFlight.add(batch)
-    this.#inFlightWork += workOf(batch)
+    this.#inFlightWork += workOfAll(batch.items)
     this.#openSince = now
     return batch
   }
@@ -238,7 +238,7 @@ export class AppendQueue<T extends Queued> {
   }
 
   #count(queue: LedgerQueue<T>, item: T, sign: 1 | -1): void {
-    const work = sign * Math.max(1, item.records)
+    const work = sign * workOf(item)
     queue.work += work
     this.#waitingWork += work
     this.#size.entries += sign
@@ -247,7 +247,11 @@ export class AppendQueue<T extends Queued> {
   }
 }
 
-/** About how much Postgres has to do, in records. */
-function workOf({ items }: Pick<Batch<Queued>, 'items'>): number {
-  return items.reduce((sum, { records }) => sum + Math.max(1, records), 0)
+/** About how much Postgres has to do, in entries: 16 records of a batch, a quarter of a chunk, cost as much as a record of its own. */
+function workOf({ records }: Queued): number {
+  return Math.max(1, records / 16)
+}
+
+function workOfAll(items: readonly Queued[]): number {
+  return items.reduce((sum, item) => sum + workOf(item), 0)
 }

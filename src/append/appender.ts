@@ -63,7 +63,7 @@ export class Appender {
     const { promise, resolve } = Promise.withResolvers<AppendOutcome>()
     const waiting = {
       ledgerId: entry.ledgerId,
-      records: entry.records.length,
+      records: countRecords(entry),
       bytes: bytesOf(entry),
       isAdministrative: entry.detail !== null,
       entry,
@@ -150,9 +150,15 @@ function againOf(items: readonly Waiting[], outcomes: readonly AppendOutcome[]):
   return items.filter((_, i) => outcomes[i]!.status === 'again').reverse()
 }
 
+/** How many records the entry makes. */
+export function countRecords({ itemCount, records }: EntryRow): number {
+  return itemCount ?? records.length
+}
+
 /** About what an entry adds to a call. */
 export function bytesOf(entry: EntryRow): number {
   let bytes = entry.envelope.length + (entry.document?.content.length ?? 0)
   for (const record of entry.records) bytes += record.payload.length + (record.metadata?.length ?? 0)
+  for (const { content } of entry.chunks) bytes += content.length
   return bytes
 }

@@ -30,12 +30,19 @@ export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 /** Time on the event loop before others have their turn. */
 export const TURN_MS_MAX = 5
 export const THREADS_MAX = 64
+/** A smaller input is worked on where it is. */
+export const THREAD_WORK_BYTES_MIN = 16 * 1024
 /** Pieces of work that wait for a thread; one owner may have THREAD_WORK_OF_ONE_SHARE of them, and of their bytes. */
 export const THREAD_WORK_WAITING_MAX = 256
 export const THREAD_WORK_BYTES_WAITING_MAX = 64 * 1024 * 1024
 export const THREAD_WORK_OF_ONE_SHARE = 1 / 2
 /** 4 MiB of the smallest objects take 60 MiB. */
 export const THREAD_HEAP_MIB_MAX = 256
+/**
+ * Heap of a thread below which V8 collects young objects only. By default it collects everything each time that a few more batches
+ * have come. Batches of 1,000, 4 producers: 44,800 records/s by default, 49,000 with 64, 57,800 with 128, 55,800 with 256.
+ */
+export const THREAD_INITIAL_HEAP_MIB = 128
 
 // The append queue of one process
 export const APPEND_BATCH_ENTRIES_MAX = 512

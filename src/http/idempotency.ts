@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import { ApiError } from '../errors.ts'
-import { fingerprint, fingerprintOfList } from '../records/idempotency.ts'
+import { fingerprint } from '../records/idempotency.ts'
 import type { Entropy } from '../signing/entropy.ts'
 
 /** Fingerprint of the request's Idempotency-Key, as it is stored; null without one. */
@@ -14,18 +14,6 @@ export function idempotencyOf(
     path: request.url.split('?', 1)[0]!,
     body: request.body ?? null,
   })
-}
-
-/** The same of a body whose only member is the list `name`: others have their turn while it is hashed. */
-export function idempotencyOfList(
-  deps: { readonly entropy: Entropy },
-  request: FastifyRequest,
-  name: string,
-  items: readonly unknown[],
-): Promise<IdempotencyRow | null> {
-  const path = request.url.split('?', 1)[0]!
-  const about = { method: request.method, path, name, items }
-  return fingerprintOfList(deps.entropy, request.headers['idempotency-key'], about)
 }
 
 /** Refuses an Idempotency-Key on a write that has no entry to remember it with, because a client that sends one relies on it. */

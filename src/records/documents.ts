@@ -32,7 +32,12 @@ export function saltDocument(
     throw new ApiError('document_too_large', detail, { members })
   }
   const saltBytes = salt === undefined ? entropy.bytes16() : fromBase64Url(salt)
-  return { canonical, bytes, salt: saltBytes, digest: documentDigest(nativeProviders.sha256, saltBytes, bytes) }
+  return {
+    canonical,
+    bytes,
+    salt: saltBytes,
+    digest: documentDigest(nativeProviders.sha256, saltBytes, bytes),
+  }
 }
 
 /** The list as it is stored, and the digest that the statement signs: with the payload's salt, and erased with it. */

@@ -1,8 +1,7 @@
-import { createHash, hash } from 'node:crypto'
-import { Turn } from '../append/turn.ts'
+import { hash } from 'node:crypto'
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import { ApiError } from '../errors.ts'
-import { canonicalize, quote } from '../proof/json/jcs.ts'
+import { canonicalize } from '../proof/json/jcs.ts'
 import type { JsonValue } from '../proof/json/json-value.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from './limits.ts'
@@ -25,23 +24,14 @@ export function fingerprint(
   return { keyHash, requestHash: hash('sha256', canonical, 'buffer'), salt: entropy.bytes16() }
 }
 
-/** The same of a body that has a list as its only member, and may be too large for one turn. */
-export async function fingerprintOfList(
+/** The same, of a request whose hash is known. */
+export function fingerprintOfHash(
   entropy: Entropy,
   key: string | string[] | undefined,
-  request: { method: string; path: string; name: string; items: readonly unknown[] },
-): Promise<IdempotencyRow | null> {
-  if (key === undefined) return null
-  const keyHash = hashKey(key)
-  const canonical = createHash('sha256').update(
-    `${request.method} ${request.path}\n{${quote(request.name)}:[`,
-  )
-  const turn = new Turn()
-  for (const [index, item] of request.items.entries()) {
-    if (turn.isOver) await turn.next()
-    canonical.update(`${index === 0 ? '' : ','}${canonicalize(item as JsonValue)}`)
-  }
-  return { keyHash, requestHash: canonical.update(']}').digest(), salt: entropy.bytes16() }
+  requestHash: Uint8Array | null,
+): IdempotencyRow | null {
+  if (key === undefined || requestHash === null) return null
+  return { keyHash: hashKey(key), requestHash, salt: entropy.bytes16() }
 }
 
 function hashKey(key: string | string[]): Buffer {

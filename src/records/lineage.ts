@@ -53,13 +53,16 @@ export async function resolveParent(
 export async function resolveParents(
   readPool: pg.Pool,
   ledgerId: Uuid,
-  named: readonly (string | number | undefined)[],
+  named: readonly (string | number | null)[],
 ): Promise<ReadonlyMap<string, ParentRecord>> {
   const first = new Map<string, number>()
   for (const [index, record] of named.entries())
     if (typeof record === 'string' && !first.has(record)) first.set(record, index)
   if (first.size > BATCH_PARENTS_MAX)
-    throw new ApiError('invalid_request', `a batch names at most ${BATCH_PARENTS_MAX} records outside it as parents`)
+    throw new ApiError(
+      'invalid_request',
+      `a batch names at most ${BATCH_PARENTS_MAX} records outside it as parents`,
+    )
   const parents = new Map<string, ParentRecord>()
   for (const [record, index] of first) {
     const members = { path: `/records/${index}/parent`, index }

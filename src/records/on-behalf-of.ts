@@ -15,32 +15,31 @@ export function partyOf(caller: Caller, onBehalfOf: OnBehalfOf | null): Uuid {
 }
 
 /**
- * Resolves the agents that `names` names, once each: all must be agents of the caller's ledger, and the key must
- * be allowed to act for others. Throws ApiError; for the items of a batch, with `index`.
+ * The agent that a request names; null: it names none. It must be an agent of the caller's ledger, and the key must be allowed to act
+ * for others. Throws ApiError.
  */
 export async function resolveOnBehalfOf(
   lookups: Lookups,
   caller: Caller,
-  names: readonly (string | undefined)[],
-  of: 'record' | 'batch',
-): Promise<ReadonlyMap<string, OnBehalfOf>> {
-  const at = (index: number) => (of === 'batch' ? { index } : {})
-  const agents = new Map<string, OnBehalfOf>()
-  for (const [index, agent] of names.entries()) {
-    if (agent === undefined || agents.has(agent)) continue
-    if (!caller.scopes.has('agents:act')) {
-      throw new ApiError(
-        'forbidden',
-        `the API key ${caller.key} lacks the scope agents:act, which onBehalfOf needs`,
-        {
-          members: { scope: 'agents:act', ...at(index) },
-        },
-      )
-    }
-    agents.set(agent, { agent, agentId: parseAgent(agent, at(index)) })
+  agent: string | undefined,
+): Promise<OnBehalfOf | null> {
+  if (agent === undefined) return null
+  const [found] = await resolveAllOnBehalfOf(lookups, caller, [{ agent, members: {} }])
+  return found!
+}
+
+/** The same of several. `members`: of the problem document, where it is that one's fault. */
+export async function resolveAllOnBehalfOf(
+  lookups: Lookups,
+  caller: Caller,
+  named: readonly { readonly agent: string; readonly members: object }[],
+): Promise<OnBehalfOf[]> {
+  if (named.length > 0 && !caller.scopes.has('agents:act')) {
+    const detail = `the API key ${caller.key} lacks the scope agents:act, which onBehalfOf needs`
+    throw new ApiError('forbidden', detail, { members: { scope: 'agents:act', ...named[0]!.members } })
   }
-  if (agents.size > 0)
-    await refuseUnknown(lookups, caller, [...agents.values()], (agent) => at(names.indexOf(agent)))
+  const agents = named.map(({ agent, members }) => ({ agent, agentId: parseAgent(agent, members) }))
+  await refuseUnknown(lookups, caller, agents, (i) => named[i]!.members)
   return agents
 }
 
@@ -75,7 +74,7 @@ async function refuseUnknown(
   lookups: Lookups,
   caller: Caller,
   agents: OnBehalfOf[],
-  membersOf: (agent: string) => object,
+  membersOf: (i: number) => object,
 ): Promise<void> {
   const standings = await Promise.all(
     agents.map(({ agentId }) => lookups.findAgent(caller.ledgerId, agentId)),
@@ -83,9 +82,9 @@ async function refuseUnknown(
   for (const [i, { agent }] of agents.entries()) {
     if (standings[i] === 'active') continue
     if (standings[i] === 'disabled')
-      throw new ApiError('agent_disabled', `${agent} was disabled`, { members: { ...membersOf(agent) } })
+      throw new ApiError('agent_disabled', `${agent} was disabled`, { members: { ...membersOf(i) } })
     throw new ApiError('unknown_agent', `the ledger has no agent ${agent}`, {
-      members: { ...membersOf(agent) },
+      members: { ...membersOf(i) },
     })
   }
 }

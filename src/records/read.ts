@@ -11,7 +11,7 @@ import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import { agentIdOf } from './agent-ids.ts'
 import { nextEvents, standingOf } from './gated/lifecycle.ts'
 import { readSteps, renderGated, type Steps } from './gated/step-view.ts'
-import { type EntryView, type ErasureView, renderBatch, renderRecord } from './render.ts'
+import { type EntryView, type ErasureView, renderBatch, renderBatchRecord, renderRecord } from './render.ts'
 
 type ReadDeps = RenderDeps & { readonly readPool: pg.Pool }
 
@@ -73,11 +73,15 @@ export async function getAnswerOfEntry(
   const batch = renderBatch({
     batch: formatId('bat', first.subjectId),
     entry: entryOf(first),
-    records: rows.map((row) => ({
-      id: formatId('rec', row.recordId),
-      digest: row.digest.toString('hex'),
-      salt: row.salt?.toString('base64url') ?? null,
-    })),
+    records: rows
+      .map(({ recordId, digest, salt }) =>
+        renderBatchRecord(
+          formatId('rec', recordId),
+          digest.toString('hex'),
+          salt?.toString('base64url') ?? null,
+        ),
+      )
+      .join(),
   })
   return { record: batch, version: null }
 }

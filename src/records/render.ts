@@ -76,13 +76,14 @@ export function quotePlain(text: string | null): string {
 type BatchView = {
   readonly batch: string
   readonly entry: EntryView
-  readonly records: readonly { readonly id: string; readonly digest: string; readonly salt: string | null }[]
+  /** Each by renderBatchRecord, with commas between them. */
+  readonly records: string
 }
 
 export function renderBatch(view: BatchView): string {
-  let records = ''
-  for (const { id, digest, salt } of view.records) {
-    records += `${records === '' ? '' : ','}{"id":"${id}","digest":"${digest}","salt":${quotePlain(salt)}}`
-  }
-  return `{"batch":"${view.batch}","entry":${renderEntry(view.entry)},"records":[${records}]}`
+  return `{"batch":"${view.batch}","entry":${renderEntry(view.entry)},"records":[${view.records}]}`
+}
+
+export function renderBatchRecord(id: string, digest: string, salt: string | null): string {
+  return `{"id":"${id}","digest":"${digest}","salt":${quotePlain(salt)}}`
 }

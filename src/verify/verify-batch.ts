@@ -12,12 +12,11 @@ import {
 } from '../proof/entry/verify-entry.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId, ID_BYTES, parseId, type Uuid, writeUuid } from '../proof/ids.ts'
-import { type BatchItem, itemBytes } from '../proof/statement/batch.ts'
+import { type BatchItem, itemBytes, itemLeaf } from '../proof/statement/batch.ts'
 import { firstRecordId, formatRecordIds, recordIdAt } from '../proof/statement/batch-ids.ts'
 import { documentDigest } from '../proof/statement/document.ts'
 import { isReferences, isTraceparent, isTypeName } from '../proof/statement/fields.ts'
 import type { ParsedStatement } from '../proof/statement/statement.ts'
-import { leafHash } from '../proof/tree/merkle.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
 import { compare } from './compare.ts'
 import { contradiction } from './contradiction.ts'
@@ -143,7 +142,7 @@ class FoundRecords {
       ...this.#referencesOf(document),
       ...(traceparent !== null && { traceparent: this.#traceparentOf(traceparent) }),
     }
-    this.leaves.push(leafHash(this.#sha256, Buffer.from(itemBytes(item)))) // itemLeaf: 1 us a record more
+    this.leaves.push(itemLeaf(this.#sha256, itemBytes(item)))
     writeUuid(this.#recordIds, index * ID_BYTES, recordIdAt(this.#first, index))
     this.#digestWords[index] = wordAt(digest, 0)
     if (isErased)

@@ -24,8 +24,7 @@ export async function checkAllLedgers(db: pg.Pool | pg.ClientBase): Promise<numb
   const { rows } = await db.query<{ id: Uuid }>(
     `select ledger_id as id from (
        select ledger_id from tallystick.chain_heads union select ledger_id from tallystick.entries
-       union select ledger_id from tallystick.records union select ledger_id from tallystick.batch_chunks
-       union select ledger_id from tallystick.idempotency_keys
+       union select ledger_id from tallystick.records union select ledger_id from tallystick.idempotency_keys
        union select ledger_id from tallystick.ledgers) l`,
   )
   for (const row of rows) await checkLedger(db, row.id)
@@ -71,18 +70,7 @@ const NOTHING_SHOULD = {
     from tallystick.records r
     left join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.first_seq
     where r.ledger_id = $1 and (e.version is distinct from 1 or e.prev_seq is not null
-      or e.actor_id is distinct from r.actor_id
-      or e.subject_id is distinct from r.record_id)`,
-  'the ids of a batch’s records are not consecutive': `
-    select c.seq, c.chunk from tallystick.batch_chunks c
-    join tallystick.batch_chunks f on f.ledger_id = c.ledger_id and f.seq = c.seq and f.chunk = 0
-    where c.ledger_id = $1 and (left(c.first_record_id::text, 33) <> left(f.first_record_id::text, 33)
-      or right(c.first_record_id::text, 3) <> lpad(to_hex(64 * c.chunk), 3, '0'))`,
-  'keys lead to a chunk that is not there, or to a chunk lead none': `
-    select coalesce(c.seq, k.seq) as seq, coalesce(c.chunk, k.chunk) as chunk
-    from (select * from tallystick.batch_chunks where ledger_id = $1) c
-    full join (select distinct seq, chunk from tallystick.batch_keys where ledger_id = $1) k using (seq, chunk)
-    where c.seq is null or k.seq is null`,
+      or e.actor_id is distinct from r.actor_id or e.subject_id is distinct from r.record_id)`,
   'a gated record is not as it was created, or a record that was created is not gated': `
     select e.seq, g.record_id from (select * from tallystick.entries where ledger_id = $1) e
     full join (select * from tallystick.gated_records where ledger_id = $1) g on g.first_seq = e.seq
@@ -126,18 +114,26 @@ const NOTHING_SHOULD = {
       else d.document is not null and (d.document <> 'reason' or d.subject_id is distinct from e.subject_id
         or e.version is null or e.version = 1) end`,
   'an entry lacks records, or has too many': `
-    select coalesce(e.seq, c.seq) as seq, e.kind, r.count, c.records
-    from (select * from tallystick.entries where ledger_id = $1) e
-    full join (
-      select seq, sum(count) as records, count(*) as chunks, max(chunk) + 1 as places, bool_and(count = 64 or chunk = last) as full
-      from (select *, max(chunk) over (partition by seq) as last from tallystick.batch_chunks where ledger_id = $1) n group by seq
-    ) c on c.seq = e.seq
+    select e.seq, e.kind, r.count
+    from tallystick.entries e
     cross join lateral (
-      select count(*) from tallystick.records r where r.ledger_id = $1 and r.first_seq = e.seq
+      select count(*) from tallystick.records r where r.ledger_id = e.ledger_id and r.first_seq = e.seq
     ) r
-    where case
-      when e.kind = 'batch-notarized' then r.count > 0 or c.records is distinct from e.item_count or c.chunks <> c.places or not c.full
-      else c.seq is not null or e.item_count is not null or r.count <> coalesce((e.version = 1)::int, 0) end`,
+    cross join lateral (
+      select count(*) as chunks, coalesce(sum(c.count), 0) as count
+      from tallystick.batch_chunks c where c.ledger_id = e.ledger_id and c.seq = e.seq
+    ) b
+    where e.ledger_id = $1 and case
+      when e.kind = 'batch-notarized' then r.count <> 0 or b.count <> e.item_count or b.chunks <> (b.count + 63) / 64
+      when e.version = 1 then r.count <> 1 or b.count <> 0
+      else r.count <> 0 or b.count <> 0 end`,
+  'a chunk has no key of its actor, or a key no chunk': `
+    select coalesce(c.seq, k.seq) from (select * from tallystick.batch_chunks where ledger_id = $1) c
+    full join (
+      select seq, chunk, count(*) filter (where get_byte(key, 0) = ascii('A')) as actors
+      from tallystick.batch_keys where ledger_id = $1 group by seq, chunk
+    ) k using (seq, chunk)
+    where c.seq is null or k.actors is distinct from 1`,
   'an idempotency key names an entry that is not its actor’s': `
     select k.seq from tallystick.idempotency_keys k
     left join tallystick.entries e on e.ledger_id = k.ledger_id and e.seq = k.seq

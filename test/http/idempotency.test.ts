@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { fingerprint, fingerprintOfList } from '../../src/records/idempotency.ts'
+import { fingerprint } from '../../src/records/idempotency.ts'
 import { makeEntropy } from '../../src/signing/entropy.ts'
 import { expectStatus, genericBody, OPERATOR_KEY } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
@@ -17,24 +17,6 @@ test('the fingerprint of a request is of its method, its path and its body', () 
   const hashes = [{}, { method: 'DELETE' }, { path: '/v1/records/batch' }, { body: { a: 2 } }].map(hashOf)
   assert.equal(new Set(hashes).size, 4)
   assert.equal(hashOf({}), hashes[0])
-})
-
-test('that of a list is the same, however it is hashed', async () => {
-  const about = { method: 'POST', path: '/v1/records/batch' }
-  for (const records of [[], [{ b: 1, a: '\u0001"' }], [1, [null], { é: {} }]]) {
-    const whole = fingerprint(makeEntropy(), 'key', { ...about, body: { records } })
-    const listed = await fingerprintOfList(makeEntropy(), 'key', {
-      ...about,
-      name: 'records',
-      items: records,
-    })
-    assert.deepEqual(listed!.requestHash, whole!.requestHash)
-    assert.deepEqual(listed!.keyHash, whole!.keyHash)
-  }
-  assert.equal(
-    await fingerprintOfList(makeEntropy(), undefined, { ...about, name: 'records', items: [] }),
-    null,
-  )
 })
 
 test('an Idempotency-Key', async (t) => {

@@ -4,15 +4,18 @@ import { JSON_THREAD_MS_MAX, JSON_TOKENS_IN_PIECE_MAX, JSON_TOKENS_MAX } from '.
 import { Turn } from '../turn.ts'
 import type { JsonPiece } from './cut-json.ts'
 import type { PieceOptions } from './piece.ts'
-import type { JsonRefusal } from './read-json.ts'
-import type { Threads } from './threads.ts'
+import type { ThreadPool } from './pool.ts'
+import type { JsonRefusal, readJson } from './read-json.ts'
+
+/** Threads that read JSON, whatever else they do. */
+export type JsonThreads = Pick<ThreadPool<{ readJson: typeof readJson }>, 'run'>
 
 /**
  * The object that a stranger's text is. A thread reads and checks all of it; this one makes the value, piece by piece, and others
  * have their turn between them. The bytes move to the thread: the caller MUST not use them any more. Throws ThreadError.
  */
 export async function parseJsonInThread(
-  threads: Threads,
+  threads: JsonThreads,
   bytes: Buffer,
   { depthMax, ...owners }: Pick<PieceOptions, 'owner' | 'ofAll'> & { readonly depthMax: number },
 ): Promise<{ readonly value: JsonObject } | { readonly refused: JsonRefusal }> {
@@ -32,7 +35,7 @@ export async function parseJsonInThread(
 }
 
 /** A buffer of Node may be a view of one that others use too. */
-function ownBuffer(bytes: Buffer): Uint8Array<ArrayBuffer> {
+export function ownBuffer(bytes: Buffer): Uint8Array<ArrayBuffer> {
   const isWhole = bytes.buffer instanceof ArrayBuffer && bytes.buffer.byteLength === bytes.byteLength
   return isWhole ? new Uint8Array(bytes.buffer as ArrayBuffer) : new Uint8Array(bytes)
 }

@@ -217,9 +217,14 @@ const DOCUMENT_COLUMNS: readonly Column<Of<DocumentRow>>[] = [
 
 /** Types of the parameters, in their order; the MAC of them all comes last. */
 const PARAMETER_TYPES = [
-  ...[...ENTRY_COLUMNS, ...RECORD_COLUMNS, ...CHUNK_COLUMNS, ...CHUNK_KEY_COLUMNS, ...GATED_COLUMNS, ...DOCUMENT_COLUMNS].map(
-    ({ type }) => `${type}[]`,
-  ),
+  ...[
+    ...ENTRY_COLUMNS,
+    ...RECORD_COLUMNS,
+    ...CHUNK_COLUMNS,
+    ...CHUNK_KEY_COLUMNS,
+    ...GATED_COLUMNS,
+    ...DOCUMENT_COLUMNS,
+  ].map(({ type }) => `${type}[]`),
   'bytea',
 ]
 
@@ -265,7 +270,9 @@ function encode(entries: readonly EntryRow[]): Buffer[] {
 function encodeParameters(entries: readonly EntryRow[]): Buffer[] {
   const records = entries.flatMap((entry, i) => entry.records.map((row) => ({ item: i + 1, row })))
   const chunks = entries.flatMap((entry, i) => entry.chunks.map((row) => ({ item: i + 1, row })))
-  const keys = chunks.flatMap(({ item, row: { chunk, keys } }) => keys.map((key) => ({ item, row: { chunk, key } })))
+  const keys = chunks.flatMap(({ item, row: { chunk, keys } }) =>
+    keys.map((key) => ({ item, row: { chunk, key } })),
+  )
   const gated = entries.flatMap(({ gated: row }, i) => (row ? [{ item: i + 1, row }] : []))
   const documents = entries.flatMap(({ document: row }, i) => (row ? [{ item: i + 1, row }] : []))
   return [

@@ -18,7 +18,7 @@ export const chunkKey = {
   traceId: (traceId: string) => key('C', Buffer.from(traceId, 'hex')),
   parent: (record: Uuid) => key('P', bytesOfUuid(record)),
   reference: (reference: string) => key('R', Buffer.from(reference)),
-  /** Of `occurredAt`, in UTC: days since the epoch. */
+  /** Day of `occurredAt` in UTC: days since the epoch. */
   day: (day: number) => {
     const bytes = Buffer.allocUnsafe(4)
     bytes.writeUInt32BE(day + DAY_OFFSET)

@@ -153,7 +153,7 @@ export async function readSharedDocuments(
       cross join lateral (
         select r.first_seq as seq, 'payload' as document, r.record_id as subject_id, r.digest, r.salt as stored_salt,
           r.payload as stored_content, r.reference_list as stored_list, r.type
-        from tallystick.records r where r.ledger_id = $1 and r.first_seq = k.seq and r.item_index is null
+        from tallystick.records r where r.ledger_id = $1 and r.first_seq = k.seq
         union all
         select d.seq, d.document, d.subject_id, d.digest, d.salt, d.content, null, null
         from tallystick.documents d where d.ledger_id = $1 and d.seq = k.seq

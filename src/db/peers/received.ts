@@ -1,6 +1,9 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { GatedRecord } from '../../proof/ledger/gated-record.ts'
+import { indexOfRecordId } from '../../proof/statement/batch-ids.ts'
+import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
+import { chunkIdOf } from '../chunks/read-chunks.ts'
 
 /* Entries received from peers, as the next request of one is held to them. All reads are under the lock of beginPeerRequest. */
 
@@ -109,9 +112,13 @@ export async function listKnownRecords(
             where n.ledger_id = $1 and n.peer_id = $2 and n.record_id = k.record_id and n.version is null limit $4
           ) n
         ) else 0 end as offers
-      from unnest($3::uuid[]) k (record_id)
+      from unnest($3::uuid[], $5::uuid[], $6::int4[]) k (record_id, chunk_id, place)
       left join lateral (
-        select true as own from tallystick.records n where n.ledger_id = $1 and n.record_id = k.record_id offset 0
+        select true as own from tallystick.records n where n.ledger_id = $1 and n.record_id = k.record_id
+        union all
+        select true from tallystick.batch_chunks n
+        where n.ledger_id = $1 and n.first_record_id = k.chunk_id and n.count > k.place
+        offset 0
       ) o on true
       left join lateral (
         select true as shared from tallystick.shared_records n
@@ -121,7 +128,14 @@ export async function listKnownRecords(
         select * from tallystick.remote_records n
         where n.ledger_id = $1 and n.record_id = k.record_id and n.peer_id = $2 offset 0
       ) m on true`,
-    values: [of.ledgerId, of.peerId, recordIds, offersMax],
+    values: [
+      of.ledgerId,
+      of.peerId,
+      recordIds,
+      offersMax,
+      recordIds.map(chunkIdOf),
+      recordIds.map((id) => indexOfRecordId(id) % CHUNK_RECORDS),
+    ],
   })
   return rows.map((row) => ({
     recordId: row.recordId,

@@ -1,5 +1,8 @@
 import type { Uuid } from '../../proof/ids.ts'
+import { indexOfRecordId } from '../../proof/statement/batch-ids.ts'
 import type { OfferedStep } from '../../proof/statement/kinds.ts'
+import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
+import { chunkIdOf } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import type { PeerState } from './peers.ts'
 
@@ -100,7 +103,9 @@ export async function findRemoteClaim(
           where p.ledger_id = n.ledger_id and p.peer_id = n.peer_id offset 0
         ) p
         where n.ledger_id = $1 and n.record_id = $2 and case when $4::uuid is null
-          then not exists (select from tallystick.records o where o.ledger_id = $1 and o.record_id = $2) else n.peer_id = $4 end
+          then not exists (select from tallystick.records o where o.ledger_id = $1 and o.record_id = $2)
+            and not exists (select from tallystick.batch_chunks o where o.ledger_id = $1 and o.first_record_id = $5 and o.count > $6)
+          else n.peer_id = $4 end
         order by p.state = 'revoked', min(n.first_seq) over (partition by p.remote_ledger_id), n.first_seq desc limit 1
       ) r
       cross join lateral (
@@ -118,7 +123,14 @@ export async function findRemoteClaim(
         where n.ledger_id = r.ledger_id and n.seq = d.erased_seq offset 0
       ) x on true
       ${NEWEST_OFFER}`,
-    values: [ledgerId, recordId, agentId, peerId],
+    values: [
+      ledgerId,
+      recordId,
+      agentId,
+      peerId,
+      chunkIdOf(recordId),
+      indexOfRecordId(recordId) % CHUNK_RECORDS,
+    ],
   })
   return rows[0] ?? null
 }

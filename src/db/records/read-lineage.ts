@@ -67,7 +67,11 @@ async function listLinksOfChunk(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): 
   if (!row) return []
   const records = new Map(recordsOfChunk(row).map((record) => [record.recordId, record]))
   const links: Link[] = []
-  for (let at = records.get(recordId); at && links.length <= PARENT_DEPTH_MAX; at = records.get(at.parentId!)) {
+  for (
+    let at = records.get(recordId);
+    at && links.length <= PARENT_DEPTH_MAX;
+    at = records.get(at.parentId!)
+  ) {
     links.push({ recordId: at.recordId, parentId: at.parentId })
     if (at.parentId === null) break
   }
@@ -133,7 +137,14 @@ export async function listEntriesOfRecord(
       ) x on true
       where z.nth <= $4 and (z.bytes <= $5 or z.nth = 1)
       order by z.version`,
-    values: [ledgerId, recordId, page.afterVersion, page.limit, page.bytesMax, isOfBatch(recordId) ? chunkIdOf(recordId) : null],
+    values: [
+      ledgerId,
+      recordId,
+      page.afterVersion,
+      page.limit,
+      page.bytesMax,
+      isOfBatch(recordId) ? chunkIdOf(recordId) : null,
+    ],
   })
   return rows
 }

@@ -120,8 +120,14 @@ export const RECORD_TABLES = `tallystick.records r
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
   const found: (RecordRowRead | null)[] = keys.map(() => null)
   const wanted = keys.map((key, i) => ({ ...key, i }))
-  const [own, ofBatches] = [wanted.filter((key) => !isOfBatch(key.recordId)), wanted.filter((key) => isOfBatch(key.recordId))]
-  await Promise.all([own.length > 0 && findOwn(db, own, found), ofBatches.length > 0 && findOfBatches(db, ofBatches, found)])
+  const [own, ofBatches] = [
+    wanted.filter((key) => !isOfBatch(key.recordId)),
+    wanted.filter((key) => isOfBatch(key.recordId)),
+  ]
+  await Promise.all([
+    own.length > 0 && findOwn(db, own, found),
+    ofBatches.length > 0 && findOfBatches(db, ofBatches, found),
+  ])
   return found
 }
 
@@ -135,12 +141,20 @@ async function findOwn(db: Db, keys: readonly Wanted[], found: (RecordRowRead | 
         select ${RECORD_COLUMNS} from ${RECORD_TABLES}
         where r.ledger_id = k.ledger_id and r.record_id = k.record_id offset 0
       ) w`,
-    values: [keys.map(({ ledgerId }) => ledgerId), keys.map(({ recordId }) => recordId), keys.map(({ i }) => i)],
+    values: [
+      keys.map(({ ledgerId }) => ledgerId),
+      keys.map(({ recordId }) => recordId),
+      keys.map(({ i }) => i),
+    ],
   })
   for (const row of rows) found[row.ix] = row
 }
 
-async function findOfBatches(db: Db, keys: readonly Wanted[], found: (RecordRowRead | null)[]): Promise<void> {
+async function findOfBatches(
+  db: Db,
+  keys: readonly Wanted[],
+  found: (RecordRowRead | null)[],
+): Promise<void> {
   const { rows } = await db.query<BatchRow & { ix: number }>({
     name: 'find_records_of_batches',
     text: `select k.ix, w.* from unnest($1::uuid[], $2::uuid[], $3::int4[]) k (ledger_id, chunk_id, ix)
@@ -176,7 +190,10 @@ export const BATCH_TABLES = `tallystick.batch_chunks c
 
 /** A chunk with the entry of its batch. */
 export type BatchRow = ChunkColumns &
-  Pick<RecordColumns, 'actorId' | 'keyId' | 'subjectId' | 'recordedAt' | 'seq' | 'kind' | 'leaf' | 'chain'> & {
+  Pick<
+    RecordColumns,
+    'actorId' | 'keyId' | 'subjectId' | 'recordedAt' | 'seq' | 'kind' | 'leaf' | 'chain'
+  > & {
     ledgerId: Uuid
   }
 

@@ -3,16 +3,23 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../append/limits.ts'
 import { ThreadError } from '../../append/threads/error.ts'
 import { parseJsonInThread } from '../../append/threads/parse-json.ts'
-import type { JsonRefusal } from '../../append/threads/read-json.ts'
-import type { Threads } from '../../append/threads/threads.ts'
-import { ApiError, type ErrorCode } from '../../errors.ts'
+import { ApiError } from '../../errors.ts'
 import { verifyContentDigest } from '../../outside/federation/http-signature.ts'
 import { PEER_DOCUMENT_DEPTH } from '../../outside/federation/limits.ts'
 import { ProofError } from '../../proof/error.ts'
 import { isCheap, parseJsonText } from '../../proof/json/json-text.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
+import { refusedFor } from '../json-refusals.ts'
 import { JSON_LOOP_BYTES_MAX, JSON_LOOP_TOKENS_MAX } from '../limits.ts'
 import { sendersOf } from '../owner.ts'
+import type { Threads } from '../threads.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Reads, validates and builds all of a body that is large work, in a thread. Its result is the request's body. */
+    readBody?: (threads: Threads, request: FastifyRequest, body: Buffer) => Promise<object>
+  }
+}
 
 /**
  * Bodies are checked on their text (docs/formats/documents.md). Text that a JavaScript value could not hold exactly as
@@ -34,6 +41,8 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
       if (peerSignature && !verifyContentDigest(peerSignature, body)) {
         throw new ApiError('content_digest_mismatch', 'the body has another digest', { retryable: true })
       }
+      const { readBody } = request.routeOptions.config
+      if (readBody) return inThread(readBody(threads, request, body))
       if (body.length === 0 && request.routeOptions.config.mayOmitBody) return undefined
       const depthMax = peerSignature ? JSON_DEPTH_MAX + PEER_DOCUMENT_DEPTH : JSON_DEPTH_MAX
       if (isForTheLoop(body, depthMax)) return parseBody(body, depthMax)
@@ -50,18 +59,6 @@ function isForTheLoop(body: Buffer, depthMax: number): boolean {
   return isCheap(body.toString('latin1'), { depthMax, tokensMax: JSON_LOOP_TOKENS_MAX })
 }
 
-const CODES: Partial<Record<JsonRefusal['code'], ErrorCode>> = {
-  bad_utf8: 'bad_encoding',
-  json_syntax: 'bad_json',
-  json_duplicate_member: 'lossy_json',
-  json_surrogate: 'lossy_json',
-  json_nul: 'lossy_json',
-  json_number_lossy: 'lossy_json',
-  json_depth: 'json_too_deep',
-  json_too_costly: 'json_too_costly',
-  not_object: 'invalid_request',
-}
-
 function parseBody(body: Buffer, depthMax: number): JsonValue {
   if (!isUtf8(body)) throw new ApiError('bad_encoding', 'the body holds bytes that are not UTF-8')
   try {
@@ -76,10 +73,14 @@ async function parseLargeBody(
   body: Buffer,
   options: ReturnType<typeof sendersOf> & { readonly depthMax: number },
 ): Promise<JsonValue> {
+  const read = await inThread(parseJsonInThread(threads, body, options))
+  if ('value' in read) return read.value
+  throw refusedFor(read.refused)
+}
+
+async function inThread<T>(work: Promise<T>): Promise<T> {
   try {
-    const read = await parseJsonInThread(threads, body, options)
-    if ('value' in read) return read.value
-    throw refusedFor(read.refused)
+    return await work
   } catch (error) {
     if (!(error instanceof ThreadError)) throw error
     throw new ApiError('overloaded', `the body was not read: ${error.message}`, {
@@ -88,10 +89,4 @@ async function parseLargeBody(
       cause: error,
     })
   }
-}
-
-function refusedFor(refusal: Pick<JsonRefusal, 'code' | 'detail'>): Error {
-  const code = CODES[refusal.code]
-  if (!code) return new Error(`${refusal.code}: ${refusal.detail}`)
-  return new ApiError(code, code === 'invalid_request' ? `the body ${refusal.detail}` : refusal.detail)
 }

@@ -167,8 +167,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
       const { caller, body } = request
       const recordId = pathId('rec', request.params.id)
       const idempotency = idempotencyOf(deps, request)
-      const agents = await resolveOnBehalfOf(deps.lookups, caller, [body.onBehalfOf], 'record')
-      const onBehalfOf = agents.get(body.onBehalfOf ?? '') ?? null
+      const onBehalfOf = await resolveOnBehalfOf(deps.lookups, caller, body.onBehalfOf)
       const about = { recordId, onBehalfOf, share: body.share, idempotency }
       const { record, version, replayed } = await shareRecord(deps, caller, about)
       return sendJson(markReplayed(reply.header('etag', etagOf(version)), replayed), record)
@@ -187,11 +186,10 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
     const recordId = pathId('rec', (request.params as { id: string }).id)
     const idempotency = idempotencyOf(deps, request)
     const ifVersion = ifVersionOf(request)
-    const agents = await resolveOnBehalfOf(deps.lookups, caller, [onBehalfOf], 'record')
     const about = {
       recordId,
       peerId: peer === undefined ? undefined : parseId('peer', peer),
-      onBehalfOf: agents.get(onBehalfOf ?? '') ?? null,
+      onBehalfOf: await resolveOnBehalfOf(deps.lookups, caller, onBehalfOf),
       occurredAt,
       ifVersion,
       traceparent: traceparentOf(request),

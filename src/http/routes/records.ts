@@ -4,14 +4,16 @@ import { RATE_LIMIT_RECORDS_PER_REQUEST } from '../../ledgers/limits.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { createGated } from '../../records/gated/create.ts'
 import { resolveShare } from '../../records/gated/share.ts'
+import { fingerprintOfHash } from '../../records/idempotency.ts'
 import { BATCH_BODY_BYTES_MAX, RECORD_BODY_BYTES_MAX } from '../../records/limits.ts'
-import { resolveParent, resolveParents } from '../../records/lineage.ts'
+import { resolveParent } from '../../records/lineage.ts'
 import { notarize } from '../../records/notarize.ts'
 import { notarizeBatch } from '../../records/notarize-batch.ts'
 import { resolveOnBehalfOf, resolvePerformer } from '../../records/on-behalf-of.ts'
 import { getType } from '../../records/typed-payload.ts'
+import { type BatchBody, readBatchBody } from '../batch-body.ts'
 import type { Deps } from '../deps.ts'
-import { idempotencyOf, idempotencyOfList } from '../idempotency.ts'
+import { idempotencyOf } from '../idempotency.ts'
 import { terms } from '../schemas/gated.ts'
 import { batchBody, batchView, notarizeBody, recordView } from '../schemas/records.ts'
 import { sendJson } from '../send-json.ts'
@@ -63,10 +65,9 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
       const found = getType(deps, caller, body.type)
       const type = found instanceof Promise ? await found : found
       if (!type.gated) refuseTerms(body)
-      const agents = await resolveOnBehalfOf(deps.lookups, caller, [body.onBehalfOf], 'record')
       const about = {
         ...body,
-        onBehalfOf: agents.get(body.onBehalfOf ?? '') ?? null,
+        onBehalfOf: await resolveOnBehalfOf(deps.lookups, caller, body.onBehalfOf),
         parent: await resolveParent(deps.readPool, caller.ledgerId, body.parent),
         traceparent: traceparentOf(request),
         idempotency,
@@ -88,8 +89,8 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
       config: {
         access: { scope: scopeOfEntry('batch-notarized') },
         problems: [...NOTARIZE_PROBLEMS, 'not_notarizable', 'unknown_parent', 'parent_too_deep'],
-        furtherCost: (body) =>
-          (body as { records: unknown[] }).records.length / RATE_LIMIT_RECORDS_PER_REQUEST,
+        readBody: readBatchBody,
+        furtherCost: (body) => (body as BatchBody).built.count / RATE_LIMIT_RECORDS_PER_REQUEST,
       },
       schema: {
         summary: 'Notarize a batch of records in one entry, all or nothing',
@@ -99,27 +100,10 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
       bodyLimit: BATCH_BODY_BYTES_MAX,
     },
     async (request, reply) => {
-      const { caller } = request
-      const items = request.body.records
-      const idempotency = await idempotencyOfList(deps, request, 'records', items)
-      const onBehalfOf = await resolveOnBehalfOf(
-        deps.lookups,
-        caller,
-        items.map((item) => item.onBehalfOf),
-        'batch',
-      )
-      const parents = await resolveParents(
-        deps.readPool,
-        caller.ledgerId,
-        items.map((item) => item.parent),
-      )
-      const result = await notarizeBatch(deps, caller, {
-        items,
-        onBehalfOf,
-        parents,
-        traceparent: traceparentOf(request),
-        idempotency,
-      })
+      const { caller, headers } = request
+      const { built } = request.body as unknown as BatchBody
+      const idempotency = fingerprintOfHash(deps.entropy, headers['idempotency-key'], built.requestHash)
+      const result = await notarizeBatch(deps, caller, built, idempotency)
       reply.code(201)
       if ('batch' in result) return sendJson(reply, result.batch)
       return sendReplay(deps, request, reply, result.replayedSeq)

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { BATCH_ITEMS_MAX } from '../../db/limits.ts'
-import { isTraceparent } from '../../proof/statement/fields.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../limits.ts'
 import {
@@ -57,14 +56,20 @@ export const notarizeBody = z
 const batchItem = z.strictObject({
   ...item,
   parent: z
-    .union([idOf('rec'), z.int().min(0).max(BATCH_ITEMS_MAX - 1)])
+    .union([
+      idOf('rec'),
+      z
+        .int()
+        .min(0)
+        .max(BATCH_ITEMS_MAX - 1),
+    ])
     .describe('a record of this ledger, or the place of an earlier record of this batch, from 0 on')
     .optional(),
   references: referenceList.optional(),
   traceparent: z
     .string()
-    .refine(isTraceparent, 'is no traceparent of W3C Trace Context, version 00')
-    .describe('of its own; otherwise that of the request')
+    .regex(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/)
+    .describe('W3C Trace Context, version 00; without one, that of the request')
     .optional(),
 })
 export const batchBody = z

@@ -1,6 +1,6 @@
 import type { Attributes, Span } from '@opentelemetry/api'
 import type pg from 'pg'
-import { Appender, type AppendObserver, type Overloaded } from '../../append/appender.ts'
+import { Appender, type AppendObserver, countRecords, type Overloaded } from '../../append/appender.ts'
 import type { AppendOutcome } from '../../append/commit.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
 import { formatId } from '../../proof/ids.ts'
@@ -39,7 +39,7 @@ export class TracedAppender extends Appender {
     const span = this.#tracing.start('append', {
       kind: 'internal',
       parent: request.spanContext(),
-      attributes: { 'tallystick.entry.kind': entry.kind, 'tallystick.records': entry.records.length },
+      attributes: { 'tallystick.entry.kind': entry.kind, 'tallystick.records': countRecords(entry) },
       startedAt: queuedAt,
     })
     if (span === null) return super.append(entry)

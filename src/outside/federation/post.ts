@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { ByteBudget } from '../../append/byte-budget.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../append/limits.ts'
 import { ThreadError } from '../../append/threads/error.ts'
-import { parseJsonInThread } from '../../append/threads/parse-json.ts'
-import type { Threads } from '../../append/threads/threads.ts'
+import { type JsonThreads, parseJsonInThread } from '../../append/threads/parse-json.ts'
+
 import type { DrainedPeer } from '../../db/peers/peer-turns.ts'
 import { utf8Decode } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
@@ -20,7 +20,7 @@ import { PEER_RETRY_AFTER_NONSENSE_MS } from './limits.ts'
 
 export type PostDeps = {
   readonly connector: Connector
-  readonly threads: Threads
+  readonly threads: JsonThreads
   /** Bytes of answers that are on their way, by ledger. */
   readonly answers: ByteBudget
   readonly signers: Signers
@@ -107,7 +107,7 @@ function holdFrom(budget: ByteBudget, owner: string) {
 
 /** null: it is no JSON, or would cost too much to read. */
 async function parseAnswer(
-  threads: Threads,
+  threads: JsonThreads,
   body: Buffer,
   { from, peering }: { readonly from: string; readonly peering: string },
 ): Promise<JsonValue | null> {

@@ -167,5 +167,13 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
   }
   if (!isOfferedCompletionId(nativeProviders.sha256, place, completion.id))
     throw new ApiError('invalid_request', `${completion.id} is no id of this completion`)
-  return { name: 'evidence', subject: completion.id, subjectId, canonical, salt, digest: fromHex(digest), bytes: Buffer.from(canonical) }
+  return {
+    name: 'evidence',
+    subject: completion.id,
+    subjectId,
+    canonical,
+    salt,
+    digest: fromHex(digest),
+    bytes: Buffer.from(canonical),
+  }
 }

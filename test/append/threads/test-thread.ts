@@ -1,7 +1,6 @@
-import { parentPort } from 'node:worker_threads'
-import type { Ended, Given } from '../../../src/append/threads/piece.ts'
+import { workInThread } from '../../../src/append/threads/work-in-thread.ts'
 
-/* A thread that does what a test says, as src/append/threads/thread.ts does what a server says. */
+/* A thread that does what a test says, as src/http/thread.ts does what a server says. */
 
 const KNOWN = {
   echo: (input: unknown) => input,
@@ -29,12 +28,4 @@ const KNOWN = {
 }
 export type Known = typeof KNOWN
 
-parentPort!.on('message', ({ name, input }: Given) => {
-  let ended: Ended
-  try {
-    ended = { done: KNOWN[name as keyof Known](input as never) }
-  } catch (error) {
-    ended = { threw: (error as Error).message }
-  }
-  parentPort!.postMessage(ended)
-})
+workInThread(KNOWN)

@@ -1,5 +1,7 @@
 import { availableParallelism } from 'node:os'
-import { ThreadPool } from './pool.ts'
+import { setFlagsFromString } from 'node:v8'
+import { THREAD_INITIAL_HEAP_MIB } from '../append/limits.ts'
+import { ThreadPool } from '../append/threads/pool.ts'
 import type { Work } from './thread.ts'
 
 /** The threads of a server or worker. */
@@ -13,6 +15,7 @@ export function openThreads(
   threads: number | null,
   log: { warn(details: object, message: string): void },
 ): Threads {
+  setFlagsFromString(`--initial-heap-size=${THREAD_INITIAL_HEAP_MIB}`)
   return new ThreadPool<Work>({
     script: SCRIPT,
     threads: threads ?? availableParallelism(),

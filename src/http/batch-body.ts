@@ -1,0 +1,44 @@
+import type { FastifyRequest } from 'fastify'
+import { JSON_THREAD_MS_MAX, THREAD_WORK_BYTES_MIN } from '../append/limits.ts'
+import { ownBuffer } from '../append/threads/parse-json.ts'
+import type { ThreadPool } from '../append/threads/pool.ts'
+import { ApiError } from '../errors.ts'
+import type { BatchAbout, BuiltBatch } from '../records/build-batch.ts'
+import { sendersOf } from './owner.ts'
+import { readBatch } from './read-batch.ts'
+import { traceparentOf } from './traceparent.ts'
+import { ReadBody } from './zod-validation.ts'
+
+/** A batch as its request's body: read, valid, and built. */
+export class BatchBody extends ReadBody {
+  readonly built: BuiltBatch
+
+  constructor(built: BuiltBatch) {
+    super()
+    this.built = built
+  }
+}
+
+/** In a thread, but for a small one: to hand it over and back takes as long as 20 records. Throws ApiError and ThreadError. */
+export async function readBatchBody(
+  threads: ThreadPool<{ readBatch: typeof readBatch }>,
+  request: FastifyRequest,
+  body: Buffer,
+): Promise<BatchBody> {
+  const { caller, method, url, headers } = request
+  const about: BatchAbout = {
+    actor: caller.agentId,
+    traceparent: traceparentOf(request),
+    request: headers['idempotency-key'] === undefined ? null : { method, path: url.split('?', 1)[0]! },
+  }
+  const read =
+    body.length < THREAD_WORK_BYTES_MIN ? readBatch({ bytes: body, about }) : await inThread(ownBuffer(body))
+  if (!('refused' in read)) return new BatchBody(read)
+  const { code, message, members } = read.refused
+  throw new ApiError(code, message, { members })
+
+  function inThread(bytes: Uint8Array<ArrayBuffer>) {
+    const options = { ...sendersOf(request), bytes: bytes.length, msMax: JSON_THREAD_MS_MAX }
+    return threads.run('readBatch', { bytes, about }, { ...options, transfer: [bytes.buffer] })
+  }
+}

@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto'
+import type { ChunkRow } from '../db/chain/append-entries.ts'
+import { CHUNK_RECORDS, type ChunkRecord, encodeChunk } from '../db/chunks/chunk-content.ts'
+import { keysOfChunk } from '../db/chunks/chunk-keys.ts'
+import { ApiError } from '../errors.ts'
+import { BUILT_IN_TYPES } from '../ledgers/types/built-in.ts'
+import { type IdPrefix, isId, parseId, type Uuid } from '../proof/ids.ts'
+import { quote } from '../proof/json/jcs.ts'
+import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../proof/statement/batch.ts'
+import { firstRecordId, formatRecordIds, recordIdAt } from '../proof/statement/batch-ids.ts'
+import type { Entropy } from '../signing/entropy.ts'
+import { nativeProviders } from '../signing/native.ts'
+import { toBase64Url, toHex } from '../signing/text-of-bytes.ts'
+import { canonicalMetadata, digestReferences, parseTime, saltDocument } from './documents.ts'
+import { renderBatchRecord } from './render.ts'
+
+/*
+ * Everything of a batch that needs neither the database nor a key, and so can be done in a thread (src/http/thread.ts): documents are
+ * salted and digested, items hashed, chunks compressed, the answer written.
+ */
+
+const { sha256 } = nativeProviders
+
+export type BatchRequestItem = {
+  readonly type: string
+  readonly payload: unknown
+  readonly metadata?: unknown
+  readonly occurredAt?: string | undefined
+  readonly onBehalfOf?: string | undefined
+  /** A record of the ledger, or the place of an earlier item. */
+  readonly parent?: string | number | undefined
+  readonly references?: readonly string[] | undefined
+  readonly traceparent?: string | undefined
+}
+
+export type BatchAbout = {
+  /** The agent that notarizes. */
+  readonly actor: Uuid
+  /** For the items that have none of their own. */
+  readonly traceparent: string | null
+  /** Method and path, where a hash of the request is wanted, for its Idempotency-Key. */
+  readonly request: { readonly method: string; readonly path: string } | null
+}
+
+/** A name, and the first item that has it. */
+export type Named = { readonly name: string; readonly index: number }
+
+/** All that the entry of a batch signs, all that lies beside it, and the names that only the ledger can judge. */
+export type BuiltBatch = {
+  readonly count: number
+  /** Merkle root of the items. */
+  readonly root: Uint8Array
+  readonly chunks: readonly ChunkRow[]
+  /** The records as the answer shows them: JSON, without the brackets of the list. */
+  readonly answer: string
+  /** H(method, path, JCS(body)), if it was wanted. */
+  readonly requestHash: Uint8Array | null
+  /** Each once, in the order of the items. */
+  readonly types: readonly Named[]
+  readonly agents: readonly Named[]
+  /** One for each item; null where none has one. */
+  readonly parents: readonly (string | number | null)[] | null
+  /** Payloads that a schema has to be held to, as canonical JSON. */
+  readonly payloads: readonly { readonly type: string; readonly index: number; readonly canonical: string }[]
+}
+
+/** Throws ApiError for the first item that cannot be notarized, with its `index`. */
+export function buildBatch(
+  entropy: Entropy,
+  items: readonly BatchRequestItem[],
+  { actor, traceparent, request }: BatchAbout,
+): BuiltBatch {
+  const first = firstRecordId(entropy.uuidv7(Date.now()))
+  const ids = formatRecordIds(first, items.length)
+  const hash = request && createHash('sha256').update(`${request.method} ${request.path}\n{"records":[`)
+  const types = new Map<string, number>()
+  const agents = new Map<string, { readonly index: number; readonly id: Uuid }>()
+  const payloads: BuiltBatch['payloads'][number][] = []
+  const leaves: Uint8Array[] = []
+  const records: ChunkRecord[] = []
+  let answer = ''
+  for (const [index, item] of items.entries()) {
+    const at = `/records/${index}`
+    const payload = saltDocument(entropy, item.payload, undefined, { index })
+    const references = digestReferences(item.references, payload.salt, { index, path: `${at}/references` })
+    const metadata = canonicalMetadata(item.metadata, { index })
+    const occurredAtMs =
+      item.occurredAt === undefined ? null : parseTime(item.occurredAt, `${at}/occurredAt`, { index })
+    if (!types.has(item.type)) types.set(item.type, index)
+    if (!BUILT_IN_TYPES.has(item.type))
+      payloads.push({ type: item.type, index, canonical: payload.canonical })
+    if (item.onBehalfOf !== undefined && !agents.has(item.onBehalfOf))
+      agents.set(item.onBehalfOf, { index, id: idOf('agt', item.onBehalfOf, 'unknown_agent', { index }) })
+    const parentId = parentOf(first, item, index)
+    const digest = toHex(payload.digest)
+    const signed: BatchItem = {
+      record: ids[index]!,
+      type: item.type,
+      digest,
+      ...(item.onBehalfOf !== undefined && { onBehalfOf: item.onBehalfOf }),
+      ...(occurredAtMs !== null && { occurredAt: new Date(occurredAtMs).toISOString() }),
+      ...(item.parent !== undefined && {
+        parent: typeof item.parent === 'number' ? ids[item.parent]! : item.parent,
+      }),
+      ...(references && { references: references.digest }),
+      ...((item.traceparent ?? traceparent) !== null && { traceparent: (item.traceparent ?? traceparent)! }),
+    }
+    leaves.push(itemLeaf(sha256, itemBytes(signed)))
+    records.push({
+      type: item.type,
+      document: {
+        salt: payload.salt,
+        payload: payload.bytes,
+        references: references?.bytes ?? null,
+        metadata: metadata === null ? null : Buffer.from(metadata),
+      },
+      occurredAtMs,
+      onBehalfOf: item.onBehalfOf === undefined ? null : agents.get(item.onBehalfOf)!.id,
+      parentId,
+      traceparent: signed.traceparent ?? null,
+    })
+    answer += `${index === 0 ? '' : ','}${renderBatchRecord(ids[index]!, digest, toBase64Url(payload.salt))}`
+    hash?.update(
+      `${index === 0 ? '' : ','}${canonicalItem(item, payload.canonical, metadata, references?.canonical)}`,
+    )
+  }
+  return {
+    count: items.length,
+    root: batchRoot(sha256, leaves),
+    chunks: chunksOf(first, actor, records),
+    answer,
+    requestHash: hash ? hash.update(']}').digest() : null,
+    types: Array.from(types, ([name, index]) => ({ name, index })),
+    agents: Array.from(agents, ([name, { index }]) => ({ name, index })),
+    parents: items.some(({ parent }) => parent !== undefined)
+      ? items.map(({ parent }) => parent ?? null)
+      : null,
+    payloads,
+  }
+}
+
+function parentOf(first: Uuid, { parent }: BatchRequestItem, index: number): Uuid | null {
+  if (parent === undefined) return null
+  const members = { path: `/records/${index}/parent`, index }
+  if (typeof parent === 'string') return idOf('rec', parent, 'unknown_parent', members)
+  if (parent < index) return recordIdAt(first, parent)
+  throw new ApiError('unknown_parent', `record ${index} of the batch has no earlier record ${parent}`, {
+    members,
+  })
+}
+
+function idOf(prefix: IdPrefix, id: string, code: 'unknown_agent' | 'unknown_parent', members: object): Uuid {
+  if (isId(prefix, id)) return parseId(prefix, id)
+  throw new ApiError(code, `${id} is no id (${prefix}_…)`, { members: { ...members } })
+}
+
+/** JCS of an item, whose documents are canonical already. */
+function canonicalItem(
+  item: BatchRequestItem,
+  payload: string,
+  metadata: string | null,
+  references: string | undefined = item.references && '[]',
+): string {
+  let text = ''
+  if (metadata !== null) text += `,"metadata":${metadata}`
+  if (item.occurredAt !== undefined) text += `,"occurredAt":${quote(item.occurredAt)}`
+  if (item.onBehalfOf !== undefined) text += `,"onBehalfOf":${quote(item.onBehalfOf)}`
+  if (item.parent !== undefined) text += `,"parent":${JSON.stringify(item.parent)}`
+  text += `,"payload":${payload}`
+  if (references !== undefined) text += `,"references":${references}`
+  if (item.traceparent !== undefined) text += `,"traceparent":${quote(item.traceparent)}`
+  return `{${text.slice(1)},"type":${quote(item.type)}}`
+}
+
+function chunksOf(first: Uuid, actor: Uuid, records: readonly ChunkRecord[]): ChunkRow[] {
+  const chunks: ChunkRow[] = []
+  for (let start = 0; start < records.length; start += CHUNK_RECORDS) {
+    const held = records.slice(start, start + CHUNK_RECORDS)
+    chunks.push({
+      chunk: chunks.length,
+      firstRecordId: recordIdAt(first, start),
+      count: held.length,
+      content: encodeChunk(held),
+      keys: keysOfChunk(actor, held),
+    })
+  }
+  return chunks
+}
