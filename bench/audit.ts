@@ -43,7 +43,8 @@ async function count(
     const { rows } = await client.query(
       `select h.size::float8,
         (select count(*)::float8 from tallystick.entries e where e.ledger_id = h.ledger_id) as entries,
-        (select count(*)::float8 from tallystick.records r where r.ledger_id = h.ledger_id) as found
+        (select count(*)::float8 from tallystick.records r where r.ledger_id = h.ledger_id)
+          + (select coalesce(sum(c.count), 0)::float8 from tallystick.batch_chunks c where c.ledger_id = h.ledger_id) as found
        from tallystick.chain_heads h where h.ledger_id = $1`,
       [parseId('led', ledger)],
     )

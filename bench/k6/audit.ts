@@ -113,10 +113,11 @@ async function sizeOf(ownerUrl: string): Promise<number> {
 async function countLedgers(ownerUrl: string): Promise<Counted[]> {
   return withClient(ownerUrl, async (client) => {
     const { rows } = await client.query<Omit<Counted, 'ledger'> & { id: Uuid }>(
-      `select h.ledger_id as id, h.size::float8, coalesce(e.count, 0) as entries, coalesce(r.count, 0) as records
+      `select h.ledger_id as id, h.size::float8, coalesce(e.count, 0) as entries, coalesce(r.count, 0) + coalesce(c.count, 0) as records
        from tallystick.chain_heads h
        left join (select ledger_id, count(*)::float8 from tallystick.entries group by 1) e using (ledger_id)
-       left join (select ledger_id, count(*)::float8 from tallystick.records group by 1) r using (ledger_id)`,
+       left join (select ledger_id, count(*)::float8 from tallystick.records group by 1) r using (ledger_id)
+       left join (select ledger_id, sum(count)::float8 as count from tallystick.batch_chunks group by 1) c using (ledger_id)`,
     )
     return rows.map(({ id, ...counts }) => ({
       ledger: formatId('led', id),

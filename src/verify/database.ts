@@ -3,6 +3,7 @@ import {
   type AuditedServerKey,
   type AuditedTile,
   canReadIdempotencyKeys,
+  countItems,
   getAuditedLedger,
   listServerKeys,
   TILES_IN_ORDER,
@@ -52,7 +53,8 @@ export function database(from: DatabaseOrUrl, ledger: string | null): LedgerSour
   }
 }
 
-const SMALL_ENTRIES_MAX = 2_000
+/** Entries, and records of batches. */
+const SMALL_MAX = 2_000
 /** The worker takes a document away within seconds. */
 const ERASURE_OVERDUE_MS = 10 * 60_000
 
@@ -77,7 +79,7 @@ async function openLedger(
     ledger: formatId('led', ledgerId),
     keys: serverKeys.filter((key) => key.use === 'envelope').map(keyHint),
     total: row.size ?? 0,
-    isSmall: (row.size ?? 0) < SMALL_ENTRIES_MAX,
+    isSmall: await isSmall(client, ledgerId, row.size ?? 0),
     notices,
     portions: () => translatedRows(name, reader.portions()),
     observer: {
@@ -103,6 +105,10 @@ async function openLedger(
     },
     close: () => snapshot.close(),
   }
+}
+
+async function isSmall(client: LedgerSnapshot['client'], ledgerId: Uuid, size: number): Promise<boolean> {
+  return size < SMALL_MAX && size + (await countItems(client, ledgerId)) < SMALL_MAX
 }
 
 /** Verifies rows about other ledgers, except the rows of entries. */

@@ -160,6 +160,13 @@ const NOTHING_SHOULD = {
     where r.ledger_id = $1 and (r.payload is null or r.payload_erased_seq is not null) and (
       x.seq is distinct from r.payload_erased_seq or x.erased_at is null
       or num_nonnulls(r.payload, r.salt, r.metadata, r.reference_list, k.salt, k.fingerprint) > 0)`,
+  'a chunk lacks a payload that no erasure took away, or not all that lay with it': `
+    select c.seq, c.chunk from tallystick.batch_chunks c
+    left join tallystick.erasures x on x.ledger_id = c.ledger_id and x.seq = c.erased_seq
+    left join tallystick.idempotency_keys k on k.ledger_id = c.ledger_id and k.seq = c.seq
+    where c.ledger_id = $1 and c.erased_seq is not null and (
+      x.document is distinct from 'payload' or x.document_seq is distinct from c.seq or x.erased_at is null
+      or num_nonnulls(k.salt, k.fingerprint) > 0)`,
   'a step’s document is gone that no erasure took away, or not all that lay with it': `
     select d.seq, d.erased_seq from tallystick.documents d
     left join tallystick.erasures x on x.ledger_id = d.ledger_id and x.subject_id = d.subject_id

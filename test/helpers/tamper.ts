@@ -136,7 +136,9 @@ function orderOf(table: string): string {
   return (
     {
       entries: 'seq',
-      records: 'first_seq, item_index',
+      records: 'first_seq',
+      batch_chunks: 'seq, chunk',
+      batch_keys: 'seq, chunk, key',
       gated_records: 'first_seq',
       documents: 'seq',
       tree_tiles: 'level, tile_index',

@@ -105,12 +105,7 @@ const ROWS: Record<string, string[]> = {
     "kind = 'batch-notarized'",
     'seq = (select max(seq) from tallystick.entries)',
   ],
-  records: [
-    'first_seq = 3',
-    'on_behalf_of is not null and item_index is null',
-    'item_index = 0',
-    'item_index = 2',
-  ],
+  records: ['first_seq = 3', 'on_behalf_of is not null'],
   checkpoints: ['size < 10', 'size > 10'],
   tree_tiles: ['level = 0', 'level = 1'],
   server_keys: ["use = 'envelope'", "use = 'note'"],
@@ -119,6 +114,8 @@ const ROWS: Record<string, string[]> = {
 const REMOVED = [
   'entries',
   'records',
+  'batch_chunks',
+  'batch_keys',
   'agents',
   'api_keys',
   'ledgers',
@@ -155,7 +152,11 @@ async function findsRows(app: TestApp, { tamper }: Owner): Promise<void> {
   const id = (name: string) => `jsonb_build_object('${name}', gen_random_uuid()`
   await copy('entries', "jsonb_build_object('seq', (select max(seq) + 1 from tallystick.entries))")
   for (const seq of ['first_seq', '100', '100000']) {
-    await copy('records', `${id('record_id')}, 'first_seq', ${seq}, 'last_seq', ${seq}, 'item_index', 7)`)
+    await copy('records', `${id('record_id')}, 'first_seq', ${seq}, 'last_seq', ${seq})`)
+  }
+  for (const seq of ['seq', '100', '100000']) {
+    await copy('batch_chunks', `${id('first_record_id')}, 'seq', ${seq}, 'chunk', 1)`)
+    await copy('batch_keys', `jsonb_build_object('seq', ${seq}, 'chunk', 1)`)
   }
   await copy('agents', `${id('agent_id')}, 'name', 'another')`)
   await copy('agents', `${id('agent_id')}, 'name', 'another', 'registered_seq', 9999)`)
@@ -165,7 +166,16 @@ async function findsRows(app: TestApp, { tamper }: Owner): Promise<void> {
   await copy('tree_tiles', "jsonb_build_object('tile_index', 9)")
   await copy('tree_tiles', "jsonb_build_object('level', 3)")
   await copy('checkpoints', "jsonb_build_object('size', 20)")
-  for (const table of ['entries', 'records', 'agents', 'checkpoints', 'tree_tiles', 'tree_frontiers']) {
+  for (const table of [
+    'entries',
+    'records',
+    'batch_chunks',
+    'batch_keys',
+    'agents',
+    'checkpoints',
+    'tree_tiles',
+    'tree_frontiers',
+  ]) {
     await copy(table, `${id('ledger_id')})`)
   }
   assert.deepEqual(missed, [])
@@ -179,6 +189,8 @@ async function findsCutOffTail(app: TestApp, { asOwner }: Owner): Promise<void> 
   await asOwner(
     `delete from tallystick.entries where seq >= 200;
      delete from tallystick.records where first_seq >= 200;
+     delete from tallystick.batch_chunks where seq >= 200;
+     delete from tallystick.batch_keys where seq >= 200;
      delete from tallystick.idempotency_keys where seq >= 200;
      update tallystick.chain_heads set size = 200, chain = (select chain from tallystick.entries where seq = 199)`,
   )
@@ -202,6 +214,7 @@ async function disarm(t: TestContext, app: TestApp) {
      from pg_constraint where connamespace = 'tallystick'::regnamespace and contype in ('c', 'f')`,
   )
   for (const { sql } of constraints) await app.sql(sql)
+  await app.sql('drop index tallystick.records_by_seq')
   const owner = new pg.Client({ connectionString: app.database.superuserUrl })
   await owner.connect()
   t.after(() => owner.end())

@@ -160,6 +160,15 @@ export const CHUNK_KEYS_BY_SEQ = `
   select seq, chunk, string_agg(encode(key, 'hex'), ' ' order by key) as keys
   from tallystick.batch_keys where ledger_id = $1 group by seq, chunk order by seq, chunk`
 
+/** Records of batches, as the entries' rows say. */
+export async function countItems(client: pg.ClientBase, ledgerId: Uuid): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    'select coalesce(sum(item_count), 0) as count from tallystick.entries where ledger_id = $1',
+    [ledgerId],
+  )
+  return rows[0]!.count
+}
+
 /** All rows of the ledger in a table whose rows are read one by one, from elsewhere: there must be no others. */
 export async function countRows(
   client: pg.ClientBase,

@@ -66,7 +66,9 @@ export type ErasedDocument = {
 const COMPRESSION = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 1 } }
 /** Node has it from 22.15 on, and the command line runs on 20 too. */
 export const HAS_ZSTD = 'zstdDecompressSync' in zlib
-const DECOMPRESSION = { maxOutputLength: CHUNK_CONTENT_BYTES_MAX }
+/** `info`: says how much of the input was read, because what stands behind the frame is passed over otherwise. */
+const DECOMPRESSION = { maxOutputLength: CHUNK_CONTENT_BYTES_MAX, info: true }
+type Decompressed = { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } }
 
 export function encodeChunk(records: readonly ChunkRecord[]): Buffer {
   const types = records.map(({ type }) => Buffer.from(type))
@@ -156,8 +158,14 @@ export function decodeChunk(content: Uint8Array, count: number): ChunkRecord[] {
 }
 
 function decompress(content: Uint8Array): Buffer {
+  const { buffer, engine } = decompressFrame(content)
+  if (engine.bytesWritten !== content.length) throw refused('bytes after its compressed frame')
+  return buffer
+}
+
+function decompressFrame(content: Uint8Array): Decompressed {
   try {
-    return zlib.zstdDecompressSync(content, DECOMPRESSION)
+    return zlib.zstdDecompressSync(content, DECOMPRESSION) as unknown as Decompressed
   } catch (error) {
     throw refused((error as Error).message)
   }

@@ -5,6 +5,7 @@ import type { Caller } from '../../../src/ledgers/caller.ts'
 import type { NewLedger } from '../../../src/ledgers/create-ledger.ts'
 import { utf8Encode } from '../../../src/proof/bytes.ts'
 import { formatId, parseId } from '../../../src/proof/ids.ts'
+import { ownRecordId } from '../../../src/proof/statement/batch-ids.ts'
 import { documentDigest } from '../../../src/proof/statement/document.ts'
 import { NOTARIZED } from '../../../src/records/new-record.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
@@ -29,7 +30,7 @@ export async function asTestLedger(app: TestApp, ledger: NewLedger = app.ledger)
 
 /** A record as a server would append it, signed; `ledger`: as which it is signed. */
 export async function signRecord(app: TestApp, ledger: NewLedger = app.ledger): Promise<EntryRow> {
-  const recordId = app.deps.entropy.uuidv7(Date.now())
+  const recordId = ownRecordId(app.deps.entropy.uuidv7(Date.now()))
   const payload = '{"signed":true}'
   const salt = app.deps.entropy.bytes16().slice()
   const digest = documentDigest(nativeProviders.sha256, salt, utf8Encode(payload))

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { zstdCompressSync } from 'node:zlib'
 import { clearFault } from '../../../src/db/ledgers/ledger-faults.ts'
 import { followEntries } from '../../../src/followers/audit/follow-entries.ts'
 import { publishCheckpoints } from '../../../src/followers/checkpoints/publish.ts'
 import { ENTRY_FOLLOWER_ROUND_MS } from '../../../src/followers/limits.ts'
 import { rotateKeys } from '../../../src/followers/rotation/rotate-keys.ts'
 import { parseId } from '../../../src/proof/ids.ts'
-import { genericBody } from '../../helpers/app.ts'
+import { expectStatus, genericBody } from '../../helpers/app.ts'
 import { connect } from '../../helpers/connect.ts'
 import { addAgent } from '../../helpers/more-keys.ts'
 import {
@@ -212,6 +213,38 @@ test('whatever bytes an attacker appends, the worker goes on, and finds each of 
   assert.equal(audit.follower.unverified.count, 0)
   await app.notarize()
   await followAll(audit)
+  assert.equal(await cursorOf(audit, app.ledger.ledger.id), 4)
+})
+
+test('a chunk that can’t be read, or expands without end, is a fault of its ledger, and ends no thread', async (t) => {
+  const audit = await setUpAudit(t)
+  const { app } = audit
+  const contents = [
+    Buffer.from('no zstd'),
+    Buffer.alloc(0),
+    zstdCompressSync(Buffer.alloc(64 * 1024 * 1024)),
+    zstdCompressSync(Buffer.from([255, 255])),
+  ]
+  const records = [genericBody(), genericBody()]
+  for (const content of contents) {
+    const ledger = await app.newLedger()
+    const answer = await app.send('POST', '/v1/records/batch', { body: { records }, key: ledger.key.key })
+    expectStatus(201, answer)
+    await undefended(
+      audit,
+      `alter table tallystick.batch_chunks drop constraint if exists batch_chunks_content_check;
+       update tallystick.batch_chunks set content = '\\x${content.toString('hex')}'
+       where ledger_id = '${parseId('led', ledger.ledger.id)}'`,
+    )
+  }
+  expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
+  await followAll(audit)
+  const faults = await openFaults(audit)
+  assert.deepEqual(
+    faults.map(({ seq, code }) => [Number(seq), code]),
+    contents.map(() => [3, 'chunk_syntax']),
+  )
+  assert.equal(audit.follower.unverified.count, 0)
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), 4)
 })
 
