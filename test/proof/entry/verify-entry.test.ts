@@ -62,11 +62,12 @@ test('takes every entry of the vectors, and the ledger that they are', () => {
       chain: vector.chain,
       envelope: Buffer.from(vector.envelope, 'hex').toString('base64'),
       documents: (vector.documents ?? []).map(
-        (d: { document: unknown; salt: string; digest: string }, i: number) => ({
+        (d: { document: unknown; salt: string; digest: string; references?: string[] }, i: number) => ({
           subject: subjects[i]!.name,
           digest: d.digest,
           salt: d.salt,
           document: d.document,
+          references: d.references ?? null,
           erasedBy: null,
         }),
       ),
