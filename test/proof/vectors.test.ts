@@ -126,7 +126,7 @@ for (const entry of vectors.entries) {
         assert.equal(toHex(utf8Encode(canonicalize(parseJsonText(utf8Decode(canonical))))), jcs)
         const list = references && utf8Encode(canonicalize([...references]))
         const listed = list && toHex(documentDigest(sha256, fromBase64Url(salt), list))
-        assert.equal(listed, entry.items?.[i]!.references)
+        assert.equal(listed, entry.items?.[i]?.references)
       })
     }
   })
