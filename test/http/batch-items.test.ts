@@ -274,6 +274,15 @@ test('ids of a batch are consecutive, over all of its chunks, and the first oneâ
   assert.equal((await app.send('GET', `/v1/records/${nextId(records[1_999]!.id)}`)).statusCode, 404)
 })
 
+test('a thread builds a batch whose body is large, and no other', async (t) => {
+  const app = await sharedApp()
+  const run = t.mock.method(app.deps.threads, 'run')
+  await notarize(app, SIZES['a small body'](items({})))
+  assert.equal(run.mock.callCount(), 0)
+  await notarize(app, SIZES['a body that a thread builds'](items({})))
+  assert.equal(run.mock.callCount(), 1)
+})
+
 test('a traceparent header that is none is passed over, and an item keeps its own', async () => {
   const app = await sharedApp()
   const answer = await notarize(app, items({}, { traceparent: OF_ITEM }), { headers: { traceparent: 'x' } })
