@@ -96,7 +96,8 @@ test('notarize', async (t) => {
         [['--payload', '{}', '--type', 'generic'], /--type takes NAME\/VERSION, such as generic\/1/],
         [['--items'], /--items goes with --ndjson/],
         [['--ndjson', '--payload', '{}'], /--payload does not go with --ndjson/],
-        [['--ndjson', '--parent', 'rec_x'], /--parent does not go with --ndjson/],
+        [['--ndjson', '--items', '--parent', 'rec_x'], /--parent does not go with --items/],
+        [['--ndjson', '--items', '--reference', 'a:1'], /--reference does not go with --items/],
         [['--ndjson', '--items', '--type', 'a/1'], /--type does not go with --items/],
         [['--ndjson', '--batch', '2001'], /--batch takes a whole number, from 1 to 2000/],
         [['--ndjson', '--batch', '0'], /from 1 to 2000/],
@@ -109,6 +110,18 @@ test('notarize', async (t) => {
       assert.deepEqual(await app.written(), written)
     },
   )
+
+  /** Parent and references of each record, from lines of ids. */
+  async function originsOf(ids: string): Promise<[string | null, string[] | null][]> {
+    const read = ids
+      .trim()
+      .split('\n')
+      .map((id) => runCommand(['get', id]))
+    return (await Promise.all(read)).map(({ stdout }) => {
+      const { parent, references } = JSON.parse(stdout)
+      return [parent, references]
+    })
+  }
 
   await t.test(
     'lines are written in batches, in their order, with what the options say of each',
@@ -148,6 +161,20 @@ test('notarize', async (t) => {
       const ids = await runCommand(['notarize', '--ndjson', '--items', '--ids'], { input: items })
       const record = JSON.parse((await runCommand(['get', ids.stdout.trim()])).stdout)
       assert.deepEqual([record.payload, record.occurredAt], [{ whole: 1 }, '2026-11-22T06:00:00.000Z'])
+
+      const parent = record.id as string
+      const tree = ['{}', '{"parent":0,"references":["a:1"]}', `{"parent":"${parent}"}`]
+        .map((members) => JSON.stringify({ type: 'generic/1', payload: {}, ...JSON.parse(members) }))
+        .join('\n')
+      const made = await runCommand(['notarize', '--ndjson', '--items', '--ids'], { input: tree })
+      assert.deepEqual(await originsOf(made.stdout), [
+        [null, null],
+        [made.stdout.split('\n')[0], ['a:1']],
+        [parent, null],
+      ])
+      const given = ['--ndjson', '--ids', '--parent', parent, '--reference', 'a:1', '--reference', 'b:2']
+      const below = await runCommand(['notarize', ...given], { input: lines(2) })
+      assert.deepEqual(await originsOf(below.stdout), Array(2).fill([parent, ['a:1', 'b:2']]))
     },
   )
 
