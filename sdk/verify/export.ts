@@ -1,5 +1,6 @@
 import { utf8Decode } from '../../src/proof/bytes.ts'
 import { type Erasure, erasureOf } from '../../src/proof/entry/erasures.ts'
+import { verifyEntry } from '../../src/proof/entry/verify-entry.ts'
 import { type VerifiedLines, verifyLines } from '../../src/proof/entry/verify-lines.ts'
 import { type CompromisedKeys, compromisedKeys } from '../../src/proof/ledger/compromised-keys.ts'
 import {
@@ -124,7 +125,9 @@ function begin(
   const findKey = makeFindKey(head.keys, engine.providers)
   const { documents } = head
   const verify = (lines: Uint8Array) =>
-    engine.run((providers) => verifyLines(lines, { findKey, providers, documents }))
+    engine.run((providers) =>
+      verifyLines(lines, (line) => verifyEntry(line, findKey, providers, documents).step),
+    )
   return { head, verifier, erasures: [], verify }
 }
 

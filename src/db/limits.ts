@@ -71,8 +71,13 @@ export const RESEALED_PER_QUERY = 2_000
 // Streams: rows that one query fetches of a longer answer
 export const STREAM_ENTRIES_PER_QUERY = 500
 export const STREAM_RECORDS_PER_QUERY = 2_000
+export const STREAM_CHUNKS_PER_QUERY = 64
 /** Bytes of documents, and of envelopes. A reader that does not read holds this much, and what its connection holds. */
 export const STREAM_BYTES_PER_QUERY = 256 * 1024
+
+// Erasures
+/** The chunk of an erased record is read and rewritten so often while others erase records of it. */
+export const ERASURE_ATTEMPTS_MAX = 8
 
 // Verification of completions
 /** So many workers find something to do in one ledger that has enough: each looks past what the others have claimed. */

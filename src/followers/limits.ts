@@ -68,7 +68,7 @@ export const ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX = 0.75
 /** Cursors whose MACs are looked at in a second, 3 µs each. */
 export const AUDIT_CURSORS_PER_ROUND = 1_000
 export const AUDIT_CURSORS_EVERY_MS = 1_000
-/** After this a round ends at the next chunk: those who wait for the round to end don't wait long. */
+/** After this a round ends at the next portion: those who wait for the round to end don't wait long. */
 export const ENTRY_FOLLOWER_ROUND_MS = 250
 export const ENTRY_FOLLOWER_LEDGERS_PER_ROUND = 500
 export const ENTRY_FOLLOWER_ENTRIES_PER_SPAN = 8_192

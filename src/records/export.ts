@@ -5,9 +5,9 @@ import {
   type EntryRead,
   type EntryRecordRow,
   type EntryRowRead,
-  type ItemRow,
   readEntries,
 } from '../db/chain/read-entries.ts'
+import { type BatchRecord, digestOf, referencesDigestOf } from '../db/chunks/read-chunks.ts'
 import type { Db } from '../db/connect/client.ts'
 import { getLedger } from '../db/ledgers/ledgers.ts'
 import { ApiError } from '../errors.ts'
@@ -17,6 +17,7 @@ import { type BatchItem, itemBytes } from '../proof/statement/batch.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { formatVerifierKey } from '../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../signing/native.ts'
+import { toHex } from '../signing/text-of-bytes.ts'
 import { STREAM_CHUNK_CHARS } from './limits.ts'
 
 /** 20 KB of text. */
@@ -87,7 +88,7 @@ export async function describeLedger(db: Db, ledgerId: Uuid) {
   }
 }
 
-/** An entry, with the records that it makes and what lies beside it otherwise. */
+/** An entry that is no batch, with what lies beside it. */
 type ReadEntry = {
   readonly entry: EntryRowRead
   readonly records: readonly EntryRecordRow[]
@@ -98,41 +99,44 @@ type ReadEntry = {
 
 /** One line, without its newline. */
 export function entryLine({ entry, records, documents, received }: ReadEntry, shown: DocumentsShown): string {
-  const items =
-    entry.kind === 'batch-notarized' ? `[${records.map((r) => itemBytes(itemOf(r))).join(',')}]` : 'null'
-  return `${lineStart(entry)}${documentsJson({ records, documents }, shown)},"items":${items}${renderReceived(received)}}`
+  return `${lineStart(entry)}${documentsJson({ records, documents }, shown)},"items":null${renderReceived(received)}}`
 }
 
-/** The same with its newline, a document at a time, because the line of a full batch would be megabytes. */
+/** The same with its newline; of a batch a chunk at a time, because the line of a full one would be megabytes. */
 async function* linePieces(
-  { entry, records, documents, received }: EntryRead,
+  { items, ...read }: EntryRead,
   shown: DocumentsShown,
   explain: (erasedSeq: number | null) => void,
 ): AsyncGenerator<string> {
-  const items: string[] | null = entry.kind === 'batch-notarized' ? [] : null
+  if (items !== null) return yield* batchPieces(read.entry, items, shown, explain)
+  for (const { payloadErasedSeq } of read.records) explain(payloadErasedSeq)
+  for (const { erasedSeq } of read.documents) explain(erasedSeq)
+  yield `${entryLine(read, shown)}\n`
+}
+
+async function* batchPieces(
+  entry: EntryRowRead,
+  parts: AsyncIterable<BatchRecord[]>,
+  shown: DocumentsShown,
+  explain: (erasedSeq: number | null) => void,
+): AsyncGenerator<string> {
+  const items: string[] = []
   let piece = `${lineStart(entry)}[`
-  let separator = ''
-  for await (const part of records) {
-    for (const r of part) {
-      explain(r.payloadErasedSeq)
-      items?.push(itemBytes(itemOf(r)))
-      piece += separator + renderPayload(r, shown)
-      separator = ','
+  for await (const part of parts) {
+    for (const record of part) {
+      const item = itemOf(record)
+      explain(record.erasedSeq)
+      piece += `${items.length === 0 ? '' : ','}${renderItemDocument(item, record, shown)}`
+      items.push(itemBytes(item))
       if (piece.length < STREAM_CHUNK_CHARS) continue
       yield piece
       piece = ''
     }
   }
-  for (const d of documents) {
-    explain(d.erasedSeq)
-    piece += `${separator}{${renderStepDocument(d, shown)}}`
-    separator = ','
-  }
-  if (items === null) return void (yield `${piece}],"items":null${renderReceived(received)}}\n`)
   yield `${piece}],"items":[`
   for (let i = 0; i < items.length; i += ITEMS_PER_PIECE)
     yield `${i === 0 ? '' : ','}${items.slice(i, i + ITEMS_PER_PIECE).join(',')}`
-  yield `]${renderReceived(received)}}\n`
+  yield ']}\n'
 }
 
 function lineStart(entry: EntryRowRead): string {
@@ -163,22 +167,28 @@ export function documentsJson(
 function renderPayload(r: EntryRecordRow, shown: DocumentsShown): string {
   const document = {
     subject: formatId('rec', r.recordId),
-    digest: r.digest,
+    digest: r.digest.toString('hex'),
     salt: r.salt,
     content: r.payload,
     erasedSeq: r.payloadErasedSeq,
   }
-  return `{${renderDocument(document, shown)}${renderReferences(r, shown)}}`
+  return `{${renderDocument(document, shown)}${renderReferences(r.referenceList, shown)}}`
+}
+
+function renderItemDocument({ record, digest }: BatchItem, r: BatchRecord, shown: DocumentsShown): string {
+  const document = { subject: record, digest, salt: r.salt, content: r.payload, erasedSeq: r.erasedSeq }
+  return `{${renderDocument(document, shown)}${renderReferences(r.references, shown)}}`
 }
 
 function renderStepDocument(d: EntryDocumentRow, shown: DocumentsShown): string {
   const subject = formatDocumentSubject(d.document, d.subjectId)
-  return renderDocument({ ...d, subject, erasedSeq: d.erasedSeq }, shown)
+  return renderDocument({ ...d, subject, digest: d.digest.toString('hex') }, shown)
 }
 
 type ShownDocument = {
   readonly subject: string
-  readonly digest: Buffer
+  /** Lower-case hex. */
+  readonly digest: string
   readonly salt: Buffer | null
   readonly content: Buffer | null
   readonly erasedSeq: number | null
@@ -189,25 +199,28 @@ function renderDocument(d: ShownDocument, shown: DocumentsShown): string {
   const salt = d.salt === null || shown === 'withheld' ? 'null' : `"${d.salt.toString('base64url')}"`
   const content = shown === 'all' ? d.content?.toString('utf8') : undefined
   return (
-    `"subject":"${d.subject}","digest":"${d.digest.toString('hex')}","salt":${salt},` +
+    `"subject":"${d.subject}","digest":"${d.digest}","salt":${salt},` +
     `"document":${content ?? 'null'},"erasedBy":${d.erasedSeq ?? 'null'}`
   )
 }
 
 /** A member only of records that have some, so that the lines of ten million others stay as they are. */
-function renderReferences(r: EntryRecordRow, shown: DocumentsShown): string {
-  if (r.referenceList === null || shown === 'withheld') return ''
-  return `,"references":${r.referenceList.toString('utf8')}`
+function renderReferences(list: Buffer | null, shown: DocumentsShown): string {
+  if (list === null || shown === 'withheld') return ''
+  return `,"references":${list.toString('utf8')}`
 }
 
 /** The object that was hashed as the record's leaf of its batch. */
-export function itemOf(r: ItemRow): BatchItem {
+export function itemOf(r: BatchRecord): BatchItem {
+  const references = referencesDigestOf(r)
   return {
     record: formatId('rec', r.recordId),
     type: r.type,
-    digest: r.digest.toString('hex'),
+    digest: toHex(digestOf(r)),
     ...(r.onBehalfOf !== null && { onBehalfOf: formatId('agt', r.onBehalfOf) }),
-    ...(r.occurredAt !== null && { occurredAt: r.occurredAt.toISOString() }),
+    ...(r.occurredAtMs !== null && { occurredAt: new Date(r.occurredAtMs).toISOString() }),
+    ...(r.parentId !== null && { parent: formatId('rec', r.parentId) }),
+    ...(references !== null && { references: toHex(references) }),
     ...(r.traceparent !== null && { traceparent: r.traceparent }),
   }
 }

@@ -1,4 +1,5 @@
 import type {
+  AuditedChunk,
   AuditedClosure,
   AuditedDocument,
   AuditedEntry,
@@ -13,6 +14,7 @@ import { equalBytes, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { documentDigest } from '../proof/statement/document.ts'
 import type {
+  ChunkColumns,
   ClosureColumns,
   DocumentColumns,
   EntryColumns,
@@ -29,6 +31,7 @@ export function entryColumns(entry: AuditedEntry) {
   return {
     subjectId: entry.subjectId,
     version: entry.version,
+    itemCount: entry.itemCount,
     prevSeq: entry.prevSeq,
     prevLeaf: entry.prevLeaf === null ? null : toHex(entry.prevLeaf),
     earlierStepSeq: entry.earlierStepSeq,
@@ -76,7 +79,6 @@ export function recordColumns(record: AuditedRecord, sha256: Sha256): RecordColu
   return {
     recordId: record.recordId,
     type: record.type,
-    itemIndex: record.itemIndex,
     actorId: record.actorId,
     onBehalfOf: record.onBehalfOf,
     occurredAtUs: record.occurredAtUs,
@@ -91,6 +93,16 @@ export function recordColumns(record: AuditedRecord, sha256: Sha256): RecordColu
     isFoundByReferences:
       JSON.stringify(record.searchedReferences ?? []) === JSON.stringify(sortedReferences(references)),
   }
+}
+
+export function chunkColumns({
+  chunk,
+  firstRecordId,
+  count,
+  erasedSeq,
+  content,
+}: AuditedChunk): ChunkColumns {
+  return { chunk, firstRecordId, count, erasedSeq, contentBytes: content.length }
 }
 
 function gatedColumns([

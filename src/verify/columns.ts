@@ -19,6 +19,7 @@ import {
   closureRows,
   endedIds,
   erasureRows,
+  itemCountOf,
   keyRows,
   ledgerRows,
   microseconds,
@@ -32,6 +33,7 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
   const { statement, step } = entry
   compare('entries', 'subject_id', columns.subjectId, subjectUuid(statement))
   compare('entries', 'version', columns.version, versionOf(statement))
+  compare('entries', 'item_count', columns.itemCount, itemCountOf(statement))
   compare('entries', 'prev_seq', columns.prevLeaf, previousOf(statement))
   if (columns.prevSeq !== null && columns.prevLeaf === null)
     throw columnContradiction('entries', 'prev_seq', 'of no entry', 'a seq')
@@ -40,7 +42,8 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
   compare('entries', 'recorded_at', columns.recordedAtUs, microseconds(statement.recordedAt))
   verifyGatedColumns(statement, step.seq, columns, sha256)
   verifyPeerColumns(entry, columns, sha256)
-  verifyRecordRows(entry, columns.records, step.seq)
+  verifyRecordRows(statement, columns.records, step.seq)
+  verifyChunksAbsent(statement, columns)
   verifyDocumentRows(columns.documents)
   compareRows('agents', columns.agents, agentRows(statement))
   compareRows('api_keys', columns.keys, keyRows(statement))
@@ -74,9 +77,9 @@ function verifyIdempotencyRows(
   }
 }
 
-/** The rows of the records that the entry makes, in order, and no others. */
-function verifyRecordRows(entry: VerifiedEntry, rows: readonly RecordColumns[], seq: number): void {
-  const expected = recordRows(entry)
+/** The row of the record that the entry makes, and no other. Those of a batch have none (verify-batch.ts). */
+function verifyRecordRows(statement: ParsedStatement, rows: readonly RecordColumns[], seq: number): void {
+  const expected = recordRows(statement)
   if (rows.length !== expected.length) {
     throw contradiction(`records: ${rows.length} rows begin at seq ${seq}, signed are ${expected.length}`)
   }
@@ -86,11 +89,18 @@ function verifyRecordRows(entry: VerifiedEntry, rows: readonly RecordColumns[], 
     if (!isCanonical)
       throw columnContradiction('records', 'payload', 'not the bytes that were hashed', 'canonical JSON')
     if (referencesDigest !== null)
-      compare('records', 'reference_list', referencesDigest, entry.statement.predicate['references'] ?? null)
+      compare('records', 'reference_list', referencesDigest, statement.predicate['references'] ?? null)
     if (isHalfErased)
       throw contradiction(`records: ${row.recordId} is erased, its metadata or references are not`)
     if (!isFoundByReferences) throw contradiction(`record_references: not those of ${row.recordId}`)
   }
+}
+
+/** Those of a batch are compared with its items (verify-batch.ts). */
+function verifyChunksAbsent({ kind }: ParsedStatement, { chunks, chunkKeys }: EntryColumns): void {
+  if (kind === 'batch-notarized') return
+  if (chunks.length + chunkKeys.length > 0)
+    throw contradiction('batch_chunks, batch_keys: rows of an entry that notarizes no batch')
 }
 
 /** Number, subjects and digests were compared as documents of the entry's line. */

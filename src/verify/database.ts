@@ -3,7 +3,6 @@ import {
   type AuditedServerKey,
   type AuditedTile,
   canReadIdempotencyKeys,
-  countOverdueErasures,
   getAuditedLedger,
   listServerKeys,
   TILES_IN_ORDER,
@@ -70,22 +69,25 @@ async function openLedger(
   const tree = new TreeCollector(sha256, row.treeSize ?? 0)
   const mayReadKeys = await canReadIdempotencyKeys(client)
   const strayTables = await listStrayTables(client, mayReadKeys ? [] : ['idempotency_keys'])
+  const notices = mayReadKeys ? [] : ['this login may not read idempotency keys: they were not compared']
+  const overdueMs = Date.now() - ERASURE_OVERDUE_MS
+  let overdue = 0
   const reader = new LedgerReader(snapshot, ledgerId, row, { sha256, mayReadKeys })
   return {
     ledger: formatId('led', ledgerId),
     keys: serverKeys.filter((key) => key.use === 'envelope').map(keyHint),
     total: row.size ?? 0,
     isSmall: (row.size ?? 0) < SMALL_ENTRIES_MAX,
-    notices: [
-      ...(mayReadKeys ? [] : ['this login may not read idempotency keys: they were not compared']),
-      ...overdueNotice(await countOverdueErasures(client, ledgerId, ERASURE_OVERDUE_MS)),
-    ],
-    chunks: () => translatedRows(name, reader.chunks()),
+    notices,
+    portions: () => translatedRows(name, reader.portions()),
     observer: {
       node: (level, index, hash) => tree.node(level, index, hash),
       gated: reader.standings.compare,
       remote: reader.peerStandings.compareRemote,
       offer: reader.peerStandings.compareOffer,
+      erasure: (atMs, isStored) => {
+        if (isStored && atMs < overdueMs) overdue++
+      },
       appended: (step, frontier) => tree.leaf(step.leaf, frontier),
       finish: (summary, peerings) =>
         translated(name, async () => {
@@ -96,6 +98,7 @@ async function openLedger(
           await verifyPeerRows(reader, { client, ledgerId, sha256 }, peerings)
           if (strayTables.length > 0)
             throw contradiction(`${strayTables[0]}: rows of a ledger that has no chain`)
+          notices.push(...overdueNotice(overdue))
         }),
     },
     close: () => snapshot.close(),

@@ -1,3 +1,5 @@
+import type { Uuid } from '../proof/ids.ts'
+
 /**
  * Claims of a database's columns about one entry, and about everything that the entry made. Columns are an index, and the
  * statement is the truth: an attacker who can write to the tables, but not sign, could otherwise show records in another
@@ -8,6 +10,7 @@
 export type EntryColumns = {
   readonly subjectId: string | null
   readonly version: number | null
+  readonly itemCount: number | null
   readonly prevSeq: number | null
   readonly prevLeaf: string | null
   /** Seq of the step of the gated record before this one; null if the entry before is the creation. */
@@ -17,6 +20,9 @@ export type EntryColumns = {
   readonly recordedAtUs: string
   /** Rows whose first entry this is said to be; `seq` is where they say it is. */
   readonly records: readonly RecordColumns[]
+  /** Rows that hold the records of a batch, in order; their contents travel beside the columns. */
+  readonly chunks: readonly ChunkColumns[]
+  readonly chunkKeys: readonly ChunkKeyColumns[]
   /** Gated record that the entry is about, as it stands after the last entry. */
   readonly gated: readonly GatedColumns[]
   readonly documents: readonly DocumentColumns[]
@@ -38,7 +44,6 @@ export type EntryColumns = {
 export type RecordColumns = {
   readonly recordId: string
   readonly type: string
-  readonly itemIndex: number | null
   readonly actorId: string
   readonly onBehalfOf: string | null
   readonly occurredAtUs: string | null
@@ -54,6 +59,18 @@ export type RecordColumns = {
   /** Whether a search finds it by just the references that it has. */
   readonly isFoundByReferences: boolean
 }
+
+export type ChunkColumns = {
+  readonly chunk: number
+  readonly firstRecordId: Uuid
+  readonly count: number
+  readonly erasedSeq: number | null
+  /** Length of its content. */
+  readonly contentBytes: number
+}
+
+/** Keys by which searches find a chunk: in hex, ascending, a space between two. */
+export type ChunkKeyColumns = { readonly chunk: number; readonly keys: string }
 
 export type GatedColumns = {
   readonly firstSeq: number

@@ -1,13 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { type ChunkTask, type EntryContext, makeChunkVerifier } from './verify-chunk.ts'
+import { type EntryContext, makePortionVerifier, type PortionTask } from './verify-portion.ts'
 
-/** One thread of the pool: checks chunks of entries, each by itself, and answers in order. */
+/** One thread of the pool: checks portions of entries, each by itself, and answers in order. */
 const port = parentPort!
-const verifyChunk = await makeChunkVerifier(workerData as EntryContext)
+const verifyPortion = await makePortionVerifier(workerData as EntryContext)
 
-port.on('message', (task: ChunkTask) => {
+port.on('message', (task: PortionTask) => {
   const before = cpuMs()
-  const result = verifyChunk(task)
+  const result = verifyPortion(task)
   port.postMessage({ ...result, cpuMs: cpuMs() - before }, [
     result.packed.bytes.buffer,
     result.packed.words.buffer,

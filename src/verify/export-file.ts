@@ -10,13 +10,13 @@ import {
   parseExportHead,
   parseExportTail,
 } from '../proof/ledger/export-ends.ts'
-import { type EntryChunk, type LedgerSource, type OpenLedger, SourceError } from './source.ts'
+import { type EntryPortion, type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 
 /**
  * Bytes of lines handed to one worker at a time; a longer line goes alone. From 16 to 256 KiB the CPU time of an
  * entry is the same within 3 %, the memory is not (227 to 310 MB with two threads); 1 MiB costs 5 % more of both.
  */
-const CHUNK_BYTES = 64 * 1024
+const PORTION_BYTES = 64 * 1024
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 const NEWLINE = 0x0a
 
@@ -66,7 +66,7 @@ async function openExport(file: FileHandle, name: string): Promise<OpenLedger> {
     notices: documents === 'withheld' ? [DOCUMENTS_WITHHELD] : [],
     total: tail.start - head.end,
     isSmall: tail.start - head.end < SMALL_BYTES_MAX,
-    chunks: () => readChunks(file, head.end, tail.start, checkpoints),
+    portions: () => readPortions(file, head.end, tail.start, checkpoints),
     close: () => file.close(),
   }
 }
@@ -122,19 +122,19 @@ function readExportTail(text: string, name: string): string | null {
   }
 }
 
-/** Whole lines between two offsets, about CHUNK_BYTES at a time. */
-async function* readChunks(
+/** Whole lines between two offsets, about PORTION_BYTES at a time. */
+async function* readPortions(
   file: FileHandle,
   from: number,
   to: number,
   checkpoints: readonly string[],
-): AsyncGenerator<EntryChunk> {
+): AsyncGenerator<EntryPortion> {
   if (from === to) return
   const stream = createReadStream('', {
     fd: file,
     start: from,
     end: to - 1,
-    highWaterMark: CHUNK_BYTES,
+    highWaterMark: PORTION_BYTES,
     autoClose: false,
   })
   let rest: Buffer[] = []
@@ -147,7 +147,7 @@ async function* readChunks(
       // In a buffer of its own, because it is handed over to a worker thread.
       const lines = concat([...rest, bytes.subarray(0, cut)])
       progress += lines.length
-      yield { lines, checkpoints: notes, columns: null, progress }
+      yield { lines, checkpoints: notes, rows: null, progress }
       notes = []
       rest = []
       restBytes = 0

@@ -7,7 +7,7 @@ import { agentUuid } from './signed-rows.ts'
 
 /**
  * Rows of gated records against the records as a verifier has rebuilt them: each at its last entry, where the verifier has come to
- * what the row says. Rows are read ahead of the verifier by a few chunks, and no more are held.
+ * what the row says. Rows are read ahead of the verifier by a few portions, and no more are held.
  */
 export class GatedStandings {
   readonly #rows = new Map<number, GatedColumns>()

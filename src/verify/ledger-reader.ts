@@ -1,6 +1,7 @@
 import type { AuditedReceived } from '../db/audit/audited-peer-rows.ts'
 import {
   type AuditedCheckpoint,
+  type AuditedChunk,
   type AuditedDocument,
   type AuditedEntry,
   type AuditedLedger,
@@ -9,13 +10,14 @@ import {
 } from '../db/audit/audited-rows.ts'
 import type { LedgerSnapshot, SeqRange } from '../db/chain/ledger-snapshot.ts'
 import type { EntryDocumentRow } from '../db/chain/read-entries.ts'
+import { HAS_ZSTD } from '../db/chunks/chunk-content.ts'
 import { equalBytes } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { parseCheckpoint } from '../proof/tree/checkpoint.ts'
 import { entryLine } from '../records/export.ts'
-import { ChunkBuilder } from './chunk-builder.ts'
 import {
+  chunkColumns,
   closureColumns,
   documentColumns,
   entryColumns,
@@ -31,11 +33,13 @@ import { GatedStandings } from './gated-standings.ts'
 import { type LedgerTables, openTables } from './ledger-tables.ts'
 import { offerColumns, receivedColumns, receivedDocumentColumns } from './peer-columns-of-rows.ts'
 import { PeerStandings } from './peer-standings.ts'
-import type { EntryChunk } from './source.ts'
+import { PortionBuilder } from './portion-builder.ts'
+import { type EntryPortion, SourceError } from './source.ts'
 
-/** Rows beside an entry that its line shows too. */
+/** Rows beside an entry that its line shows too, and those of chunks. */
 type Beside = {
   readonly records: readonly AuditedRecord[]
+  readonly chunks: readonly AuditedChunk[]
   readonly documents: readonly EntryDocumentRow[]
   readonly received: readonly AuditedReceived[]
 }
@@ -73,29 +77,31 @@ export class LedgerReader {
     this.#tables = openTables({ client }, ledgerId, { range, mayReadKeys })
   }
 
-  async *chunks(): AsyncGenerator<EntryChunk> {
-    const chunk = new ChunkBuilder()
+  async *portions(): AsyncGenerator<EntryPortion> {
+    const portion = new PortionBuilder()
     try {
       for await (const entry of this.#tables.entries) {
-        await this.#read(entry, chunk)
-        if (chunk.isFull) yield chunk.build()
+        await this.#read(entry, portion)
+        if (portion.isFull) yield portion.build()
       }
     } catch (error) {
       // A fault of an entry is reported after the entries before it were verified.
-      yield chunk.build()
+      yield portion.build()
       throw error
     }
-    yield chunk.build()
+    yield portion.build()
     await this.#finish()
   }
 
-  async #read(entry: AuditedEntry, chunk: ChunkBuilder): Promise<void> {
+  async #read(entry: AuditedEntry, portion: PortionBuilder): Promise<void> {
     const seq = entry.seq
-    const { records: recordRows, documents: documentRows } = this.#tables.beside
+    const { records: recordRows, chunks: chunkRows, documents: documentRows } = this.#tables.beside
     const records = await recordRows.take(seq)
+    const chunks = await chunkRows.take(seq)
+    if (chunks.length > 0 && !HAS_ZSTD) throw needsZstd()
     const documents = (await documentRows.take(seq)).map(asNamed)
     const receivedRows = await this.#tables.beside.received.take(seq)
-    const columns = await this.#columnsOf(entry, seq, { records, documents, received: receivedRows })
+    const columns = await this.#columnsOf(entry, seq, { records, chunks, documents, received: receivedRows })
     if (this.#isWhole) {
       this.standings.expect(seq, columns.gated)
       this.peerStandings.expect(seq, columns)
@@ -105,7 +111,8 @@ export class LedgerReader {
       { entry, records: records.map(asExported), documents, received: received?.envelope ?? null },
       'all',
     )
-    chunk.add(line, columns, await this.#notesOf(seq), seq + 1)
+    const contents = chunks.map(({ content }) => content)
+    portion.add({ line, columns, contents, notes: await this.#notesOf(seq), progress: seq + 1 })
   }
 
   /** Throws where a row is left that no entry explains. */
@@ -117,9 +124,10 @@ export class LedgerReader {
   async #columnsOf(
     entry: AuditedEntry,
     seq: number,
-    { records, documents, received }: Beside,
+    { records, chunks, documents, received }: Beside,
   ): Promise<EntryColumns> {
     const { beside } = this.#tables
+    const chunkKeys = await beside.chunkKeys.take(seq)
     const agents = await beside.agents.take(seq)
     const keys = await beside.keys.take(seq)
     const disabledAgents = await beside.disabledAgents.take(seq)
@@ -133,6 +141,8 @@ export class LedgerReader {
     return {
       ...entryColumns(entry),
       records: records.map((record) => this.#recordColumns(record)),
+      chunks: chunks.map(chunkColumns),
+      chunkKeys: chunkKeys.map(({ chunk, keys }) => ({ chunk, keys })),
       documents: documents.map((document) => documentColumns(document, this.#sha256)),
       agents: agents.map(({ agentId, name }) => ({ agentId, name })),
       keys: keys.map(keyColumns),
@@ -146,6 +156,7 @@ export class LedgerReader {
         isForgotten,
         isOfErased:
           records.some((record) => record.payloadErasedSeq !== null) ||
+          chunks.some((chunk) => chunk.erasedSeq !== null) ||
           documents.some((document) => document.erasedSeq !== null),
       })),
       ledger: seq === 0 ? ledgerColumns(this.#row) : null,
@@ -181,7 +192,15 @@ export class LedgerReader {
 }
 
 function asExported(record: AuditedRecord) {
-  return { ...record, firstSeq: record.seq }
+  return { ...record, firstSeq: record.seq, itemIndex: null }
+}
+
+function needsZstd(): SourceError {
+  const reason = 'this Node cannot read them: use version 22.15, or a newer one'
+  return new SourceError(
+    'usage',
+    `the ledger holds batches, whose records are compressed with zstd, and ${reason}`,
+  )
 }
 
 /** A name that no document has could not even be shown. */

@@ -10,6 +10,8 @@ import {
   AGENTS_BY_SEQ,
   type AuditedAgent,
   type AuditedCheckpoint,
+  type AuditedChunk,
+  type AuditedChunkKeys,
   type AuditedClosure,
   type AuditedDocument,
   type AuditedEnd,
@@ -20,6 +22,8 @@ import {
   type AuditedRecord,
   type AuditedType,
   CHECKPOINTS_BY_SIZE,
+  CHUNK_KEYS_BY_SEQ,
+  CHUNKS_BY_SEQ,
   CLOSURES_BY_SEQ,
   DISABLED_AGENTS_BY_SEQ,
   DOCUMENTS_BY_SEQ,
@@ -32,6 +36,7 @@ import {
   TYPES_BY_SEQ,
 } from '../db/audit/audited-rows.ts'
 import {
+  LARGE_ROWS_PER_FETCH,
   type LedgerSnapshot,
   listFilled,
   readRows,
@@ -44,6 +49,8 @@ import { OrderedRows } from './ordered-rows.ts'
 
 /** Entries whose envelopes are held whole: 8 MiB. */
 const SHORT_RANGE_ENTRIES = 256
+/** A batch has up to 32 chunks, of megabytes if its payloads are as large as they may be. */
+const LARGE_ROWS = [CHUNKS_BY_SEQ, CHUNK_KEYS_BY_SEQ]
 
 /** A ledger's entries, and the rows of every table beside them by the entry that explains them. */
 export type LedgerTables = ReturnType<typeof openTables>
@@ -64,12 +71,16 @@ export function openTables(
   ): AsyncGenerator<T & Record<string, unknown>> {
     filled ??= listFilled(client, asked, ledgerId, short)
     if (!(await filled).has(name)) return
-    // An entry can have thousands of records.
-    const rows = text === RECORDS_BY_SEQ ? streamRows : readRows
-    yield* rows<T & Record<string, unknown>>(client, name, text, ledgerId, short)
+    if (LARGE_ROWS.includes(text)) yield* stream<T>(name, text)
+    else yield* readRows<T & Record<string, unknown>>(client, name, text, ledgerId, short)
   }
+  const stream = <T extends object>(name: string, text: string) =>
+    streamRows<T & Record<string, unknown>>(client, name, text, ledgerId, {
+      range,
+      ...(LARGE_ROWS.includes(text) && { rowsPerFetch: LARGE_ROWS_PER_FETCH }),
+    })
   const read = <T extends object>(name: string, text: string): AsyncIterable<T> => {
-    if (!isShort) return streamRows<T & Record<string, unknown>>(client, name, text, ledgerId, range)
+    if (!isShort) return stream<T>(name, text)
     asked[name] = text
     return readShort<T>(name, text, range)
   }
@@ -81,6 +92,8 @@ export function openTables(
     beside: {
       checkpoints: new OrderedRows('checkpoints', withLastSeq(checkpoints)),
       records: inOrder<AuditedRecord>('records', RECORDS_BY_SEQ),
+      chunks: inOrder<AuditedChunk>('batch_chunks', CHUNKS_BY_SEQ),
+      chunkKeys: inOrder<AuditedChunkKeys>('batch_keys', CHUNK_KEYS_BY_SEQ),
       documents: inOrder<AuditedDocument>('documents', DOCUMENTS_BY_SEQ),
       agents: inOrder<AuditedAgent>('agents', AGENTS_BY_SEQ),
       keys: inOrder<AuditedKey>('api_keys', KEYS_BY_SEQ),

@@ -1,6 +1,5 @@
 import { fromBase64, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
-import type { VerifiedEntry } from '../proof/entry/verify-entry.ts'
 import { type IdPrefix, parseId, type Uuid } from '../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
 import { parseDocumentSubject } from '../proof/statement/document-subjects.ts'
@@ -23,28 +22,13 @@ type FixedRecordColumns = Omit<
   'isCanonical' | 'referencesDigest' | 'isFoundByReferences' | 'isHalfErased'
 >
 
-export function recordRows({ statement, items }: VerifiedEntry): FixedRecordColumns[] {
-  if (items !== null) {
-    const actorId = parseId('agt', statement.actor)
-    return items.map((item, i) => ({
-      recordId: parseId('rec', item.record),
-      type: item.type,
-      itemIndex: i,
-      actorId,
-      onBehalfOf: item.onBehalfOf === undefined ? null : parseId('agt', item.onBehalfOf),
-      occurredAtUs: item.occurredAt === undefined ? null : microseconds(item.occurredAt),
-      traceparent: item.traceparent ?? null,
-      digest: item.digest,
-      parentId: null,
-    }))
-  }
+export function recordRows(statement: ParsedStatement): FixedRecordColumns[] {
   if (statement.kind !== 'record-notarized' && statement.kind !== 'record-created') return []
   const { type, occurredAt, traceparent, parent } = statement.predicate as Record<string, string | undefined>
   return [
     {
       recordId: parseId('rec', statement.subjects[0].name),
       type: type!,
-      itemIndex: null,
       actorId: parseId('agt', statement.actor),
       onBehalfOf: statement.onBehalfOf === null ? null : parseId('agt', statement.onBehalfOf),
       occurredAtUs: occurredAt === undefined ? null : microseconds(occurredAt),
@@ -118,6 +102,11 @@ export function subjectUuid({ kind, subjects }: ParsedStatement): Uuid | null {
 export function versionOf({ kind, predicate }: ParsedStatement): number | null {
   if (kind === 'batch-notarized') return 1
   return ENTRY_KINDS[kind].movesRecord ? (predicate['version'] as number) : null
+}
+
+/** Number of records that a batch makes; null: it is none. */
+export function itemCountOf({ kind, predicate }: ParsedStatement): number | null {
+  return kind === 'batch-notarized' ? (predicate['count'] as number) : null
 }
 
 export function partyUuid(statement: ParsedStatement, sha256: Sha256): Uuid | null {

@@ -6,6 +6,7 @@ import type { OnOffer } from '../proof/ledger/offers.ts'
 import type { OnRemote, PeeringStanding } from '../proof/ledger/peers.ts'
 import type { OnGated } from '../proof/ledger/records.ts'
 import type { Frontier } from '../proof/tree/merkle.ts'
+import type { PortionRows } from './verify-portion.ts'
 
 /**
  * Source of a ledger for verification: an export (file, stdin, running server) or a database.
@@ -27,16 +28,16 @@ export type OpenLedger = {
    * and which kid may sign when is rebuilt from the chain.
    */
   readonly keys: readonly KeyHint[]
-  /** How much there is, for progress only. `unit` is what `EntryChunk.progress` counts. */
+  /** How much there is, for progress only. `unit` is what `EntryPortion.progress` counts. */
   readonly total: number
   /** Whether starting threads (about 100 ms each) would take longer than they save. */
   readonly isSmall: boolean
   /** By default 'all'. A source that withholds them MUST say so in `notices`. */
   readonly documents?: DocumentsShown
-  /** Parts that could not be looked at, for the user. */
+  /** Remarks for the user, such as parts that could not be looked at. Read when all was verified. */
   readonly notices?: readonly string[]
   /** Throws ProofError where the source contradicts itself at the place that it has reached. */
-  chunks(): AsyncIterable<EntryChunk>
+  portions(): AsyncIterable<EntryPortion>
   /** Called as the ledger is verified, in order. */
   readonly observer?: LedgerObserver
   close(): Promise<void>
@@ -52,6 +53,8 @@ type LedgerObserver = {
   readonly remote: OnRemote
   /** Each offer that was answered. Throws ProofError. */
   readonly offer: OnOffer
+  /** Each erasure: when it was signed, and whether its document is still there. */
+  erasure(atMs: number, isStored: boolean): void
   /** Each entry that was verified, with the tree after it. */
   appended(step: EntryStep, frontier: Frontier): void
   /** After the last. Throws ProofError. */
@@ -59,12 +62,12 @@ type LedgerObserver = {
 }
 
 /** A stretch of entries, in order, as whole lines of an export (docs/formats/export.md). */
-export type EntryChunk = {
+export type EntryPortion = {
   readonly lines: Uint8Array
   /** The ledger's own checkpoint notes that are compared when their size is reached; ascending. */
   readonly checkpoints: readonly string[]
-  /** Rows of a database beside the lines, which `columns.ts` compares with the statements. */
-  readonly columns: Uint8Array | null
+  /** Rows of a database beside the lines, which are compared with the statements. */
+  readonly rows: PortionRows | null
   /** Out of `OpenLedger.total`. */
   readonly progress: number
 }

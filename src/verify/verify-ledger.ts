@@ -10,8 +10,8 @@ import { type EntryPool, openEntryPool } from './entry-pool.ts'
 import { unpackSteps } from './packed-steps.ts'
 import { loadProviders } from './providers.ts'
 import { outcomeOf, type VerifyFailure, type VerifyReport } from './report.ts'
-import type { EntryChunk, LedgerSource, OpenLedger } from './source.ts'
-import type { ChunkResult } from './verify-chunk.ts'
+import type { EntryPortion, LedgerSource, OpenLedger } from './source.ts'
+import type { PortionResult } from './verify-portion.ts'
 
 export type VerifyOptions = LedgerTrust & {
   /** Checkpoint notes kept outside: the ledger must extend each. */
@@ -90,6 +90,7 @@ async function verifyOpened(
         onGated: opened.observer.gated,
         onRemote: opened.observer.remote,
         onOffer: opened.observer.offer,
+        onErasure: opened.observer.erasure,
       }),
     },
   )
@@ -128,7 +129,7 @@ type Verification = {
 async function findFailure(verification: Verification): Promise<VerifyFailure | null> {
   const { opened, verifier, options } = verification
   try {
-    await verifyChunks(verification)
+    await verifyPortions(verification)
   } catch (error) {
     if (error instanceof ProofError)
       return { seq: verifier.summary.size, code: error.code, reason: error.detail }
@@ -146,20 +147,20 @@ async function findFailure(verification: Verification): Promise<VerifyFailure | 
 }
 
 /** Back-pressure: the source is read no further than the pool's workers are behind. */
-async function verifyChunks(verification: Verification): Promise<void> {
+async function verifyPortions(verification: Verification): Promise<void> {
   const { opened, pool, verifier, options } = verification
-  const inFlight: { chunk: EntryChunk; result: Promise<ChunkResult> }[] = []
+  const inFlight: { portion: EntryPortion; result: Promise<PortionResult> }[] = []
   const settleFirst = async () => {
-    const { chunk, result } = inFlight.shift()!
-    followChunk(verification, chunk, await result)
-    options.onProgress?.({ entries: verifier.summary.size, done: chunk.progress, total: opened.total })
+    const { portion, result } = inFlight.shift()!
+    followPortion(verification, portion, await result)
+    options.onProgress?.({ entries: verifier.summary.size, done: portion.progress, total: opened.total })
   }
-  const unread = await eachUntilRefused(opened.chunks(), async (chunk) => {
-    const result = pool.run({ lines: chunk.lines, columns: chunk.columns })
+  const unread = await eachUntilRefused(opened.portions(), async (portion) => {
+    const result = pool.run({ lines: portion.lines, rows: portion.rows })
     // It is awaited when its turn comes; until then a failed thread must not end the process.
     result.catch(() => {})
-    inFlight.push({ chunk, result })
-    if (inFlight.length >= pool.chunksInFlightMax) await settleFirst()
+    inFlight.push({ portion, result })
+    if (inFlight.length >= pool.portionsInFlightMax) await settleFirst()
   })
   while (inFlight.length > 0) await settleFirst()
   if (unread) throw unread
@@ -167,10 +168,10 @@ async function verifyChunks(verification: Verification): Promise<void> {
 
 /** A source that contradicts itself further on does not hide what is wrong with the entries before. */
 async function eachUntilRefused(
-  chunks: AsyncIterable<EntryChunk>,
-  work: (chunk: EntryChunk) => Promise<void>,
+  portions: AsyncIterable<EntryPortion>,
+  work: (portion: EntryPortion) => Promise<void>,
 ): Promise<ProofError | null> {
-  const iterator = chunks[Symbol.asyncIterator]()
+  const iterator = portions[Symbol.asyncIterator]()
   try {
     for (;;) {
       const next = await iterator.next().catch(proofErrorOrThrow)
@@ -188,12 +189,12 @@ function proofErrorOrThrow(error: unknown): ProofError {
   throw error
 }
 
-function followChunk(
+function followPortion(
   { opened, verifier, erasures }: Verification,
-  chunk: EntryChunk,
-  result: ChunkResult,
+  portion: EntryPortion,
+  result: PortionResult,
 ): void {
-  for (const note of chunk.checkpoints) verifier.expectCheckpoint(note)
+  for (const note of portion.checkpoints) verifier.expectCheckpoint(note)
   for (const step of unpackSteps(result.packed)) {
     verifier.append(step)
     const erasure = erasureOf(step)

@@ -301,13 +301,13 @@ async function compare(owner: pg.Client, ledger: TestLedger, model: ModelLedger)
     model.entries.map((e) => [e.seq, e.kind, e.subject, e.version, e.prevSeq, e.leaf, e.chain]),
   )
   const byFirst = (a: unknown[], b: unknown[]) =>
-    (a[1] as number) - (b[1] as number) || (a[2] as number) - (b[2] as number)
+    (a[1] as number) - (b[1] as number) || (String(a[0]) < String(b[0]) ? -1 : 1)
   assert.deepEqual(
     (
-      await read(`select record_id::text, first_seq::int, item_index
-        from tallystick.records where ledger_id = $1`)
+      await read(`select record_id::text, first_seq::int, null::int4 from tallystick.records where ledger_id = $1
+        union all select first_record_id::text, seq::int, count from tallystick.batch_chunks where ledger_id = $1`)
     ).sort(byFirst),
-    [...model.records].map(([record, r]) => [record, r.firstSeq, r.index]).sort(byFirst),
+    [...model.records].map(([record, r]) => [record, r.firstSeq, r.count]).sort(byFirst),
   )
   assert.deepEqual(
     await read(`select record_id::text, first_seq::int, principal_id::text,

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
 import { appendEntries } from '../../src/db/chain/append-entries.ts'
+import { firstRecordId, recordIdAt } from '../../src/proof/statement/batch-ids.ts'
 import { checkAllLedgers, checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
@@ -81,12 +82,18 @@ async function fill(): Promise<void> {
     [ledger.id],
   )
   const envelope = randomBytes(100)
+  const newBatch = firstRecordId(randomId())
   values = {
     ledger: ledger.id,
     other: other.id,
     stranger: randomId(),
     record: record.subjectId,
     lastRecord: last.subjectId,
+    batch: batch.subjectId,
+    firstOfBatch: batch.chunks[0]!.firstRecordId,
+    newBatch,
+    newBatchSecond: recordIdAt(newBatch, 64),
+    otherBatchSecond: recordIdAt(firstRecordId(randomId()), 64),
     created: created.subjectId,
     gated,
     completion: way[2]!.document!.subjectId,
@@ -139,9 +146,30 @@ const RECORD = (changes: Record<string, string> = {}) => {
   return `insert into tallystick.records (${Object.keys(columns)}) values (${Object.values(columns)})`
 }
 
-const BATCH_OF_ONE = (changes: Record<string, string>) =>
-  `with entry as (${ENTRY('13', '$next', { kind: "'batch-notarized'", version: '1' })})
-   ${RECORD({ first_seq: '13', item_index: '0', ...changes })}`
+/** A record of a kind that is to begin with an entry of its own. */
+const NOTARIZED = (changes: Record<string, string>, entry: Record<string, string> = {}) =>
+  `with entry as (${ENTRY('13', '$next', { kind: "'record-notarized'", version: '1', ...entry })})
+   ${RECORD({ first_seq: '13', ...changes })}`
+
+/** A batch of `count` records, with these chunks. */
+const BATCH = (count: string, ...chunks: Record<string, string>[]) =>
+  `with entry as (${ENTRY('13', '$next', { kind: "'batch-notarized'", version: '1', item_count: count })})
+   ${CHUNKS(...chunks)}`
+
+const CHUNKS = (...chunks: Record<string, string>[]) => {
+  const rows = chunks.map((changes) => ({
+    ledger_id: '$ledger',
+    seq: '13',
+    chunk: '0',
+    first_record_id: '$newBatch',
+    count: '1',
+    content: '$random',
+    erased_seq: 'null',
+    ...changes,
+  }))
+  return `insert into tallystick.batch_chunks (${Object.keys(rows[0]!)})
+    values ${rows.map((row) => `(${Object.values(row)})`)}`
+}
 
 /** The gated record that is ACTIVE again, moved by an entry that is inserted with it. */
 const STEP = (entry: Record<string, string>, change: string) =>
@@ -296,7 +324,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       'record_id = $stranger',
       'first_seq = 2',
     ]
-      .concat(['on_behalf_of = $agent', 'occurred_at = now()', "traceparent = '00'", 'item_index = 7'])
+      .concat(['on_behalf_of = $agent', 'occurred_at = now()', "traceparent = '00'"])
       .concat(["payload = '[]'", 'salt = $salt', "metadata = '{}'"])
       .concat(['payload = null, salt = null, payload_erased_seq = 6', 'payload_erased_seq = 6'])
       .map((change): [Refusal, string] => [
@@ -426,13 +454,52 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('records_begin'), RECORD({ first_seq: '13' })], // no such entry
     [refusedBy('records_begin'), RECORD({ first_seq: '8' })], // a step
     [refusedBy('records_begin'), RECORD({ first_seq: '1' })], // not a record's
-    [refusedBy('records_begin'), RECORD({ item_index: '0' })], // the entry of one record, which is another
-    [refusedBy('records_begin'), RECORD({ first_seq: '4' })], // a batch's, without a place
-    [refusedBy('records_begin'), RECORD({ first_seq: '4', item_index: '2' })], // a late one
-    [refusedBy('records_begin'), BATCH_OF_ONE({ payload: 'null', salt: 'null', payload_erased_seq: '14' })],
-    [refusedBy('records_begin'), BATCH_OF_ONE({ item_index: '1' })],
-    [refusedBy('records_by_seq'), RECORD({ first_seq: '4', item_index: '0' })],
-    [refusedBy('records_pkey'), BATCH_OF_ONE({ record_id: '$record' })],
+    [refusedBy('records_begin'), RECORD({ first_seq: '4' })], // a batch's
+    [refusedBy('records_begin'), RECORD({ first_seq: '4', record_id: '$batch' })],
+    [refusedBy('records_begin'), NOTARIZED({ payload: 'null', salt: 'null', payload_erased_seq: '14' })],
+    [refusedBy('records_by_seq'), RECORD()],
+    [refusedBy('records_pkey'), NOTARIZED({ record_id: '$record' })],
+    [refusedBy('records_ids'), NOTARIZED({ record_id: '$newBatch' }, { subject_id: '$newBatch' })],
+  ],
+  'insert a chunk that no batch explains, or not all of them': [
+    [refusedBy('batch_chunks_begin'), CHUNKS({})], // no such entry
+    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '3' })], // no batch
+    [refusedBy('batch_chunks_begin'), CHUNKS({ seq: '4', chunk: '1', first_record_id: '$newBatchSecond' })], // a late one
+    [refusedBy('batch_chunks_begin'), BATCH('2', {})],
+    [refusedBy('batch_chunks_begin'), BATCH('1', { count: '2' })],
+    [refusedBy('batch_chunks_begin'), BATCH('1', { erased_seq: '14' })],
+    [refusedBy('batch_chunks_begin'), BATCH('1', { chunk: '1', first_record_id: '$newBatchSecond' })],
+    [refusedBy('batch_chunks_begin'), BATCH('2', {}, { chunk: '1', first_record_id: '$newBatchSecond' })], // the first is not full
+    [
+      refusedBy('batch_chunks_begin'),
+      BATCH('65', { count: '64' }, { chunk: '1', first_record_id: '$otherBatchSecond' }),
+    ],
+    [refusedBy('batch_chunks_ids'), BATCH('1', { first_record_id: '$newBatchSecond' })],
+    [refusedBy('batch_chunks_by_record'), BATCH('1', { first_record_id: '$firstOfBatch' })],
+    [refusedBy('batch_chunks_pkey'), CHUNKS({ seq: '4' })],
+    [refusedBy('batch_chunks_count_check'), BATCH('65', { count: '65' })],
+    [refusedBy('batch_chunks_check'), BATCH('1', { erased_seq: '13' })],
+    [refusedBy('entries_batch'), ENTRY('13', '$next', { kind: "'batch-notarized'" })],
+    [refusedBy('entries_batch'), ENTRY('13', '$next', { item_count: '1' })],
+    [
+      refusedBy('entries_item_count_check'),
+      ENTRY('13', '$next', { kind: "'batch-notarized'", item_count: '2049' }),
+    ],
+    [refusedBy('batch_keys_pkey'), 'insert into tallystick.batch_keys select * from tallystick.batch_keys'],
+  ],
+  'change or remove a chunk': [
+    ...[
+      'seq = 3',
+      'chunk = 1',
+      'count = 1',
+      'first_record_id = $newBatch',
+      'content = $random',
+      'content = $random, erased_seq = 5', // no erasure
+      'content = $random, erased_seq = 12', // of another record
+      'erased_seq = 12',
+    ].map((change): [Refusal, string] => [refusedBy('batch_chunks_change'), UPDATE('batch_chunks', change)]),
+    [refusedBy('batch_chunks_append_only'), 'delete from tallystick.batch_chunks where ledger_id = $ledger'],
+    [refusedBy('batch_chunks_append_only'), 'truncate tallystick.batch_chunks'],
   ],
   'change or forget an idempotency key': [
     [refusedBy('idempotency_keys_append_only'), UPDATE('idempotency_keys', 'seq = 4')],
@@ -490,6 +557,12 @@ const POD_ATTEMPTS: Record<string, string[]> = {
     RECORD(),
     UPDATE('records', "metadata = '{}'"),
     'delete from tallystick.records',
+    BATCH('1', {}),
+    CHUNKS({ seq: '4' }),
+    UPDATE('batch_chunks', 'content = $random, erased_seq = 12'),
+    'delete from tallystick.batch_chunks',
+    'insert into tallystick.batch_keys select * from tallystick.batch_keys',
+    'delete from tallystick.batch_keys',
     CREATION({}, {}),
     'insert into tallystick.gated_records (ledger_id) values ($ledger)',
     UPDATE('gated_records', "state = 'ACCEPTED'"),
@@ -566,6 +639,7 @@ const POD_ATTEMPTS: Record<string, string[]> = {
   ],
   'call what only append_entries calls': [
     "select tallystick.append_details('{}', '{}', '{}', '{}', '{}', '{}')",
+    "select tallystick.append_chunks('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
     "select tallystick.append_federation('{}', '{}', '{}', '{}', '{}', '{}', '{}')",
     "select tallystick.append_received('{}', '{}', '{}', '{}', '{}', '{}')",
     'select tallystick.gated_records_begin()',
@@ -596,7 +670,7 @@ const API_ATTEMPTS: Record<string, string[]> = {
     UPDATE('gated_records', 'verification_job = $other'),
     'select from tallystick.gated_records for update',
   ],
-  'take a document away': ['select tallystick.erase_document($ledger, 12)'],
+  'take a document away': ['select tallystick.erase_document($ledger, 12, null, null, null)'],
   'see or make jobs': [
     'select * from pgboss.job',
     "insert into pgboss.job (name) values ('audit')",
@@ -712,6 +786,8 @@ const GRANTS: Record<string, string> = {
   chain_heads: 'api: SELECT; worker: SELECT',
   entries: 'api: SELECT; worker: SELECT',
   records: 'api: SELECT; worker: SELECT',
+  batch_chunks: 'api: SELECT; worker: SELECT',
+  batch_keys: 'api: SELECT; worker: SELECT',
   gated_records: 'api: SELECT; worker: SELECT',
   'gated_records.verification_job': 'worker: UPDATE',
   documents: 'api: SELECT; worker: SELECT',
@@ -787,6 +863,7 @@ const GRANTS: Record<string, string> = {
   'require_proof()': '',
   'require_proven_session()': '',
   'append_details()': '',
+  'append_chunks()': '',
   'append_federation()': '',
   'append_received()': '',
   'begin_peer_request()': 'api: EXECUTE',
@@ -829,6 +906,8 @@ const GRANTS: Record<string, string> = {
   'entries_extend_chain()': '',
   'chain_heads_forward_only()': '',
   'records_begin()': '',
+  'batch_chunks_begin()': '',
+  'batch_chunks_change()': '',
   'records_change()': '',
   'gated_records_begin()': '',
   'gated_records_change()': '',

@@ -7,8 +7,10 @@ import {
   listCheckpoints,
   readLeaves,
 } from '../../src/db/chain/checkpoints.ts'
-import { findEntry, findEntryOfRecord, listItems } from '../../src/db/chain/read-proven.ts'
+import { findEntry, findEntryOfRecord } from '../../src/db/chain/read-proven.ts'
 import { readTileSlices } from '../../src/db/chain/tree-tiles.ts'
+import { findChunk, listBatchRecords } from '../../src/db/chunks/read-chunks.ts'
+import { firstRecordId } from '../../src/proof/statement/batch-ids.ts'
 import { connect } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
 import { randomId } from '../helpers/test-ledger.ts'
@@ -23,7 +25,8 @@ const READS: Record<string, (db: pg.Pool) => Promise<unknown>> = {
   'an entry': (db) => findEntry(db, ID, 7),
   'a record’s first entry': (db) => findEntryOfRecord(db, ID, ID, null),
   'a record’s entry': (db) => findEntryOfRecord(db, ID, ID, 7),
-  'a batch’s items': (db) => listItems(db, ID, 7),
+  'a chunk of a batch': (db) => findChunk(db, ID, firstRecordId(ID)),
+  'a batch’s items': (db) => listBatchRecords(db, ID, 7),
   'the newest checkpoint': (db) => findCheckpoint(db, ID, 7),
   'a checkpoint that covers a size': (db) => findCheckpointCovering(db, ID, 7),
   'a page of checkpoints': (db) => listCheckpoints(db, ID, 7, 50),

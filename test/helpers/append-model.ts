@@ -19,7 +19,8 @@ type ModelEntry = {
   readonly chain: string
   readonly document: string | null
 }
-type ModelRecord = { readonly firstSeq: number; readonly index: number | null }
+/** `count`: records of the chunk that begins with it; null: it is one with an entry of its own. */
+type ModelRecord = { readonly firstSeq: number; readonly count: number | null }
 export type ModelGated = {
   readonly firstSeq: number
   readonly principal: string
@@ -157,9 +158,9 @@ export class AppendModel {
 
 /** The records that an item made, or the one that it moved. */
 export function moveRecords(ledger: ModelLedger, item: TestEntry, seq: number): void {
-  for (const made of item.records) {
-    ledger.records.set(hex(made.recordId), { firstSeq: seq, index: made.index })
-  }
+  for (const made of item.records) ledger.records.set(hex(made.recordId), { firstSeq: seq, count: null })
+  for (const chunk of item.chunks)
+    ledger.records.set(hex(chunk.firstRecordId), { firstSeq: seq, count: chunk.count })
   const stands = { state: item.toState!, version: item.version!, lastSeq: seq, lastLeaf: hex(item.leaf) }
   if (item.gated) {
     const { performerId, gate, deadlineMs, maxRevisions } = item.gated

@@ -70,9 +70,7 @@ const NOTHING_SHOULD = {
     from tallystick.records r
     left join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.first_seq
     where r.ledger_id = $1 and (e.version is distinct from 1 or e.prev_seq is not null
-      or e.actor_id is distinct from r.actor_id
-      or (e.kind <> 'batch-notarized' and (e.subject_id is distinct from r.record_id or r.item_index is not null))
-      or (e.kind = 'batch-notarized' and r.item_index is null))`,
+      or e.actor_id is distinct from r.actor_id or e.subject_id is distinct from r.record_id)`,
   'a gated record is not as it was created, or a record that was created is not gated': `
     select e.seq, g.record_id from (select * from tallystick.entries where ledger_id = $1) e
     full join (select * from tallystick.gated_records where ledger_id = $1) g on g.first_seq = e.seq
@@ -119,13 +117,23 @@ const NOTHING_SHOULD = {
     select e.seq, e.kind, r.count
     from tallystick.entries e
     cross join lateral (
-      select count(*), coalesce(max(item_index), -1) + 1 as places
-      from tallystick.records r where r.ledger_id = e.ledger_id and r.first_seq = e.seq
+      select count(*) from tallystick.records r where r.ledger_id = e.ledger_id and r.first_seq = e.seq
     ) r
+    cross join lateral (
+      select count(*) as chunks, coalesce(sum(c.count), 0) as count
+      from tallystick.batch_chunks c where c.ledger_id = e.ledger_id and c.seq = e.seq
+    ) b
     where e.ledger_id = $1 and case
-      when e.kind = 'batch-notarized' then r.count = 0 or r.places <> r.count
-      when e.version = 1 then r.count <> 1
-      else r.count <> 0 end`,
+      when e.kind = 'batch-notarized' then r.count <> 0 or b.count <> e.item_count or b.chunks <> (b.count + 63) / 64
+      when e.version = 1 then r.count <> 1 or b.count <> 0
+      else r.count <> 0 or b.count <> 0 end`,
+  'a chunk has no key of its actor, or a key no chunk': `
+    select coalesce(c.seq, k.seq) from (select * from tallystick.batch_chunks where ledger_id = $1) c
+    full join (
+      select seq, chunk, count(*) filter (where get_byte(key, 0) = ascii('A')) as actors
+      from tallystick.batch_keys where ledger_id = $1 group by seq, chunk
+    ) k using (seq, chunk)
+    where c.seq is null or k.actors is distinct from 1`,
   'an idempotency key names an entry that is not its actor’s': `
     select k.seq from tallystick.idempotency_keys k
     left join tallystick.entries e on e.ledger_id = k.ledger_id and e.seq = k.seq

@@ -17,6 +17,7 @@ export type AuditedEntry = {
   envelope: Buffer
   subjectId: Uuid | null
   version: number | null
+  itemCount: number | null
   prevSeq: number | null
   prevLeaf: Buffer | null
   actorId: Uuid | null
@@ -73,7 +74,7 @@ const GATED_ROW = `json_build_array(g.first_seq, g.principal_id, g.performer_id,
 export const ENTRIES_BY_SEQ = `
   select e.seq, e.kind, e.recorded_at, ${microsecondsOf('e.recorded_at')} as recorded_at_us,
     ${asBase64('e.leaf')} as leaf, ${asBase64('e.chain')} as chain, ${asEscaped('e.envelope')} as envelope,
-    e.subject_id, e.version, e.prev_seq, ${asBase64('p.leaf')} as prev_leaf, e.actor_id, e.key_id,
+    e.subject_id, e.version, e.item_count, e.prev_seq, ${asBase64('p.leaf')} as prev_leaf, e.actor_id, e.key_id,
     case when ${IS_OF_GATED} then (
       select x.seq from tallystick.entries x
       where x.ledger_id = e.ledger_id and x.subject_id = e.subject_id and x.version > 1 and x.seq < e.seq
@@ -98,11 +99,11 @@ export const ENTRIES_BY_SEQ = `
   ) p on true
   where e.ledger_id = $1 order by e.seq`
 
+/** A record with an entry of its own. */
 export type AuditedRecord = {
   seq: number
   recordId: Uuid
   type: string
-  itemIndex: number | null
   actorId: Uuid
   onBehalfOf: Uuid | null
   occurredAt: Date | null
@@ -123,7 +124,7 @@ export type AuditedRecord = {
  * million records a probe each (countRows).
  */
 export const RECORDS_BY_SEQ = `
-  select r.first_seq as seq, r.record_id, r.type, r.item_index, r.actor_id,
+  select r.first_seq as seq, r.record_id, r.type, r.actor_id,
     r.on_behalf_of, ${timeOf('r.occurred_at')} as occurred_at, ${microsecondsOf('r.occurred_at')} as occurred_at_us,
     r.traceparent, ${asBase64('r.digest')} as digest, ${asBase64('r.salt')} as salt, ${asBase64('r.payload')} as payload,
     r.payload_erased_seq, r.parent_id, ${asBase64('r.reference_list')} as reference_list,
@@ -137,7 +138,27 @@ export const RECORDS_BY_SEQ = `
       and x.first_seq = r.first_seq
     offset 0
   ) x on true
-  where r.ledger_id = $1 order by r.first_seq, r.item_index nulls first`
+  where r.ledger_id = $1 order by r.first_seq`
+
+export type AuditedChunk = {
+  seq: number
+  chunk: number
+  firstRecordId: Uuid
+  count: number
+  content: Buffer
+  erasedSeq: number | null
+}
+
+export const CHUNKS_BY_SEQ = `
+  select seq, chunk, first_record_id, count, ${asBase64('content')} as content, erased_seq
+  from tallystick.batch_chunks where ledger_id = $1 order by seq, chunk`
+
+/** Keys by which searches find a chunk: in hex, ascending, a space between two. */
+export type AuditedChunkKeys = { seq: number; chunk: number; keys: string }
+
+export const CHUNK_KEYS_BY_SEQ = `
+  select seq, chunk, string_agg(encode(key, 'hex'), ' ' order by key) as keys
+  from tallystick.batch_keys where ledger_id = $1 group by seq, chunk order by seq, chunk`
 
 /** All rows of the ledger in a table whose rows are read one by one, from elsewhere: there must be no others. */
 export async function countRows(
@@ -212,26 +233,6 @@ export type AuditedClosure = { seq: number; knownSize: number; knownChain: Buffe
 export const CLOSURES_BY_SEQ = `
   select restored_seq as seq, known_size, known_chain
   from tallystick.ledger_closures where ledger_id = $1 and restored_seq is not null order by restored_seq`
-
-/** Erasures of the ledger that were signed so long ago, and whose document is there all the same. */
-export async function countOverdueErasures(
-  client: pg.ClientBase,
-  ledgerId: Uuid,
-  ageMs: number,
-): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(
-    `select count(*) as count from tallystick.erasures x
-     join tallystick.entries e on e.ledger_id = x.ledger_id and e.seq = x.seq
-     left join tallystick.records r
-       on x.document = 'payload' and r.ledger_id = x.ledger_id and r.record_id = x.subject_id
-     left join tallystick.documents d
-       on d.document = x.document and d.ledger_id = x.ledger_id and d.seq = x.document_seq
-     where x.ledger_id = $1 and (r.payload is not null or d.content is not null)
-       and e.recorded_at < now() - $2 * interval '1 millisecond'`,
-    [ledgerId, ageMs],
-  )
-  return rows[0]!.count
-}
 
 /** `is_forgotten`: without the fingerprint of its request. */
 export type AuditedIdempotencyKey = { seq: number; actorId: Uuid; isForgotten: boolean }

@@ -10,6 +10,8 @@ import { PACKED_TYPES } from '../connect/packed-bytes.ts'
  */
 
 const ROWS_PER_FETCH = 1_000
+/** Of tables whose rows may be megabytes each. */
+export const LARGE_ROWS_PER_FETCH = 16
 
 export type LedgerSnapshot = {
   readonly client: pg.ClientBase
@@ -36,23 +38,25 @@ export async function openSnapshot(database: DatabaseOrUrl): Promise<LedgerSnaps
 /** Range of rows with a `seq`: from `from` to before `end`. */
 export type SeqRange = { readonly from: number; readonly end: number }
 
+type StreamOptions = { readonly range?: SeqRange | null; readonly rowsPerFetch?: number }
+
 /** Rows of `text`, which may use $1: the ledger's uuid. In the order that the query gives. */
 export async function* streamRows<T extends pg.QueryResultRow>(
   client: pg.ClientBase,
   name: string,
   text: string,
   ledgerId: Uuid,
-  range: SeqRange | null = null,
+  { range = null, rowsPerFetch = ROWS_PER_FETCH }: StreamOptions = {},
 ): AsyncGenerator<T> {
   const values = range ? [ledgerId, range.from, range.end] : [ledgerId]
   await client.query(`declare ${name} no scroll cursor for ${range ? ranged(text) : text}`, values)
   for (;;) {
     const { rows } = await client.query<T>({
-      text: `fetch forward ${ROWS_PER_FETCH} from ${name}`,
+      text: `fetch forward ${rowsPerFetch} from ${name}`,
       types: PACKED_TYPES,
     })
     yield* rows
-    if (rows.length < ROWS_PER_FETCH) break
+    if (rows.length < rowsPerFetch) break
   }
   await client.query(`close ${name}`)
 }
@@ -115,6 +119,8 @@ export async function listLedgerIds(client: pg.ClientBase): Promise<Uuid[]> {
 const LEDGER_TABLES = [
   'entries',
   'records',
+  'batch_chunks',
+  'batch_keys',
   'gated_records',
   'documents',
   'idempotency_keys',

@@ -1,7 +1,20 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import {
+  type BatchRecord,
+  CHUNK_COLUMNS,
+  CHUNK_ERASURES,
+  type ChunkColumns,
+  recordsOfChunk,
+} from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
-import { STREAM_BYTES_PER_QUERY, STREAM_ENTRIES_PER_QUERY, STREAM_RECORDS_PER_QUERY } from '../limits.ts'
+import { PACKED_TYPES } from '../connect/packed-bytes.ts'
+import {
+  STREAM_BYTES_PER_QUERY,
+  STREAM_CHUNKS_PER_QUERY,
+  STREAM_ENTRIES_PER_QUERY,
+  STREAM_RECORDS_PER_QUERY,
+} from '../limits.ts'
 import type { DocumentName } from './append-entries.ts'
 
 export type EntryRowRead = {
@@ -13,26 +26,16 @@ export type EntryRowRead = {
   envelope: Buffer
 }
 
+/** A record with an entry of its own. */
 export type EntryRecordRow = {
   recordId: Uuid
   firstSeq: number
-  itemIndex: number | null
-  type: string
-  onBehalfOf: Uuid | null
-  occurredAt: Date | null
-  traceparent: string | null
   digest: Buffer
   salt: Buffer | null
   payload: Buffer | null
   referenceList: Buffer | null
   payloadErasedSeq: number | null
 }
-
-/** Columns that an item of a batch is made of. */
-export type ItemRow = Pick<
-  EntryRecordRow,
-  'recordId' | 'type' | 'digest' | 'onBehalfOf' | 'occurredAt' | 'traceparent'
->
 
 /** How many entries the ledger has; null where there is no such ledger. */
 export async function findSize(db: Db, ledgerId: Uuid): Promise<number | null> {
@@ -69,8 +72,9 @@ type EntryReceivedRow = { seq: number; envelope: Buffer }
 
 export type EntryRead = {
   readonly entry: EntryRowRead
-  /** In parts, in the order of the batch: all of a full one would be megabytes. MUST be read before the next entry is. */
-  readonly records: Iterable<EntryRecordRow[]> | AsyncIterable<EntryRecordRow[]>
+  readonly records: EntryRecordRow[]
+  /** Records of a batch, chunk by chunk: all of a full one would be megabytes. MUST be read before the next entry is. Null of others. */
+  readonly items: AsyncIterable<BatchRecord[]> | null
   readonly documents: EntryDocumentRow[]
   readonly received: Buffer | null
 }
@@ -87,6 +91,7 @@ export async function* readEntries(
   end: number,
 ): AsyncGenerator<EntryRead> {
   const allRecords = readRecords(db, ledgerId, from, end)
+  const allChunks = readChunks(db, ledgerId, from, end)
   const allDocuments = readDocuments(db, ledgerId, from, end)
   const allReceived = readReceived(db, ledgerId, from, end)
   for (let next = from; next < end; ) {
@@ -99,11 +104,16 @@ export async function* readEntries(
         entry,
         documents: await allDocuments.take(seq),
         received: received?.envelope ?? null,
-        records: entry.kind === 'batch-notarized' ? allRecords.parts(seq) : [await allRecords.take(seq)],
+        records: await allRecords.take(seq),
+        items: entry.kind === 'batch-notarized' ? recordsOfChunks(allChunks.parts(seq)) : null,
       }
     }
     next = rows.at(-1)!.seq + 1
   }
+}
+
+async function* recordsOfChunks(chunks: AsyncIterable<ChunkColumns[]>): AsyncGenerator<BatchRecord[]> {
+  for await (const part of chunks) for (const chunk of part) yield recordsOfChunk(chunk)
 }
 
 async function readRows(db: Db, ledgerId: Uuid, from: number, end: number): Promise<EntryRowRead[]> {
@@ -132,11 +142,15 @@ type Ahead<T> = {
   readonly limitMax: number
   /** Parameters for at most `limit` rows after `last`, or the first ones. */
   readonly valuesAfter: (last: T | null, limit: number) => unknown[]
+  readonly types?: pg.CustomTypesConfig
 }
 
-function readAhead<T extends pg.QueryResultRow>(db: Db, { name, text, ...how }: Ahead<T>): RowsByEntry<T> {
+function readAhead<T extends pg.QueryResultRow>(
+  db: Db,
+  { name, text, types, ...how }: Ahead<T>,
+): RowsByEntry<T> {
   return new RowsByEntry<T>(how.seqOf, how.limitMax, async (last, limit) => {
-    const { rows } = await db.query<T>({ name, text, values: how.valuesAfter(last, limit) })
+    const { rows } = await db.query<T>({ name, text, values: how.valuesAfter(last, limit), types })
     return rows
   })
 }
@@ -216,13 +230,12 @@ function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByE
     limitMax: STREAM_RECORDS_PER_QUERY,
     valuesAfter: (last, limit) => [
       ledgerId,
-      last?.firstSeq ?? from,
-      last ? (last.itemIndex ?? 0) : -1,
+      last ? last.firstSeq + 1 : from,
       end,
       limit,
       STREAM_BYTES_PER_QUERY,
     ],
-    text: `select record_id, first_seq, item_index, type, on_behalf_of, occurred_at, traceparent, digest,
+    text: `select record_id, first_seq, digest,
         case when x.seq is null then salt end as salt, case when x.seq is null then payload end as payload,
         case when x.seq is null then reference_list end as reference_list,
         x.seq as payload_erased_seq
@@ -230,11 +243,9 @@ function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByE
         select *, sum(coalesce(length(payload), 0) + coalesce(length(reference_list), 0)) over w as bytes, row_number() over w as place
         from (
           select * from tallystick.records
-          where ledger_id = $1 and first_seq >= $2 and first_seq < $4
-            and (first_seq > $2 or coalesce(item_index, 0) > $3)
-          order by first_seq, item_index limit $5
+          where ledger_id = $1 and first_seq >= $2 and first_seq < $3 order by first_seq limit $4
         ) r
-        window w as (order by first_seq, item_index rows unbounded preceding)
+        window w as (order by first_seq rows unbounded preceding)
       ) r
       left join lateral (
         select d.seq from tallystick.erasures d
@@ -242,8 +253,39 @@ function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByE
           and d.document_seq = r.first_seq
         offset 0
       ) x on true
+      where bytes <= $5 or place = 1
+      order by first_seq`,
+  })
+}
+
+/** The bytes that a query reads are compressed: a chunk is decompressed when its turn comes. */
+function readChunks(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<ChunkColumns> {
+  return readAhead(db, {
+    name: 'read_entry_chunks',
+    seqOf: (row) => row.chunkSeq,
+    limitMax: STREAM_CHUNKS_PER_QUERY,
+    valuesAfter: (last, limit) => [
+      ledgerId,
+      last?.chunkSeq ?? from,
+      last?.chunk ?? -1,
+      end,
+      limit,
+      STREAM_BYTES_PER_QUERY,
+    ],
+    text: `select ${CHUNK_COLUMNS}
+      from (
+        select *, sum(length(content)) over w as bytes, row_number() over w as place
+        from (
+          select * from tallystick.batch_chunks
+          where ledger_id = $1 and seq >= $2 and seq < $4 and (seq > $2 or chunk > $3)
+          order by seq, chunk limit $5
+        ) c
+        window w as (order by seq, chunk rows unbounded preceding)
+      ) c
+      ${CHUNK_ERASURES}
       where bytes <= $6 or place = 1
-      order by first_seq, item_index`,
+      order by seq, chunk`,
+    types: PACKED_TYPES,
   })
 }
 

@@ -1,6 +1,8 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
-import type { EntryRowRead, ItemRow } from './read-entries.ts'
+import { isOfBatch } from '../../proof/statement/batch-ids.ts'
+import { findChunk, recordOfChunk } from '../chunks/read-chunks.ts'
+import type { EntryRowRead } from './read-entries.ts'
 
 /** The entry at `seq`; null where the ledger has no such entry. */
 export async function findEntry(pool: pg.Pool, ledgerId: Uuid, seq: number): Promise<EntryRowRead | null> {
@@ -15,6 +17,7 @@ export async function findEntry(pool: pg.Pool, ledgerId: Uuid, seq: number): Pro
 
 type RecordEntryRow = EntryRowRead & {
   readonly firstSeq: number
+  /** Place in its batch; null: it has an entry of its own. */
   readonly itemIndex: number | null
   readonly actorId: Uuid
   readonly onBehalfOf: Uuid | null
@@ -28,9 +31,10 @@ export async function findEntryOfRecord(
   recordId: Uuid,
   seq: number | null,
 ): Promise<RecordEntryRow | null> {
+  if (isOfBatch(recordId)) return findEntryOfItem(pool, ledgerId, recordId, seq)
   const { rows } = await pool.query<RecordEntryRow>({
     name: 'find_entry_of_record',
-    text: `select r.first_seq, r.item_index, r.actor_id, r.on_behalf_of, g.performer_id,
+    text: `select r.first_seq, null::int4 as item_index, r.actor_id, r.on_behalf_of, g.performer_id,
         e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope
       from tallystick.records r
       left join lateral (
@@ -48,13 +52,22 @@ export async function findEntryOfRecord(
   return rows[0] ?? null
 }
 
-/** Columns of the items of the batch at `seq`, in order: at most as many as a batch may have. */
-export async function listItems(pool: pg.Pool, ledgerId: Uuid, seq: number): Promise<ItemRow[]> {
-  const { rows } = await pool.query<ItemRow>({
-    name: 'list_items',
-    text: `select record_id, type, digest, on_behalf_of, occurred_at, traceparent from tallystick.records
-      where ledger_id = $1 and first_seq = $2 order by item_index`,
-    values: [ledgerId, seq],
+async function findEntryOfItem(
+  pool: pg.Pool,
+  ledgerId: Uuid,
+  recordId: Uuid,
+  seq: number | null,
+): Promise<RecordEntryRow | null> {
+  const chunk = await findChunk(pool, ledgerId, recordId)
+  if (chunk === null) return null
+  const { rows } = await pool.query<EntryRowRead & { actorId: Uuid }>({
+    name: 'find_entry_of_item',
+    text: `select e.actor_id, e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope from tallystick.entries e
+      where e.ledger_id = $1 and e.seq = coalesce($3::int8, $2::int8) and (e.seq = $2::int8 or e.subject_id = $4)`,
+    values: [ledgerId, chunk.chunkSeq, seq, recordId],
   })
-  return rows
+  const [entry] = rows
+  if (!entry) return null
+  const { index, onBehalfOf } = recordOfChunk(chunk, recordId)
+  return { ...entry, firstSeq: chunk.chunkSeq, itemIndex: index, onBehalfOf, performerId: null }
 }

@@ -46,17 +46,47 @@ export type BatchRecord = Omit<ChunkRecord, 'document'> & {
 }
 
 /** The chunk that has the record; null: the ledger has no such record of a batch. */
-export async function findChunk(db: Db, ledgerId: Uuid, recordId: Uuid): Promise<ChunkColumns | null> {
+export async function findChunk(
+  db: Db,
+  ledgerId: Uuid,
+  recordId: Uuid,
+): Promise<(ChunkColumns & { actorId: Uuid }) | null> {
   if (!isOfBatch(recordId)) return null
-  const { rows } = await db.query<ChunkColumns>({
+  const { rows } = await db.query<ChunkColumns & { actorId: Uuid }>({
     name: 'find_chunk',
-    text: `select ${CHUNK_COLUMNS} from tallystick.batch_chunks c ${CHUNK_ERASURES}
+    text: `select ${CHUNK_COLUMNS}, e.actor_id from tallystick.batch_chunks c
+      cross join lateral (
+        select n.actor_id from tallystick.entries n where n.ledger_id = c.ledger_id and n.seq = c.seq offset 0
+      ) e
+      ${CHUNK_ERASURES}
       where c.ledger_id = $1 and c.first_record_id = $2`,
     values: [ledgerId, chunkIdOf(recordId)],
     types: PACKED_TYPES,
   })
   const [row] = rows
   return row && holdsRecord(row, recordId) ? row : null
+}
+
+/** The record of a batch, and the agent that notarized it; null: the ledger has none of that id. */
+export async function findBatchRecord(
+  db: Db,
+  ledgerId: Uuid,
+  recordId: Uuid,
+): Promise<(BatchRecord & { readonly actorId: Uuid }) | null> {
+  const chunk = await findChunk(db, ledgerId, recordId)
+  return chunk && { ...recordOfChunk(chunk, recordId), actorId: chunk.actorId }
+}
+
+/** The records of the batch at `seq`, in their order. */
+export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Promise<BatchRecord[]> {
+  const { rows } = await db.query<ChunkColumns>({
+    name: 'list_chunks',
+    text: `select ${CHUNK_COLUMNS} from tallystick.batch_chunks c ${CHUNK_ERASURES}
+      where c.ledger_id = $1 and c.seq = $2 order by c.chunk`,
+    values: [ledgerId, seq],
+    types: PACKED_TYPES,
+  })
+  return rows.flatMap(recordsOfChunk)
 }
 
 /** All records of a chunk, in their order. Throws ProofError `chunk_syntax`. */

@@ -1,7 +1,9 @@
 import { formatId, type Uuid } from '../../proof/ids.ts'
+import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
+import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
 
@@ -26,9 +28,12 @@ export type EventRow = {
 
 type SeenEventRow = EventRow & { isVisible: boolean }
 
+/** As the query answers it: chunks of batches are not looked into yet. */
+type Unseen = { itemCount: number | null; typesOfBatch: string[] | null }
+
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope,
   a.record_id, r.type as record_type,
-  r.traceparent as record_traceparent, b.batch_types, w.envelope as received`
+  r.traceparent as record_traceparent, e.item_count, b.types_of_batch, null as batch_types, w.envelope as received`
 
 /**
  * SQL: the record that entry `e` is about. An erasure is about a document, so about the record of the entry that digests it. A
@@ -58,10 +63,8 @@ const ABOUT = `left join lateral (
     offset 0
   ) r on true
   left join lateral (
-    select jsonb_object_agg(t.type, t.records) as batch_types from (
-      select r.type, count(*) as records from tallystick.records r
-      where e.kind = 'batch-notarized' and r.ledger_id = e.ledger_id and r.first_seq = e.seq group by r.type
-    ) t
+    select array_agg(distinct convert_from(substr(k.key, 2), 'UTF8')) as types_of_batch from tallystick.batch_keys k
+    where e.kind = 'batch-notarized' and k.ledger_id = e.ledger_id and k.seq = e.seq and get_byte(k.key, 0) = ascii('T')
   ) b on true`
 
 /**
@@ -84,7 +87,7 @@ const VISIBLE = `cross join lateral (
 
 /**
  * Entries of these kinds, from seq `from` up to, not including, `end`, in order, at most `limit`, with at most
- * EVENT_BATCHES_PER_QUERY batches, because counting the contents of one costs a millisecond. `upTo`: so far all were
+ * EVENT_BATCHES_PER_QUERY batches, because counting the contents of one that has several types costs a millisecond. `upTo`: so far all were
  * looked at. `ownAgent`: the only agent whose records may be seen, or null; `is_visible` says it of each.
  */
 export async function listEventRows(
@@ -98,7 +101,7 @@ export async function listEventRows(
     readonly ownAgent: Uuid | null
   },
 ): Promise<{ readonly rows: SeenEventRow[]; readonly upTo: number }> {
-  const { rows } = await db.query<SeenEventRow & { found: number }>({
+  const { rows } = await db.query<SeenEventRow & Unseen & { found: number }>({
     name: 'list_event_rows',
     text: `select ${EVENT_COLUMNS}, v.is_visible, e.found from (
         select *, count(*) over () as found,
@@ -119,6 +122,7 @@ export async function listEventRows(
       about.ownAgent && `${formatId('led', ledgerId)}/${formatId('agt', about.ownAgent)}`,
     ],
   })
+  await lookIntoBatches(db, ledgerId, rows, about.ownAgent)
   const last = rows.at(-1)
   const isCut = rows.length === about.limit || (last !== undefined && rows.length < last.found)
   return { rows, upTo: isCut ? last!.seq + 1 : about.end }
@@ -126,7 +130,7 @@ export async function listEventRows(
 
 /** Those of them that are there. */
 export async function findEventRows(db: Db, ledgerId: Uuid, seqs: readonly number[]): Promise<EventRow[]> {
-  const { rows } = await db.query<EventRow>({
+  const { rows } = await db.query<EventRow & Unseen>({
     name: 'find_event_rows',
     text: `select ${EVENT_COLUMNS} from unnest($2::bigint[]) s (seq)
       cross join lateral (
@@ -134,7 +138,39 @@ export async function findEventRows(db: Db, ledgerId: Uuid, seqs: readonly numbe
       ) e ${ABOUT}`,
     values: [ledgerId, seqs],
   })
+  await lookIntoBatches(db, ledgerId, rows, null)
   return rows
+}
+
+/** Completes rows by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */
+async function lookIntoBatches(
+  db: Db,
+  ledgerId: Uuid,
+  rows: readonly (EventRow & Unseen & { isVisible?: boolean })[],
+  ownAgent: Uuid | null,
+): Promise<void> {
+  for (const row of rows) {
+    if (row.kind === 'batch-notarized') row.batchTypes = await countTypes(db, ledgerId, row)
+    else if (row.kind === 'payload-erased' && row.recordId !== null && isOfBatch(row.recordId)) {
+      const found = await findBatchRecord(db, ledgerId, row.recordId)
+      if (found === null) continue
+      row.recordType = found.type
+      row.recordTraceparent = found.traceparent
+      if (ownAgent === found.actorId || ownAgent === found.onBehalfOf) row.isVisible = true
+    }
+  }
+}
+
+async function countTypes(
+  db: Db,
+  ledgerId: Uuid,
+  { seq, itemCount, typesOfBatch }: EventRow & Unseen,
+): Promise<Record<string, number>> {
+  if (typesOfBatch?.length === 1) return { [typesOfBatch[0]!]: itemCount! }
+  const counts = new Map<string, number>()
+  for (const { type } of await listBatchRecords(db, ledgerId, seq))
+    counts.set(type, (counts.get(type) ?? 0) + 1)
+  return Object.fromEntries(counts)
 }
 
 export type CheckpointRow = { size: number; note: string; publishedAt: Date }
@@ -214,12 +250,12 @@ export async function readEventDocuments(
   const [records, documents] = await Promise.all([
     db.query<EntryRecordRow>({
       name: 'read_event_records',
-      text: `select r.record_id, r.first_seq, r.item_index, r.type, r.on_behalf_of, r.occurred_at, r.traceparent, r.digest,
+      text: `select r.record_id, r.first_seq, r.digest,
           case when x.seq is null then r.salt end as salt, case when x.seq is null then r.payload end as payload,
           case when x.seq is null then r.reference_list end as reference_list, x.seq as payload_erased_seq
         from unnest($2::bigint[]) s (seq)
         cross join lateral (
-          select * from tallystick.records n where n.ledger_id = $1 and n.first_seq = s.seq and n.item_index is null offset 0
+          select * from tallystick.records n where n.ledger_id = $1 and n.first_seq = s.seq offset 0
         ) r
         left join lateral (
           select d.seq from tallystick.erasures d

@@ -1,6 +1,8 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
+import { digestOf, findBatchRecord } from '../chunks/read-chunks.ts'
 
 /*
  * Erasures. The signed entry and its row come first (append_entries); from then on no query of the API shows the document
@@ -12,7 +14,7 @@ export type ErasableRow = {
   readonly document: DocumentKind
   /** The completion; the record, for a payload and a reason. */
   readonly subjectId: Uuid
-  readonly digest: Buffer
+  readonly digest: Uint8Array
   /** Seq of the entry that digests it. */
   readonly seq: number
   readonly erasedSeq: number | null
@@ -81,6 +83,7 @@ export async function findErasable(
   recordId: Uuid,
   { document, subjectId, seq }: Pick<ErasableRow, 'document' | 'subjectId'> & { readonly seq: number | null },
 ): Promise<ErasableRow | null> {
+  if (isOfBatch(recordId)) return document === 'payload' ? findPayloadOfBatch(pool, ledgerId, recordId) : null
   const { rows } = await pool.query<ErasableColumns>({
     name: 'find_erasable',
     text: `${DOCUMENTS}
@@ -98,6 +101,12 @@ export async function listErasable(
   recordId: Uuid,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<ErasableRow[]> {
+  if (isOfBatch(recordId)) {
+    const found = await findPayloadOfBatch(pool, ledgerId, recordId)
+    return found && found.seq < before && (found.erasedSeq === null || found.erasedSeq > before)
+      ? [found]
+      : []
+  }
   const { rows } = await pool.query<ErasableColumns>({
     name: 'list_erasable',
     text: `${DOCUMENTS}
@@ -106,6 +115,18 @@ export async function listErasable(
     values: [ledgerId, recordId, before, limit],
   })
   return rows.map(toErasable)
+}
+
+/** The only document of a record of a batch. */
+async function findPayloadOfBatch(
+  pool: pg.Pool,
+  ledgerId: Uuid,
+  recordId: Uuid,
+): Promise<ErasableRow | null> {
+  const record = await findBatchRecord(pool, ledgerId, recordId)
+  if (record === null) return null
+  const { seq, erasedSeq } = record
+  return { document: 'payload', subjectId: recordId, digest: digestOf(record), seq, erasedSeq, needed: null }
 }
 
 function toErasable({ document, subjectId, digest, seq, erasedSeq, needed }: ErasableColumns): ErasableRow {

@@ -1,7 +1,7 @@
 import type { AuditedServerKey } from '../../db/audit/audited-rows.ts'
 import { keyHint } from '../../verify/database.ts'
 import { type EntryPool, openEntryThreads } from '../../verify/entry-pool.ts'
-import type { ChunkResult, ChunkTask } from '../../verify/verify-chunk.ts'
+import type { PortionResult, PortionTask } from '../../verify/verify-portion.ts'
 
 /**
  * One thread that verifies entries one by one, for as long as the worker runs. Bytes of an attacker can at worst end the
@@ -13,7 +13,7 @@ export class EntryVerifier {
   #cpuMs = 0
 
   /** `keys`: those that the database publishes. A thread knows the keys that it was started with. */
-  async run(task: ChunkTask, keys: readonly AuditedServerKey[]): Promise<ChunkResult> {
+  async run(task: PortionTask, keys: readonly AuditedServerKey[]): Promise<PortionResult> {
     const hints = keys.filter((key) => key.use === 'envelope').map(keyHint)
     const known = JSON.stringify(hints)
     if (known !== this.#keys) await this.close()

@@ -121,7 +121,7 @@ type Span = {
   readonly entries: number
 }
 
-/** At most `entriesMax` from the cursor on; ends early, between chunks, at `endsAt`. */
+/** At most `entriesMax` from the cursor on; ends early, between portions, at `endsAt`. */
 async function verifySpan(
   deps: FollowEntriesDeps,
   ledgerId: Uuid,
@@ -155,7 +155,7 @@ async function readSpan(
   const entries = () => (cursor?.nextSeq ?? 0) - from
   try {
     for await (const step of verifiedSteps(deps, client, ledgerId, head, { from, end })) {
-      if (step === CHUNK_END) {
+      if (step === PORTION_END) {
         const isEnd = cursor?.nextSeq === end
         if (!isEnd && performance.now() > endsAt)
           return { cursor, failure: null, more: true, entries: entries() }
@@ -172,11 +172,11 @@ async function readSpan(
   return { cursor, failure: null, more, entries: entries() }
 }
 
-const CHUNK_END = Symbol('the end of a chunk')
+const PORTION_END = Symbol('the end of a portion')
 
 /**
  * Entries that were verified each by itself, in order. Throws ProofError at the first that was refused. They are read a few at a time,
- * and no more than are verified: a round that ends between two chunks would read again what it had read ahead.
+ * and no more than are verified: a round that ends between two portions would read again what it had read ahead.
  */
 async function* verifiedSteps(
   { verifier }: FollowEntriesDeps,
@@ -184,17 +184,17 @@ async function* verifiedSteps(
   ledgerId: Uuid,
   head: AuditedLedger,
   { from, end }: SeqRange,
-): AsyncGenerator<EntryStep | typeof CHUNK_END> {
+): AsyncGenerator<EntryStep | typeof PORTION_END> {
   const keys = await listServerKeys(client)
   for (let at = from; at < end; at += ENTRY_FOLLOWER_ENTRIES_PER_READ) {
     const range = { from: at, end: Math.min(end, at + ENTRY_FOLLOWER_ENTRIES_PER_READ) }
     const options = { sha256: nativeProviders.sha256, mayReadKeys: true, range }
     const reader = new LedgerReader({ client }, ledgerId, head, options)
-    for await (const { lines, columns } of reader.chunks()) {
-      const { packed, failure } = await verifier.run({ lines, columns }, keys)
+    for await (const { lines, rows } of reader.portions()) {
+      const { packed, failure } = await verifier.run({ lines, rows }, keys)
       yield* unpackSteps(packed)
       if (failure) throw new ProofError(failure.code, failure.detail)
-      yield CHUNK_END
+      yield PORTION_END
     }
   }
 }

@@ -1,7 +1,8 @@
 import type pg from 'pg'
 import { listEnvelopeKeys } from '../../db/chain/envelope-keys.ts'
 import type { EntryRowRead } from '../../db/chain/read-entries.ts'
-import { findEntry, findEntryOfRecord, listItems } from '../../db/chain/read-proven.ts'
+import { findEntry, findEntryOfRecord } from '../../db/chain/read-proven.ts'
+import { listBatchRecords } from '../../db/chunks/read-chunks.ts'
 import { ApiError } from '../../errors.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
@@ -124,8 +125,8 @@ export function checkpointPending(detail: string): ApiError {
 
 /** One record's place in its batch; verified against what the batch's entry signs. */
 async function proveItem(pool: pg.Pool, ledgerId: Uuid, row: EntryRowRead, index: number) {
-  const rows = await listItems(pool, ledgerId, row.seq)
-  const texts = rows.map((item) => itemBytes(itemOf(item)))
+  const records = await listBatchRecords(pool, ledgerId, row.seq)
+  const texts = records.map((record) => itemBytes(itemOf(record)))
   const path = inclusionPath(
     sha256,
     texts.map((text) => itemLeaf(sha256, text)),

@@ -1,7 +1,12 @@
 import type pg from 'pg'
 import { readFindKey } from '../../db/chain/signed-entries.ts'
 import { isUnavailable } from '../../db/connect/failures.ts'
-import { eraseDocument, listPendingErasures, type PendingErasure } from '../../db/records/pending-erasures.ts'
+import {
+  eraseDocument,
+  findErasedItem,
+  listPendingErasures,
+  type PendingErasure,
+} from '../../db/records/pending-erasures.ts'
 import type { FindKey } from '../../proof/entry/verify-entry.ts'
 import { formatId } from '../../proof/ids.ts'
 import { ERASURES_PER_ROUND } from '../limits.ts'
@@ -43,8 +48,9 @@ async function carryOut(deps: ErasureDeps, erasure: PendingErasure, findKey: Fin
   const name = nameOf(erasure)
   const details = { ledger: formatId('led', erasure.ledgerId), seq: erasure.seq, document: erasure.document }
   try {
-    verifyErasure(erasure, findKey)
-    if (await eraseDocument(deps.pool, erasure.ledgerId, erasure.seq)) {
+    const found = await findErasedItem(deps.pool, erasure)
+    verifyErasure(found, findKey)
+    if (await eraseDocument(deps.pool, found)) {
       deps.observeErasure?.()
       deps.log.info(details, 'a document was erased')
     }

@@ -44,16 +44,21 @@ export type ErasedDocument = {
   readonly erasedBy: number
 }
 
-/** Documents beside an entry's statement. */
-type Beside = { readonly items: readonly BatchItem[] | null; readonly received: ReceivedEntry | null }
+/** Facts about what lies beside an entry's statement. */
+export type StepFacts = Pick<EntryStep, 'recordIds' | 'digestWords' | 'erased' | 'received'> & {
+  /** Agents and types of a batch's items; MAY name one more than once. */
+  readonly actedFor: Iterable<string | undefined>
+  readonly types: Iterable<string>
+}
 
-export function makeStep(
-  line: EntryLine,
+type Place = Pick<EntryLine, 'seq' | 'leaf' | 'chain'>
+
+export function stepOf(
+  line: Place,
   envelope: ParsedEnvelope,
   statement: ParsedStatement,
-  { items, received }: Beside,
+  facts: StepFacts,
 ): EntryStep {
-  const notarized = notarizedRecords(statement, items)
   return {
     seq: line.seq,
     kind: statement.kind,
@@ -65,19 +70,36 @@ export function makeStep(
     actor: statement.actor,
     key: statement.key,
     atMs: statement.recordedAtMs,
-    actedFor: unique([statement.onBehalfOf, ...(items ?? []).map((item) => item.onBehalfOf)]),
-    types: unique([
-      statement.predicate['type'] as string | undefined,
-      ...(items ?? []).map((item) => item.type),
-    ]),
+    actedFor: unique([statement.onBehalfOf, ...facts.actedFor]),
+    types: unique([statement.predicate['type'] as string | undefined, ...facts.types]),
+    recordIds: facts.recordIds,
+    digestWords: facts.digestWords,
+    erased: facts.erased,
+    statement: statement.kind === 'record-notarized' ? null : statement,
+    received: facts.received,
+  }
+}
+
+/** Documents beside an entry's statement. */
+type Beside = { readonly items: readonly BatchItem[] | null; readonly received: ReceivedEntry | null }
+
+export function makeStep(
+  line: EntryLine,
+  envelope: ParsedEnvelope,
+  statement: ParsedStatement,
+  { items, received }: Beside,
+): EntryStep {
+  const notarized = notarizedRecords(statement, items)
+  return stepOf(line, envelope, statement, {
+    actedFor: (items ?? []).map((item) => item.onBehalfOf),
+    types: (items ?? []).map((item) => item.type),
     recordIds: packIds(notarized),
     digestWords: Uint32Array.from(notarized, ({ sha256 }) => wordAt(fromHex(sha256.slice(0, 8)), 0)),
     erased: line.documents.flatMap(({ subject, digest, erasedBy }) =>
       erasedBy === null ? [] : [{ subject, sha256: digest, erasedBy }],
     ),
-    statement: statement.kind === 'record-notarized' ? null : statement,
     received,
-  }
+  })
 }
 
 type Notarized = { readonly name: string; readonly sha256: string }

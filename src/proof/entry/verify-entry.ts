@@ -139,17 +139,24 @@ function verifyItems(sha256: Sha256, line: EntryLine, statement: ParsedStatement
     throw new ProofError('batch_contradicts_statement', `${line.items.length} items, signed are ${count}`)
   }
   const items = line.items.map(parseBatchItem)
-  const root = toHex(
-    batchRoot(
-      sha256,
-      items.map((item) => itemLeaf(sha256, itemBytes(item))),
-    ),
+  verifyRoot(
+    sha256,
+    items.map((item) => itemLeaf(sha256, itemBytes(item))),
+    statement,
   )
-  if (root !== statement.subjects[0].sha256) {
-    throw new ProofError('batch_contradicts_statement', `the root of the items is ${root}`)
-  }
   verifyItemIds(items)
   return items
+}
+
+/** `leaves`: itemLeaf of every item of the batch, in order. Throws `batch_contradicts_statement`. */
+export function verifyRoot(
+  sha256: Sha256,
+  leaves: readonly Uint8Array[],
+  { subjects }: ParsedStatement,
+): void {
+  const root = toHex(batchRoot(sha256, leaves))
+  if (root !== subjects[0].sha256)
+    throw new ProofError('batch_contradicts_statement', `the root of the items is ${root}`)
 }
 
 function documentOfItem(item: BatchItem): Subject {

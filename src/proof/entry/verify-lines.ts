@@ -1,9 +1,7 @@
 import { utf8Decode } from '../bytes.ts'
-import type { ProofProviders } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { parseEntryLine } from './entry-line.ts'
+import { type EntryLine, parseEntryLine } from './entry-line.ts'
 import type { EntryStep } from './entry-step.ts'
-import { type DocumentsShown, type FindKey, type VerifiedEntry, verifyEntry } from './verify-entry.ts'
 
 /** The entries up to the first that was refused, and why that one was. */
 export type VerifiedLines = {
@@ -11,24 +9,17 @@ export type VerifiedLines = {
   readonly failure: ProofError | null
 }
 
-type LineContext = {
-  readonly findKey: FindKey
-  readonly providers: ProofProviders
-  readonly documents: DocumentsShown
-  /** Further check of each entry. MAY throw ProofError. */
-  readonly also?: (entry: VerifiedEntry, index: number) => void
-}
-
-/** A stretch of whole lines of an export, each verified by itself. Every line MUST end with a newline. */
-export function verifyLines(lines: Uint8Array, context: LineContext): VerifiedLines {
-  const { findKey, providers, documents, also } = context
+/**
+ * A stretch of whole lines of an export, each verified by itself. Every line MUST end with a newline. `verify`: verifyEntry or
+ * more; MAY throw ProofError.
+ */
+export function verifyLines(
+  lines: Uint8Array,
+  verify: (line: EntryLine, index: number) => EntryStep,
+): VerifiedLines {
   const steps: EntryStep[] = []
   try {
-    for (const text of linesOf(lines)) {
-      const entry = verifyEntry(parseEntryLine(text), findKey, providers, documents)
-      also?.(entry, steps.length)
-      steps.push(entry.step)
-    }
+    for (const text of linesOf(lines)) steps.push(verify(parseEntryLine(text), steps.length))
   } catch (error) {
     if (!(error instanceof ProofError)) throw error
     return { steps, failure: error }

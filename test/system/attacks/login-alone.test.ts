@@ -289,7 +289,16 @@ test('every table asks for the proof, but for those that append_entries alone fi
        and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'proven_session' and t.tgenabled = 'O')
      order by 1`,
   )
-  const filled = ['chain_heads', 'documents', 'entries', 'idempotency_keys', 'record_references', 'records']
+  const filled = [
+    'batch_chunks',
+    'batch_keys',
+    'chain_heads',
+    'documents',
+    'entries',
+    'idempotency_keys',
+    'record_references',
+    'records',
+  ]
   assert.deepEqual(
     rows.map(({ name }) => name),
     filled,

@@ -1,0 +1,60 @@
+import { concat } from '../proof/bytes.ts'
+import type { EntryColumns } from './entry-columns.ts'
+import type { EntryPortion } from './source.ts'
+
+/** Bytes of lines and of chunks, and entries, handed over at a time. */
+const PORTION_BYTES = 256 * 1024
+const PORTION_ENTRIES = 512
+
+type Line = {
+  readonly line: string
+  readonly columns: EntryColumns
+  /** Contents of `columns.chunks`. */
+  readonly contents: readonly Uint8Array[]
+  /** Checkpoints that the entry reaches. */
+  readonly notes: readonly string[]
+  readonly progress: number
+}
+
+/** Lines, their columns and the checkpoints on the way. Once built, it begins anew. */
+export class PortionBuilder {
+  #lines: string[] = []
+  #columns: string[] = []
+  #contents: Uint8Array[] = []
+  #notes: string[] = []
+  #bytes = 0
+  #progress = 0
+
+  add({ line, columns, contents, notes, progress }: Line): void {
+    this.#lines.push(line)
+    this.#columns.push(JSON.stringify(columns))
+    this.#contents.push(...contents)
+    this.#notes.push(...notes)
+    this.#bytes += line.length
+    for (const content of contents) this.#bytes += content.length
+    this.#progress = progress
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= PORTION_BYTES || this.#lines.length >= PORTION_ENTRIES
+  }
+
+  build(): EntryPortion {
+    const portion = {
+      lines: encodeLines(this.#lines),
+      rows: { columns: encodeLines(this.#columns), contents: concat(this.#contents) },
+      checkpoints: this.#notes,
+      progress: this.#progress,
+    }
+    this.#lines = []
+    this.#columns = []
+    this.#contents = []
+    this.#notes = []
+    this.#bytes = 0
+    return portion
+  }
+}
+
+function encodeLines(lines: readonly string[]): Uint8Array {
+  return new TextEncoder().encode(lines.map((line) => `${line}\n`).join(''))
+}

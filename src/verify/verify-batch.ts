@@ -1,0 +1,201 @@
+import { CHUNK_RECORDS, type ChunkRecord, decodeChunk } from '../db/chunks/chunk-content.ts'
+import { keysOfChunk } from '../db/chunks/chunk-keys.ts'
+import type { ProofProviders, Sha256 } from '../proof/crypto.ts'
+import type { EntryLine } from '../proof/entry/entry-line.ts'
+import { type ErasedDocument, stepOf } from '../proof/entry/entry-step.ts'
+import { wordAt } from '../proof/entry/id-table.ts'
+import {
+  type FindKey,
+  type VerifiedEntry,
+  verifyRoot,
+  verifySignedEntry,
+} from '../proof/entry/verify-entry.ts'
+import { ProofError } from '../proof/error.ts'
+import { formatId, ID_BYTES, parseId, type Uuid, writeUuid } from '../proof/ids.ts'
+import { type BatchItem, itemBytes, itemLeaf } from '../proof/statement/batch.ts'
+import { firstRecordId, formatRecordIds, recordIdAt } from '../proof/statement/batch-ids.ts'
+import { documentDigest } from '../proof/statement/document.ts'
+import { isReferences, isTraceparent, isTypeName } from '../proof/statement/fields.ts'
+import type { ParsedStatement } from '../proof/statement/statement.ts'
+import { toHex } from '../signing/text-of-bytes.ts'
+import { compare } from './compare.ts'
+import { contradiction } from './contradiction.ts'
+import type { ChunkColumns, EntryColumns } from './entry-columns.ts'
+
+/**
+ * Verifies the entry of a batch with the rows that hold its records (docs/formats/chunks.md), instead of the items and documents of its
+ * line. The digests are those of the stored bytes, so that bytes which lead to the signed root are what was signed, and no JSON is
+ * read. Throws ProofError, whatever the rows hold. `contents`: of the rows, one after another.
+ *
+ * A full batch is 160 MiB at most when it is decompressed: chunks are taken one by one.
+ */
+export function verifyStoredBatch(
+  line: EntryLine,
+  { chunks, chunkKeys }: Pick<EntryColumns, 'chunks' | 'chunkKeys'>,
+  contents: Uint8Array,
+  findKey: FindKey,
+  providers: ProofProviders,
+): VerifiedEntry {
+  const { sha256 } = providers
+  const { envelope, statement } = verifySignedEntry(line, findKey, providers)
+  verifyRows(line, chunks, statement)
+  const found = new FoundRecords(sha256, chunks[0]!.firstRecordId, statement)
+  let at = 0
+  for (const [i, row] of chunks.entries()) {
+    const records = decodeChunk(contents.subarray(at, at + row.contentBytes), row.count)
+    found.add(row, records)
+    verifyKeys(chunkKeys[i]?.chunk === i ? chunkKeys[i].keys : '', row, found.actor, records)
+    at += row.contentBytes
+  }
+  if (chunkKeys.length !== chunks.length)
+    throw contradiction(`batch_keys: keys of ${chunkKeys.length} chunks, there are ${chunks.length}`)
+  verifyRoot(sha256, found.leaves, statement)
+  const step = stepOf(line, envelope, statement, { ...found.facts, received: null })
+  return { step, envelope, statement, items: null }
+}
+
+/** The rows are those that the signed number of records fills, and there is nothing else beside the entry. */
+function verifyRows(line: EntryLine, rows: readonly ChunkColumns[], { predicate }: ParsedStatement): void {
+  if (line.documents.length > 0 || line.received !== undefined)
+    throw new ProofError('document_presence', 'something lies beside a batch that is none of its records')
+  const count = predicate['count'] as number
+  const chunkCount = Math.ceil(count / CHUNK_RECORDS)
+  if (rows.length !== chunkCount)
+    throw contradiction(`batch_chunks: ${rows.length} rows of seq ${line.seq}, signed are ${chunkCount}`)
+  const first = firstRecordId(rows[0]!.firstRecordId)
+  for (const [i, row] of rows.entries()) {
+    const start = i * CHUNK_RECORDS
+    compare('batch_chunks', 'chunk', row.chunk, i)
+    compare('batch_chunks', 'count', row.count, Math.min(CHUNK_RECORDS, count - start))
+    compare('batch_chunks', 'first_record_id', row.firstRecordId, recordIdAt(first, start))
+  }
+}
+
+/** `keys`: those by which a search finds the chunk. */
+function verifyKeys(
+  keys: string,
+  { chunk }: ChunkColumns,
+  actor: Uuid,
+  records: readonly ChunkRecord[],
+): void {
+  const expected = keysOfChunk(actor, records).map(toHex).sort().join(' ')
+  if (keys !== expected) throw contradiction(`batch_keys: not those of what chunk ${chunk} holds`)
+}
+
+/** What an entry's verification needs of the records of its batch, as they come: 84 bytes of each. */
+class FoundRecords {
+  readonly actor: Uuid
+  readonly leaves: Uint8Array[] = []
+  readonly #sha256: Sha256
+  readonly #ids: readonly string[]
+  readonly #first: Uuid
+  readonly #recordIds: Uint8Array
+  readonly #digestWords: Uint32Array
+  readonly #types = new Set<string>()
+  readonly #agents = new Map<Uuid, string>()
+  readonly #traceparents = new Set<string>()
+  readonly #erased: ErasedDocument[] = []
+
+  constructor(sha256: Sha256, first: Uuid, { actor, predicate }: ParsedStatement) {
+    const count = predicate['count'] as number
+    this.actor = parseId('agt', actor)
+    this.#sha256 = sha256
+    this.#first = first
+    this.#ids = formatRecordIds(first, count)
+    this.#recordIds = new Uint8Array(count * ID_BYTES)
+    this.#digestWords = new Uint32Array(count)
+  }
+
+  get facts() {
+    return {
+      actedFor: this.#agents.values(),
+      types: this.#types,
+      recordIds: this.#recordIds,
+      digestWords: this.#digestWords,
+      erased: this.#erased,
+    }
+  }
+
+  /** The next chunk. Throws `batch_item` if one of its records is none that an item could describe. */
+  add({ erasedSeq }: ChunkColumns, records: readonly ChunkRecord[]): void {
+    const erasedBefore = this.#erased.length
+    for (const record of records) this.#addRecord(record)
+    const seqs = this.#erased.slice(erasedBefore).map(({ erasedBy }) => erasedBy)
+    if (erasedSeq === null ? seqs.length > 0 : !seqs.includes(erasedSeq))
+      throw contradiction(
+        `batch_chunks.erased_seq is ${erasedSeq}, and records of the chunk are erased by ${seqs.join(', ') || 'none'}`,
+      )
+  }
+
+  #addRecord(record: ChunkRecord): void {
+    const index = this.leaves.length
+    const { document, type, occurredAtMs, onBehalfOf, parentId, traceparent } = record
+    const isErased = document.erasedSeq !== undefined
+    const digest = isErased ? document.digest : documentDigest(this.#sha256, document.salt, document.payload)
+    const item: BatchItem = {
+      record: this.#ids[index]!,
+      type: this.#typeOf(type),
+      digest: toHex(digest),
+      ...(onBehalfOf !== null && { onBehalfOf: this.#agentOf(onBehalfOf) }),
+      ...(occurredAtMs !== null && { occurredAt: timeOf(occurredAtMs) }),
+      ...(parentId !== null && { parent: formatId('rec', parentId) }),
+      ...this.#referencesOf(document),
+      ...(traceparent !== null && { traceparent: this.#traceparentOf(traceparent) }),
+    }
+    this.leaves.push(itemLeaf(this.#sha256, itemBytes(item)))
+    writeUuid(this.#recordIds, index * ID_BYTES, recordIdAt(this.#first, index))
+    this.#digestWords[index] = wordAt(digest, 0)
+    if (isErased)
+      this.#erased.push({ subject: item.record, sha256: item.digest, erasedBy: document.erasedSeq })
+  }
+
+  #typeOf(type: string): string {
+    if (this.#types.has(type)) return type
+    if (!isTypeName(type)) throw refused('type')
+    this.#types.add(type)
+    return type
+  }
+
+  #agentOf(id: Uuid): string {
+    const known = this.#agents.get(id)
+    if (known !== undefined) return known
+    const agent = formatId('agt', id)
+    this.#agents.set(id, agent)
+    return agent
+  }
+
+  #traceparentOf(traceparent: string): string {
+    if (this.#traceparents.has(traceparent)) return traceparent
+    if (!isTraceparent(traceparent)) throw refused('traceparent')
+    this.#traceparents.add(traceparent)
+    return traceparent
+  }
+
+  #referencesOf(document: ChunkRecord['document']): Pick<BatchItem, 'references'> {
+    if (document.erasedSeq !== undefined)
+      return document.referencesDigest === null ? {} : { references: toHex(document.referencesDigest) }
+    if (document.references === null) return {}
+    verifyReferences(document.references)
+    return { references: toHex(documentDigest(this.#sha256, document.salt, document.references)) }
+  }
+}
+
+/** Searches find the record by each, so they must be some. */
+function verifyReferences(bytes: Uint8Array): void {
+  try {
+    if (isReferences(JSON.parse(Buffer.from(bytes).toString('utf8')))) return
+  } catch {}
+  throw refused('references')
+}
+
+const YEAR_0 = Date.parse('0000-01-01T00:00:00.000Z')
+const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1
+
+function timeOf(ms: number): string {
+  if (ms < YEAR_0 || ms >= YEAR_10000) throw refused('occurredAt')
+  return new Date(ms).toISOString()
+}
+
+function refused(member: string): ProofError {
+  return new ProofError('batch_item', `${member} of a stored record is not as it must be`)
+}

@@ -1,0 +1,73 @@
+import { utf8Decode } from '../proof/bytes.ts'
+import type { EntryLine } from '../proof/entry/entry-line.ts'
+import type { EntryStep } from '../proof/entry/entry-step.ts'
+import { type DocumentsShown, type VerifiedEntry, verifyEntry } from '../proof/entry/verify-entry.ts'
+import { verifyLines } from '../proof/entry/verify-lines.ts'
+import type { ProofErrorCode } from '../proof/error.ts'
+import type { KeyHint } from '../proof/ledger/key-hint.ts'
+import { makeFindKey } from '../proof/offline/key-hints.ts'
+import { verifyColumns } from './columns.ts'
+import type { EntryColumns } from './entry-columns.ts'
+import { type PackedSteps, packSteps } from './packed-steps.ts'
+import { loadProviders } from './providers.ts'
+import { verifyStoredBatch } from './verify-batch.ts'
+
+/** Facts that a thread needs before the first portion. */
+export type EntryContext = { readonly keys: readonly KeyHint[]; readonly documents: DocumentsShown }
+
+/** A stretch of whole lines, and the rows of a database beside them. */
+export type PortionTask = { readonly lines: Uint8Array; readonly rows: PortionRows | null }
+
+export type PortionRows = {
+  /** A line of JSON for each line (EntryColumns). */
+  readonly columns: Uint8Array
+  /** Contents of all chunks of batches, in order. */
+  readonly contents: Uint8Array
+}
+
+/** The entries up to the first that was refused, and why that one was. */
+export type PortionResult = {
+  readonly packed: PackedSteps
+  readonly failure: { readonly code: ProofErrorCode; readonly detail: string } | null
+  /** CPU that it took in a thread, where Node can say it (24). */
+  readonly cpuMs?: number
+}
+
+/** Verifies entries each by itself. Stateless: portions may come in any order, on any thread. */
+export async function makePortionVerifier(
+  context: EntryContext,
+): Promise<(task: PortionTask) => PortionResult> {
+  const providers = await loadProviders()
+  const findKey = makeFindKey(context.keys, providers)
+  const verifyLine = (line: EntryLine) => verifyEntry(line, findKey, providers, context.documents)
+  const verifyWithRows = (line: EntryLine, columns: EntryColumns, contents: Uint8Array): EntryStep => {
+    const isBatch = line.kind === 'batch-notarized' && columns.chunks.length > 0
+    const entry: VerifiedEntry = isBatch
+      ? verifyStoredBatch(line, columns, contents, findKey, providers)
+      : verifyLine(line)
+    verifyColumns(entry, columns, providers.sha256)
+    return entry.step
+  }
+  return ({ lines, rows }) => {
+    const read = rows && rowReader(rows)
+    const { steps, failure } = verifyLines(lines, (line, index) =>
+      read ? verifyWithRows(line, ...read(index)) : verifyLine(line).step,
+    )
+    return {
+      packed: packSteps(steps),
+      failure: failure && { code: failure.code, detail: failure.detail },
+    }
+  }
+}
+
+/** The rows of each line, which MUST be asked for in order, and the contents of its chunks. */
+function rowReader({ columns, contents }: PortionRows): (index: number) => [EntryColumns, Uint8Array] {
+  const lines = utf8Decode(columns).split('\n')
+  let at = 0
+  return (index) => {
+    const of = JSON.parse(lines[index]!) as EntryColumns
+    const start = at
+    for (const { contentBytes } of of.chunks) at += contentBytes
+    return [of, contents.subarray(start, at)]
+  }
+}

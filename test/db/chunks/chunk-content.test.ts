@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import fc from 'fast-check'
+import { type ChunkRecord, decodeChunk, encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
+import { chunkKey, dayOf, dayOfKey, keysOfChunk, referencesOf } from '../../../src/db/chunks/chunk-keys.ts'
+import { CHUNK_CONTENT_BYTES_MAX } from '../../../src/db/limits.ts'
+import { type Uuid, uuidOfBytes } from '../../../src/proof/ids.ts'
+import { runs } from '../../helpers/runs.ts'
+import { makeItem, randomId } from '../../helpers/test-ledger.ts'
+
+const bytes = (max: number, min = 0) => fc.uint8Array({ minLength: min, maxLength: max })
+const exactly = (length: number) => bytes(length, length)
+const id = exactly(16).map((value) => uuidOfBytes(value))
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null })
+
+const document = fc.record({
+  salt: exactly(16),
+  payload: bytes(300),
+  references: maybe(bytes(40)),
+  metadata: maybe(bytes(40)),
+})
+const erased = fc.record({
+  digest: exactly(32),
+  referencesDigest: maybe(exactly(32)),
+  erasedSeq: fc.maxSafeNat(),
+})
+const record: fc.Arbitrary<ChunkRecord> = fc.record({
+  type: fc.stringMatching(/^[a-z]{1,20}\/[1-9]$/),
+  document: fc.oneof({ weight: 4, arbitrary: document }, { weight: 1, arbitrary: erased }),
+  occurredAtMs: maybe(fc.maxSafeInteger()),
+  onBehalfOf: maybe(id),
+  parentId: maybe(id),
+  traceparent: maybe(exactly(25).map((value) => traceparentOf(Buffer.from(value).toString('hex')))),
+})
+const records = fc.array(record, { minLength: 1, maxLength: 64 })
+
+function traceparentOf(hex: string): string {
+  return `00-${hex.slice(0, 32)}-${hex.slice(32, 48)}-${hex.slice(48)}`
+}
+
+/** With bytes as hex, however they are held. */
+function plain(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (_, member) =>
+      member?.type === 'Buffer'
+        ? Buffer.from(member.data).toString('hex')
+        : member instanceof Uint8Array
+          ? Buffer.from(member).toString('hex')
+          : member,
+    ),
+  )
+}
+
+test('a chunk gives back the records that were put in', () => {
+  fc.assert(
+    fc.property(records, (held) => {
+      assert.deepEqual(plain(decodeChunk(encodeChunk(held), held.length)), plain(held))
+    }),
+    { numRuns: runs(300) },
+  )
+})
+
+test('each record has one encoding: whatever else is decoded is other records', () => {
+  fc.assert(
+    fc.property(records, fc.nat(), fc.integer({ min: 1, max: 255 }), (held, at, change) => {
+      const stored = zstdDecompressSync(encodeChunk(held))
+      stored[at % stored.length]! ^= change
+      let decoded: ChunkRecord[]
+      try {
+        decoded = decodeChunk(zstdCompressSync(stored), held.length)
+      } catch (error) {
+        assert.equal((error as { code?: string }).code, 'chunk_syntax')
+        return
+      }
+      assert.notDeepEqual(plain(decoded), plain(held))
+    }),
+    { numRuns: runs(400) },
+  )
+})
+
+test('a content that is cut, longer, of another number of records or no content is refused', () => {
+  const held = [makeItem(), makeItem({ traceparent: traceparentOf('ab'.repeat(25)), parentId: randomId() })]
+  const stored = zstdDecompressSync(encodeChunk(held))
+  const refused = (content: Uint8Array, count = 2) =>
+    assert.throws(() => decodeChunk(content, count), { code: 'chunk_syntax' })
+  for (let length = 0; length < stored.length; length++) refused(zstdCompressSync(stored.subarray(0, length)))
+  refused(zstdCompressSync(Buffer.concat([stored, Buffer.alloc(1)])))
+  refused(encodeChunk(held), 1)
+  refused(encodeChunk(held), 3)
+  refused(randomBytes(100))
+  refused(Buffer.alloc(0))
+  for (const length of [1, 10, 20]) refused(encodeChunk(held).subarray(0, length))
+})
+
+test('a content that would expand beyond the bound is not expanded', () => {
+  const bomb = zstdCompressSync(Buffer.alloc(512 * 1024 * 1024), {
+    params: { [constants.ZSTD_c_compressionLevel]: 1 },
+  })
+  const before = process.memoryUsage().rss
+  assert.throws(() => decodeChunk(bomb, 64), { code: 'chunk_syntax' })
+  const grownMib = (process.memoryUsage().rss - before) / 1024 / 1024
+  assert.ok(grownMib < 128, `${grownMib} MiB`)
+})
+
+test('64 records of the largest size fit, compressed or not', () => {
+  const largest = () =>
+    makeItem({
+      type: `${'t'.repeat(63)}/123456789`,
+      document: {
+        salt: randomBytes(16),
+        payload: randomBytes(65_536),
+        references: randomBytes(4_096),
+        metadata: randomBytes(4_096),
+      },
+      occurredAtMs: -62_135_596_800_000,
+      onBehalfOf: randomId(),
+      parentId: randomId(),
+      traceparent: traceparentOf(randomBytes(25).toString('hex')),
+    })
+  const held = Array.from({ length: 64 }, largest)
+  const content = encodeChunk(held)
+  // The constraint batch_chunks_content_check has the same bound.
+  assert.ok(content.length <= CHUNK_CONTENT_BYTES_MAX)
+  assert.deepEqual(plain(decodeChunk(content, 64)), plain(held))
+})
+
+test('a chunk has one key for each distinct value', () => {
+  const [actor, agent, parent] = [randomId(), randomId(), randomId()] as [Uuid, Uuid, Uuid]
+  const references = Buffer.from('["crm:1","é"]')
+  const held = [
+    makeItem({ occurredAtMs: -1, onBehalfOf: agent }),
+    makeItem({ occurredAtMs: 0, parentId: parent, onBehalfOf: agent }),
+    makeItem({ occurredAtMs: 86_399_999, traceparent: traceparentOf('ab'.repeat(25)) }),
+    makeItem({
+      type: 'order/1',
+      document: { salt: randomBytes(16), payload: Buffer.from('{}'), references, metadata: null },
+    }),
+    makeItem({ document: { digest: randomBytes(32), referencesDigest: randomBytes(32), erasedSeq: 9 } }),
+  ]
+  const expected = [
+    chunkKey.actor(actor),
+    ...['generic/1', 'order/1'].map(chunkKey.type),
+    chunkKey.onBehalfOf(agent),
+    chunkKey.traceId('ab'.repeat(16)),
+    chunkKey.parent(parent),
+    ...[-1, 0].map(chunkKey.day),
+    ...['crm:1', 'é'].map(chunkKey.reference),
+  ]
+  assert.deepEqual(keysOfChunk(actor, held), expected)
+  assert.deepEqual([...referencesOf(held)], ['crm:1', 'é'])
+})
+
+test('keys of days sort as the days do', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: -719_162, max: 2_932_896 }),
+      fc.integer({ min: -719_162, max: 2_932_896 }),
+      (a, b) => {
+        assert.equal(dayOfKey(chunkKey.day(a)), a)
+        assert.equal(Math.sign(Buffer.compare(chunkKey.day(a), chunkKey.day(b))), Math.sign(a - b))
+      },
+    ),
+  )
+  assert.deepEqual([-1, 0, 86_399_999, 86_400_000].map(dayOf), [-1, 0, 0, 1])
+})
