@@ -84,6 +84,8 @@ async function assertSigned(app: TestApp, { entry, records, batch }: Answer, sig
   )
   const sha256 = rootOf(leaves).toString('hex')
   assert.deepEqual(statement.subject, [{ name: batch, digest: { sha256 } }])
+  const [line] = await app.entries(`?after=${entry.seq - 1}&limit=1`)
+  assert.deepEqual(line.items.map(itemLeafOf), leaves)
 }
 
 for (const [size, ofSize] of Object.entries(SIZES)) {

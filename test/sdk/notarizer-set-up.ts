@@ -1,6 +1,6 @@
 import type { NotarizerOptions } from '../../sdk/notarizer/options.ts'
-import { type ChunkDocument, decodeChunk } from '../../src/db/chunks/chunk-content.ts'
 import type { TestApp } from '../helpers/app.ts'
+import { listBatchRecords } from '../helpers/batch-records.ts'
 
 /** Retries that lose no time, and no callback that writes to the console. */
 export const QUICK: NotarizerOptions = {
@@ -12,22 +12,9 @@ export const QUICK: NotarizerOptions = {
   onError: () => {},
 }
 
-type Chunk = { readonly content: Buffer; readonly count: number }
-type Payload = { readonly group: string; readonly i: number }
-
 /** Records of the batches whose payloads are of a group, in the order of the ledger. */
-export async function recordsOfGroup({ sql, ledgerId }: Pick<TestApp, 'sql' | 'ledgerId'>, group: string) {
-  const chunks = await sql<Chunk>(
-    'select content, count from tallystick.batch_chunks where ledger_id = $1 order by seq, chunk',
-    [ledgerId],
-  )
-  return chunks
-    .flatMap(({ content, count }) => decodeChunk(content, count))
-    .map((record) => ({
-      ...record,
-      payload: JSON.parse(String((record.document as ChunkDocument).payload)) as Payload,
-    }))
-    .filter(({ payload }) => payload.group === group)
+export async function recordsOfGroup(app: Pick<TestApp, 'sql' | 'ledgerId'>, group: string) {
+  return (await listBatchRecords(app)).filter(({ payload }) => payload.group === group)
 }
 
 /** The member `i` of the payloads of a group, in the order of the ledger. */
