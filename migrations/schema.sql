@@ -2123,7 +2123,7 @@ begin
     left join lateral (
       select true as known
       from entries e join record_transitions t on t.kind = e.kind and t.from_state = ''
-      where e.ledger_id = a.ledger_id and e.seq = a.first_seq and e.subject_id = a.record_id
+      where e.ledger_id = a.ledger_id and e.seq = a.first_seq and e.subject_id = a.record_id and e.item_count is null
       offset 0
     ) entry on true
     where entry.known is null or a.payload is null or a.payload_erased_seq is not null

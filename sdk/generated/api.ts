@@ -2145,10 +2145,6 @@ export interface GetRecordsQuery {
    */
   traceId?: string | undefined
   /**
-   * of its salted payload
-   */
-  digest?: string | undefined
-  /**
    * occurredAt, inclusive; records without one are left out
    */
   occurredAfter?: string | undefined
