@@ -356,6 +356,11 @@ export interface HashedItem {
    * RFC 3339, UTC, milliseconds
    */
   occurredAt?: string | undefined
+  parent?: string | undefined
+  /**
+   * of the salted references
+   */
+  references?: string | undefined
   traceparent?: string | undefined
 }
 export interface PageQuery {

@@ -17,7 +17,7 @@ import { addAgentsWithKeys } from '../helpers/more-keys.ts'
 import { digestOf, itemLeafOf, openEnvelope, rootOf } from '../helpers/open-envelope.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
-/* What the records of a batch may say besides a payload: a parent, references, a trace of their own. */
+/* Members of a batch's records besides the payload: a parent, references, a trace of their own. */
 
 type Item = { readonly [name: string]: unknown }
 type Answer = {

@@ -71,6 +71,8 @@ export const batchItem = z.strictObject({
   digest: hash,
   onBehalfOf: idOf('agt').optional(),
   occurredAt: instant.optional(),
+  parent: idOf('rec').optional(),
+  references: hash.describe('of the salted references').optional(),
   traceparent: z.string().optional(),
 })
 

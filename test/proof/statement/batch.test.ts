@@ -12,7 +12,7 @@ import {
   parseBatchItem,
   verifyBatchItem,
 } from '../../../src/proof/statement/batch.ts'
-import { inclusionPath } from '../../../src/proof/tree/merkle.ts'
+import { inclusionPath, leafHash } from '../../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
 import { refuses } from '../refuses.ts'
 
@@ -51,6 +51,11 @@ test('itemBytes is the JCS of the item, whatever its members hold', () => {
       assert.equal(itemBytes(item), canonicalize(item))
     }),
   )
+})
+
+test('an item of any length is hashed whole', () => {
+  for (const text of ['', 'ü'.repeat(1_024), 'ü'.repeat(1_025), 'x'.repeat(5_000)])
+    assert.deepEqual(itemLeaf(sha256, text), leafHash(sha256, Buffer.from(text)))
 })
 
 test('takes an item with its optional members, and without', () => {
