@@ -86,8 +86,8 @@ comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (doc
 -- Steps of a record, at most one of each version: an old entry that is inserted again is refused, and where the index is
 -- gone, found. Notarizations are not in it.
 create unique index entries_by_record on entries (ledger_id, subject_id, version) include (seq, kind) where version > 1;
--- For searches by actor. Later events do not count.
-create index entries_by_actor on entries (ledger_id, actor_id, seq nulls first) where version = 1;
+-- For searches by actor. Later events do not count, and batches are found by batch_keys.
+create index entries_by_actor on entries (ledger_id, actor_id, seq nulls first) where version = 1 and item_count is null;
 
 create trigger entries_extend_chain after insert on entries
   referencing new table as added for each statement execute function entries_extend_chain();

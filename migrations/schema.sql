@@ -843,8 +843,8 @@ CREATE INDEX audits_done ON tallystick.audits USING btree (ok, finished_at) WHER
 CREATE UNIQUE INDEX audits_open ON tallystick.audits USING btree (ledger_id) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
 CREATE INDEX audits_waiting ON tallystick.audits USING btree (requested_at) WHERE ((state = 'queued'::text) AND (job_id IS NULL));
 CREATE UNIQUE INDEX batch_chunks_by_record ON tallystick.batch_chunks USING btree (ledger_id, first_record_id);
-CREATE INDEX batch_keys_by_seq ON tallystick.batch_keys USING btree (ledger_id, seq, chunk);
-CREATE INDEX entries_by_actor ON tallystick.entries USING btree (ledger_id, actor_id, seq NULLS FIRST) WHERE (version = 1);
+CREATE INDEX batch_keys_by_seq ON tallystick.batch_keys USING btree (ledger_id, seq NULLS FIRST, chunk);
+CREATE INDEX entries_by_actor ON tallystick.entries USING btree (ledger_id, actor_id, seq NULLS FIRST) WHERE ((version = 1) AND (item_count IS NULL));
 CREATE UNIQUE INDEX entries_by_record ON tallystick.entries USING btree (ledger_id, subject_id, version) INCLUDE (seq, kind) WHERE (version > 1);
 CREATE UNIQUE INDEX erasures_by_seq ON tallystick.erasures USING btree (ledger_id, seq);
 CREATE INDEX erasures_pending ON tallystick.erasures USING btree (ledger_id, seq) WHERE (erased_at IS NULL);
@@ -2123,7 +2123,7 @@ begin
     left join lateral (
       select true as known
       from entries e join record_transitions t on t.kind = e.kind and t.from_state = ''
-      where e.ledger_id = a.ledger_id and e.seq = a.first_seq and e.subject_id = a.record_id
+      where e.ledger_id = a.ledger_id and e.seq = a.first_seq and e.subject_id = a.record_id and e.item_count is null
       offset 0
     ) entry on true
     where entry.known is null or a.payload is null or a.payload_erased_seq is not null

@@ -10,7 +10,7 @@ export type LargeLedger = {
   readonly types: Readonly<Record<'common' | 'rare', string>>
   readonly clients: Readonly<Record<'common' | 'rare', string>>
   /** Records all over the ledger. */
-  readonly samples: { readonly id: string; readonly digest: string }[]
+  readonly samples: { readonly id: string }[]
   parent: string
   records: number
 }

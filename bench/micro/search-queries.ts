@@ -29,7 +29,6 @@ export function makeQueries(ledger: LargeLedger): ReadonlyMap<string, Question> 
     ['list', list({})],
     ['list, 200', list({ limit: '200' })],
     ['list, oldest first', list({ order: 'asc' })],
-    ['digest', () => ({ method: 'GET', path: `/v1/records?digest=${sample().digest}` })],
     ['reference, common', list({ reference: REFERENCES.common })],
     ['reference, rare', list({ reference: REFERENCES.rare })],
     ['parent', list({ parent: ledger.parent })],

@@ -25,7 +25,6 @@ Records in the order of the chain, newest first, as they come. Filters are joine
   --parent RECORD         what follows from that record
   --reference TEXT        exactly one of its references
   --trace-id ID           of its traceparent
-  --digest HEX            of its salted payload
   --occurred-after TIME   from this time on, RFC 3339, UTC
   --occurred-before TIME  before this time
   --recorded-after TIME   from this time on
@@ -52,7 +51,6 @@ const FILTERS = {
   parent: 'parent',
   reference: 'reference',
   'trace-id': 'traceId',
-  digest: 'digest',
   'occurred-after': 'occurredAfter',
   'occurred-before': 'occurredBefore',
   'recorded-after': 'recordedAfter',

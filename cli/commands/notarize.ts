@@ -27,7 +27,9 @@ ${WRITE_HELP}
                          (with several files: KEY/1, KEY/2, …)
 Many at once:
   --ndjson               an object a line, sent in batches as they come; files and pipes of any size
-  --items                lines are whole items instead: {"type","payload","metadata"?,"occurredAt"?,"onBehalfOf"?}
+  --items                lines are whole items instead: {"type","payload","metadata"?,"occurredAt"?,"onBehalfOf"?,
+                         "parent"?,"references"?,"traceparent"?}. A parent is an id, or the place of an earlier line
+                         of the same batch, from 0 on
   --batch N              how many lines make a batch (default ${BATCH_LINES_DEFAULT}, at most ${BATCH_LINES_MAX}; large ones end it earlier)
                          With --idempotency-key KEY batch i has KEY/i: after a failure, run the same command with the
                          same lines and the same --batch again, and nothing is written twice
@@ -67,9 +69,9 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
 }
 
 const WITHOUT_NDJSON = ['items', 'batch'] as const
-/** Includes every option of RECORD_OPTIONS that an item of a batch has no member for. */
-const WITH_NDJSON_NOT = ['payload', 'parent', 'reference', 'json'] as const
-const WITH_ITEMS_NOT = ['type', 'metadata', 'occurred-at', 'on-behalf-of'] as const
+const WITH_NDJSON_NOT = ['payload', 'json'] as const
+/** Includes every option of RECORD_OPTIONS that is a member of an item. */
+const WITH_ITEMS_NOT = ['type', 'parent', 'reference', 'metadata', 'occurred-at', 'on-behalf-of'] as const
 
 /** An option that would be passed over could be what somebody relies on. */
 function refuseMixture(values: Values, files: readonly string[]): void {

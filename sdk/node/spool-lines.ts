@@ -8,17 +8,15 @@ import type { Refused, Segment } from '../notarizer/spool.ts'
  *     {"idempotencyKey":"0123456789abcdef0123456789abcdef"}
  *     {"record":{"type":"generic/1","payload":{…},"occurredAt":"…"}}
  *     {"tag":"order 7","record":{…}}
- *     {"traceparent":"00-…-…-01","tag":"order 7","record":{…}}
  */
 
 export function formatKey(idempotencyKey: string): string {
   return `{"idempotencyKey":${JSON.stringify(idempotencyKey)}}\n`
 }
 
-export function formatItem({ text, traceparent, tag }: Item): string {
-  const trace = traceparent === undefined ? '' : `"traceparent":"${traceparent}",`
+export function formatItem({ text, tag }: Item): string {
   const named = tag === undefined ? '' : `"tag":${JSON.stringify(tag)},`
-  return `{${trace}${named}"record":${text}}\n`
+  return `{${named}"record":${text}}\n`
 }
 
 export function formatSegments(segments: readonly Segment[]): string {
@@ -39,7 +37,7 @@ export function formatRefused({ item, problem, idempotencyKey }: Refused, refuse
 
 const KEY_LINE = /^\{"idempotencyKey":"([0-9a-f]{32})"\}$/
 const RECORD = '{"record":'
-const ABOUT = /^\{(?:"traceparent":"([0-9a-f-]{55})",)?(?:"tag":("(?:[^"\\]|\\.)*"),)?"record":/
+const TAGGED = /^\{"tag":("(?:[^"\\]|\\.)*"),"record":/
 
 /**
  * The segments of a file. Its last line is dropped where it has no end: the power or the disk failed before that record was
@@ -67,12 +65,11 @@ export function parseSegments(path: string, text: string, everyLine: 'is JSON' |
 /** The record's text is cut out, not parsed, so that the second request sends the same bytes as the first. */
 function parseItem(line: string): Item | null {
   if (!line.endsWith('}}')) return null
-  if (line.startsWith(RECORD))
-    return { text: line.slice(RECORD.length, -1), traceparent: undefined, tag: undefined }
-  const found = ABOUT.exec(line)
+  if (line.startsWith(RECORD)) return { text: line.slice(RECORD.length, -1), tag: undefined }
+  const found = TAGGED.exec(line)
   if (found === null) return null
-  const [about, traceparent, tag] = found
-  return { text: line.slice(about.length, -1), traceparent, tag: tag && (JSON.parse(tag) as string) }
+  const [about, tag] = found
+  return { text: line.slice(about.length, -1), tag: JSON.parse(tag!) as string }
 }
 
 function isRecord(line: string): boolean {

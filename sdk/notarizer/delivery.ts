@@ -83,8 +83,7 @@ export class Delivery {
   async #send(segment: Segment, signal: AbortSignal): Promise<Batch | ApiError> {
     const text = `{"records":[${segment.items.map((item) => item.text).join(',')}]}`
     const { idempotencyKey } = segment
-    const { traceparent } = segment.items[0]!
-    const options = { idempotencyKey, traceparent, signal, timeoutMs: this.#timeoutMs, retriesMax: 0 }
+    const options = { idempotencyKey, signal, timeoutMs: this.#timeoutMs, retriesMax: 0 }
     return this.#persistently(signal, async () => {
       try {
         const batch = await this.#http.json<Batch>(operations.postRecordsBatch, { text, options })

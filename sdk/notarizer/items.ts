@@ -10,7 +10,11 @@ export type RecordOptions<Name extends string = string> = {
   readonly onBehalfOf?: string | undefined
   /** Free, at most 4 KiB, not signed. */
   readonly metadata?: object | undefined
-  /** W3C Trace Context: signed with the record, which is found by its trace id. Each batch has one: another one begins the next batch. */
+  /** Id of a record of the ledger. Its own records are known by their ids from `onRecorded` on. */
+  readonly parent?: string | undefined
+  /** URIs, or `system:id`: at most 16, of 256 characters each. */
+  readonly references?: readonly string[] | undefined
+  /** W3C Trace Context: signed with the record, which is found by its trace id. */
   readonly traceparent?: string | undefined
   /** One's own name for the record: comes back with its id, and is sent nowhere. */
   readonly tag?: string | undefined
@@ -19,13 +23,12 @@ export type RecordOptions<Name extends string = string> = {
 /** A record as it waits: the text that is sent, made when it was taken. */
 export type Item = {
   readonly text: string
-  /** Traceparent of the request that it is sent in. */
-  readonly traceparent: string | undefined
   readonly tag: string | undefined
 }
 
 export type MeasuredItem = Item & {
   readonly type: string
+  readonly parent: string | undefined
   /** Length of the text in UTF-8. */
   readonly bytes: number
 }
@@ -33,31 +36,43 @@ export type MeasuredItem = Item & {
 // As the server has them (docs/api.md).
 const DOCUMENT_BYTES_MAX = 64 * 1024
 const METADATA_BYTES_MAX = 4 * 1024
+const REFERENCES_BYTES_MAX = 4 * 1024
 const TAG_CHARS_MAX = 255
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
-/** Type, time and agent, with room. */
+/** Type, time, agent, parent and trace, with room. */
 const FRAME_BYTES_MAX = 2 * 1024
-export const ITEM_BYTES_MAX = DOCUMENT_BYTES_MAX + METADATA_BYTES_MAX + FRAME_BYTES_MAX
+export const ITEM_BYTES_MAX = DOCUMENT_BYTES_MAX + METADATA_BYTES_MAX + REFERENCES_BYTES_MAX + FRAME_BYTES_MAX
 
 /** A record's payload lies in the record, in the list of records, in the body. */
 const DOCUMENT_DEPTH_MAX = JSON_DEPTH_MAX - 3
 
 /** Throws UsageError for what would not be recorded as it was given. */
 export function makeItem(payload: object, options: RecordOptions, nowMs: number): MeasuredItem {
-  const { type = 'generic/1', occurredAt, onBehalfOf, metadata, traceparent, tag } = options
+  const {
+    type = 'generic/1',
+    occurredAt,
+    onBehalfOf,
+    metadata,
+    parent,
+    references,
+    traceparent,
+    tag,
+  } = options
   if (tag !== undefined && tag.length > TAG_CHARS_MAX)
     throw new UsageError(`a tag has at most ${TAG_CHARS_MAX} characters`)
-  // The server passes over one that is none, as W3C Trace Context demands of it.
   if (traceparent !== undefined && !TRACEPARENT.test(traceparent))
     throw new UsageError('a traceparent is 00-<32 hex digits>-<16 hex digits>-<2 hex digits>')
   const text = `{"type":${toJson(type, '/type')},"payload":${documentText(payload, '/payload', DOCUMENT_BYTES_MAX)}${
     metadata === undefined ? '' : `,"metadata":${documentText(metadata, '/metadata', METADATA_BYTES_MAX)}`
   },"occurredAt":${occurredAt === undefined ? instant(nowMs) : toJson(occurredAt, '/occurredAt')}${
     onBehalfOf === undefined ? '' : `,"onBehalfOf":${toJson(onBehalfOf, '/onBehalfOf')}`
-  }}`
+  }${parent === undefined ? '' : `,"parent":${toJson(parent, '/parent')}`}${
+    references === undefined ? '' : `,"references":${referencesText(references)}`
+  }${traceparent === undefined ? '' : `,"traceparent":"${traceparent}"`}}`
   const bytes = utf8Bytes(text)
-  if (bytes > ITEM_BYTES_MAX) throw new UsageError('a type, an agent or a time is no longer than some words')
-  return { text, traceparent, tag, type, bytes }
+  if (bytes > ITEM_BYTES_MAX)
+    throw new UsageError('a type, an agent, a parent or a time is no longer than some words')
+  return { text, tag, type, parent, bytes }
 }
 
 function documentText(document: object, at: string, bytesMax: number): string {
@@ -69,6 +84,12 @@ function documentText(document: object, at: string, bytesMax: number): string {
       `${at} has more than the ${bytesMax} bytes that are taken: keep the large part elsewhere, and its digest here`,
     )
   return text
+}
+
+function referencesText(references: readonly string[]): string {
+  const text = toJson(references, '/references')
+  if (utf8Bytes(text) <= REFERENCES_BYTES_MAX) return text
+  throw new UsageError(`/references has more than the ${REFERENCES_BYTES_MAX} bytes that are taken`)
 }
 
 /** As JSON; made once in a millisecond, because a hot loop records hundreds in each. */

@@ -6,7 +6,7 @@ import { Delivery } from './delivery.ts'
 import { type MeasuredItem, makeItem, type RecordOptions } from './items.ts'
 import { Memory } from './memory.ts'
 import { type Limits, type NotarizerOptions, type NotarizerStats, parseLimits } from './options.ts'
-import { fits, makeDeferred, makePending, type Open, type Pending } from './pending.ts'
+import { count, fits, makeDeferred, makePending, type Open, type Pending } from './pending.ts'
 import { Reports } from './reports.ts'
 import type { Spool } from './spool.ts'
 import { type WaitOptions, waitFor } from './wait.ts'
@@ -136,10 +136,17 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
       open.due = true
       this.#pump()
     }, this.#limits.lingerMs)
-    const { bytes, type, traceparent } = item
-    const types = new Set([type])
-    const open = { ...makePending(spooled), traceparent, types, records: 1, bytes, due: false, timer }
+    const open: Open = {
+      ...makePending(spooled),
+      types: new Set(),
+      parents: new Set(),
+      records: 0,
+      bytes: 0,
+      due: false,
+      timer,
+    }
     this.#open = open
+    count(open, item)
   }
 
   #append(open: Open, item: MeasuredItem): void {
@@ -150,9 +157,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
       this.#seal()
       throw error
     }
-    open.types.add(item.type)
-    open.records++
-    open.bytes += item.bytes
+    count(open, item)
   }
 
   #seal(): void {

@@ -47,6 +47,9 @@ export type RefusedRecord = {
   readonly metadata?: object
   readonly occurredAt: string
   readonly onBehalfOf?: string
+  readonly parent?: string
+  readonly references?: readonly string[]
+  readonly traceparent?: string
   readonly tag?: string
 }
 

@@ -7,6 +7,9 @@ const BATCH_BYTES_MAX = 1_000_000
 /** The server's bound for registered types in one batch. */
 const BATCH_TYPES_MAX = 32
 
+/** The server's bound for records outside a batch that its items name as parents. */
+const BATCH_PARENTS_MAX = 64
+
 /** Begun, and not settled: `settled` when all of it is recorded or refused. */
 export type Pending = {
   readonly spooled: SpooledBatch
@@ -16,8 +19,8 @@ export type Pending = {
 
 /** The batch that takes records, until it is sent or full. */
 export type Open = Pending & {
-  readonly traceparent: string | undefined
   readonly types: Set<string>
+  readonly parents: Set<string>
   records: number
   bytes: number
   /** To be sent as soon as it may. */
@@ -28,11 +31,19 @@ export type Open = Pending & {
 /** Whether the batch may take this as well. */
 export function fits(open: Open, item: MeasuredItem, { recordsPerBatchMax }: Limits): boolean {
   return (
-    open.traceparent === item.traceparent &&
     open.records < recordsPerBatchMax &&
     open.bytes + open.records + item.bytes <= BATCH_BYTES_MAX &&
-    (open.types.has(item.type) || open.types.size < BATCH_TYPES_MAX)
+    (open.types.has(item.type) || open.types.size < BATCH_TYPES_MAX) &&
+    (item.parent === undefined || open.parents.has(item.parent) || open.parents.size < BATCH_PARENTS_MAX)
   )
+}
+
+/** Counts a record that the batch has taken. */
+export function count(open: Open, { type, parent, bytes }: MeasuredItem): void {
+  open.types.add(type)
+  if (parent !== undefined) open.parents.add(parent)
+  open.records++
+  open.bytes += bytes
 }
 
 export function makePending(spooled: SpooledBatch): Pending {

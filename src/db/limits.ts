@@ -8,8 +8,13 @@ export const PARENT_DEPTH_MAX = 16
 /** A content that decompresses to more is not decompressed further. */
 export const CHUNK_CONTENT_BYTES_MAX = 5 * 1024 * 1024
 
-// Searches: rows that one request may look at (src/db/records/search-records.ts). A page that reaches it ends there.
+// Searches: what one request may look at (src/db/records/search-records.ts). A page that reaches it ends there.
+/** Rows of records, and keys of chunks. */
 export const SEARCH_CANDIDATES_MAX = 5_000
+/** Chunks of batches that are decompressed: as many records as of the others. */
+export const SEARCH_CHUNKS_MAX = 80
+/** Payloads, metadata and references in those chunks. The last chunk may exceed it. */
+export const SEARCH_CHUNK_BYTES_MAX = 16 * 1024 * 1024
 export const SEARCH_DAYS_MAX = 31
 export const SEARCH_PROBE_CANDIDATES = 200
 export const SEARCH_ENTRIES_SKIPPED_MAX = 20_000

@@ -22,7 +22,6 @@ type RecordQuery = {
     | 'parent'
     | 'reference'
     | 'traceId'
-    | 'digest'
     | 'occurredAfter'
     | 'occurredBefore'
     | 'recordedAfter'
@@ -46,7 +45,7 @@ export async function listRecords(
  * seen, or null.
  */
 export function parseFilters(query: RecordQuery, ownAgent: Uuid | null): RecordFilters {
-  const { type, state, reference, traceId, digest } = query
+  const { type, state, reference, traceId } = query
   const occurred = rangeOf(query, 'occurredAfter', 'occurredBefore')
   const recorded = rangeOf(query, 'recordedAfter', 'recordedBefore')
   const agents = {
@@ -55,7 +54,6 @@ export function parseFilters(query: RecordQuery, ownAgent: Uuid | null): RecordF
     ...(query.performer !== undefined && { performer: performerUuid(query.performer) }),
   }
   return {
-    ...(digest !== undefined && { digest: Buffer.from(digest, 'hex') }),
     ...(reference !== undefined && { reference }),
     ...(query.parent !== undefined && { parent: uuidOf('rec', query.parent, 'parent') }),
     ...(traceId !== undefined && { traceId }),

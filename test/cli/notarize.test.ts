@@ -8,6 +8,7 @@ import { main } from '../../cli/main.ts'
 import { BATCH_BODY_BYTES_MAX, RECORD_BODY_BYTES_MAX } from '../../src/records/limits.ts'
 import { parseLines, type TestApp } from '../helpers/app.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
+import { listBatchRecords } from '../helpers/batch-records.ts'
 import { capture } from '../helpers/capture.ts'
 import { endsWithTests } from '../helpers/children.ts'
 import { sharedCliApp } from '../helpers/cli-app.ts'
@@ -19,11 +20,7 @@ const lines = (count: number, from = 1) =>
   Array.from({ length: count }, (_, i) => `{"n":${from + i}}\n`).join('')
 
 async function payloads(app: TestApp): Promise<{ n?: number }[]> {
-  const rows = await app.sql<{ document: string }>(
-    `select convert_from(payload, 'utf8') as document from tallystick.records where ledger_id = $1`,
-    [app.ledgerId],
-  )
-  return rows.map(({ document }) => JSON.parse(document))
+  return (await listBatchRecords(app)).map(({ payload }) => payload)
 }
 
 test('notarize', async (t) => {
@@ -96,7 +93,8 @@ test('notarize', async (t) => {
         [['--payload', '{}', '--type', 'generic'], /--type takes NAME\/VERSION, such as generic\/1/],
         [['--items'], /--items goes with --ndjson/],
         [['--ndjson', '--payload', '{}'], /--payload does not go with --ndjson/],
-        [['--ndjson', '--parent', 'rec_x'], /--parent does not go with --ndjson/],
+        [['--ndjson', '--items', '--parent', 'rec_x'], /--parent does not go with --items/],
+        [['--ndjson', '--items', '--reference', 'a:1'], /--reference does not go with --items/],
         [['--ndjson', '--items', '--type', 'a/1'], /--type does not go with --items/],
         [['--ndjson', '--batch', '2001'], /--batch takes a whole number, from 1 to 2000/],
         [['--ndjson', '--batch', '0'], /from 1 to 2000/],
@@ -109,6 +107,18 @@ test('notarize', async (t) => {
       assert.deepEqual(await app.written(), written)
     },
   )
+
+  /** Parent and references of each record, from lines of ids. */
+  async function originsOf(ids: string): Promise<[string | null, string[] | null][]> {
+    const read = ids
+      .trim()
+      .split('\n')
+      .map((id) => runCommand(['get', id]))
+    return (await Promise.all(read)).map(({ stdout }) => {
+      const { parent, references } = JSON.parse(stdout)
+      return [parent, references]
+    })
+  }
 
   await t.test(
     'lines are written in batches, in their order, with what the options say of each',
@@ -148,6 +158,20 @@ test('notarize', async (t) => {
       const ids = await runCommand(['notarize', '--ndjson', '--items', '--ids'], { input: items })
       const record = JSON.parse((await runCommand(['get', ids.stdout.trim()])).stdout)
       assert.deepEqual([record.payload, record.occurredAt], [{ whole: 1 }, '2026-11-22T06:00:00.000Z'])
+
+      const parent = record.id as string
+      const tree = ['{}', '{"parent":0,"references":["a:1"]}', `{"parent":"${parent}"}`]
+        .map((members) => JSON.stringify({ type: 'generic/1', payload: {}, ...JSON.parse(members) }))
+        .join('\n')
+      const made = await runCommand(['notarize', '--ndjson', '--items', '--ids'], { input: tree })
+      assert.deepEqual(await originsOf(made.stdout), [
+        [null, null],
+        [made.stdout.split('\n')[0], ['a:1']],
+        [parent, null],
+      ])
+      const given = ['--ndjson', '--ids', '--parent', parent, '--reference', 'a:1', '--reference', 'b:2']
+      const below = await runCommand(['notarize', ...given], { input: lines(2) })
+      assert.deepEqual(await originsOf(below.stdout), Array(2).fill([parent, ['a:1', 'b:2']]))
     },
   )
 

@@ -6,7 +6,7 @@ import {
   verify as verifyWith,
 } from 'node:crypto'
 import { SCOPES } from '../../src/ledgers/scopes.ts'
-import { fromHex, toBase64, toBase64Url, toHex, utf8Encode } from '../../src/proof/bytes.ts'
+import { fromBase64Url, fromHex, toBase64, toBase64Url, toHex, utf8Encode } from '../../src/proof/bytes.ts'
 import type { ProofProviders, Signer } from '../../src/proof/crypto.ts'
 import { encodeEnvelope, encodeProtected, toBeSigned } from '../../src/proof/envelope/cose.ts'
 import { formatIdBytes, type IdPrefix, parseIdBytes } from '../../src/proof/ids.ts'
@@ -55,11 +55,18 @@ export function makeId(prefix: IdPrefix): string {
   return formatIdBytes(prefix, uuid)
 }
 
+/** Ids of a batch's records: consecutive, the first one's low 12 bits zero. */
+export function makeRecordIds(count: number): string[] {
+  lastId = Math.ceil((lastId + 1) / 4_096) * 4_096 - 1
+  return Array.from({ length: count }, () => makeId('rec'))
+}
+
 export type TestDocument = {
   subject: string
   digest: string
   salt: string | null
   document: JsonValue
+  references?: readonly string[] | null
   erasedBy: number | null
 }
 export type TestLine = {
@@ -259,15 +266,25 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
     },
     notarizeBatch: (
       count: number,
-      changes: { item?: Partial<BatchItem>; records?: string[]; predicate?: object; batch?: string } = {},
+      changes: {
+        item?: Partial<BatchItem>
+        records?: string[]
+        /** References of each record. */
+        references?: readonly string[]
+        predicate?: object
+        batch?: string
+      } = {},
     ) => {
-      const documents = Array.from({ length: count }, (_, i) =>
-        saltDocument(changes.records?.[i] ?? makeId('rec'), { i }),
-      )
-      const items = documents.map(({ subject, digest }) => ({
+      const { references } = changes
+      const documents = (changes.records ?? makeRecordIds(count)).map((record, i) => ({
+        ...saltDocument(record, { i }),
+        ...(references && { references }),
+      }))
+      const items = documents.map(({ subject, digest, salt }) => ({
         record: subject,
         type: 'generic/1',
         digest,
+        ...(references && { references: digestWith(salt!, references) }),
         ...changes.item,
       }))
       const root = batchRoot(
@@ -294,7 +311,9 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
     },
     erase: (of: TestLine, index = 0) => {
       const erasure = chain.sayErased(of, index)
-      Object.assign(of.documents[index]!, { salt: null, document: null, erasedBy: erasure.seq })
+      const document = of.documents[index]!
+      Object.assign(document, { salt: null, document: null, erasedBy: erasure.seq })
+      if (document.references) document.references = null
       return erasure
     },
 
@@ -342,8 +361,13 @@ export function digestOf(value: JsonValue | object): string {
 
 let lastSalt = 0
 export function saltDocument(subject: string, document: JsonValue): TestDocument {
-  const salt = new Uint8Array(16)
-  new DataView(salt.buffer).setUint32(0, ++lastSalt)
-  const digest = toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(document))))
-  return { subject, digest, salt: toBase64Url(salt), document, erasedBy: null }
+  const bytes = new Uint8Array(16)
+  new DataView(bytes.buffer).setUint32(0, ++lastSalt)
+  const salt = toBase64Url(bytes)
+  return { subject, digest: digestWith(salt, document), salt, document, erasedBy: null }
+}
+
+/** Digest of a document, or of references, with this salt (base64url). */
+export function digestWith(salt: string, document: JsonValue | readonly string[]): string {
+  return toHex(documentDigest(sha256, fromBase64Url(salt), utf8Encode(canonicalize(document as JsonValue))))
 }

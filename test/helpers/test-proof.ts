@@ -43,7 +43,7 @@ export function consistencyOf(chain: TestChain, from: number, to: number) {
 
 /** A record of the entry as `GET /v1/records/{id}` shows it. */
 export function recordOf(chain: TestChain, line: TestLine, index = 0) {
-  const { subject, digest, salt, document } = line.documents[index]!
+  const { subject, digest, salt, document, references = null } = line.documents[index]!
   const { seq, kind, leaf, chain: link } = line
   const item = line.items?.[index]
   return {
@@ -59,8 +59,8 @@ export function recordOf(chain: TestChain, line: TestLine, index = 0) {
     actor: chain.agent,
     key: chain.key,
     onBehalfOf: item?.onBehalfOf ?? null,
-    parent: null,
-    references: null as string[] | null,
+    parent: item?.parent ?? null,
+    references,
     occurredAt: item?.occurredAt ?? null,
     recordedAt: line.recordedAt,
     entry: { seq, kind, leaf, chain: link },

@@ -60,18 +60,16 @@ test('finds a record by each of its properties, and not by others', async () => 
     [{ reference: 'erp:order' }, []],
     [{ traceId: TRACE_ID }, [record.id]],
     [{ traceId: '1'.repeat(32) }, []],
-    [{ digest: record.digest }, [record.id]],
-    [{ digest: '00'.repeat(32) }, []],
     [{ occurredAfter: '2026-02-28T12:00:00Z' }, [record.id]],
     [{ occurredAfter: '2026-02-28T12:00:00.001Z' }, []],
     [{ occurredBefore: '2026-02-28T12:00:00.001Z' }, [record.id]],
     [{ occurredBefore: '2026-02-28T12:00:00Z' }, []],
-    [{ recordedAfter: record.recordedAt, digest: record.digest }, [record.id]],
-    [{ recordedBefore: record.recordedAt, digest: record.digest }, []],
+    [{ recordedAfter: record.recordedAt, traceId: TRACE_ID }, [record.id]],
+    [{ recordedBefore: record.recordedAt, traceId: TRACE_ID }, []],
     [{ recordedAfter: '2020-01-01T00:00:00Z' }, [record.id, parent.id]],
     [{ recordedBefore: '2020-01-01T00:00:00Z' }, []],
     [{ type: 'generic/1', onBehalfOf: client, traceId: TRACE_ID }, [record.id]],
-    [{ parent: parent.id, digest: parent.digest }, []],
+    [{ parent: parent.id, reference: 'erp:order' }, []],
   ]
   for (const [query, ids] of found)
     assert.deepEqual(idsOf(await list(app, query)), ids, JSON.stringify(query))
@@ -118,7 +116,7 @@ test('refuses filters that are not well-formed, and unknown ones', async () => {
     `reference=${'x'.repeat(257)}`,
     'reference=%00',
     'traceId=AF7651916CD43DD8448EB211C80319C0',
-    'digest=00',
+    `digest=${'00'.repeat(32)}`,
     'occurredAfter=2026-02-30T00:00:00Z',
     'recordedBefore=yesterday',
     'recordedAt=2026-02-28T00:00:00Z',
@@ -145,7 +143,6 @@ test("shows a key for its agent's own records nothing else, wherever it looks", 
   assert.deepEqual(idsOf(await list(app, { performer: agent }, { key })), [])
   for (const query of [{ actor: app.ledger.agent.id }, { parent: own.id }, { type: 'generic/1' }])
     assert.ok(!idsOf(await list(app, query as never, { key })).includes(other.id), JSON.stringify(query))
-  assert.deepEqual(idsOf(await list(app, { digest: other.digest }, { key })), [])
   assert.deepEqual(idsOf(await list(app, { reference: 'a:1' }, { key })), [])
 
   for (const path of ['', '/entries', '/tree']) {
@@ -170,7 +167,7 @@ test('shows a ledger none of the records of another', async () => {
   const app = await sharedApp()
   const record = await app.notarize({ type: 'generic/1', payload: {}, references: ['a:1'] })
   const { key } = (await app.newLedger()).key
-  for (const query of [{}, { digest: record.digest }, { reference: 'a:1' }, { actor: record.actor }])
+  for (const query of [{}, { parent: record.id }, { reference: 'a:1' }, { actor: record.actor }])
     assert.deepEqual(idsOf(await list(app, query as never, { key })), [])
   assertProblem(await app.send('GET', `/v1/records/${record.id}/tree`, { key }), 404, 'not_found')
   assertProblem(await app.send('GET', `/v1/records/${record.id}/entries`, { key }), 404, 'not_found')

@@ -7,7 +7,15 @@ import { type DocumentsShown, verifyEntry } from '../../src/proof/entry/verify-e
 import { canonicalize } from '../../src/proof/json/jcs.ts'
 import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import { documentDigest } from '../../src/proof/statement/document.ts'
-import { makeChain, makeId, providers, saltDocument, sha256, type TestChain } from '../helpers/test-chain.ts'
+import {
+  digestWith,
+  makeChain,
+  makeId,
+  providers,
+  saltDocument,
+  sha256,
+  type TestChain,
+} from '../helpers/test-chain.ts'
 import { assertRefused, makeFindKey } from '../helpers/verify-chain.ts'
 
 const REFERENCES = ['https://erp.example/orders/1', 'jira:OPS-7']
@@ -16,9 +24,7 @@ const REFERENCES = ['https://erp.example/orders/1', 'jira:OPS-7']
 function notarize(chain: TestChain, references: JsonValue = REFERENCES) {
   const record = makeId('rec')
   const payload = saltDocument(record, { n: 1 })
-  const digest = toHex(
-    documentDigest(sha256, fromBase64Url(payload.salt!), utf8Encode(canonicalize(references))),
-  )
+  const digest = digestWith(payload.salt!, references)
   return chain.append({
     kind: 'record-notarized',
     subjects: [{ name: record, sha256: payload.digest }],
@@ -102,4 +108,34 @@ test('refuses a list that no server makes: empty, too long, or of anything but s
     const subjects = [{ name: record, sha256: document.digest }]
     verify(chain, chain.append({ kind: 'record-notarized', subjects, predicate, documents: [document] }))
   })
+})
+
+test('holds the references of each record of a batch to its own item', () => {
+  const chain = makeChain()
+  const line = chain.notarizeBatch(3, { references: REFERENCES })
+  assert.match(verify(chain, line).items![2]!.references!, /^[0-9a-f]{64}$/)
+  const refused = (code: 'document_presence' | 'document_digest', references: unknown) =>
+    assertRefused(
+      code,
+      () =>
+        verify(chain, {
+          ...line,
+          documents: line.documents.with(1, { ...line.documents[1]!, references } as never),
+        }),
+      new RegExp(`references of ${line.documents[1]!.subject} `),
+    )
+  refused('document_presence', undefined)
+  refused('document_presence', null)
+  refused('document_digest', [...REFERENCES].reverse())
+  chain.erase(line, 1)
+  verify(chain, line)
+  refused('document_presence', REFERENCES)
+  const without = chain.notarizeBatch(2)
+  const added = without.documents.with(1, { ...without.documents[1]!, references: REFERENCES })
+  assertRefused('document_presence', () => verify(chain, { ...without, documents: added }), /not signed/)
+  // The salt of another record of the same batch.
+  const [a, b] = line.items!
+  const swapped = chain.notarizeBatch(2, { references: REFERENCES, item: { references: a!.references! } })
+  assertRefused('document_digest', () => verify(chain, swapped), /references/)
+  assert.notEqual(a!.references, b!.references)
 })

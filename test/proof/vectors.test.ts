@@ -9,6 +9,8 @@ import {
   utf8Decode,
   utf8Encode,
 } from '../../src/proof/bytes.ts'
+import { parseEntryLine } from '../../src/proof/entry/entry-line.ts'
+import { verifyEntry } from '../../src/proof/entry/verify-entry.ts'
 import { encodeEnvelope, encodeProtected, parseEnvelope, toBeSigned } from '../../src/proof/envelope/cose.ts'
 import { formatIdBytes, parseIdBytes } from '../../src/proof/ids.ts'
 import { canonicalize } from '../../src/proof/json/jcs.ts'
@@ -116,12 +118,15 @@ for (const entry of vectors.entries) {
       assert.equal(toHex(frontierRoot(sha256, frontier)), entry.merkleRoot)
     })
 
-    for (const [i, { document, salt, jcs, digest }] of (entry.documents ?? []).entries()) {
-      test(`document ${i} has the canonical form and digest of the vector`, () => {
+    for (const [i, { document, salt, jcs, digest, references }] of (entry.documents ?? []).entries()) {
+      test(`document ${i} has the canonical form and digest of the vector, and references those of its item`, () => {
         const canonical = utf8Encode(canonicalize(document))
         assert.equal(toHex(canonical), jcs)
         assert.equal(toHex(documentDigest(sha256, fromBase64Url(salt), canonical)), digest)
         assert.equal(toHex(utf8Encode(canonicalize(parseJsonText(utf8Decode(canonical))))), jcs)
+        const list = references && utf8Encode(canonicalize([...references]))
+        const listed = list && toHex(documentDigest(sha256, fromBase64Url(salt), list))
+        assert.equal(listed, entry.items?.[i]?.references)
       })
     }
   })
@@ -153,6 +158,14 @@ describe('the batch of the vectors', () => {
       verifyInclusion(sha256, itemLeaves[i]!, i, count, path, fromHex(root))
     }
   })
+})
+
+describe('batches of the vectors that are refused', () => {
+  for (const { about, code, line } of vectors.refusedBatches) {
+    test(about, () =>
+      refuses(code, () => verifyEntry(parseEntryLine(JSON.stringify(line)), () => key, nativeProviders)),
+    )
+  }
 })
 
 describe('the checkpoint of the vectors', () => {

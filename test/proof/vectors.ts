@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { ProofErrorCode } from '../../src/proof/error.ts'
 import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import type { BatchItem } from '../../src/proof/statement/batch.ts'
 import type { EntryKind } from '../../src/proof/statement/kinds.ts'
@@ -20,6 +21,12 @@ type Vectors = {
   readonly genesis: string
   readonly entries: readonly VectorEntry[]
   readonly checkpoint: { readonly noteKeySeed: string; readonly verifierKey: string; readonly note: string }
+  /** Lines of an export in the place of the ledger's batch, each signed. */
+  readonly refusedBatches: readonly {
+    readonly about: string
+    readonly code: ProofErrorCode
+    readonly line: object
+  }[]
   readonly refusedJson: readonly string[]
   readonly acceptedJson: readonly string[]
 }
@@ -39,6 +46,7 @@ type VectorEntry = {
     readonly salt: string
     readonly jcs: string
     readonly digest: string
+    readonly references?: readonly string[]
   }[]
   readonly items?: readonly BatchItem[]
   readonly itemLeaves?: readonly string[]

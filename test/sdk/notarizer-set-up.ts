@@ -1,5 +1,6 @@
 import type { NotarizerOptions } from '../../sdk/notarizer/options.ts'
 import type { TestApp } from '../helpers/app.ts'
+import { listBatchRecords } from '../helpers/batch-records.ts'
 
 /** Retries that lose no time, and no callback that writes to the console. */
 export const QUICK: NotarizerOptions = {
@@ -11,18 +12,17 @@ export const QUICK: NotarizerOptions = {
   onError: () => {},
 }
 
+/** Records of the batches whose payloads are of a group, in the order of the ledger. */
+export async function recordsOfGroup(app: Pick<TestApp, 'sql' | 'ledgerId'>, group: string) {
+  return (await listBatchRecords(app)).filter(({ payload }) => payload.group === group)
+}
+
 /** The member `i` of the payloads of a group, in the order of the ledger. */
 export async function recordedNumbers(
-  { sql, ledgerId }: Pick<TestApp, 'sql' | 'ledgerId'>,
+  app: Pick<TestApp, 'sql' | 'ledgerId'>,
   group: string,
 ): Promise<number[]> {
-  const rows = await sql<{ i: number }>(
-    `select (p.payload->>'i')::int as i
-     from tallystick.records r, lateral (select convert_from(r.payload, 'utf8')::json as payload) p
-     where r.ledger_id = $1 and p.payload->>'group' = $2 order by first_seq, item_index`,
-    [ledgerId, group],
-  )
-  return rows.map(({ i }) => i)
+  return (await recordsOfGroup(app, group)).map(({ payload }) => payload.i)
 }
 
 export const numbers = (count: number, from = 0): number[] =>

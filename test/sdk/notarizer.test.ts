@@ -8,13 +8,14 @@ import {
   NotRecordedError,
   PermissionError,
   type RecordedBatch,
+  type RecordOptions,
   type RefusedRecord,
   type TallystickError,
   UsageError,
 } from '../../sdk/index.ts'
 import { expectStatus, OPERATOR_KEY } from '../helpers/app.ts'
 import { addAgent } from '../helpers/more-keys.ts'
-import { numbers, QUICK, recordedNumbers } from './notarizer-set-up.ts'
+import { numbers, QUICK, recordedNumbers, recordsOfGroup } from './notarizer-set-up.ts'
 import { sharedSdk } from './set-up.ts'
 
 test('the notarizer', async (t) => {
@@ -322,25 +323,45 @@ test('the notarizer', async (t) => {
     assert.deepEqual(await recordedNumbers(app, 'exit'), numbers(1_500))
   })
 
-  await t.test('a traceparent is signed with its records, which are a batch of their own', async () => {
+  await t.test('records say a parent, references and a trace of their own, and share a batch', async () => {
     const batches: RecordedBatch[] = []
     const ledger = tallystick.notarizer({ ...QUICK, onRecorded: (batch) => void batches.push(batch) })
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
-    for (const i of numbers(6))
-      ledger.record({ group: 'trace', i }, i === 2 || i === 3 ? { traceparent } : {})
-    assert.throws(() => ledger.record({}, { traceparent: '00-0-0-01' }), UsageError)
+    const parent = (await tallystick.records.notarize({ payload: {} })).id
+    const references = ['order:7', 'https://erp.example/orders/7']
+    const options: RecordOptions<`${string}/${number}`>[] = [{}, { traceparent }, { parent, references }]
+    for (const [i, given] of options.entries()) ledger.record({ group: 'members', i }, given)
     await ledger.close()
     assert.deepEqual(
       batches.map(({ records }) => records.length),
-      [2, 2, 2],
+      [3],
     )
-    const rows = await app.sql<{ traceparent: string | null }>(
-      `select traceparent from tallystick.records
-       where convert_from(payload, 'utf8')::json->>'group' = 'trace' order by first_seq, item_index`,
-    )
+    const read = await Promise.all(batches[0]!.records.map(({ id }) => tallystick.records.get(id)))
     assert.deepEqual(
-      rows.map((row) => row.traceparent),
-      [null, null, traceparent, traceparent, null, null],
+      read.map((record) => [record.parent, record.references]),
+      [
+        [null, null],
+        [null, null],
+        [parent, references],
+      ],
+    )
+    const stored = await recordsOfGroup(app, 'members')
+    assert.deepEqual(
+      stored.map((record) => record.traceparent),
+      [null, traceparent, null],
+    )
+  })
+
+  await t.test('a record whose parent the ledger does not have is refused alone', async () => {
+    const refused: [RefusedRecord, TallystickError][] = []
+    const ledger = tallystick.notarizer({ ...QUICK, onRefused: (...about) => void refused.push(about) })
+    const parent = 'rec_00000000000000000000000000'
+    for (const i of numbers(3)) ledger.record({ group: 'orphan', i }, i === 1 ? { parent } : {})
+    await ledger.close()
+    assert.deepEqual(await recordedNumbers(app, 'orphan'), [0, 2])
+    assert.deepEqual(
+      refused.map(([record, error]) => [record.parent, (error as InvalidRequestError).code]),
+      [[parent, 'unknown_parent']],
     )
   })
 

@@ -131,6 +131,8 @@ const SEARCH_SETTINGS = {
   enable_mergejoin: 'off',
   max_parallel_workers_per_gather: 0,
   jit: 'off',
+  // There is one plan, whatever the values are.
+  plan_cache_mode: 'force_generic_plan',
 }
 
 /** Pool of pg-boss. Apart, so that no round of a follower waits for the polling of a queue, or the reverse. */

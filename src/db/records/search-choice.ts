@@ -1,49 +1,85 @@
 import type pg from 'pg'
 import { SEARCH_DAYS_MAX, SEARCH_PROBE_CANDIDATES } from '../limits.ts'
+import { BATCH_FILTERS, canBeOfBatch, dayKeysOf } from './batch-filters.ts'
 import type { RecordSearch, Stretch } from './search.ts'
+import { type ChunkWalk, keysText, walkText } from './search-chunks.ts'
 import {
   type Bind,
   daysText,
   FILTERS,
   type RecordFilters,
   type Stream,
+  type TimeRange,
   WHOLE_LEDGER,
   walkDays,
 } from './search-streams.ts'
 import { entriesOf, orderOf, query, walksOf, within } from './search-text.ts'
 
 /** Makes the streams' SQL, in a statement's own numbering of values. */
-export type MakeStreams = (bind: Bind) => readonly Stream[]
+type MakeStreams = (bind: Bind) => readonly Stream[]
+
+/** `makeStreams`: to records with an entry of their own; `walk`: to those of batches. null: there can't be any. */
+export type Choice = { readonly makeStreams: MakeStreams | null; readonly walk: ChunkWalk | null }
+
+/** A filter's own walks; null: to no record. */
+type Choices<T> = readonly T[] | null
 
 /**
- * The walk that probably looks at the fewest records in vain: the one that ends first, or whose first candidates reach
- * furthest along the chain. One that ends makes the page complete, so a rare value beside a common one costs no more
- * than alone. null: there can't be any record.
+ * Of each kind the walk that probably looks at the fewest records in vain: the one that ends first, or whose first candidates
+ * reach furthest along the chain. One that ends makes the page complete, so a rare value beside a common one costs no more
+ * than alone.
  */
-export async function chooseStreams(
+export async function chooseWalks(
   pool: pg.Pool,
   ledger: string,
   search: RecordSearch,
   stretch: Stretch,
-): Promise<MakeStreams | null> {
-  const choices = await listChoices(pool, ledger, search.filters)
-  if (choices === null) return null
-  if (choices.length < 2) return choices[0] ?? (() => [WHOLE_LEDGER])
-  const [probe] = await query<Record<string, number | null>>(pool, ledger, (bind) => {
-    const reached = choices.map((make, i) => `${reachText(make(bind), search, stretch, bind)} as reach${i}`)
-    return `select ${reached.join(', ')}`
+): Promise<Choice> {
+  const [own, ofBatches] = await Promise.all([
+    listOwn(pool, ledger, search.filters),
+    listOfBatches(pool, ledger, search.filters),
+  ])
+  const toProbe = [own ?? [], ofBatches ?? []].map((choices) => (choices.length < 2 ? [] : choices)) as [
+    readonly MakeStreams[],
+    readonly (readonly Buffer[])[],
+  ]
+  const reach = await probe(pool, ledger, search, stretch, toProbe)
+  return {
+    makeStreams: own && (own[furthest(reach.slice(0, toProbe[0].length))] ?? (() => [WHOLE_LEDGER])),
+    walk: ofBatches && walkOf(ofBatches, furthest(reach.slice(toProbe[0].length))),
+  }
+}
+
+function walkOf(lists: readonly (readonly Buffer[])[], chosen: number): ChunkWalk {
+  return { keys: lists[chosen] ?? null, others: lists.filter((_, i) => i !== chosen) }
+}
+
+function furthest(reach: readonly number[]): number {
+  return Math.max(0, reach.indexOf(Math.max(...reach)))
+}
+
+/** How far each gets, in the order of the search. */
+async function probe(
+  pool: pg.Pool,
+  ledger: string,
+  search: RecordSearch,
+  stretch: Stretch,
+  [own, ofBatches]: readonly [readonly MakeStreams[], readonly (readonly Buffer[])[]],
+): Promise<number[]> {
+  if (own.length + ofBatches.length === 0) return []
+  const [row] = await query<Record<string, number | null>>(pool, ledger, search.filters, (bind) => {
+    const texts = [
+      ...own.map((make) => reachText(make(bind), search, stretch, bind)),
+      ...ofBatches.map((keys) => chunkReachText(keys, search, stretch, bind)),
+    ]
+    return `select ${texts.map((text, i) => `${text} as reach${i}`).join(', ')}`
   })
   const sign = search.order === 'desc' ? -1 : 1
-  const reach = choices.map((_, i) => {
-    const seq = probe![`reach${i}`]!
-    return seq === null ? Number.POSITIVE_INFINITY : sign * seq
-  })
-  return choices[reach.indexOf(Math.max(...reach))]!
+  return Object.values(row!).map((seq) => (seq === null ? Number.POSITIVE_INFINITY : sign * seq))
 }
 
 /** How far the first candidates of the walks together reach; null: there are no more than these. */
 function reachText(streams: readonly Stream[], search: RecordSearch, stretch: Stretch, bind: Bind): string {
-  // All walks must have ended, or the first one that has not counts: max, min, greatest and least pass over nulls.
   const [first, firstOf] = search.order === 'desc' ? ['max', 'greatest'] : ['min', 'least']
   const reaches = streams.map((stream) => {
     const { list, count } = walksOf(stream)
@@ -53,14 +89,18 @@ function reachText(streams: readonly Stream[], search: RecordSearch, stretch: St
         order by ${orderOf(stream, search.order)} limit 1 offset ${skipped}
       ) r)`
   })
+  // All walks must have ended, or the first one that has not counts: max, min, greatest and least pass over nulls.
   return `${firstOf}(${reaches.join(', ')})`
 }
 
-async function listChoices(
-  pool: pg.Pool,
-  ledger: string,
-  filters: RecordFilters,
-): Promise<MakeStreams[] | null> {
+function chunkReachText(keys: readonly Buffer[], search: RecordSearch, stretch: Stretch, bind: Bind): string {
+  const skipped = Math.ceil(SEARCH_PROBE_CANDIDATES / keys.length)
+  return `(select ${search.order === 'desc' ? 'max' : 'min'}(k.seq) from ${keysText(keys, bind)} cross join lateral (
+      ${walkText(keys, search, stretch, bind)} limit 1 offset ${skipped}
+    ) k)`
+}
+
+async function listOwn(pool: pg.Pool, ledger: string, filters: RecordFilters): Promise<Choices<MakeStreams>> {
   const choices: MakeStreams[] = []
   for (const [name, value] of entriesOf(filters)) {
     const { streams } = FILTERS[name]
@@ -68,19 +108,47 @@ async function listChoices(
   }
   const { occurred } = filters
   if (occurred) {
-    const days = await query<{ day: string }>(
-      pool,
-      ledger,
-      (bind) => `${daysText(occurred, bind)} limit ${SEARCH_DAYS_MAX + 1}`,
-    )
+    const rows = await query<{ day: string }>(pool, ledger, filters, (bind) => daysText(occurred, bind))
+    const days = rows.map(({ day }) => day)
     if (days.length === 0) return null
-    if (days.length <= SEARCH_DAYS_MAX)
-      choices.push((bind) => [
-        walkDays(
-          days.map(({ day }) => day),
-          bind,
-        ),
-      ])
+    if (days.length <= SEARCH_DAYS_MAX) choices.push((bind) => [walkDays(days, bind)])
   }
   return choices
+}
+
+async function listOfBatches(
+  pool: pg.Pool,
+  ledger: string,
+  filters: RecordFilters,
+): Promise<Choices<readonly Buffer[]>> {
+  if (!canBeOfBatch(filters)) return null
+  const lists: (readonly Buffer[])[] = []
+  for (const [name, value] of entriesOf(filters)) {
+    const { keys } = BATCH_FILTERS[name]
+    if (keys) lists.push(keys(value as never))
+  }
+  if (filters.occurred) {
+    const days = await listDayKeys(pool, ledger, filters.occurred)
+    if (days.length === 0) return null
+    if (days.length <= SEARCH_DAYS_MAX) lists.push(days)
+  }
+  return lists
+}
+
+/** Keys of the days, in order, on which records of batches occurred, one more than are walked: jumps from one to the next. */
+async function listDayKeys(pool: pg.Pool, ledger: string, range: TimeRange): Promise<Buffer[]> {
+  const { rows } = await pool.query<{ key: Buffer }>({
+    name: 'list_day_keys',
+    text: `with recursive days (key) as (
+        (select k.key from tallystick.batch_keys k
+        where k.ledger_id = $1 and k.key >= $2 and k.key <= $3 order by k.key limit 1)
+        union all
+        select (select k.key from tallystick.batch_keys k
+          where k.ledger_id = $1 and k.key > days.key and k.key <= $3 order by k.key limit 1)
+        from days where days.key is not null
+      )
+      select key from days where key is not null limit ${SEARCH_DAYS_MAX + 1}`,
+    values: [ledger, ...dayKeysOf(range)],
+  })
+  return rows.map(({ key }) => key)
 }

@@ -1,13 +1,14 @@
 import type { Uuid } from '../../proof/ids.ts'
+import { SEARCH_DAYS_MAX } from '../limits.ts'
+
 /*
- * Where a search finds its candidates: walks along indexes (migrations/0004-records.sql and 0005-gated-records.sql), each in
- * the order of the chain.
+ * Where a search finds its candidates among records with an entry of their own: walks along indexes (migrations/0004-records.sql
+ * and 0005-gated-records.sql), each in the order of the chain.
  * Texts are SQL of this file; a caller's values are bound, never put into them.
  */
 
 /** Filters of a search; all of them hold. Ids as Postgres writes uuids. */
 export type RecordFilters = {
-  readonly digest?: Buffer
   readonly reference?: string
   readonly parent?: Uuid
   readonly traceId?: string
@@ -56,11 +57,6 @@ const IN_STATE = byGated<string>((state, bind) => `x.state collate "C" = ${bind(
 /** The filters that are there, from the one that is likely to leave the fewest records to the one that leaves the most. */
 export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNullable<RecordFilters[Name]>> } =
   {
-    digest: byColumn((digest, bind) => {
-      const bytes = bind(digest, 'bytea')
-      return `hash_record_extended(row(r.ledger_id, r.digest), 0) = hash_record_extended(row($1::uuid, ${bytes}), 0)
-      and r.digest = ${bytes}`
-    }),
     reference: {
       condition: (reference, bind) => `exists (select from tallystick.record_references x
       where x.ledger_id = $1 and x.reference = ${bind(reference, 'text')} and x.first_seq = r.first_seq
@@ -127,8 +123,7 @@ export const WHOLE_LEDGER: Stream = {
   nullsFirst: false,
 }
 
-/** A batch's records are all notarized: most need no look. */
-const NOTARIZED = `(r.item_index is not null or not ${whereGated('true')})`
+const NOTARIZED = `not ${whereGated('true')}`
 
 const DAY = "date_trunc('day', r.occurred_at at time zone 'UTC')"
 
@@ -141,7 +136,7 @@ export function walkDays(days: readonly string[], bind: Bind): Stream {
   }
 }
 
-/** The days, in order, on which records of the ledger occurred: jumps from one to the next. */
+/** The days, in order, on which records of the ledger occurred, one more than are walked: jumps from one to the next. */
 export function daysText(range: TimeRange, bind: Bind): string {
   const from = range.fromMs === null ? '' : `and ${DAY} >= date_trunc('day', ${bindTime(range.fromMs, bind)})`
   const before = range.beforeMs === null ? '' : `and ${DAY} < ${bindTime(range.beforeMs, bind)}`
@@ -152,7 +147,7 @@ export function daysText(range: TimeRange, bind: Bind): string {
       union all
       select (${first(`and ${DAY} > days.day`)}) from days where days.day is not null
     )
-    select to_char(day, 'YYYY-MM-DD') as day from days where day is not null`
+    select to_char(day, 'YYYY-MM-DD') as day from days where day is not null limit ${SEARCH_DAYS_MAX + 1}`
 }
 
 function bindTime(ms: number, bind: Bind): string {
@@ -206,7 +201,7 @@ function walkActor(agent: string): Stream {
     from: `tallystick.entries x cross join lateral (
         select * from tallystick.records c where c.ledger_id = $1 and c.first_seq = x.seq offset 0
       ) r
-      where x.ledger_id = $1 and x.actor_id = ${agent} and x.version = 1`,
+      where x.ledger_id = $1 and x.actor_id = ${agent} and x.version = 1 and x.item_count is null`,
     seq: 'x.seq',
     nullsFirst: true,
   }

@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto'
 import type pg from 'pg'
-import type { RecordSearch, Stretch } from './search.ts'
+import type { Order, RecordSearch, Stretch } from './search.ts'
 import { type Bind, FILTERS, type RecordFilters, type Stream } from './search-streams.ts'
 
 /* Pieces of SQL that all statements of a search are made of. */
@@ -20,34 +21,31 @@ export function entriesOf(filters: RecordFilters) {
   return names.flatMap((name) => (filters[name] === undefined ? [] : [[name, filters[name]] as const]))
 }
 
-export function within(
-  { seq }: Stream,
-  { order, after }: RecordSearch,
-  { from, end }: Stretch,
-  bind: Bind,
-): string {
-  const bounds = [`and ${seq} >= ${bind(from, 'int8')} and ${seq} < ${bind(end, 'int8')}`]
-  if (after) {
-    const [at, index] = [bind(after.seq, 'int8'), bind(after.index, 'int4')]
-    const beyond = order === 'desc' ? '<' : '>'
-    bounds.push(
-      `and ${seq} ${beyond}= ${at} and (${seq} ${beyond} ${at} or coalesce(r.item_index, 0) ${beyond} ${index})`,
-    )
-  }
-  return bounds.join(' ')
+/** `after` is the place of one such record, or of one of a batch. */
+export function within({ seq }: Stream, { order, after }: RecordSearch, { from, end }: Stretch, bind: Bind) {
+  const first = after && order === 'asc' ? Math.max(from, after.seq + 1) : from
+  const last = after && order === 'desc' ? Math.min(end, after.seq) : end
+  return `and ${seq} >= ${bind(first, 'int8')} and ${seq} < ${bind(last, 'int8')}`
 }
 
-export function orderOf({ seq, nullsFirst }: Stream, order: 'asc' | 'desc'): string {
+export function orderOf({ seq, nullsFirst }: Stream, order: Order): string {
   const nulls = nullsFirst === (order === 'asc') ? 'first' : 'last'
-  return `${seq} ${order} nulls ${nulls}, r.item_index ${order}`
+  return `${seq} ${order} nulls ${nulls}`
 }
 
+/**
+ * Asks what `makeText` says. Searches by one filter at most are prepared: these are few texts, and planning one takes longer than
+ * the rest of it. A name says its text, so that no two have one.
+ */
 export async function query<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   ledger: string,
+  filters: RecordFilters,
   makeText: (bind: Bind) => string,
 ): Promise<Row[]> {
   const values: unknown[] = [ledger]
   const text = makeText((value, type) => `$${values.push(value)}::${type}`)
-  return (await pool.query<Row>(text, values)).rows
+  const isPrepared = entriesOf(filters).length < 2
+  const name = isPrepared ? { name: `search_${hash('sha256', text, 'hex').slice(0, 16)}` } : null
+  return (await pool.query<Row>({ ...name, text, values })).rows
 }

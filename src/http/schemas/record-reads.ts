@@ -1,12 +1,15 @@
 import { z } from 'zod'
-import { BATCH_ITEMS_MAX } from '../../db/limits.ts'
+import { PLACE_INDEX_MAX } from '../../db/records/search.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { pageOf, pageQuery } from '../page.ts'
 import { anyAgent, base64, hash, idOf, salt, sentBy, seq, signedEntry, typeName } from './common.ts'
 import { recordView, reference } from './records.ts'
 import { time } from './times.ts'
 
-/** Adding a filter: here, in `parseFilters` (src/records/search.ts), and in the table FILTERS (src/db/records/search-streams.ts). */
+/**
+ * Adding a filter: here, in `parseFilters` (src/records/search.ts), and in the tables FILTERS (src/db/records/search-streams.ts) and
+ * BATCH_FILTERS (src/db/records/batch-filters.ts).
+ */
 const filters = {
   type: typeName.optional(),
   state: z.enum(RECORD_STATES).optional(),
@@ -21,7 +24,6 @@ const filters = {
     .regex(/^[0-9a-f]{32}$/)
     .describe('of its traceparent')
     .optional(),
-  digest: hash.describe('of its salted payload').optional(),
   occurredAfter: time.describe('occurredAt, inclusive; records without one are left out').optional(),
   occurredBefore: time.describe('occurredAt, exclusive; records without one are left out').optional(),
   recordedAfter: time.describe('recordedAt, inclusive').optional(),
@@ -37,7 +39,7 @@ export const recordListQuery = z.strictObject({
 export const recordListPage = pageOf(recordView)
 
 const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
-export const recordListCursor = z.tuple([z.string().length(16), place, z.int().min(0).max(BATCH_ITEMS_MAX)])
+export const recordListCursor = z.tuple([z.string().length(16), place, z.int().min(0).max(PLACE_INDEX_MAX)])
 
 export const recordQuery = z.strictObject({ peer: sentBy.optional() })
 export const recordEntriesQuery = z.strictObject({ peer: sentBy.optional(), ...pageQuery })

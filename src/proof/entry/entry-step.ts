@@ -112,9 +112,16 @@ function notarizedRecords(
   return statement.kind === 'record-notarized' ? [statement.subjects[0]] : []
 }
 
+/** Ids of a batch are those that follow the first one, whose low 12 bits are zero (verifyItemIds). */
 function packIds(records: readonly Notarized[]): Uint8Array {
   const bytes = new Uint8Array(records.length * ID_BYTES)
-  for (const [i, { name }] of records.entries()) bytes.set(parseIdBytes('rec', name), i * ID_BYTES)
+  if (records.length === 0) return bytes
+  const first = parseIdBytes('rec', records[0]!.name)
+  for (let i = 0, at = 0; i < records.length; i++, at += ID_BYTES) {
+    bytes.set(first, at)
+    bytes[at + 14]! |= i >> 8
+    bytes[at + 15]! |= i & 0xff
+  }
   return bytes
 }
 

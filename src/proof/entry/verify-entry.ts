@@ -3,7 +3,14 @@ import type { ProofProviders, PublicKey, Sha256 } from '../crypto.ts'
 import { type ParsedEnvelope, parseEnvelope, verifySigner } from '../envelope/cose.ts'
 import { ProofError } from '../error.ts'
 import { canonicalize } from '../json/jcs.ts'
-import { type BatchItem, batchRoot, itemBytes, itemLeaf, parseBatchItem } from '../statement/batch.ts'
+import {
+  type BatchItem,
+  batchRoot,
+  itemBytes,
+  itemLeaf,
+  parseBatchItem,
+  verifyItemIds,
+} from '../statement/batch.ts'
 import { documentDigest } from '../statement/document.ts'
 import { ENTRY_KINDS, type EntryKind, type Subject, type SubjectRule } from '../statement/kinds.ts'
 import { type ParsedStatement, parseStatement } from '../statement/statement.ts'
@@ -52,7 +59,7 @@ export function verifyEntry(
     items === null ? signedDocuments(statement) : items.map(documentOfItem),
     shown,
   )
-  verifyReferences(sha256, line, statement)
+  verifyReferences(sha256, line, statement, items)
   const received = verifyReceived(sha256, line.received ?? null, statement)
   return { step: makeStep(line, envelope, statement, { items, received }), envelope, statement, items }
 }
@@ -118,7 +125,10 @@ export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStat
   }
 }
 
-/** A batch's items are signed by their number and their root only, so all of them must be there, in order. */
+/**
+ * A batch's items are signed by their number and their root only, so all of them must be there, in order. Their ids follow from the
+ * first one's: a server finds a record by that.
+ */
 function verifyItems(sha256: Sha256, line: EntryLine, statement: ParsedStatement): BatchItem[] | null {
   if ((statement.kind === 'batch-notarized') !== (line.items !== null)) {
     throw new ProofError('batch_contradicts_statement', `items of ${statement.kind}`)
@@ -134,6 +144,7 @@ function verifyItems(sha256: Sha256, line: EntryLine, statement: ParsedStatement
     items.map((item) => itemLeaf(sha256, itemBytes(item))),
     statement,
   )
+  verifyItemIds(items)
   return items
 }
 
@@ -217,11 +228,16 @@ function verifyDocument(
 
 /**
  * References lie beside the payload and are signed with its salt: they are there as long as it is, and only where the
- * statement says that there are any.
+ * statement, or the item, says that there are any.
  */
-function verifyReferences(sha256: Sha256, line: EntryLine, { predicate }: ParsedStatement): void {
-  const signed = predicate['references']
-  for (const { subject, salt, references = null } of line.documents) {
+function verifyReferences(
+  sha256: Sha256,
+  line: EntryLine,
+  { predicate }: ParsedStatement,
+  items: readonly BatchItem[] | null,
+): void {
+  for (const [i, { subject, salt, references = null }] of line.documents.entries()) {
+    const signed = items === null ? predicate['references'] : items[i]!.references
     const isDue = signed !== undefined && salt !== null
     if ((references !== null) !== isDue)
       throw new ProofError(

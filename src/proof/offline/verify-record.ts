@@ -55,8 +55,8 @@ function signedRecord({ statement, item }: VerifiedProof): SignedRecord {
   const { kind, ledger, predicate, subjects } = statement
   const [{ name, sha256 }] = subjects
   if (item) {
-    const members = { ...membersOfItem(item), ...membersOfFirst(statement), parent: null, batch: name }
-    return { members, payload: item.digest, references: null }
+    const members = { ...membersOfItem(item), ...membersOfFirst(statement), batch: name }
+    return { members, payload: item.digest, references: item.references ?? null }
   }
   if (kind === 'batch-notarized')
     throw new ProofError('record_contradicts_proof', 'the proof is of a batch, and of none of its records')
@@ -79,8 +79,8 @@ function signedRecord({ statement, item }: VerifiedProof): SignedRecord {
 }
 
 function membersOfItem(item: BatchItem): Record<string, JsonValue> {
-  const { record, type, digest, occurredAt = null, onBehalfOf = null } = item
-  return { id: record, type, digest, occurredAt, onBehalfOf }
+  const { record, type, digest, occurredAt = null, onBehalfOf = null, parent = null } = item
+  return { id: record, type, digest, occurredAt, onBehalfOf, parent }
 }
 
 function membersOfFirst({ ledger, actor, key, recordedAt }: ParsedStatement): Record<string, JsonValue> {

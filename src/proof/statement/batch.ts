@@ -1,8 +1,11 @@
 import { fromHex, utf8Encode } from '../bytes.ts'
 import type { Sha256 } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+import { parseId } from '../ids.ts'
 import { quote } from '../json/jcs.ts'
 import type { JsonValue } from '../json/json-value.ts'
 import { leafHash, merkleRoot, verifyInclusion } from '../tree/merkle.ts'
+import { formatRecordIds, indexOfRecordId } from './batch-ids.ts'
 import { refuseFields } from './fields.ts'
 import { ITEM_FIELDS } from './predicates.ts'
 
@@ -58,6 +61,30 @@ export function parseBatchItem(value: JsonValue): BatchItem {
   return value as BatchItem
 }
 
+/** Throws `batch_item` unless the ids of all items of a batch are consecutive, from one on whose low 12 bits are zero. */
+export function verifyItemIds(items: readonly BatchItem[]): void {
+  const first = items[0]!.record
+  verifyItemId(first, 0)
+  // Compared as texts: to make an id takes 60 ns, to read one 140.
+  for (const [i, id] of formatRecordIds(parseId('rec', first), items.length).entries()) {
+    if (items[i]!.record === id) continue
+    throw new ProofError(
+      'batch_item',
+      `item ${i} is ${items[i]!.record}, but the ids of a batch are consecutive: ${id}`,
+    )
+  }
+}
+
+/** The low 12 bits of an item's id are its place. */
+function verifyItemId(record: string, index: number): void {
+  const place = indexOfRecordId(parseId('rec', record))
+  if (place === index) return
+  throw new ProofError(
+    'batch_item',
+    `item ${index} is ${record}, which is the id of item ${place} of a batch`,
+  )
+}
+
 /**
  * One record's proof. `count` and `root` (hex) MUST be those that the batch's entry signs; `item` is what was
  * shown for the record. Throws `batch_item`, `merkle_range` or `merkle_path`.
@@ -72,5 +99,6 @@ export function verifyBatchItem(
 ): BatchItem {
   const parsed = parseBatchItem(item)
   verifyInclusion(sha256, itemLeaf(sha256, itemBytes(parsed)), index, count, path, fromHex(root))
+  verifyItemId(parsed.record, index)
   return parsed
 }

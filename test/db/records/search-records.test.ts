@@ -4,12 +4,21 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type pg from 'pg'
 import { appendEntries, type EntryRow, type RecordRow } from '../../../src/db/chain/append-entries.ts'
+import { decodeChunk, encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
+import { chunkKey, referencesOf } from '../../../src/db/chunks/chunk-keys.ts'
+import { chunkIdOf } from '../../../src/db/chunks/read-chunks.ts'
 import { openSearchPool } from '../../../src/db/connect/pools.ts'
 import { PAGE_BYTES_MAX } from '../../../src/db/limits.ts'
 import type { Place, RecordSearch } from '../../../src/db/records/search.ts'
 import { searchRecords } from '../../../src/db/records/search-records.ts'
 import type { RecordFilters } from '../../../src/db/records/search-streams.ts'
 import type { Uuid } from '../../../src/proof/ids.ts'
+import {
+  firstRecordId,
+  indexOfRecordId,
+  isOfBatch,
+  recordIdAt,
+} from '../../../src/proof/statement/batch-ids.ts'
 import {
   LIFECYCLE,
   RECORD_STATES,
@@ -21,10 +30,15 @@ import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { runs } from '../../helpers/runs.ts'
 import {
+  adminEntry,
   createTestLedger,
+  makeBatch,
+  makeChunks,
   makeEntry,
+  makeItem,
   makeRecord,
   randomId,
+  sha256,
   type TestLedger,
 } from '../../helpers/test-ledger.ts'
 import { makeCreation, makeDocument, makeStep } from '../../helpers/test-steps.ts'
@@ -39,17 +53,26 @@ const ENTRIES = 50
 const STEPS = 60
 const STEPS_EACH_MORE = 5
 const BATCH_MAX = 7
+/** Three chunks. */
+const LARGE_BATCH_MAX = 150
+const ERASURES = 40
 const DAY_MS = 86_400_000
 const FIRST_DAY_MS = Date.parse('2026-03-01T00:00:00Z')
 /** Entries lie so far apart that a range of times is found by halving the chain. */
 const ENTRY_MS = 20_000
 const SKEW_MS = 29_000
 
+type Properties = Pick<
+  RecordRow,
+  'type' | 'onBehalfOf' | 'occurredAtMs' | 'traceparent' | 'parentId' | 'references'
+>
 /** A record as it was appended; `gated`: as it stands. */
-type Known = RecordRow & {
+type Known = Properties & {
+  readonly recordId: Uuid
   readonly actorId: Uuid
   readonly seq: number
   recordedAtMs: number
+  isErased: boolean
   readonly gated: Standing | null
 }
 type Standing = {
@@ -65,7 +88,6 @@ const IDS = Array.from({ length: 3 }, randomId)
 const TRACE_IDS = ['aa'.repeat(16), 'bb'.repeat(16)]
 const TYPES = ['generic/1', 'order/1', 'rare/1']
 const REFERENCES = ['erp:1', 'erp:2', 'https://example.com/ü']
-const DIGEST = randomBytes(32)
 
 test('pages give every record that matches once, in order, while others are appended or move', async (t) => {
   const { owner, worker, pool, ledger } = await open(t)
@@ -77,6 +99,7 @@ test('pages give every record that matches once, in order, while others are appe
     await create(worker, ledger, known)
     for (let i = 0; i < STEPS_EACH_MORE; i++) await move(worker, ledger, known)
   }
+  for (let i = 0; i < ERASURES; i++) await erase(worker, ledger, known)
   await spreadTimes(owner, ledger, known)
   await fc.assert(
     fc.asyncProperty(arbitrarySearch(known), async (search) => {
@@ -84,8 +107,10 @@ test('pages give every record that matches once, in order, while others are appe
       const moved = new Set<string>()
       const all = await readAll(pool, ledger, search, async () => {
         await append(worker, ledger, known)
-        const record = await move(worker, ledger, known)
-        if (record) moved.add(idOf(record))
+        for (const change of [move, erase]) {
+          const record = await change(worker, ledger, known)
+          if (record) moved.add(idOf(record))
+        }
       })
       assert.equal(new Set(all).size, all.length, 'none twice, not even what moved')
       const stood = (records: readonly Known[]) => records.map(idOf).filter((id) => !moved.has(id))
@@ -104,8 +129,9 @@ test('pages give every record that matches once, in order, while others are appe
 test('a page of large records ends early, and its first record always fits', async (t) => {
   const { api, pool, ledger } = await open(t)
   const payload = `{"text":"${'x'.repeat(65_000)}"}`
-  const records = Array.from({ length: 100 }, (_, index) => makeRecord(randomId(), { index, payload }))
-  await appendOne(api, makeEntry(ledger, { kind: 'batch-notarized', records }))
+  const records = Array.from({ length: 100 }, () => makeRecord(randomId(), { payload }))
+  for (const record of records)
+    await appendOne(api, makeEntry(ledger, { subjectId: record.recordId, records: [record] }))
   const search: RecordSearch = { filters: {}, order: 'asc', after: null, limit: 200 }
   const first = await searchRecords(pool, ledger.id, search)
   assert.equal(first.rows.length, 64, '4 MiB')
@@ -179,7 +205,6 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
   const agent = fc.constantFrom(...IDS)
   const filters = fc.record(
     {
-      digest: fc.constantFrom(DIGEST, randomBytes(32)),
       reference: fc.constantFrom(...REFERENCES, 'erp:3'),
       parent: fc.constantFrom(...IDS),
       traceId: fc.constantFrom(...TRACE_IDS, 'cc'.repeat(16)),
@@ -195,10 +220,9 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
     },
     { requiredKeys: [] },
   )
-  // Few of thirteen filters are set, or nothing would ever match.
+  // Few of twelve filters are set, or nothing would ever match.
   const some = fc.subarray(
     [
-      'digest',
       'reference',
       'parent',
       'traceId',
@@ -224,6 +248,7 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
     after: fc.constant(null),
     limit: fc.constantFrom(3, 7, 200),
     candidatesMax: fc.constantFrom(2, 20, 5_000),
+    chunksMax: fc.constantFrom(1, 2, 80),
   }) as fc.Arbitrary<RecordSearch>
 }
 
@@ -240,8 +265,7 @@ function matches(r: Known, f: RecordFilters): boolean {
       (range.beforeMs === null || (ms !== null && ms < range.beforeMs)))
   const performer = r.gated && uuid(r.gated.performerId)
   return (
-    (f.digest === undefined || f.digest.equals(r.digest)) &&
-    (f.reference === undefined || (JSON.parse(r.references ?? '[]') as string[]).includes(f.reference)) &&
+    (f.reference === undefined || (!r.isErased && referencesOfRecord(r).includes(f.reference))) &&
     (f.parent === undefined || f.parent === uuid(r.parentId)) &&
     (f.traceId === undefined || f.traceId === r.traceparent?.slice(3, 35)) &&
     (f.onBehalfOf === undefined || f.onBehalfOf === uuid(r.onBehalfOf)) &&
@@ -256,6 +280,7 @@ function matches(r: Known, f: RecordFilters): boolean {
   )
 }
 
+const referencesOfRecord = ({ references }: Known) => JSON.parse(references ?? '[]') as string[]
 const idOf = (record: Known): string => record.recordId
 const stateOf = ({ gated }: Known): RecordState => gated?.state ?? 'RECORDED'
 
@@ -264,7 +289,7 @@ async function append(client: pg.ClientBase, ledger: TestLedger, known: Known[])
 }
 
 async function create(client: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
-  const record = makeRecord(randomId(), { ...randomProperties(), ...alone() })
+  const record = makeRecord(randomId(), randomProperties())
   const actorId = pick(IDS)
   const principalId = record.onBehalfOf ?? actorId
   const performerId = oneIn(3) ? null : pick(IDS.filter((id) => id !== principalId))
@@ -285,7 +310,7 @@ async function create(client: pg.ClientBase, ledger: TestLedger, known: Known[])
     version: 1,
     lastLeaf: entry.leaf,
   } as const
-  known.push({ ...record, actorId, seq, recordedAtMs, gated: { ...start } })
+  known.push({ ...record, actorId, seq, recordedAtMs, isErased: false, gated: { ...start } })
 }
 
 /** Any step of any record that can take one. */
@@ -325,20 +350,78 @@ function partyOf({ principalId, performerId }: Standing, kind: StepKind): Uuid |
 }
 
 async function notarize(client: pg.ClientBase, ledger: TestLedger, known: Known[]): Promise<void> {
-  const isBatch = oneIn(2)
-  const records = Array.from({ length: isBatch ? 1 + below(BATCH_MAX) : 1 }, (_, index) =>
-    makeRecord(
-      randomId(),
-      isBatch ? { ...randomProperties(), index } : { ...randomProperties(), ...alone() },
-    ),
-  )
   const actorId = pick(IDS)
   const recordedAtMs = Date.now()
-  const kind = isBatch ? 'batch-notarized' : 'record-notarized'
-  const subjectId = isBatch ? randomId() : records[0]!.recordId
-  const entry = makeEntry(ledger, { kind, subjectId, actorId, recordedAtMs, records })
-  const seq = await appendOne(client, entry)
-  known.push(...records.map((record) => ({ ...record, actorId, seq, recordedAtMs, gated: null })))
+  const by = { actorId, recordedAtMs }
+  if (oneIn(2)) {
+    const record = makeRecord(randomId(), randomProperties())
+    const seq = await appendOne(
+      client,
+      makeEntry(ledger, { ...by, subjectId: record.recordId, records: [record] }),
+    )
+    known.push({ ...record, ...by, seq, isErased: false, gated: null })
+    return
+  }
+  const types = oneIn(2) ? TYPES : [pick(TYPES)]
+  const size = 1 + below(oneIn(4) ? LARGE_BATCH_MAX : BATCH_MAX)
+  const properties = Array.from({ length: size }, () => ({ ...randomProperties(), type: pick(types) }))
+  const first = firstRecordId(randomId())
+  const seq = await appendOne(client, makeBatchOf(ledger, first, properties, by))
+  for (const [index, one] of properties.entries())
+    known.push({ ...one, ...by, recordId: recordIdAt(first, index), seq, isErased: false, gated: null })
+}
+
+function makeBatchOf(
+  ledger: TestLedger,
+  first: Uuid,
+  properties: readonly Properties[],
+  by: { readonly actorId: Uuid; readonly recordedAtMs: number },
+): EntryRow {
+  const items = properties.map(({ references, ...one }) => {
+    const { document } = makeItem()
+    return makeItem({ ...one, document: { ...document, references: bytesOf(references) } as typeof document })
+  })
+  const chunks = makeChunks({ ...ledger, agentId: by.actorId }, first, items)
+  return makeBatch(ledger, items, { ...by, chunks })
+}
+
+const bytesOf = (text: string | null) => (text === null ? null : Buffer.from(text))
+
+/** The payload of any record: an entry says so, and one of two it is also taken away. */
+async function erase(
+  client: pg.ClientBase,
+  ledger: TestLedger,
+  known: readonly Known[],
+): Promise<Known | null> {
+  const record = pick(known)
+  if (record.isErased) return null
+  record.isErased = true
+  const detail = { document: 'payload', documentSeq: record.seq, reason: null }
+  const at = await appendOne(client, adminEntry(ledger, 'payload-erased', record.recordId, detail))
+  if (oneIn(2)) return record
+  const rewritten = isOfBatch(record.recordId)
+    ? await withoutDocument(client, ledger, record, at)
+    : [null, null, null]
+  await client.query('select tallystick.erase_document($1, $2, $3, $4, $5)', [ledger.id, at, ...rewritten])
+  return record
+}
+
+/** Digest of the record's chunk, the chunk without its document, and keys that are gone with it. */
+async function withoutDocument(client: pg.ClientBase, ledger: TestLedger, record: Known, erasedSeq: number) {
+  const { rows } = await client.query<{ content: Buffer; count: number }>(
+    'select content, count from tallystick.batch_chunks where ledger_id = $1 and first_record_id = $2',
+    [ledger.id, chunkIdOf(record.recordId)],
+  )
+  const { content, count } = rows[0]!
+  const records = decodeChunk(content, count)
+  const before = referencesOf(records)
+  const referencesDigest = record.references === null ? null : randomBytes(32)
+  const document = { digest: randomBytes(32), referencesDigest, erasedSeq }
+  const place = indexOfRecordId(record.recordId) % 64
+  records[place] = { ...records[place]!, document }
+  const after = referencesOf(records)
+  const gone = [...before].filter((reference) => !after.has(reference))
+  return [sha256(content), encodeChunk(records), gone.map(chunkKey.reference)]
 }
 
 async function appendOne(client: pg.ClientBase, entry: EntryRow): Promise<number> {
@@ -347,20 +430,13 @@ async function appendOne(client: pg.ClientBase, entry: EntryRow): Promise<number
   return answer!.seq
 }
 
-function randomProperties(): Partial<RecordRow> {
+function randomProperties(): Properties {
   return {
     type: pick(TYPES),
-    digest: oneIn(10) ? DIGEST : randomBytes(32),
     onBehalfOf: oneIn(2) ? pick(IDS) : null,
     // Fewer days than are walked one by one, or more.
     occurredAtMs: oneIn(2) ? FIRST_DAY_MS + below(oneIn(2) ? 5 * DAY_MS : 90 * DAY_MS) : null,
     traceparent: oneIn(3) ? `00-${pick(TRACE_IDS)}-00f067aa0ba902b7-01` : null,
-  }
-}
-
-/** Columns that the records of a batch do not have. */
-function alone(): Partial<RecordRow> {
-  return {
     parentId: oneIn(2) ? pick(IDS) : null,
     references: oneIn(2) ? JSON.stringify([pick(REFERENCES), pick(REFERENCES)]) : null,
   }

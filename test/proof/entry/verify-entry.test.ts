@@ -4,12 +4,14 @@ import { test } from 'node:test'
 import { fromBase64, toBase64, toHex } from '../../../src/proof/bytes.ts'
 import { parseEntryLine } from '../../../src/proof/entry/entry-line.ts'
 import { verifyEntry } from '../../../src/proof/entry/verify-entry.ts'
+import { parseIdBytes } from '../../../src/proof/ids.ts'
 import { parsePublicKey } from '../../../src/proof/keys.ts'
 import { LedgerVerifier } from '../../../src/proof/ledger/verify-ledger.ts'
 import { frontierRoot, leafHash } from '../../../src/proof/tree/merkle.ts'
 import {
   makeChain,
   makeId,
+  makeRecordIds,
   makeSigner,
   providers,
   sha256,
@@ -34,9 +36,10 @@ test('takes an entry of each kind that a chain has, and says what the ledger mus
   assert.equal(step.digestWords[0], Number.parseInt(notarized.documents[0]!.digest.slice(0, 8), 16))
   assert.equal(toHex(step.leaf), notarized.leaf)
 
-  const batch = verify(chain, chain.notarizeBatch(5, { item: { onBehalfOf: agent } }))
-  assert.equal(batch.items?.length, 5)
-  assert.equal(batch.step.recordIds.length, 80)
+  const batch = verify(chain, chain.notarizeBatch(500, { item: { onBehalfOf: agent } }))
+  assert.equal(batch.items?.length, 500)
+  const ids = batch.items!.map(({ record }) => [...parseIdBytes('rec', record)])
+  assert.deepEqual([...batch.step.recordIds], ids.flat())
   assert.deepEqual(batch.step.actedFor, [agent])
   for (const line of chain.lines) assert.equal(verify(chain, line).step.seq, line.seq)
   const rotation = chain.rotateServerKey()
@@ -59,11 +62,12 @@ test('takes every entry of the vectors, and the ledger that they are', () => {
       chain: vector.chain,
       envelope: Buffer.from(vector.envelope, 'hex').toString('base64'),
       documents: (vector.documents ?? []).map(
-        (d: { document: unknown; salt: string; digest: string }, i: number) => ({
+        (d: { document: unknown; salt: string; digest: string; references?: string[] }, i: number) => ({
           subject: subjects[i]!.name,
           digest: d.digest,
           salt: d.salt,
           document: d.document,
+          references: d.references ?? null,
           erasedBy: null,
         }),
       ),
@@ -201,6 +205,37 @@ test('refuses a batch with another item, order, or number of items than was sign
   refused([a!, b!, { ...c!, type: 'generic/2' }], /root/)
   assertRefused('batch_item', () => verify(chain, { ...line, items: [a!, b!, { ...c!, more: 1 } as never] }))
   assertRefused('batch_contradicts_statement', () => verify(chain, { ...chain.notarize(), items: [] }))
+})
+
+test('refuses a batch whose ids are not consecutive, from one on whose low 12 bits are zero', () => {
+  const chain = makeChain()
+  const refused = (records: readonly string[], pattern: RegExp) =>
+    assertRefused(
+      'batch_item',
+      () => verify(chain, chain.notarizeBatch(records.length, { records: [...records] })),
+      pattern,
+    )
+  const ids = makeRecordIds(2_048)
+  verify(chain, chain.notarizeBatch(ids.length, { records: ids }))
+  refused([ids[0]!, ids[0]!], /item 1 is .*consecutive/)
+  refused([ids[0]!, ids[2]!], /item 1 is/)
+  refused(ids.with(1_500, makeId('rec')), /item 1500 is/)
+  refused(ids.with(2_047, ids[2_046]!), /item 2047 is/)
+  refused(ids.slice(1, 3), /item 0 is .* which is the id of item 1 /)
+  refused([ids[0]!, makeRecordIds(2)[1]!], /item 1 is/)
+  refused([makeRecordIds(2_049)[2_048]!], /item 0 is .* item 2048 /)
+})
+
+test('takes a parent, references and a trace of each item', () => {
+  const chain = makeChain()
+  const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`
+  const records = makeRecordIds(3)
+  const item = { parent: records[0]!, traceparent }
+  const { items } = verify(chain, chain.notarizeBatch(3, { records, item, references: ['jira:OPS-7'] }))
+  assert.equal(items![2]!.parent, records[0])
+  assert.equal(items![2]!.traceparent, traceparent)
+  const bad = chain.notarizeBatch(1, { item: { parent: makeId('agt') } })
+  assertRefused('batch_item', () => verify(chain, bad), /parent/)
 })
 
 test('refuses a document that is not the one that was signed', () => {

@@ -4,7 +4,14 @@ import { fromHex, toHex } from '../../../src/proof/bytes.ts'
 import type { ProofErrorCode } from '../../../src/proof/error.ts'
 import type { LedgerVerifierOptions } from '../../../src/proof/ledger/verify-ledger.ts'
 import { merkleRoot } from '../../../src/proof/tree/merkle.ts'
-import { makeChain, makeId, makeSigner, sha256, type TestChain } from '../../helpers/test-chain.ts'
+import {
+  makeChain,
+  makeId,
+  makeRecordIds,
+  makeSigner,
+  sha256,
+  type TestChain,
+} from '../../helpers/test-chain.ts'
 import { makeGated } from '../../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
@@ -138,8 +145,12 @@ test('refuses a record, batch, agent, key or type that is made twice', () => {
   const record = makeId('rec')
   const batch = makeId('bat')
   refused(code, (chain) => [chain.notarize({}, record), chain.notarize({}, record)])
-  refused(code, (chain) => [chain.notarize({}, record), chain.notarizeBatch(1, { records: [record] })])
-  refused(code, (chain) => chain.notarizeBatch(2, { records: [record, record] }))
+  const records = makeRecordIds(2)
+  refused(code, (chain) => [chain.notarize({}, records[1]), chain.notarizeBatch(2, { records })])
+  refused(code, (chain) => [
+    chain.notarizeBatch(2, { records }),
+    chain.notarizeBatch(1, { records: records.slice(0, 1) }),
+  ])
   refused(code, (chain) => [chain.notarizeBatch(1, { batch }), chain.notarizeBatch(2, { batch })])
   refused(code, (chain) => chain.registerAgent(chain.agent, 'twice'))
   refused(code, (chain) => chain.createKey(chain.key, chain.agent, { scopes: [] }))

@@ -59,6 +59,14 @@ test('takes a parent and references as they were signed, and no others', () => {
   refuses('record_contradicts_proof', () => verify(without, chain, line))
   const turned = { ...shown, references: references.toReversed() }
   refuses('document_digest', () => verify(turned, chain, line))
+
+  const batch = chain.notarizeBatch(2, { references, item: { parent } })
+  const item = recordOf(chain, batch, 1)
+  assert.deepEqual([item.parent, item.references], [parent, references])
+  verify(item, chain, batch, 1)
+  refuses('record_contradicts_proof', () => verify({ ...item, parent: null }, chain, batch, 1))
+  refuses('record_contradicts_proof', () => verify({ ...item, references: null }, chain, batch, 1))
+  refuses('document_digest', () => verify({ ...item, references: references.toReversed() }, chain, batch, 1))
 })
 
 test('looks at nothing that the entry does not say', () => {

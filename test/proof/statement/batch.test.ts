@@ -18,7 +18,7 @@ import { refuses } from '../refuses.ts'
 
 const { sha256 } = nativeProviders
 const ITEM: BatchItem = {
-  record: 'rec_01jegv5gyme0a800000000000m',
+  record: 'rec_01jegv5gyme0a8000000000001',
   type: 'generic/1',
   digest: 'ab'.repeat(32),
 }
@@ -26,13 +26,24 @@ const FULL: BatchItem = {
   ...ITEM,
   onBehalfOf: 'agt_01jegv5gyme018000000000002',
   occurredAt: '2026-11-19T08:30:00.000Z',
+  parent: 'rec_01jegv5gyme05800000000000a',
+  references: 'cd'.repeat(32),
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
 }
 
 test('itemBytes is the JCS of the item, whatever its members hold', () => {
   const text = fc.string({ unit: 'grapheme' })
   const items = fc.record(
-    { record: text, type: text, digest: text, onBehalfOf: text, occurredAt: text, traceparent: text },
+    {
+      record: text,
+      type: text,
+      digest: text,
+      onBehalfOf: text,
+      occurredAt: text,
+      parent: text,
+      references: text,
+      traceparent: text,
+    },
     { requiredKeys: ['record', 'type', 'digest'] },
   ) as fc.Arbitrary<BatchItem>
   fc.assert(
@@ -63,6 +74,9 @@ describe('an item that is not as it was hashed is refused', () => {
     'an agent that is none': { onBehalfOf: 'system' },
     'a time without milliseconds': { occurredAt: '2026-11-19T08:30:00Z' },
     'a trace id that is none': { traceparent: 'x' },
+    'a parent that is a place': { parent: 0 },
+    'a parent that is no record': { parent: 'agt_01jegv5gyme018000000000002' },
+    'references as a list': { references: ['jira:OPS-7'] },
   })) {
     test(what, () =>
       refuses('batch_item', () => verifyBatchItem(sha256, { ...FULL, ...change }, 1, 3, path, root)),
@@ -76,11 +90,17 @@ describe('an item that is not as it was hashed is refused', () => {
   })
 
   test('another record', () => {
-    const item = { ...FULL, record: 'rec_01jegv5gyme0a800000000000n' }
+    const item = { ...FULL, record: 'rec_01jegv5gyme0a8000000000002' }
     refuses('merkle_path', () => verifyBatchItem(sha256, item, 1, 3, path, root))
   })
 
   test('an index that the signed count does not have', () => {
     refuses('merkle_range', () => verifyBatchItem(sha256, FULL, 3, 3, path, root))
+  })
+
+  test('an id of another place, whatever was signed', () => {
+    const moved = inclusionPath(sha256, leaves, 2)
+    const [at, count] = [2, 3]
+    refuses('batch_item', () => verifyBatchItem(sha256, ITEM, at, count, moved, root))
   })
 })

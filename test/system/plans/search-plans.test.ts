@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
-import { appendEntries, type RecordRow } from '../../../src/db/chain/append-entries.ts'
+import { appendEntries } from '../../../src/db/chain/append-entries.ts'
 import { openSearchPool } from '../../../src/db/connect/pools.ts'
 import { searchRecords } from '../../../src/db/records/search-records.ts'
 import type { RecordFilters } from '../../../src/db/records/search-streams.ts'
+import { firstRecordId } from '../../../src/proof/statement/batch-ids.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import {
   createTestLedger,
-  makeEntry,
+  makeBatch,
+  makeChunks,
+  makeItem,
   makeRecord,
   outcomesOf,
   randomId,
@@ -27,8 +30,12 @@ const BLOCKS_OF_A_PAGE = 2_000
 /** And the first 200 candidates of each: 6 blocks each where every record has an entry of its own. */
 const BLOCKS_OF_TWO = 4_400
 const BLOCKS_OF_NOTHING = 120
-/** A filter without an index looks at SEARCH_CANDIDATES_MAX records, and no more. */
-const BLOCKS_OF_A_BUDGET = 2_500
+/** Records of batches, one or two chunks of them; of two filters, with what 200 keys of each need. */
+const BLOCKS_OF_CHUNKS = 100
+const BLOCKS_OF_TWO_KEYS = 500
+const CANDIDATES_MAX = 100
+/** With the probes, which look at 200 of each. All candidates together are 2,500 blocks. */
+const BLOCKS_OF_A_BUDGET = 1_000
 const BATCH = 1_000
 const OLD_BATCHES = 10
 const NEW_BATCHES = 40
@@ -36,7 +43,8 @@ const NEW_BATCHES = 40
 const CREATED_EACH_CALL = 500
 const OLD_CALLS = 4
 const NEW_CALLS = 8
-const SEARCHED = ['entries', 'records', 'gated_records', 'record_references']
+const SEARCHED = ['entries', 'records', 'gated_records', 'record_references', 'batch_chunks', 'batch_keys']
+const BATCHED_DAY_MS = Date.parse('2026-01-01T00:00:00Z')
 const OLD_DAY_MS = Date.parse('2026-02-01T00:00:00Z')
 const NEW_DAY_MS = Date.parse('2026-05-01T00:00:00Z')
 const DAY_MS = 86_400_000
@@ -49,6 +57,15 @@ const OLD = {
   trace: 'aa'.repeat(16),
   type: 'old/1',
 }
+/** Of records of batches only. */
+const BATCHED = {
+  actor: randomId(),
+  agent: randomId(),
+  parent: randomId(),
+  performer: randomId(),
+  trace: 'dd'.repeat(16),
+  type: 'batched/1',
+}
 const NEW = {
   actor: randomId(),
   agent: randomId(),
@@ -60,9 +77,11 @@ const NEW = {
 
 test('a search reads no more than its page needs, whatever the planner believes', async (t) => {
   const { owner, api, pool, ledger } = await open(t)
-  // Statements that were planned while the tables were empty: none of them is kept.
+  // Statements that are prepared while the tables are empty.
   const old = oldFilters()
-  for (const filters of Object.values(old)) await search(pool, ledger, filters)
+  const batched = batchedFilters()
+  for (const filters of [{}, ...Object.values({ ...old, ...batched })]) await search(pool, ledger, filters)
+  await load(api, ledger, BATCHED, BATCHED_DAY_MS, OLD_BATCHES)
   await load(api, ledger, OLD, OLD_DAY_MS, OLD_BATCHES)
   for (let n = 0; n < OLD_CALLS; n++) await cancel(api, ledger, await create(api, ledger, OLD, OLD_DAY_MS))
   await owner.query('analyze')
@@ -70,15 +89,17 @@ test('a search reads no more than its page needs, whatever the planner believes'
   for (let n = 0; n < NEW_CALLS; n++) await create(api, ledger, NEW, NEW_DAY_MS)
 
   const scans = await countScans(owner, pool)
-  const single = Object.entries(old)
-  const pairs = single.flatMap(([a, x], i) =>
-    single.slice(i + 1).map(([b, y]) => [`${a}, ${b}`, { ...x, ...y }] as const),
-  )
-  for (const [name, filters] of [...single, ...pairs]) {
-    const { blocks, found } = await measure(owner, pool, ledger, filters)
-    const blocksMax = name in old ? BLOCKS_OF_A_PAGE : BLOCKS_OF_TWO
-    assert.ok(blocks <= blocksMax, `${name}: ${blocks} blocks`)
-    assert.equal(found, 50, name)
+  const pages = [
+    [old, BLOCKS_OF_A_PAGE, BLOCKS_OF_TWO],
+    [batched, BLOCKS_OF_CHUNKS, BLOCKS_OF_TWO_KEYS],
+  ] as const
+  for (const [single, blocksOfOne, blocksOfTwo] of pages) {
+    for (const [name, filters] of [...Object.entries(single), ...pairsOf(single)]) {
+      const { blocks, found } = await measure(owner, pool, ledger, filters)
+      const blocksMax = name in single ? blocksOfOne : blocksOfTwo
+      assert.ok(blocks <= blocksMax, `${name}: ${blocks} blocks`)
+      assert.equal(found, 50, name)
+    }
   }
   for (const [name, filters] of Object.entries(unknownFilters())) {
     const { blocks, found } = await measure(owner, pool, ledger, filters)
@@ -92,9 +113,10 @@ test('what no index serves ends at the budget, with a place to go on from', asyn
   const { owner, api, pool, ledger } = await open(t)
   await load(api, ledger, OLD, OLD_DAY_MS, OLD_BATCHES)
   await load(api, ledger, NEW, NEW_DAY_MS, NEW_BATCHES)
+  for (const values of [OLD, NEW]) await create(api, ledger, values, OLD_DAY_MS)
   // Both are common, and never met in one record.
   const filters = { type: OLD.type, actor: NEW.actor }
-  const { blocks, found, next } = await measure(owner, pool, ledger, filters)
+  const { blocks, found, next } = await measure(owner, pool, ledger, filters, CANDIDATES_MAX)
   assert.ok(blocks <= BLOCKS_OF_A_BUDGET, `${blocks} blocks`)
   assert.equal(found, 0)
   assert.ok(next, 'not the last page')
@@ -116,6 +138,24 @@ function oldFilters(): Record<string, RecordFilters> {
   }
 }
 
+/** Each finds records of batches, which are the oldest ones. */
+function batchedFilters(): Record<string, RecordFilters> {
+  return {
+    'type in batches': { type: BATCHED.type },
+    'actor of batches': { actor: BATCHED.actor },
+    'onBehalfOf in batches': { onBehalfOf: BATCHED.agent },
+    'ownAgent of batches': { ownAgent: BATCHED.actor },
+    'traceId in batches': { traceId: BATCHED.trace },
+    'occurred in batches': { occurred: { fromMs: BATCHED_DAY_MS, beforeMs: BATCHED_DAY_MS + DAY_MS } },
+  }
+}
+
+function pairsOf(single: Record<string, RecordFilters>): [string, RecordFilters][] {
+  return Object.entries(single).flatMap(([a, x], i, all) =>
+    all.slice(i + 1).map(([b, y]): [string, RecordFilters] => [`${a}, ${b}`, { ...x, ...y }]),
+  )
+}
+
 function unknownFilters(): Record<string, RecordFilters> {
   const id = randomId()
   return {
@@ -128,7 +168,6 @@ function unknownFilters(): Record<string, RecordFilters> {
     parent: { parent: id },
     reference: { reference: 'unknown' },
     traceId: { traceId: 'cc'.repeat(16) },
-    digest: { digest: Buffer.alloc(32) },
     state: { state: 'ACTIVE' },
     occurred: { occurred: { fromMs: 0, beforeMs: DAY_MS } },
     recorded: { recorded: { fromMs: 0, beforeMs: DAY_MS } },
@@ -154,10 +193,16 @@ async function load(
   batches: number,
 ): Promise<void> {
   for (let n = 0; n < batches; n++) {
-    const records = Array.from({ length: BATCH }, (_, index) =>
-      makeRecord(randomId(), { ...propertiesOf(values, dayMs + index), index }),
-    )
-    const entry = makeEntry(ledger, { kind: 'batch-notarized', actorId: values.actor, records })
+    const items = Array.from({ length: BATCH }, (_, index) => {
+      const { payload, ...properties } = propertiesOf(values, dayMs + index)
+      const { document } = makeItem()
+      return makeItem({
+        ...properties,
+        document: { ...document, payload: Buffer.from(payload) } as typeof document,
+      })
+    })
+    const chunks = makeChunks({ ...ledger, agentId: values.actor }, firstRecordId(randomId()), items)
+    const entry = makeBatch(ledger, items, { actorId: values.actor, chunks })
     assert.equal((await appendEntries(api, [entry]))[0]!.outcome, 'appended')
   }
 }
@@ -192,7 +237,7 @@ async function appendAll(api: pg.ClientBase, entries: readonly TestEntry[]): Pro
   assert.deepEqual(new Set(outcomesOf(answers)), new Set(['appended']))
 }
 
-function propertiesOf(values: typeof OLD, occurredAtMs: number): Partial<RecordRow> {
+function propertiesOf(values: typeof OLD, occurredAtMs: number) {
   return {
     type: values.type,
     onBehalfOf: values.agent,
@@ -202,22 +247,29 @@ function propertiesOf(values: typeof OLD, occurredAtMs: number): Partial<RecordR
   }
 }
 
-function search(pool: pg.Pool, ledger: TestLedger, filters: RecordFilters) {
-  return searchRecords(pool, ledger.id, { filters, order: 'desc', after: null, limit: 50 })
+function search(pool: pg.Pool, ledger: TestLedger, filters: RecordFilters, candidatesMax?: number) {
+  const page = { order: 'desc', after: null, limit: 50 } as const
+  return searchRecords(pool, ledger.id, { filters, ...page, ...(candidatesMax && { candidatesMax }) })
 }
 
 /** Blocks that the search read, wherever from. The second time: the first one reads the catalogue. */
-async function measure(owner: pg.ClientBase, pool: pg.Pool, ledger: TestLedger, filters: RecordFilters) {
+async function measure(
+  owner: pg.ClientBase,
+  pool: pg.Pool,
+  ledger: TestLedger,
+  filters: RecordFilters,
+  candidatesMax?: number,
+) {
   await search(pool, ledger, filters)
   const before = await countBlocks(owner, pool)
-  const { rows, next } = await search(pool, ledger, filters)
+  const { rows, next } = await search(pool, ledger, filters, candidatesMax)
   return { blocks: (await countBlocks(owner, pool)) - before, found: rows.length, next }
 }
 
 async function countBlocks(owner: pg.ClientBase, pool: pg.Pool): Promise<number> {
   await pool.query('select pg_stat_force_next_flush()')
   const { rows } = await owner.query<{ blocks: string }>(
-    `select sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read) as blocks
+    `select sum(heap_blks_hit + heap_blks_read + idx_blks_hit + idx_blks_read + coalesce(toast_blks_hit + toast_blks_read, 0)) as blocks
      from pg_statio_user_tables where schemaname = 'tallystick'`,
   )
   return Number(rows[0]!.blocks)

@@ -1,0 +1,68 @@
+import { chunkKey, dayOf } from '../chunks/chunk-keys.ts'
+import type { BatchRecord } from '../chunks/read-chunks.ts'
+import type { BatchRow } from './read-records.ts'
+import type { RecordFilters, TimeRange } from './search-streams.ts'
+
+/*
+ * The filters of a search, held to records of batches: keys of batch_keys lead to the chunks that may have one, and each record of
+ * these is held to all filters.
+ */
+
+type BatchFilter<T> = {
+  /** Each record that fulfils it lies in a chunk that has one of these keys; absent: in any chunk. */
+  readonly keys?: (value: T) => readonly Buffer[]
+  readonly isMet: (value: T, record: BatchRecord, entry: BatchRow) => boolean
+}
+
+type BatchFilters = {
+  readonly [Name in keyof RecordFilters]-?: BatchFilter<NonNullable<RecordFilters[Name]>>
+}
+
+/** In the order of FILTERS (search-streams.ts). */
+export const BATCH_FILTERS: BatchFilters = {
+  reference: {
+    keys: (reference) => [chunkKey.reference(reference)],
+    isMet: (reference, { references }) =>
+      references !== null && (JSON.parse(references.toString()) as string[]).includes(reference),
+  },
+  parent: {
+    keys: (parent) => [chunkKey.parent(parent)],
+    isMet: (parent, { parentId }) => parentId === parent,
+  },
+  traceId: {
+    keys: (traceId) => [chunkKey.traceId(traceId)],
+    isMet: (traceId, { traceparent }) => traceparent?.slice(3, 35) === traceId,
+  },
+  onBehalfOf: {
+    keys: (agent) => [chunkKey.onBehalfOf(agent)],
+    isMet: (agent, { onBehalfOf }) => onBehalfOf === agent,
+  },
+  actor: { keys: (agent) => [chunkKey.actor(agent)], isMet: (agent, _, { actorId }) => actorId === agent },
+  performer: { isMet: () => false },
+  principal: { isMet: () => false },
+  ownAgent: {
+    keys: (agent) => [chunkKey.actor(agent), chunkKey.onBehalfOf(agent)],
+    isMet: (agent, { onBehalfOf }, { actorId }) => actorId === agent || onBehalfOf === agent,
+  },
+  // Which of its days there are must be asked first: search-choice.ts.
+  occurred: { isMet: (range, { occurredAtMs }) => occurredAtMs !== null && isWithin(occurredAtMs, range) },
+  recorded: { isMet: (range, _, { recordedAt }) => isWithin(recordedAt.getTime(), range) },
+  type: { keys: (type) => [chunkKey.type(type)], isMet: (type, record) => record.type === type },
+  state: { isMet: (state) => state === 'RECORDED' },
+}
+
+/** Whether a record of a batch can fulfil all filters: none is gated. */
+export function canBeOfBatch({ performer, principal, state }: RecordFilters): boolean {
+  return performer === undefined && principal === undefined && (state === undefined || state === 'RECORDED')
+}
+
+/** Keys of the first and the last day of a range. */
+export function dayKeysOf({ fromMs, beforeMs }: TimeRange): readonly [Buffer, Buffer] {
+  const first = fromMs === null ? -(2 ** 31) : dayOf(fromMs)
+  const last = beforeMs === null ? 2 ** 31 - 1 : dayOf(beforeMs - 1)
+  return [chunkKey.day(first), chunkKey.day(last)]
+}
+
+function isWithin(ms: number, { fromMs, beforeMs }: TimeRange): boolean {
+  return (fromMs === null || ms >= fromMs) && (beforeMs === null || ms < beforeMs)
+}

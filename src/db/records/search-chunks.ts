@@ -1,0 +1,159 @@
+import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
+import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
+import { type BatchRecord, recordsOfChunk } from '../chunks/read-chunks.ts'
+import { PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { BATCH_FILTERS } from './batch-filters.ts'
+import { BATCH_COLUMNS, BATCH_TABLES, type BatchRow } from './read-records.ts'
+import {
+  isBeyond,
+  type Order,
+  PLACE_INDEX_MAX,
+  type Place,
+  type RecordSearch,
+  type Stretch,
+} from './search.ts'
+import type { Bind } from './search-streams.ts'
+import { entriesOf } from './search-text.ts'
+
+/* Where a search finds records of batches: in chunks, to which walks along batch_keys lead, or one along batch_chunks. */
+
+/** `keys`: along these; null: along all chunks. `others`: a chunk must have one key of each of these lists as well. */
+export type ChunkWalk = {
+  readonly keys: readonly Buffer[] | null
+  readonly others: readonly (readonly Buffer[])[]
+}
+
+/** A chunk that may have some. `before`: how many records of the page come before it at least. */
+export type ChunkPlace = { readonly seq: number; readonly chunk: number; readonly before: number }
+
+/** A record of a batch that all filters let through. `bytes`: of what a page shows of its documents. */
+export type ChunkMatch = {
+  readonly place: Place
+  readonly bytes: number
+  readonly row: BatchRow
+  readonly record: BatchRecord
+}
+
+/** SQL: lists the keys `v.key` of a walk. */
+export function keysText(keys: readonly Buffer[] | null, bind: Bind): string {
+  return keys === null ? '(values (0)) v (key)' : `unnest(${bind(keys, 'bytea[]')}) v (key)`
+}
+
+/** SQL: chunks `k` along a key `v.key`, in their order. `reach`: SQL of the last seq to look at, if it is not that of the stretch. */
+export function walkText(
+  keys: readonly Buffer[] | null,
+  { order, after }: RecordSearch,
+  { from, end }: Stretch,
+  bind: Bind,
+  reach: string | null = null,
+): string {
+  const table =
+    keys === null
+      ? 'tallystick.batch_chunks k where k.ledger_id = $1'
+      : 'tallystick.batch_keys k where k.ledger_id = $1 and k.key = v.key'
+  const [first, last] = [bind(from, 'int8'), bind(end - 1, 'int8')]
+  const [low, high] = order === 'asc' ? [first, orElse(reach, last)] : [orElse(reach, first), last]
+  const next =
+    after && `and (k.seq, k.chunk) ${order === 'asc' ? '>=' : '<='} ${chunkAfter(after, order, bind)}`
+  return `select k.* from ${table} and k.seq >= ${low} and k.seq <= ${high} ${next ?? ''}
+      order by k.seq ${order}, k.chunk ${order}`
+}
+
+function orElse(reach: string | null, bound: string): string {
+  return reach === null ? bound : `coalesce(${reach}, ${bound})`
+}
+
+/** The chunk of the first record beyond `after`. */
+function chunkAfter({ seq, index }: Place, order: Order, bind: Bind): string {
+  const chunk = Math.floor((order === 'asc' ? index + 1 : index - 1) / CHUNK_RECORDS)
+  return `(${bind(seq, 'int8')}, ${bind(chunk, 'int4')})`
+}
+
+/** SQL: condition on a chunk `k`. */
+export function othersText({ others }: ChunkWalk, bind: Bind): string {
+  const conditions = others.map(
+    (keys) => `exists (select from tallystick.batch_keys x
+        where x.ledger_id = $1 and x.key = any (${bind(keys, 'bytea[]')}) and x.seq = k.seq and x.chunk = k.chunk offset 0)`,
+  )
+  return conditions.length === 0 ? 'true' : conditions.join(' and ')
+}
+
+/** SQL: how many records of a chunk `k` lie beyond `after`. */
+export function countText({ order, after }: RecordSearch, bind: Bind): string {
+  if (after === null) return 'k.count'
+  const first = `k.chunk * ${CHUNK_RECORDS}`
+  const index = bind(after.index, 'int4')
+  const count =
+    order === 'asc'
+      ? `${first} + k.count - greatest(${first}, ${index} + 1)`
+      : `least(${first} + k.count, ${index}) - ${first}`
+  return `case when k.seq = ${bind(after.seq, 'int8')} then greatest(${count}, 0) else k.count end`
+}
+
+/**
+ * The first of the chunks, as many as `bytesMax` bytes of content hold and one at least. null where there is none, as a writer of
+ * the tables could have made it.
+ */
+export async function readChunks(
+  pool: pg.Pool,
+  ledger: Uuid,
+  chunks: readonly ChunkPlace[],
+  bytesMax: number,
+): Promise<(BatchRow | null)[]> {
+  const { rows } = await pool.query<BatchRow & { ix: number }>({
+    name: 'read_chunks',
+    text: `with sized as (
+        select k.*, sum(n.bytes) over (order by k.ix) as bytes
+        from unnest($2::int8[], $3::int4[]) with ordinality k (seq, chunk, ix)
+        cross join lateral (
+          select coalesce(max(length(n.content)), 0) as bytes from tallystick.batch_chunks n
+          where n.ledger_id = $1 and n.seq = k.seq and n.chunk = k.chunk
+        ) n
+      )
+      select k.ix, w.* from sized k left join lateral (
+        select ${BATCH_COLUMNS} from ${BATCH_TABLES}
+        where c.ledger_id = $1 and c.seq = k.seq and c.chunk = k.chunk offset 0
+      ) w on true
+      where k.bytes <= $4 or k.ix = 1
+      order by k.ix`,
+    values: [ledger, chunks.map(({ seq }) => seq), chunks.map(({ chunk }) => chunk), bytesMax],
+    types: PACKED_TYPES,
+  })
+  return rows.map((row) => (row.firstRecordId === null ? null : row))
+}
+
+/** The records of a chunk that the search asks for, in its order, and the bytes of all. Throws ProofError `chunk_syntax`. */
+export function matchesOf(
+  row: BatchRow,
+  { filters, order, after }: RecordSearch,
+): { readonly matches: ChunkMatch[]; readonly bytes: number } {
+  const records = recordsOfChunk(row)
+  const wanted = entriesOf(filters)
+  const matches: ChunkMatch[] = []
+  let bytes = 0
+  for (const record of order === 'asc' ? records : records.reverse()) {
+    const place = { seq: row.chunkSeq, index: record.index }
+    const ofRecord = bytesOf(record)
+    bytes += ofRecord
+    if (after !== null && !isBeyond(place, after, order)) continue
+    if (wanted.every(([name, value]) => BATCH_FILTERS[name].isMet(value as never, record, row)))
+      matches.push({ place, bytes: ofRecord, row, record })
+  }
+  return { matches, bytes }
+}
+
+function bytesOf({ payload, metadata, references }: BatchRecord): number {
+  return (payload?.length ?? 0) + (metadata?.length ?? 0) + (references?.length ?? 0)
+}
+
+/** Where a search has looked that looks at this chunk next. */
+export function placeBefore({ seq, chunk }: ChunkPlace, order: Order): Place {
+  if (order === 'desc') return { seq, index: (chunk + 1) * CHUNK_RECORDS }
+  return chunk === 0 ? { seq: seq - 1, index: PLACE_INDEX_MAX } : { seq, index: chunk * CHUNK_RECORDS - 1 }
+}
+
+/** Where a search has looked that has looked at this chunk. */
+export function placeAfter(seq: number, chunk: number, order: Order): Place {
+  return { seq, index: order === 'asc' ? (chunk + 1) * CHUNK_RECORDS - 1 : chunk * CHUNK_RECORDS }
+}

@@ -1,0 +1,206 @@
+import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
+import { PAGE_BYTES_MAX, SEARCH_CANDIDATES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
+import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
+import type { Place, RecordSearch, Stretch } from './search.ts'
+import type { Choice } from './search-choice.ts'
+import {
+  type ChunkPlace,
+  type ChunkWalk,
+  countText,
+  keysText,
+  othersText,
+  placeAfter,
+  walkText,
+} from './search-chunks.ts'
+import type { Bind, Stream } from './search-streams.ts'
+import { conditionsOf, entriesOf, orderOf, query, walksOf, within } from './search-text.ts'
+
+/** A record with an entry of its own that all filters let through. `bytes`: of what a page shows of its documents. */
+export type OwnMatch = { readonly place: Place; readonly bytes: number; readonly own: RecordRowRead }
+
+/** What the walks found. `end`: how far they looked; null: to their ends, or as far as a full page reaches. */
+export type FoundPlaces = {
+  readonly own: { readonly found: readonly OwnMatch[]; readonly end: Place | null }
+  readonly chunks: {
+    readonly found: readonly ChunkPlace[]
+    readonly end: Place | null
+    /** Whether all records of the chunks match. */
+    readonly isCounted: boolean
+  }
+}
+
+/** Records of a page that have an entry of their own, and chunks that may have others, in one statement. */
+export async function findPlaces(
+  pool: pg.Pool,
+  ledger: Uuid,
+  search: RecordSearch,
+  stretch: Stretch,
+  { makeStreams, walk }: Choice,
+): Promise<FoundPlaces> {
+  const rows = await query<PlaceRow>(pool, ledger, search.filters, (bind) =>
+    placesText(search, stretch, makeStreams?.(bind) ?? [], walk, bind),
+  )
+  const [first] = rows
+  if (!first) throw new Error('the places of a page always are one row')
+  const found = rows
+    .filter((row) => row.recordId !== null)
+    .map((row) => ({ place: { seq: row.firstSeq, index: 0 }, bytes: row.bytes, own: row }))
+  const stop = first.stopSeq === null ? null : { seq: first.stopSeq, index: 0 }
+  return {
+    own: { found, end: found.length < first.found ? found.at(-1)!.place : stop },
+    chunks: {
+      found: (first.chunks ?? []).map(([seq, chunk, before]) => ({ seq, chunk, before })),
+      end:
+        first.chunkStopSeq === null ? null : placeAfter(first.chunkStopSeq, first.chunkStop!, search.order),
+      isCounted: isCounted(search),
+    },
+  }
+}
+
+type PlaceRow = RecordRowRead & {
+  firstSeq: number
+  bytes: number
+  found: number
+  stopSeq: number | null
+  /** Of the first row. */
+  chunks: [seq: number, chunk: number, before: number][] | null
+  chunkStopSeq: number | null
+  chunkStop: number | null
+}
+
+function isCounted({ filters }: RecordSearch): boolean {
+  return entriesOf(filters).length === 0
+}
+
+/**
+ * Each walk gives what it has among its first candidates; one that has more candidates, but did not fill the page, stops
+ * all of its kind where its candidates ended. The remaining ones are in order, complete, and cut to the page. Chunks are looked for
+ * as far as the records reach that fill it.
+ */
+function placesText(
+  search: RecordSearch,
+  stretch: Stretch,
+  streams: readonly Stream[],
+  walk: ChunkWalk | null,
+  bind: Bind,
+): string {
+  const { order } = search
+  const limit = bind(search.limit, 'int8')
+  return `with ${ownText(search, stretch, streams, bind)},
+    ${walk ? chunksText(search, stretch, walk, bind) : NO_CHUNKS},
+    line as materialized (
+      select l.*, sum(l.records) over (order by l.seq ${order}, l.chunk ${order} rows unbounded preceding) - l.records as before
+      from (
+        select record_id, first_seq as seq, 0 as chunk, 1 as records, place, bytes, bytes_sum from own
+        union all select null, seq, chunk, records, null, null, null from chunk
+      ) l
+    )
+    select w.*, l.seq as first_seq, l.bytes, (select count(*) from own) as found, s.first_seq as stop_seq,
+      case when l.place is null or l.place = 1 then (
+        select json_agg(json_build_array(c.seq, c.chunk, c.before) order by c.seq ${order}, c.chunk ${order})
+        from line c where c.record_id is null
+      ) end as chunks, t.seq as chunk_stop_seq, t.chunk as chunk_stop
+    from (select) one left join stop s on true left join chunk_stop t on true
+    left join line l on l.record_id is not null
+      and (l.place = 1 or l.before < ${limit} and l.bytes_sum <= ${PAGE_BYTES_MAX})
+    left join lateral (
+      select ${RECORD_COLUMNS} from ${RECORD_TABLES}
+      where r.ledger_id = $1 and r.record_id = l.record_id offset 0
+    ) w on true
+    order by l.place`
+}
+
+/** SQL: one record more than the page has, `own`, and where the walks stopped. */
+function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Stream[], bind: Bind): string {
+  const { filters, order, candidatesMax = SEARCH_CANDIDATES_MAX } = search
+  const beyond = order === 'desc' ? '<' : '>'
+  const more = bind(search.limit + 1, 'int8')
+  const conditions = streams.length === 0 ? '' : conditionsOf(filters, bind)
+  const parts = streams.map((stream, i) => {
+    const walks = walksOf(stream)
+    const budget = bind(budgetOf(candidatesMax, streams.length * walks.count), 'int8')
+    const candidates = `select r.*, ${stream.seq} as walked_seq from ${stream.from} ${within(stream, search, stretch, bind)}
+      order by ${orderOf(stream, order)}`
+    return `found_${i} as materialized (
+      select v.day, r.* from ${walks.list} cross join lateral (
+        select r.first_seq, r.record_id,
+          coalesce(length(r.payload), 0) + coalesce(length(r.metadata), 0) + coalesce(length(r.reference_list), 0) as bytes
+        from (${candidates} limit ${budget}) r where ${conditions} and ${stream.besides ?? 'true'}
+        order by ${orderOf({ ...stream, seq: 'r.walked_seq' }, order)} limit ${more}
+      ) r
+    ), stop_${i} as materialized (
+      select r.first_seq from ${walks.list} cross join lateral (
+        select r.first_seq from (${candidates} limit 1 offset ${budget} - 1) r
+        where (select count(*) from found_${i} f where f.day = v.day) < ${more}
+      ) r
+    ), `
+  })
+  const all = (name: string, columns: string) =>
+    streams.map((_, i) => `select ${columns} from ${name}_${i}`).join(' union all ')
+  return `${parts.join('')} stop as materialized (
+      select s.first_seq from (${all('stop', 'first_seq') || 'select null::int8 as first_seq where false'}) s
+      order by s.first_seq ${order} limit 1
+    ), own as materialized (
+      select f.record_id, f.first_seq, f.place, f.bytes + steps.bytes as bytes,
+        sum(f.bytes + steps.bytes) over (order by f.place) as bytes_sum
+      from (
+        select f.record_id, f.first_seq, f.bytes,
+          row_number() over (order by f.first_seq ${order} rows unbounded preceding) as place
+        from (${all('found', 'record_id, first_seq, bytes') || NO_RECORDS}) f
+        where not exists (select from stop s where f.first_seq ${beyond} s.first_seq)
+        order by place limit ${more}
+      ) f
+      cross join lateral (${STEP_BYTES} offset 0) steps
+    )`
+}
+
+const NO_RECORDS = 'select null::uuid as record_id, null::int8 as first_seq, null::int4 as bytes where false'
+
+/** SQL: bytes that a record shows beside its own row: the documents of the newest step of each kind. */
+const STEP_BYTES = `select coalesce(sum(length(d.content)), 0) as bytes from (
+    select distinct on (s.kind) s.seq from tallystick.entries s
+    where s.ledger_id = $1 and s.subject_id = f.record_id and s.version > 1 order by s.kind, s.version desc
+  ) n
+  cross join lateral (
+    select d.content from tallystick.documents d where d.ledger_id = $1 and d.seq = n.seq offset 0
+  ) d`
+
+/** SQL: `chunk`s, one more than may be read, and where the walk stopped. `records`: how many of them match at least. */
+function chunksText(search: RecordSearch, stretch: Stretch, walk: ChunkWalk, bind: Bind): string {
+  const { order, limit, candidatesMax = SEARCH_CANDIDATES_MAX, chunksMax = SEARCH_CHUNKS_MAX } = search
+  const { keys } = walk
+  const beyond = order === 'desc' ? '<' : '>'
+  const more = bind((isCounted(search) ? limit : chunksMax) + 1, 'int8')
+  const budget = bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8')
+  const reach = `(select o.first_seq from own o where o.place = ${bind(limit + 1, 'int8')}), (select s.first_seq from stop s)`
+  const walked = walkText(keys, search, stretch, bind, reach)
+  const list = keysText(keys, bind)
+  return `met as materialized (
+      select v.key, k.* from ${list} cross join lateral (
+        select k.seq, k.chunk, ${isCounted(search) ? countText(search, bind) : '0'} as records
+        from (${walked} limit ${budget}) k where ${othersText(walk, bind)}
+        order by k.seq ${order}, k.chunk ${order} limit ${more}
+      ) k
+    ), chunk_stop as materialized (
+      select k.seq, k.chunk from ${list} cross join lateral (
+        select k.seq, k.chunk from (${walked} limit 1 offset ${budget} - 1) k
+        where (select count(*) from met m where m.key = v.key) < ${more}
+      ) k
+      order by k.seq ${order}, k.chunk ${order} limit 1
+    ), chunk as materialized (
+      select distinct m.seq, m.chunk, m.records from met m
+      where not exists (select from chunk_stop t where (m.seq, m.chunk) ${beyond} (t.seq, t.chunk))
+      order by m.seq ${order}, m.chunk ${order} limit ${more}
+    )`
+}
+
+const NO_CHUNKS = `chunk_stop as (select null::int8 as seq, null::int4 as chunk where false),
+    chunk as (select null::int8 as seq, null::int4 as chunk, 0 as records where false)`
+
+/** Each of many walks gets at least a tenth of the candidates: most fill the page long before. */
+function budgetOf(candidatesMax: number, walks: number): number {
+  return Math.ceil(candidatesMax / Math.min(walks, SHARES_MAX))
+}
+
+const SHARES_MAX = 10

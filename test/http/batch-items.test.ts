@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { THREAD_WORK_BYTES_MIN } from '../../src/append/limits.ts'
+import {
+  CHUNK_COLUMNS,
+  CHUNK_ERASURES,
+  type ChunkColumns,
+  recordsOfChunk,
+} from '../../src/db/chunks/read-chunks.ts'
+import { PACKED_TYPES } from '../../src/db/connect/packed-bytes.ts'
+import { PARENT_DEPTH_MAX } from '../../src/db/limits.ts'
+import { formatId, parseIdBytes } from '../../src/proof/ids.ts'
+import { BATCH_PARENTS_MAX } from '../../src/records/limits.ts'
+import { expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { addAgentsWithKeys } from '../helpers/more-keys.ts'
+import { digestOf, itemLeafOf, openEnvelope, rootOf } from '../helpers/open-envelope.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
+
+/* What the records of a batch may say besides a payload: a parent, references, a trace of their own. */
+
+type Item = { readonly [name: string]: unknown }
+type Answer = {
+  readonly batch: string
+  readonly entry: { readonly seq: number }
+  readonly records: readonly { readonly id: string; readonly digest: string; readonly salt: string }[]
+}
+
+const REFERENCES = ['erp:order/1', 'https://erp.example/ü', 'erp:order/1']
+const TRACES = ['4bf92f3577b34da6a3ce929d0e0e4736', '0af7651916cd43dd8448eb211c80319c'].map(
+  (trace) => `00-${trace}-00f067aa0ba902b7-01`,
+)
+const [OF_REQUEST, OF_ITEM] = TRACES as [string, string]
+const NOWHERE = 'rec_00000000000000000000000000'
+
+const items = (...members: Item[]) => members.map((member, i) => ({ ...genericBody({ i }), ...member }))
+
+/** Two sizes of the same request: one is built on the loop, one in a thread. */
+const SIZES = {
+  'a small body': (records: readonly Item[]) => records,
+  'a body that a thread builds': (records: readonly Item[]) => [
+    ...records,
+    genericBody({ text: 'x'.repeat(THREAD_WORK_BYTES_MIN) }),
+  ],
+} as const
+
+const postTo = (app: TestApp, records: readonly Item[], options: object = {}) =>
+  app.send('POST', '/v1/records/batch', { body: { records }, ...options })
+
+async function notarize(app: TestApp, records: readonly Item[], options: object = {}): Promise<Answer> {
+  return expectStatus(201, await postTo(app, records, options)).json()
+}
+
+const read = async (app: TestApp, id: string) =>
+  expectStatus(200, await app.send('GET', `/v1/records/${id}`)).json()
+
+/** Ids of the records above one, its parent first. */
+async function ancestorsOf(app: TestApp, id: string): Promise<string[]> {
+  const { parent } = await read(app, id)
+  return parent === null ? [] : [parent, ...(await ancestorsOf(app, parent))]
+}
+
+/** The records as their chunks hold them, in order. */
+async function stored(app: TestApp, seq: number) {
+  const { rows } = await app.deps.readPool.query<ChunkColumns>({
+    text: `select ${CHUNK_COLUMNS} from tallystick.batch_chunks c ${CHUNK_ERASURES}
+      where c.ledger_id = $1 and c.seq = $2 order by c.chunk`,
+    values: [app.ledgerId, seq],
+    types: PACKED_TYPES,
+  })
+  return rows.flatMap(recordsOfChunk)
+}
+
+/** Asserts that the batch signs just these items, by a second reading of docs/formats. */
+async function assertSigned(app: TestApp, { entry, records, batch }: Answer, signed: readonly Item[]) {
+  const [row] = await app.sql<{ envelope: Buffer }>(
+    'select envelope from tallystick.entries where ledger_id = $1 and seq = $2',
+    [app.ledgerId, entry.seq],
+  )
+  const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
+  const { statement } = openEnvelope(row!.envelope.toString('base64'), keys)
+  const leaves = records.map(({ id, digest }, i) =>
+    itemLeafOf({ record: id, type: 'generic/1', digest, ...signed[i] }),
+  )
+  const sha256 = rootOf(leaves).toString('hex')
+  assert.deepEqual(statement.subject, [{ name: batch, digest: { sha256 } }])
+  const [line] = await app.entries(`?after=${entry.seq - 1}&limit=1`)
+  assert.deepEqual(line.items.map(itemLeafOf), leaves)
+}
+
+for (const [size, ofSize] of Object.entries(SIZES)) {
+  test(`of ${size}, items say parent, references and trace, and all of it is signed, stored and answered`, async () => {
+    const app = await sharedApp()
+    const outside = await app.notarize()
+    const records = ofSize(
+      items(
+        { parent: outside.id },
+        { parent: 0, references: REFERENCES },
+        { parent: 1, traceparent: OF_ITEM, references: [] },
+        {},
+      ),
+    )
+    const answer = await notarize(app, records, { headers: { traceparent: OF_REQUEST } })
+    const ids = answer.records.map(({ id }) => id)
+    const parents = [outside.id, ids[0], ids[1], null, null].slice(0, records.length)
+    const references = [null, REFERENCES, null, null, null].slice(0, records.length)
+    const traces = [OF_REQUEST, OF_REQUEST, OF_ITEM, OF_REQUEST, OF_REQUEST].slice(0, records.length)
+    const shown = await Promise.all(ids.map((id) => read(app, id)))
+    assert.deepEqual(
+      shown.map((record) => [record.parent, record.references, record.batch]),
+      parents.map((parent, i) => [parent, references[i], answer.batch]),
+    )
+    const held = await stored(app, answer.entry.seq)
+    assert.deepEqual(
+      held.map(({ recordId, parentId, traceparent }) => [
+        formatId('rec', recordId),
+        parentId && formatId('rec', parentId),
+        traceparent,
+      ]),
+      ids.map((id, i) => [id, parents[i], traces[i]]),
+    )
+    assert.equal(String(held[1]!.references), JSON.stringify(REFERENCES))
+    const digest = digestOf(answer.records[1]!.salt, REFERENCES)
+    await assertSigned(
+      app,
+      answer,
+      ids.map((_, i) => ({
+        ...(parents[i] && { parent: parents[i] }),
+        ...(references[i] && { references: digest }),
+        traceparent: traces[i],
+      })),
+    )
+  })
+
+  test(`of ${size}, the parent of a record may be one of an earlier batch, or of another agent whose records the caller does not see`, async () => {
+    const app = await sharedApp()
+    const made = await addAgentsWithKeys(app, { blind: ['records:write', 'records:read:own'] })
+    const { key } = made.blind
+    const earlier = await notarize(app, items({}, { parent: 0 }))
+    const alone = await app.notarize()
+    const parents = [earlier.records[1]!.id, alone.id]
+    for (const parent of parents) {
+      assert.equal((await app.send('GET', `/v1/records/${parent}`, { key })).statusCode, 404)
+      expectStatus(201, await app.send('POST', '/v1/records', { body: { ...genericBody(), parent }, key }))
+    }
+    const answer = await notarize(app, ofSize(items(...parents.map((parent) => ({ parent })))), { key })
+    const shown = await Promise.all(answer.records.slice(0, 2).map(({ id }) => read(app, id)))
+    assert.deepEqual(
+      shown.map(({ parent }) => parent),
+      parents,
+    )
+    assert.deepEqual(
+      await ancestorsOf(app, answer.records[0]!.id),
+      earlier.records.map(({ id }) => id).reverse(),
+    )
+  })
+
+  test(`of ${size}, refuses all for one item, names it, and writes nothing`, async () => {
+    const app = await sharedApp()
+    const chain = await notarize(
+      app,
+      items(...Array.from({ length: PARENT_DEPTH_MAX }, (_, i) => (i ? { parent: i - 1 } : {}))),
+    )
+    const deepest = chain.records.at(-1)!.id
+    const foreign = await app.newLedger()
+    const theirs = expectStatus(
+      201,
+      await app.send('POST', '/v1/records', { body: genericBody(), key: foreign.key.key }),
+    ).json()
+    const [held] = chain.records
+    const beyond = formatId('rec', (await app.deps.entropy.uuidv7(Date.now())) as never)
+    const before = await app.written()
+    const refused = async (code: string, members: Item, path: string) => {
+      const response = await postTo(app, ofSize(items({}, { parent: 0 }, members)))
+      const problem = assertProblem(response, 422, code, JSON.stringify(members))
+      assert.equal(problem['path'], path, response.body)
+      if (code !== 'invalid_request') assert.equal(problem['index'], 2)
+    }
+    const parent = '/records/2/parent'
+    await refused('unknown_parent', { parent: 2 }, parent)
+    await refused('unknown_parent', { parent: 3 }, parent)
+    await refused('unknown_parent', { parent: 1_999 }, parent)
+    await refused('unknown_parent', { parent: NOWHERE }, parent)
+    await refused('unknown_parent', { parent: beyond }, parent)
+    await refused('unknown_parent', { parent: theirs.id }, parent)
+    await refused('unknown_parent', { parent: nextId(chain.records.at(-1)!.id) }, parent)
+    await refused('parent_too_deep', { parent: deepest }, parent)
+    for (const wrong of [-1, 1.5, 2_000, '0', 'rec_1', deepest.toUpperCase(), null, held])
+      await refused('invalid_request', { parent: wrong }, parent)
+    for (const references of ['a:1', Array(17).fill('a:1'), null, {}])
+      await refused('invalid_request', { references }, '/records/2/references')
+    for (const wrong of ['', 'x'.repeat(257), 'a\u0007', 1])
+      await refused('invalid_request', { references: [wrong] }, '/records/2/references/0')
+    await refused('invalid_request', { references: Array(16).fill('ü'.repeat(256)) }, '/records/2/references')
+    for (const traceparent of [
+      '',
+      'x',
+      `01${OF_ITEM.slice(2)}`,
+      OF_ITEM.toUpperCase(),
+      `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+      null,
+    ])
+      await refused('invalid_request', { traceparent }, '/records/2/traceparent')
+    assert.deepEqual(await app.written(), before)
+  })
+
+  test(`of ${size}, a record may lie as deep as any, through earlier items, and no deeper`, async () => {
+    const app = await sharedApp()
+    const outside = await notarize(app, items({}, { parent: 0 }))
+    const below = (count: number) =>
+      ofSize(
+        items(
+          { parent: outside.records[1]!.id },
+          ...Array.from({ length: count - 1 }, (_, i) => ({ parent: i })),
+        ),
+      )
+    const answer = await notarize(app, below(PARENT_DEPTH_MAX - 2))
+    const deepest = answer.records[PARENT_DEPTH_MAX - 3]!.id
+    assert.equal((await ancestorsOf(app, deepest)).length, PARENT_DEPTH_MAX - 1)
+    const before = await app.written()
+    const problem = assertProblem(await postTo(app, below(PARENT_DEPTH_MAX - 1)), 422, 'parent_too_deep')
+    const index = PARENT_DEPTH_MAX - 2
+    assert.deepEqual([problem['path'], problem['index']], [`/records/${index}/parent`, index])
+    assert.deepEqual(await app.written(), before)
+  })
+
+  test(`of ${size}, items name ${BATCH_PARENTS_MAX} records outside the batch, each as often as they like`, async () => {
+    const app = await sharedApp()
+    const outside = await notarize(app, items(...Array.from({ length: BATCH_PARENTS_MAX + 1 }, () => ({}))))
+    const under = outside.records.map(({ id }) => ({ parent: id }))
+    const most = under.slice(0, BATCH_PARENTS_MAX)
+    const answer = await notarize(app, ofSize(items(...most, ...most)))
+    assert.equal((await read(app, answer.records[BATCH_PARENTS_MAX]!.id)).parent, under[0]!.parent)
+    const before = await app.written()
+    assertProblem(await postTo(app, ofSize(items(...under))), 422, 'invalid_request')
+    assert.deepEqual(await app.written(), before)
+  })
+
+  test(`of ${size}, a replay is answered as the first request, and another parent, list or trace is another request`, async () => {
+    const app = await sharedApp()
+    const { id } = await app.notarize()
+    const members = { parent: id, references: REFERENCES, traceparent: OF_ITEM }
+    const headers = { 'idempotency-key': 'items' }
+    const first = expectStatus(201, await postTo(app, ofSize(items({}, members)), { headers }))
+    const before = await app.written()
+    const second = expectStatus(201, await postTo(app, ofSize(items({}, members)), { headers }))
+    assert.equal(second.body, first.body)
+    assert.equal(second.headers['idempotency-replayed'], 'true')
+    for (const change of [
+      { parent: 0 },
+      { references: REFERENCES.slice(1) },
+      { references: [] },
+      { traceparent: OF_REQUEST },
+    ]) {
+      const response = await postTo(app, ofSize(items({}, { ...members, ...change })), { headers })
+      assertProblem(response, 422, 'idempotency_key_reused', JSON.stringify(change))
+    }
+    assert.deepEqual(await app.written(), before)
+  })
+}
+
+test('ids of a batch are consecutive, over all of its chunks, and the first one’s low 12 bits are zero', async () => {
+  const app = await sharedApp()
+  const { records } = await notarize(
+    app,
+    items(...Array.from({ length: 2_000 }, (_, i) => (i % 16 ? { parent: i - 1 } : {}))),
+  )
+  const numbers = records.map(({ id }) => BigInt(`0x${Buffer.from(parseIdBytes('rec', id)).toString('hex')}`))
+  assert.equal(numbers[0]! & 0xfffn, 0n)
+  assert.deepEqual(
+    numbers,
+    numbers.map((_, i) => numbers[0]! + BigInt(i)),
+  )
+  for (const index of [0, 63, 64, 1_999])
+    assert.deepEqual((await read(app, records[index]!.id)).payload, { i: index })
+  assert.equal((await app.send('GET', `/v1/records/${nextId(records[1_999]!.id)}`)).statusCode, 404)
+})
+
+test('a thread builds a batch whose body is large, and no other', async (t) => {
+  const app = await sharedApp()
+  const run = t.mock.method(app.deps.threads, 'run')
+  await notarize(app, SIZES['a small body'](items({})))
+  assert.equal(run.mock.callCount(), 0)
+  await notarize(app, SIZES['a body that a thread builds'](items({})))
+  assert.equal(run.mock.callCount(), 1)
+})
+
+test('a traceparent header that is none is passed over, and an item keeps its own', async () => {
+  const app = await sharedApp()
+  const answer = await notarize(app, items({}, { traceparent: OF_ITEM }), { headers: { traceparent: 'x' } })
+  const traces = (await stored(app, answer.entry.seq)).map(({ traceparent }) => traceparent)
+  assert.deepEqual(traces, [null, OF_ITEM])
+})
+
+/** The id that is greater by one, of which the last digit is not the last of all. */
+function nextId(id: string): string {
+  const digits = '0123456789abcdefghjkmnpqrstvwxyz'
+  return `${id.slice(0, -1)}${digits[digits.indexOf(id.at(-1)!) + 1]}`
+}
