@@ -17,7 +17,7 @@ export type StoredChunk = {
   readonly content: Buffer
 }
 
-/** Of the ledger of the test, in the order of the chain. */
+/** Chunks of the ledger of the test, in the order of the chain. */
 export async function readChunks({ sql, ledgerId }: TestApp): Promise<StoredChunk[]> {
   return sql<StoredChunk>(
     `select seq::int4, chunk, first_record_id as "firstRecordId", count, content
