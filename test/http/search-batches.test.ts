@@ -9,7 +9,7 @@ import { sharedApp } from '../helpers/shared-app.ts'
 /* What goes in as a batch comes out of lists, by each of its properties and in any pages. */
 
 const RUNS = runs(20)
-const TYPES = ['generic/1', 'task/1']
+const TYPES = ['generic/1', 'step/1']
 const TRACES = ['0af7651916cd43dd8448eb211c80319c', 'bf92f3577b34da6a3ce929d0e0e4736c']
 const REFERENCES = ['erp:1', 'erp:2', 'https://erp.example/ü']
 const TIMES = ['1969-12-31T23:59:59.999Z', '2026-02-28T12:00:00.000Z', '2026-03-01T00:00:00.000Z']
@@ -27,6 +27,8 @@ type Listed = Item & { readonly id: string }
 
 test('a list finds each record of a batch by its properties, whole and in order', async () => {
   const app = await sharedApp()
+  const step = { name: 'step', version: 1, payloadSchema: { type: 'object' } }
+  expectStatus(201, await app.send('POST', '/v1/types', { body: step }))
   const clients = [await addAgent(app, 'first client'), await addAgent(app, 'second client')]
   const parents = [(await app.notarize()).id, (await app.notarize()).id]
   const known = await listAll(app, { order: 'asc' })
@@ -44,7 +46,8 @@ test('a list finds each record of a batch by its properties, whole and in order'
           const pageSize = expected.length > 20 ? '200' : limit
           const found = await listAll(app, { ...query, order: 'asc', limit: pageSize })
           assert.deepEqual(found.map(idOf), expected.map(idOf), JSON.stringify(query))
-          for (const [i, record] of expected.entries()) assert.deepEqual(found[i]!.payload, { ...record.payload })
+          for (const [i, record] of expected.entries())
+            assert.deepEqual(found[i]!.payload, { ...record.payload })
           const newest = await listAll(app, { ...query, limit: pageSize })
           assert.deepEqual(newest.map(idOf), expected.map(idOf).reverse(), JSON.stringify(query))
         }
