@@ -2145,10 +2145,6 @@ export interface GetRecordsQuery {
    */
   traceId?: string | undefined
   /**
-   * of its salted payload
-   */
-  digest?: string | undefined
-  /**
    * occurredAt, inclusive; records without one are left out
    */
   occurredAfter?: string | undefined
@@ -2297,6 +2293,20 @@ export interface PostRecordsBatchBody {
      */
     occurredAt?: string | undefined
     onBehalfOf?: string | undefined
+    /**
+     * a record of this ledger, or the place of an earlier record of this batch, from 0 on
+     */
+    parent?: string | number | undefined
+    /**
+     * what it is about in outside systems; signed by salted digest, erased with the payload
+     *
+     * Items: a URI, or `system:id`
+     */
+    references?: string[] | undefined
+    /**
+     * of its own; otherwise that of the request
+     */
+    traceparent?: string | undefined
   }[]
 }
 export interface PostRecordsBatchAnswer {

@@ -6,7 +6,7 @@ import { addAgent } from '../helpers/more-keys.ts'
 import { runs } from '../helpers/runs.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
-/* What goes in as a batch comes out of lists, by each of its properties and in any pages. */
+/* Records that go in as a batch come out of lists, by each of their properties and in any pages. */
 
 const RUNS = runs(20)
 const TYPES = ['generic/1', 'step/1']

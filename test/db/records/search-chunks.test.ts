@@ -94,7 +94,7 @@ test('a chunk that is not as it was stored is a fault, and a key without a chunk
   await assert.rejects(searchRecords(pool, ledger.id, search), { code: 'chunk_syntax' })
 })
 
-/** Of each statement that reads chunks, how many it is asked for. */
+/** Numbers of chunks that the statements which read some are asked for. */
 function countChunks(pool: pg.Pool): number[] {
   const counts: number[] = []
   const { query } = pool
