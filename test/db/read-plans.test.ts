@@ -44,6 +44,7 @@ test('what reads records, entries and erasures goes by keys, whenever it was pla
 })
 
 function literalOf(value: unknown): string {
+  if (value === null) return 'null'
   if (Buffer.isBuffer(value)) return `'\\x${value.toString('hex')}'`
   return Array.isArray(value) ? `'{${value}}'` : `'${value}'`
 }
