@@ -150,7 +150,9 @@ async function lookIntoBatches(
   ownAgent: Uuid | null,
 ): Promise<void> {
   for (const row of rows) {
-    if (row.kind === 'batch-notarized') row.batchTypes = await countTypes(db, ledgerId, row)
+    // A batch that the caller does not see is not decompressed for it.
+    if (row.kind === 'batch-notarized' && row.isVisible !== false)
+      row.batchTypes = await countTypes(db, ledgerId, row)
     else if (row.kind === 'payload-erased' && row.recordId !== null && isOfBatch(row.recordId)) {
       const found = await findBatchRecord(db, ledgerId, row.recordId)
       if (found === null) continue
