@@ -22,7 +22,7 @@ export const BATCH_TYPES_MAX = 32
 export const BATCH_PARENTS_MAX = 64
 
 // Streams: rows that one query fetches of a longer answer
-export const STREAM_CHUNK_CHARS = 64 * 1024
+export const STREAM_PIECE_CHARS = 64 * 1024
 
 // Erasure
 /** Documents of the record that an erasure lists: three a round, and the routes let a record have 101 rounds. */
