@@ -26,7 +26,7 @@ export const PARENT_CHUNKS_MAX = 128
 export const BATCH_KEYS_MAX = 8_192
 
 // Streams: rows that one query fetches of a longer answer
-export const STREAM_CHUNK_CHARS = 64 * 1024
+export const STREAM_PIECE_CHARS = 64 * 1024
 
 // Erasure
 /** Documents of the record that an erasure lists: three a round, and the routes let a record have 101 rounds. */
