@@ -1620,7 +1620,8 @@ begin
       select from entries e join erasures x on x.ledger_id = e.ledger_id and x.seq = e.seq
       where e.ledger_id = new.ledger_id and e.seq = new.erased_seq and e.kind = 'payload-erased'
         and x.subject_id = e.subject_id and x.document = 'payload' and x.document_seq = new.seq
-        and x.subject_id >= new.first_record_id and left(x.subject_id::text, 33) = left(new.first_record_id::text, 33)) then
+        and left(x.subject_id::text, 33) = left(new.first_record_id::text, 33)
+        and new.chunk = chunk_of_record(x.subject_id)) then
     return new;
   end if;
   raise exception 'a chunk of a batch changes only by an erasure, explained by an entry'
@@ -1759,6 +1760,12 @@ begin
   end if;
   return new;
 end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.chunk_of_record(record_id uuid)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN ((((get_byte(uuid_send(record_id), 14) & 15) * 256) + get_byte(uuid_send(record_id), 15)) / 64);
 
 CREATE OR REPLACE FUNCTION tallystick.close_restored_ledgers(ledgers uuid[], known_sizes bigint[], known_chains bytea[], refused_seqs bigint[])
  RETURNS uuid[]
@@ -1914,7 +1921,7 @@ begin
   if not found then return false; end if;
   if erased.document = 'payload' and chunk_before is not null then
     update batch_chunks c set content = chunk_after, erased_seq = at
-    where c.ledger_id = ledger and c.seq = erased.document_seq and c.first_record_id <= erased.subject_id
+    where c.ledger_id = ledger and c.seq = erased.document_seq and c.chunk = chunk_of_record(erased.subject_id)
       and sha256(c.content) = chunk_before
     returning * into changed;
     if not found then
@@ -1926,6 +1933,9 @@ begin
   elsif erased.document = 'payload' then
     update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = at
     where r.ledger_id = ledger and r.record_id = erased.subject_id;
+    if not found then
+      raise exception 'the record has no row' using errcode = 'no_data_found';
+    end if;
     delete from record_references f where f.ledger_id = ledger and f.record_id = erased.subject_id;
   else
     update documents d set salt = null, content = null, erased_seq = at
@@ -2921,6 +2931,8 @@ comment on function tallystick.charge_peers() is 'Trigger: charges peers for wha
 with ours that answers it and the evidence in it, documents, types, and forks.';
 
 comment on function tallystick.checkpoints_agree() is 'Trigger: a checkpoint says what the chain says, in its note too, and never less than an earlier one.';
+
+comment on function tallystick.chunk_of_record(uuid) is 'Chunk in which the record of a batch lies: the low 12 bits of its id are its place.';
 
 comment on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) is 'Closes ledgers that are shorter than, or different from, what was kept outside Postgres, and answers which. Takes the locks of
 the heads: neither an entry appended meanwhile nor an acknowledgement slips through. The API''s login could append a

@@ -908,6 +908,7 @@ const GRANTS: Record<string, string> = {
   'records_begin()': '',
   'batch_chunks_begin()': '',
   'batch_chunks_change()': '',
+  'chunk_of_record()': '',
   'records_change()': '',
   'gated_records_begin()': '',
   'gated_records_change()': '',
