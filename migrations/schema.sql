@@ -1621,7 +1621,7 @@ begin
       where e.ledger_id = new.ledger_id and e.seq = new.erased_seq and e.kind = 'payload-erased'
         and x.subject_id = e.subject_id and x.document = 'payload' and x.document_seq = new.seq
         and left(x.subject_id::text, 33) = left(new.first_record_id::text, 33)
-        and new.chunk = chunk_of_record(x.subject_id)) then
+        and place_in_batch(x.subject_id) between 64 * new.chunk and 64 * new.chunk + new.count - 1) then
     return new;
   end if;
   raise exception 'a chunk of a batch changes only by an erasure, explained by an entry'
@@ -1760,12 +1760,6 @@ begin
   end if;
   return new;
 end $function$;
-
-CREATE OR REPLACE FUNCTION tallystick.chunk_of_record(record_id uuid)
- RETURNS integer
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE STRICT
-RETURN ((((get_byte(uuid_send(record_id), 14) & 15) * 256) + get_byte(uuid_send(record_id), 15)) / 64);
 
 CREATE OR REPLACE FUNCTION tallystick.close_restored_ledgers(ledgers uuid[], known_sizes bigint[], known_chains bytea[], refused_seqs bigint[])
  RETURNS uuid[]
@@ -1921,7 +1915,7 @@ begin
   if not found then return false; end if;
   if erased.document = 'payload' and chunk_before is not null then
     update batch_chunks c set content = chunk_after, erased_seq = at
-    where c.ledger_id = ledger and c.seq = erased.document_seq and c.chunk = chunk_of_record(erased.subject_id)
+    where c.ledger_id = ledger and c.seq = erased.document_seq and c.chunk = place_in_batch(erased.subject_id) / 64
       and sha256(c.content) = chunk_before
     returning * into changed;
     if not found then
@@ -2121,6 +2115,12 @@ begin
   where w.ledger_id = ledger and w.webhook_id = webhook and w.state = 'active';
   return true;
 end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.place_in_batch(record_id uuid)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (((get_byte(uuid_send(record_id), 14) & 15) * 256) + get_byte(uuid_send(record_id), 15));
 
 CREATE OR REPLACE FUNCTION tallystick.records_begin()
  RETURNS trigger
@@ -2932,8 +2932,6 @@ with ours that answers it and the evidence in it, documents, types, and forks.';
 
 comment on function tallystick.checkpoints_agree() is 'Trigger: a checkpoint says what the chain says, in its note too, and never less than an earlier one.';
 
-comment on function tallystick.chunk_of_record(uuid) is 'Chunk in which the record of a batch lies: the low 12 bits of its id are its place.';
-
 comment on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) is 'Closes ledgers that are shorter than, or different from, what was kept outside Postgres, and answers which. Takes the locks of
 the heads: neither an entry appended meanwhile nor an acknowledgement slips through. The API''s login could append a
 ledger-restored that nobody signed, so the worker verifies it; a false one stands at `refused_seqs` and counts as none. One
@@ -2978,6 +2976,8 @@ comment on function tallystick.mac_holds(bytea,bytea) is 'Verifies `mac` (key id
 the time of the comparison tells nothing about the right one.';
 
 comment on function tallystick.pause_webhook(uuid,uuid) is 'Pauses an endpoint. A paused or disabled one stays so, with its reason. false: no such endpoint.';
+
+comment on function tallystick.place_in_batch(uuid) is 'Place of a record in its batch: the low 12 bits of its id.';
 
 comment on function tallystick.records_begin() is 'Trigger: a record begins with an entry about it.';
 
