@@ -60,10 +60,14 @@ test('a chunk changes with an erasure of one of its own records only', async (t)
   const anotherSeq = await append(ledger, another)
   const before = await chunks()
   const erasures: Record<string, [chunk: number, seq: number]> = {
-    'another chunk': [0, await order(64)],
+    'another chunk': [0, await order(65)],
     'no record, behind the last one': [1, await order(66)],
     'the same record in another ledger': [0, await order(1, other)],
-    'a record of another batch': [0, await order(2, ledger, anotherSeq, another.chunks[0]!.firstRecordId)],
+    'a record of another batch': [0, await order(1, ledger, anotherSeq, another.chunks[0]!.firstRecordId)],
+    'a record of another batch that is said to be of this one': [
+      0,
+      await order(2, ledger, 3, another.chunks[0]!.firstRecordId),
+    ],
     'another entry that is said to digest it': [0, await order(3, ledger, anotherSeq)],
     'nothing at all': [0, 3],
   }
@@ -75,7 +79,7 @@ test('a chunk changes with an erasure of one of its own records only', async (t)
   for (const [what, [chunk, seq]] of Object.entries(erasures)) {
     await assert.rejects(update(chunk, seq), { constraint: 'batch_chunks_change' }, what)
   }
-  const own = await order(65)
+  const own = await order(64)
   for (const change of ['chunk = 2', 'count = 1', 'seq = 4', 'first_record_id = gen_random_uuid()']) {
     await assert.rejects(update(1, own, change), { constraint: 'batch_chunks_change' }, change)
   }
