@@ -8,19 +8,14 @@ language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
   erased erasures;
   changed batch_chunks;
-  place int4;  -- place of the record in its batch; 2,048 and more: it has a row of its own
 begin
   update erasures e set erased_at = now() where e.ledger_id = ledger and e.seq = at and e.erased_at is null
   returning * into erased;
   if not found then return false; end if;
-  place := (get_byte(uuid_send(erased.subject_id), 14) & 15) * 256 + get_byte(uuid_send(erased.subject_id), 15);
-  if erased.document = 'payload' and place < 2048 then
-    if num_nulls(chunk_before, chunk_after, keys_gone) > 0 then
-      raise exception 'the chunk of the record is to be rewritten' using errcode = 'null_value_not_allowed';
-    end if;
+  if erased.document = 'payload' and chunk_before is not null then
     update batch_chunks c set content = chunk_after, erased_seq = at
-    where c.ledger_id = ledger and c.seq = erased.document_seq and c.chunk = place / 64
-      and left(c.first_record_id::text, 33) = left(erased.subject_id::text, 33) and sha256(c.content) = chunk_before
+    where c.ledger_id = ledger and c.seq = erased.document_seq and c.chunk = place_in_batch(erased.subject_id) / 64
+      and sha256(c.content) = chunk_before
     returning * into changed;
     if not found then
       raise exception 'the chunk has changed meanwhile' using errcode = 'serialization_failure';
@@ -31,6 +26,9 @@ begin
   elsif erased.document = 'payload' then
     update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = at
     where r.ledger_id = ledger and r.record_id = erased.subject_id;
+    if not found then
+      raise exception 'the record has no row' using errcode = 'no_data_found';
+    end if;
     delete from record_references f where f.ledger_id = ledger and f.record_id = erased.subject_id;
   else
     update documents d set salt = null, content = null, erased_seq = at
