@@ -192,7 +192,7 @@ export class LedgerReader {
 }
 
 function asExported(record: AuditedRecord) {
-  return { ...record, firstSeq: record.seq, itemIndex: null }
+  return { ...record, firstSeq: record.seq }
 }
 
 function needsZstd(): SourceError {

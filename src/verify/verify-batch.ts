@@ -82,7 +82,7 @@ function verifyKeys(
   if (keys !== expected) throw contradiction(`batch_keys: not those of what chunk ${chunk} holds`)
 }
 
-/** What an entry's verification needs of the records of its batch, as they come: 84 bytes of each. */
+/** Facts that an entry's verification needs of the records of its batch, as they come: 84 bytes of each. */
 class FoundRecords {
   readonly actor: Uuid
   readonly leaves: Uint8Array[] = []

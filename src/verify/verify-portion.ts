@@ -41,10 +41,10 @@ export async function makePortionVerifier(
   const findKey = makeFindKey(context.keys, providers)
   const verifyLine = (line: EntryLine) => verifyEntry(line, findKey, providers, context.documents)
   const verifyWithRows = (line: EntryLine, columns: EntryColumns, contents: Uint8Array): EntryStep => {
-    const isBatch = line.kind === 'batch-notarized' && columns.chunks.length > 0
-    const entry: VerifiedEntry = isBatch
-      ? verifyStoredBatch(line, columns, contents, findKey, providers)
-      : verifyLine(line)
+    const entry: VerifiedEntry =
+      line.kind === 'batch-notarized'
+        ? verifyStoredBatch(line, columns, contents, findKey, providers)
+        : verifyLine(line)
     verifyColumns(entry, columns, providers.sha256)
     return entry.step
   }

@@ -154,10 +154,10 @@ test('an idempotency key loses its fingerprint with an erasure only, and its ret
   await assert.rejects(append(api, { ...erasure, ...makeErasureAgain(ledger, record) }), {
     constraint: 'erasures_pkey',
   })
-  await assert.rejects(api.query('select tallystick.erase_document($1, 5)', [ledger.id]), {
+  await assert.rejects(api.query('select tallystick.erase_document($1, 5, null, null, null)', [ledger.id]), {
     code: '42501',
   })
-  await worker.query('select tallystick.erase_document($1, 5)', [ledger.id])
+  await worker.query('select tallystick.erase_document($1, 5, null, null, null)', [ledger.id])
   await assert.rejects(owner.query(forget, [4]), refusedBy('idempotency_keys_append_only'))
   assert.deepEqual(await append(api, makeEntry(ledger, { idempotency })), ['conflict'])
   const { rows } = await owner.query(
@@ -184,7 +184,8 @@ test('a step’s document is taken away with the fingerprint of its request, and
         [ledger.id],
       )
     ).rows
-  const erase = () => worker.query('select tallystick.erase_document($1, 6) as erased', [ledger.id])
+  const erase = () =>
+    worker.query('select tallystick.erase_document($1, 6, null, null, null) as erased', [ledger.id])
   const before = await read()
   assert.equal((await erase()).rows[0].erased, true)
   assert.equal((await erase()).rows[0].erased, false, 'it is gone already')

@@ -10,7 +10,7 @@ import { PACKED_TYPES } from '../connect/packed-bytes.ts'
  */
 
 const ROWS_PER_FETCH = 1_000
-/** Of tables whose rows may be megabytes each. */
+/** The same of tables whose rows may be megabytes each. */
 export const LARGE_ROWS_PER_FETCH = 16
 
 export type LedgerSnapshot = {

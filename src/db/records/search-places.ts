@@ -116,32 +116,37 @@ function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Strea
   const { filters, order, candidatesMax = SEARCH_CANDIDATES_MAX } = search
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind(search.limit + 1, 'int8')
+  // Without filters every candidate is found, so that no walk stops before it has enough.
+  const hasFilters = entriesOf(filters).length > 0
   const conditions = streams.length === 0 ? '' : conditionsOf(filters, bind)
   const parts = streams.map((stream, i) => {
     const walks = walksOf(stream)
-    const budget = bind(budgetOf(candidatesMax, streams.length * walks.count), 'int8')
+    const budget = hasFilters ? bind(budgetOf(candidatesMax, streams.length * walks.count), 'int8') : more
     const candidates = `select r.*, ${stream.seq} as walked_seq from ${stream.from} ${within(stream, search, stretch, bind)}
       order by ${orderOf(stream, order)}`
-    return `found_${i} as materialized (
+    const found = `found_${i} as materialized (
       select v.day, r.* from ${walks.list} cross join lateral (
         select r.first_seq, r.record_id,
           coalesce(length(r.payload), 0) + coalesce(length(r.metadata), 0) + coalesce(length(r.reference_list), 0) as bytes
         from (${candidates} limit ${budget}) r where ${conditions} and ${stream.besides ?? 'true'}
         order by ${orderOf({ ...stream, seq: 'r.walked_seq' }, order)} limit ${more}
       ) r
-    ), stop_${i} as materialized (
+    )`
+    const stop = `stop_${i} as materialized (
       select r.first_seq from ${walks.list} cross join lateral (
         select r.first_seq from (${candidates} limit 1 offset ${budget} - 1) r
         where (select count(*) from found_${i} f where f.day = v.day) < ${more}
       ) r
-    ), `
+    )`
+    return hasFilters ? [found, stop] : [found]
   })
   const all = (name: string, columns: string) =>
     streams.map((_, i) => `select ${columns} from ${name}_${i}`).join(' union all ')
-  return `${parts.join('')} stop as materialized (
-      select s.first_seq from (${all('stop', 'first_seq') || 'select null::int8 as first_seq where false'}) s
-      order by s.first_seq ${order} limit 1
-    ), own as materialized (
+  const stop =
+    hasFilters && streams.length > 0
+      ? `select s.first_seq from (${all('stop', 'first_seq')}) s order by s.first_seq ${order} limit 1`
+      : 'select null::int8 as first_seq where false'
+  return `${[...parts.flat(), `stop as (${stop})`].join(', ')}, own as materialized (
       select f.record_id, f.first_seq, f.place, f.bytes + steps.bytes as bytes,
         sum(f.bytes + steps.bytes) over (order by f.place) as bytes_sum
       from (
@@ -172,30 +177,32 @@ function chunksText(search: RecordSearch, stretch: Stretch, walk: ChunkWalk, bin
   const { keys } = walk
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind((isCounted(search) ? limit : chunksMax) + 1, 'int8')
-  const budget = bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8')
+  const hasOthers = walk.others.length > 0
+  // All chunks of one list of keys are found.
+  const budget = hasOthers ? bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8') : more
   const reach = `(select o.first_seq from own o where o.place = ${bind(limit + 1, 'int8')}), (select s.first_seq from stop s)`
   const walked = walkText(keys, search, stretch, bind, reach)
   const list = keysText(keys, bind)
+  const stop = `select k.seq, k.chunk from ${list} cross join lateral (
+        select k.seq, k.chunk from (${walked} limit 1 offset ${budget} - 1) k
+        where (select count(*) from met m where m.key = v.key) < ${more}
+      ) k
+      order by k.seq ${order}, k.chunk ${order} limit 1`
   return `met as materialized (
       select v.key, k.* from ${list} cross join lateral (
         select k.seq, k.chunk, ${isCounted(search) ? countText(search, bind) : '0'} as records
         from (${walked} limit ${budget}) k where ${othersText(walk, bind)}
         order by k.seq ${order}, k.chunk ${order} limit ${more}
       ) k
-    ), chunk_stop as materialized (
-      select k.seq, k.chunk from ${list} cross join lateral (
-        select k.seq, k.chunk from (${walked} limit 1 offset ${budget} - 1) k
-        where (select count(*) from met m where m.key = v.key) < ${more}
-      ) k
-      order by k.seq ${order}, k.chunk ${order} limit 1
-    ), chunk as materialized (
+    ), chunk_stop as (${hasOthers ? stop : NO_STOP}), chunk as materialized (
       select distinct m.seq, m.chunk, m.records from met m
       where not exists (select from chunk_stop t where (m.seq, m.chunk) ${beyond} (t.seq, t.chunk))
       order by m.seq ${order}, m.chunk ${order} limit ${more}
     )`
 }
 
-const NO_CHUNKS = `chunk_stop as (select null::int8 as seq, null::int4 as chunk where false),
+const NO_STOP = 'select null::int8 as seq, null::int4 as chunk where false'
+const NO_CHUNKS = `chunk_stop as (${NO_STOP}),
     chunk as (select null::int8 as seq, null::int4 as chunk, 0 as records where false)`
 
 /** Each of many walks gets at least a tenth of the candidates: most fill the page long before. */

@@ -25,7 +25,7 @@ export type RecordFilters = {
   readonly state?: string
 }
 
-/** From the first moment on, up to the second and not including it; milliseconds, null: no bound. */
+/** From the first moment on, up to the second and not including it; milliseconds. One of them at most is null: no bound. */
 export type TimeRange = { readonly fromMs: number | null; readonly beforeMs: number | null }
 
 /** Binds a value and answers its placeholder. */

@@ -200,7 +200,9 @@ function arbitrarySearch(known: readonly Known[]): fc.Arbitrary<RecordSearch> {
         .tuple(fc.nat(known.length - 1), fc.constantFrom(-1, 0, 0, 1, 3_600_000))
         .map(([i, offset]) => (timeOf(known[i]!) ?? FIRST_DAY_MS) + offset),
     )
-    return fc.record({ fromMs: time, beforeMs: time })
+    return fc
+      .record({ fromMs: time, beforeMs: time })
+      .filter(({ fromMs, beforeMs }) => fromMs !== null || beforeMs !== null)
   }
   const agent = fc.constantFrom(...IDS)
   const filters = fc.record(
