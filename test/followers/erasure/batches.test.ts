@@ -15,7 +15,7 @@ import { listBatchRecords } from '../../helpers/batch-records.ts'
 import { checkAllLedgers } from '../../helpers/check-ledger.ts'
 import { type Eraser, openEraser } from '../../helpers/eraser.ts'
 import { appendAsApi, signErasure } from '../../helpers/forged-erasures.ts'
-import { assertIntact, erase, linesOf } from '../../helpers/personal-records.ts'
+import { assertIntact, ERASE, erase, linesOf } from '../../helpers/personal-records.ts'
 import { readChunks, type StoredChunk, writeContent } from '../../helpers/stored-chunks.ts'
 import { makeItem, randomId, sha256 } from '../../helpers/test-ledger.ts'
 import { until } from '../../helpers/wait.ts'
@@ -194,6 +194,64 @@ test('a reference finds a chunk as long as one of its records has it', async (t)
   assert.equal((await app.sql('select from tallystick.idempotency_keys where salt is not null')).length, 0)
   await withClient(app.database.superuserUrl, checkAllLedgers)
 })
+
+test('a list that is read while records are erased shows none of them, or all as they were', async (t) => {
+  const app = await buildTestApp(t)
+  const eraser = openEraser(t, app)
+  const ids = await notarize(app, 3, () => ({ references: ['one'], metadata: { kept: false } }))
+  const eraseAway = async (id: string) => {
+    await order(app, [id])
+    await eraser.run()
+  }
+  // Between the keys and the chunks: a record that was found by its reference has none any more.
+  beforeQuery(app, 'read_chunks', () => eraseAway(ids[0]!))
+  const byReference = (await app.send('GET', '/v1/records?reference=one&order=asc')).json()
+  assert.deepEqual(
+    byReference.data.map(({ id, payload }: Shown) => [id, payload]),
+    [
+      [ids[1], { i: 1 }],
+      [ids[2], { i: 2 }],
+    ],
+  )
+  // Between the chunks and the entries that erased some of their records.
+  beforeQuery(app, 'find_erasures_of_batches', () => eraseAway(ids[1]!))
+  const all = (await app.send('GET', '/v1/records?order=asc')).json()
+  const shown = all.data.map(({ payload, metadata, erasure }: Shown) => [
+    payload,
+    metadata,
+    erasure?.code ?? null,
+  ])
+  const { code } = ERASE
+  assert.deepEqual(shown, [
+    [null, null, code],
+    [{ i: 1 }, { kept: false }, null],
+    [{ i: 2 }, { kept: false }, null],
+  ])
+  const after = (await app.send('GET', '/v1/records?order=asc')).json()
+  assert.deepEqual(
+    after.data.map(({ erasure }: Shown) => erasure?.code ?? null),
+    [code, code, null],
+  )
+})
+
+type Shown = {
+  readonly id: string
+  readonly payload: object | null
+  readonly metadata: object | null
+  readonly erasure: { readonly code: string } | null
+}
+
+/** Once, before the first query of that name with which records are listed. */
+function beforeQuery({ deps: { searchPool } }: TestApp, name: string, work: () => Promise<void>): void {
+  const { query } = searchPool
+  searchPool.query = async function (this: unknown, ...parameters: unknown[]) {
+    if ((parameters[0] as { name?: string }).name === name) {
+      searchPool.query = query
+      await work()
+    }
+    return Reflect.apply(query, searchPool, parameters)
+  } as unknown as typeof query
+}
 
 test('the worker’s login takes nothing away but from the chunk of the record that an entry erased', async (t) => {
   const app = await buildTestApp(t)
