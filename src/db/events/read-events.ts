@@ -1,3 +1,4 @@
+import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
@@ -22,6 +23,8 @@ export type EventRow = {
   recordTraceparent: string | null
   /** Number of records of each type in a batch. */
   batchTypes: Record<string, number> | null
+  /** Why the chunk that says more of it can't be read; null: it can, or none does. */
+  chunkFault: ProofError | null
   /** The envelope of another ledger's entry that this one received; null: none. It is not read for a step that took an offer. */
   received: Buffer | null
 }
@@ -33,7 +36,8 @@ type Unseen = { itemCount: number | null; typesOfBatch: string[] | null }
 
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope,
   a.record_id, r.type as record_type,
-  r.traceparent as record_traceparent, e.item_count, b.types_of_batch, null as batch_types, w.envelope as received`
+  r.traceparent as record_traceparent, e.item_count, b.types_of_batch, null as batch_types,
+  null as chunk_fault, w.envelope as received`
 
 /**
  * SQL: the record that entry `e` is about. An erasure is about a document, so about the record of the entry that digests it. A
@@ -150,17 +154,30 @@ async function lookIntoBatches(
   ownAgent: Uuid | null,
 ): Promise<void> {
   for (const row of rows) {
-    // A batch that the caller does not see is not decompressed for it.
-    if (row.kind === 'batch-notarized' && row.isVisible !== false)
-      row.batchTypes = await countTypes(db, ledgerId, row)
-    else if (row.kind === 'payload-erased' && row.recordId !== null && isOfBatch(row.recordId)) {
-      const found = await findBatchRecord(db, ledgerId, row.recordId)
-      if (found === null) continue
-      row.recordType = found.type
-      row.recordTraceparent = found.traceparent
-      if (ownAgent === found.actorId || ownAgent === found.onBehalfOf) row.isVisible = true
+    try {
+      await lookIntoBatch(db, ledgerId, row, ownAgent)
+    } catch (error) {
+      if (!(error instanceof ProofError)) throw error
+      row.chunkFault = error
     }
   }
+}
+
+async function lookIntoBatch(
+  db: Db,
+  ledgerId: Uuid,
+  row: EventRow & Unseen & { isVisible?: boolean },
+  ownAgent: Uuid | null,
+): Promise<void> {
+  // A batch that the caller does not see is not decompressed for it.
+  if (row.kind === 'batch-notarized' && row.isVisible !== false)
+    row.batchTypes = await countTypes(db, ledgerId, row)
+  if (row.kind !== 'payload-erased' || row.recordId === null || !isOfBatch(row.recordId)) return
+  const found = await findBatchRecord(db, ledgerId, row.recordId)
+  if (found === null) return
+  row.recordType = found.type
+  row.recordTraceparent = found.traceparent
+  if (ownAgent === found.actorId || ownAgent === found.onBehalfOf) row.isVisible = true
 }
 
 async function countTypes(
