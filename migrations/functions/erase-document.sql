@@ -14,7 +14,7 @@ begin
   if not found then return false; end if;
   if erased.document = 'payload' and chunk_before is not null then
     update batch_chunks c set content = chunk_after, erased_seq = at
-    where c.ledger_id = ledger and c.seq = erased.document_seq and c.chunk = chunk_of_record(erased.subject_id)
+    where c.ledger_id = ledger and c.seq = erased.document_seq and c.chunk = place_in_batch(erased.subject_id) / 64
       and sha256(c.content) = chunk_before
     returning * into changed;
     if not found then

@@ -108,10 +108,10 @@ begin
   return null;
 end $$;
 
--- Chunk in which the record of a batch lies: the low 12 bits of its id are its place.
-create or replace function chunk_of_record(record_id uuid) returns int4
+-- Place of a record in its batch: the low 12 bits of its id.
+create or replace function place_in_batch(record_id uuid) returns int4
   language sql immutable strict parallel safe
-  return ((get_byte(uuid_send(record_id), 14) & 15) * 256 + get_byte(uuid_send(record_id), 15)) / 64;
+  return (get_byte(uuid_send(record_id), 14) & 15) * 256 + get_byte(uuid_send(record_id), 15);
 
 -- Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. An audit finds what else
 -- changed with it: the digests of all records are signed.
@@ -126,7 +126,7 @@ begin
       where e.ledger_id = new.ledger_id and e.seq = new.erased_seq and e.kind = 'payload-erased'
         and x.subject_id = e.subject_id and x.document = 'payload' and x.document_seq = new.seq
         and left(x.subject_id::text, 33) = left(new.first_record_id::text, 33)
-        and new.chunk = chunk_of_record(x.subject_id)) then
+        and place_in_batch(x.subject_id) between 64 * new.chunk and 64 * new.chunk + new.count - 1) then
     return new;
   end if;
   raise exception 'a chunk of a batch changes only by an erasure, explained by an entry'

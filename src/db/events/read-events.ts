@@ -169,7 +169,9 @@ async function lookIntoBatch(
   row: EventRow & Unseen & { isVisible?: boolean },
   ownAgent: Uuid | null,
 ): Promise<void> {
-  if (row.kind === 'batch-notarized') row.batchTypes = await countTypes(db, ledgerId, row)
+  // A batch that the caller does not see is not decompressed for it.
+  if (row.kind === 'batch-notarized' && row.isVisible !== false)
+    row.batchTypes = await countTypes(db, ledgerId, row)
   if (row.kind !== 'payload-erased' || row.recordId === null || !isOfBatch(row.recordId)) return
   const found = await findBatchRecord(db, ledgerId, row.recordId)
   if (found === null) return

@@ -11,12 +11,12 @@ import type { ProofError } from '../../../src/proof/error.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
-import { listBatchRecords } from '../../helpers/batch-records.ts'
+import { listStoredRecords } from '../../helpers/batch-records.ts'
 import { checkAllLedgers } from '../../helpers/check-ledger.ts'
 import { type Eraser, openEraser } from '../../helpers/eraser.ts'
 import { appendAsApi, signErasure } from '../../helpers/forged-erasures.ts'
 import { assertIntact, ERASE, erase, linesOf } from '../../helpers/personal-records.ts'
-import { readChunks, type StoredChunk, writeContent } from '../../helpers/stored-chunks.ts'
+import { listStoredChunks, type StoredChunk, writeContent } from '../../helpers/stored-chunks.ts'
 import { makeItem, randomId, sha256 } from '../../helpers/test-ledger.ts'
 import { until } from '../../helpers/wait.ts'
 
@@ -47,7 +47,7 @@ async function order(app: TestApp, ids: readonly string[]): Promise<number[]> {
 
 /** Values of the payloads that are left, in the order of the chain. */
 async function left(app: TestApp): Promise<number[]> {
-  const records = await listBatchRecords(app)
+  const records = await listStoredRecords(app)
   return records.flatMap(({ payload }) => payload?.i ?? [])
 }
 
@@ -106,7 +106,7 @@ test('a chunk that was tampered with is not rewritten, and holds up no other', a
   const eraser = openEraser(t, app)
   const batches: string[][] = []
   for (let i = 0; i < 4; i++) batches.push(await notarize(app, 2))
-  const [changed, noise, fewer, whole] = await readChunks(app)
+  const [changed, noise, fewer, whole] = await listStoredChunks(app)
   const records = decodeChunk(changed!.content, 2)
   const payload = Buffer.from('{"i":7}')
   const contents: [StoredChunk, Buffer][] = [
@@ -120,7 +120,7 @@ test('a chunk that was tampered with is not rewritten, and holds up no other', a
     [fewer!, encodeChunk(decodeChunk(fewer!.content, 2).slice(1))],
   ]
   for (const [chunk, content] of contents) await writeContent(app, chunk, content)
-  const before = await readChunks(app)
+  const before = await listStoredChunks(app)
   const server = await app.deps.signers.load()
   for (const [i, { seq }] of [changed!, noise!, fewer!].entries()) {
     // The API refuses to erase a payload that it can't read: a thief appends the entry.
@@ -144,10 +144,10 @@ test('a chunk that was tampered with is not rewritten, and holds up no other', a
       ['ProofError', 'chunk_syntax'],
     ],
   )
-  assert.deepEqual((await readChunks(app)).slice(0, 3), before.slice(0, 3))
+  assert.deepEqual((await listStoredChunks(app)).slice(0, 3), before.slice(0, 3))
   const shown = await app.send('GET', `/v1/records/${batches[3]![0]}`)
   assert.deepEqual([shown.json().payload, (await app.sql(PENDING)).length], [{ i: 0 }, 3])
-  assert.notDeepEqual((await readChunks(app))[3], whole)
+  assert.notDeepEqual((await listStoredChunks(app))[3], whole)
   for (const id of [batches[1]![0]!, batches[2]![1]!]) {
     assertProblem(await app.send('GET', `/v1/records/${id}`), 500, 'internal_error')
     assertProblem(await erase(app, id), 500, 'internal_error')
@@ -180,7 +180,7 @@ test('a reference finds a chunk as long as one of its records has it', async (t)
     await eraser.run()
     await expectKeys(after)
   }
-  const stored = await listBatchRecords(app)
+  const stored = await listStoredRecords(app)
   assert.deepEqual(
     stored
       .slice(0, 3)
@@ -259,7 +259,7 @@ test('the worker’s login takes nothing away but from the chunk of the record t
   const ids = await notarize(app, 130)
   await notarize(app, 64)
   const [seq] = await order(app, [ids[64]!])
-  const chunks = await readChunks(app)
+  const chunks = await listStoredChunks(app)
   const erased = makeItem({ document: { digest: randomBytes(32), referencesDigest: null, erasedSeq: seq! } })
   const call = (before: Uint8Array | null, ledgerId = app.ledgerId, at = seq) =>
     pool.query('select tallystick.erase_document($1, $2, $3, $4, $5) as erased', [
@@ -284,7 +284,7 @@ test('the worker’s login takes nothing away but from the chunk of the record t
     )
     await assert.rejects(login.query('delete from tallystick.batch_keys'), /permission denied/)
   }
-  assert.deepEqual([await readChunks(app), (await app.sql(PENDING)).length], [chunks, 1])
+  assert.deepEqual([await listStoredChunks(app), (await app.sql(PENDING)).length], [chunks, 1])
   assert.deepEqual((await call(sha256(chunks[1]!.content))).rows, [{ erased: true }])
 
   // The trigger holds the owner to it.

@@ -20,7 +20,7 @@ import { raiseFloors } from '../../helpers/floors.ts'
 import { addAgent } from '../../helpers/more-keys.ts'
 import { erase } from '../../helpers/personal-records.ts'
 import { runs } from '../../helpers/runs.ts'
-import { readChunks, writeContent } from '../../helpers/stored-chunks.ts'
+import { listStoredChunks, writeContent } from '../../helpers/stored-chunks.ts'
 
 const BEGINNING = { seq: 0, told: 0, checkpoint: 0 }
 
@@ -249,7 +249,7 @@ test('events about batches say what only their chunks hold, and none is told who
   const ofStranger = { ...ALL_EVENTS, ownAgent: parseId('agt', stranger) }
   assert.deepEqual(seqsOf(await read(ofStranger)), [erased[2]])
 
-  const [, chunk] = await readChunks(app)
+  const [, chunk] = await listStoredChunks(app)
   await writeContent(app, chunk!, chunk!.content.subarray(1))
   const faults = [null, 'chunk_syntax', null, 'chunk_syntax', 'chunk_syntax']
   for (const told of [await read(ALL_EVENTS), await findEvents(app.deps.readPool, sourceOf(app), events)])
