@@ -200,67 +200,21 @@ async function openLedger(t: Parameters<typeof makePublish>[0]) {
         .sort((a, b) => a.erasedSeq! - b.erasedSeq!)
         .map(({ erasedSeq, id, item: { type } }) => [erasedSeq, id, type]),
     )
-    assert.deepEqual(
-      await listed(app),
-      all.map(({ id }) => id),
-    )
-    for (const record of all) await assertShownAlone(record)
+    const listed = await listAll(app)
+    assert.deepEqual(listed.map(membersOf), all.map(expectedMembers))
+    // About each end of a chunk: a proof hashes the whole batch.
+    for (const [i, record] of all.entries())
+      if ([0, 1, 63].includes(record.index % 64)) await assertShownAlone(record, listed[i])
   }
 
-  async function assertShownAlone(record: Expected) {
-    const { item: said, erasedSeq } = record
+  async function assertShownAlone(record: Expected, inList: Shown) {
     const shown = expectStatus(200, await app.send('GET', `/v1/records/${record.id}`))
-    const {
-      type,
-      payload,
-      salt,
-      digest,
-      onBehalfOf,
-      parent,
-      references,
-      occurredAt,
-      metadata,
-      entry,
-      batch,
-      erasure,
-    } = shown.json()
-    const isErased = erasedSeq !== null
-    assert.deepEqual(
-      {
-        type,
-        payload,
-        salt,
-        digest,
-        onBehalfOf,
-        parent,
-        references,
-        occurredAt,
-        metadata,
-        seq: entry.seq,
-        batch,
-      },
-      {
-        type: said.type,
-        payload: isErased ? null : plain(said.payload),
-        salt: isErased ? null : record.salt,
-        digest: record.digest,
-        onBehalfOf: record.onBehalfOf,
-        parent: record.parent,
-        references: isErased ? null : referencesOf(said),
-        occurredAt: said.occurredAt ?? null,
-        metadata: isErased || said.metadata === undefined ? null : plain(said.metadata),
-        seq: record.seq,
-        batch: record.batch,
-      },
-    )
-    assert.equal(erasure?.seq ?? null, erasedSeq)
-    // About each end of a chunk; each proof hashes the whole batch.
-    if (![0, 1, 63].includes(record.index % 64)) return
+    assert.deepEqual(shown.json(), inList)
     const { body } = expectStatus(200, await app.send('GET', `/v1/records/${record.id}/proof`))
     const proof = verifyProof(parseEntryProof(body), trust, nativeProviders)
     assert.deepEqual({ ...proof.item }, itemOf(record))
     assert.equal(JSON.parse(body).item.index, record.index)
-    if (!isErased) verifyRecord(shown.body, proof, nativeProviders)
+    if (record.erasedSeq === null) verifyRecord(shown.body, proof, nativeProviders)
   }
 
   return { app, publish, eraser, notarize, assertShown }
@@ -300,14 +254,50 @@ function documentOf({ id, digest, salt, item: said, erasedSeq }: Expected) {
   }
 }
 
-/** Ids of all records, in the order of the chain. */
-async function listed(app: TestApp): Promise<string[]> {
-  const ids: string[] = []
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what the test asserts
+type Shown = any
+
+/** Members of a record that a batch decides, as it is shown. */
+function membersOf({ id, type, payload, salt, digest, onBehalfOf, parent, ...rest }: Shown) {
+  const { references, occurredAt, metadata, entry, batch, erasure } = rest
+  return [
+    ...[id, type, payload, salt, digest, onBehalfOf, parent, references, occurredAt, metadata],
+    ...[entry.seq, batch, erasure?.seq ?? null],
+  ]
+}
+
+function expectedMembers({
+  id,
+  item: said,
+  salt,
+  digest,
+  onBehalfOf,
+  parent,
+  seq,
+  batch,
+  erasedSeq,
+}: Expected) {
+  const { type, payload, metadata, occurredAt = null } = said
+  const ofDocument =
+    erasedSeq === null
+      ? { payload: plain(payload), salt, references: referencesOf(said), metadata: plain(metadata ?? null) }
+      : { payload: null, salt: null, references: null, metadata: null }
+  const erasure = erasedSeq === null ? null : { seq: erasedSeq }
+  return membersOf({
+    ...{ id, type, digest, onBehalfOf, parent, occurredAt, batch, erasure },
+    ...ofDocument,
+    entry: { seq },
+  })
+}
+
+/** All records, in the order of the chain. */
+async function listAll(app: TestApp): Promise<Shown[]> {
+  const records: Shown[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
     const url: string = `/v1/records?order=asc&limit=50${cursor && `&cursor=${cursor}`}`
     const page = expectStatus(200, await app.send('GET', url)).json()
-    ids.push(...page.data.map(({ id }: { id: string }) => id))
+    records.push(...page.data)
     cursor = page.nextCursor
   }
-  return ids
+  return records
 }
