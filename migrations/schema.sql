@@ -1620,12 +1620,22 @@ begin
       select from entries e join erasures x on x.ledger_id = e.ledger_id and x.seq = e.seq
       where e.ledger_id = new.ledger_id and e.seq = new.erased_seq and e.kind = 'payload-erased'
         and x.subject_id = e.subject_id and x.document = 'payload' and x.document_seq = new.seq
-        and x.subject_id >= new.first_record_id and left(x.subject_id::text, 33) = left(new.first_record_id::text, 33)) then
+        and left(x.subject_id::text, 33) = left(new.first_record_id::text, 33)
+        and batch_place(x.subject_id) between 64 * new.chunk and 64 * new.chunk + new.count - 1) then
     return new;
   end if;
   raise exception 'a chunk of a batch changes only by an erasure, explained by an entry'
     using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_change';
 end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.batch_place(record_id uuid)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+  select (get_byte(uuid_send(record_id), 14) & 15) * 256 + get_byte(uuid_send(record_id), 15);
+$function$;
 
 CREATE OR REPLACE FUNCTION tallystick.begin_peer_request(ledger uuid, peer uuid, request_nonce bytea)
  RETURNS boolean
@@ -1914,7 +1924,7 @@ begin
   if not found then return false; end if;
   if erased.document = 'payload' and chunk_before is not null then
     update batch_chunks c set content = chunk_after, erased_seq = at
-    where c.ledger_id = ledger and c.seq = erased.document_seq and c.first_record_id <= erased.subject_id
+    where c.ledger_id = ledger and c.seq = erased.document_seq and c.chunk = batch_place(erased.subject_id) / 64
       and sha256(c.content) = chunk_before
     returning * into changed;
     if not found then
@@ -1926,6 +1936,10 @@ begin
   elsif erased.document = 'payload' then
     update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = at
     where r.ledger_id = ledger and r.record_id = erased.subject_id;
+    -- A record of a batch, without its chunk: nothing was erased.
+    if not found then
+      raise exception 'no row has the payload' using errcode = 'integrity_constraint_violation', constraint = 'erase_document';
+    end if;
     delete from record_references f where f.ledger_id = ledger and f.record_id = erased.subject_id;
   else
     update documents d set salt = null, content = null, erased_seq = at
@@ -2903,6 +2917,8 @@ ids.';
 
 comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. An audit finds what else
 changed with it: the digests of all records are signed.';
+
+comment on function tallystick.batch_place(uuid) is 'Place of a record in its batch, by its id (batch_chunks_ids).';
 
 comment on function tallystick.begin_peer_request(uuid,uuid,bytea) is 'Locks the peering until the end of the transaction, and keeps the nonce. Answers whether the nonce is new.';
 

@@ -120,7 +120,8 @@ begin
       select from entries e join erasures x on x.ledger_id = e.ledger_id and x.seq = e.seq
       where e.ledger_id = new.ledger_id and e.seq = new.erased_seq and e.kind = 'payload-erased'
         and x.subject_id = e.subject_id and x.document = 'payload' and x.document_seq = new.seq
-        and x.subject_id >= new.first_record_id and left(x.subject_id::text, 33) = left(new.first_record_id::text, 33)) then
+        and left(x.subject_id::text, 33) = left(new.first_record_id::text, 33)
+        and batch_place(x.subject_id) between 64 * new.chunk and 64 * new.chunk + new.count - 1) then
     return new;
   end if;
   raise exception 'a chunk of a batch changes only by an erasure, explained by an entry'

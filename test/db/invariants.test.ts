@@ -864,6 +864,7 @@ const GRANTS: Record<string, string> = {
   'require_proven_session()': '',
   'append_details()': '',
   'append_chunks()': '',
+  'batch_place()': '',
   'append_federation()': '',
   'append_received()': '',
   'begin_peer_request()': 'api: EXECUTE',

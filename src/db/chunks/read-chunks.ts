@@ -17,8 +17,13 @@ export const CHUNK_COLUMNS = `c.seq as chunk_seq, c.chunk, c.first_record_id, c.
 export const CHUNK_ERASURES = `left join lateral (
     select json_agg(json_build_array(d.subject_id, d.seq)) as erasures from tallystick.erasures d
     where d.ledger_id = c.ledger_id and d.document = 'payload' and d.document_seq = c.seq
-      and d.subject_id between c.first_record_id and (left(c.first_record_id::text, 33) || 'fff')::uuid
+      and d.subject_id between c.first_record_id and ${lastIdOf('c.first_record_id')}
   ) d on true`
+
+/** SQL: the last id that a chunk may hold: its first one's low six bits are zero, the last one's are set. */
+function lastIdOf(first: string): string {
+  return `(left(${first}::text, 34) || translate(substr(${first}::text, 35, 1), '048c', '37bf') || 'f')::uuid`
+}
 
 export type ChunkColumns = {
   chunkSeq: number
