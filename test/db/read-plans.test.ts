@@ -32,7 +32,9 @@ test('what reads records, entries and erasures goes by keys, whenever it was pla
   await pool.query('set plan_cache_mode = force_generic_plan')
   for (const [i, { text, values }] of asked.entries()) {
     await pool.query(`prepare q${i} as ${text}`)
-    const literals = values.map((value) => (Array.isArray(value) ? `'{${value}}'` : `'${value}'`))
+    const literals = values.map((value) =>
+      value === null ? 'null' : Array.isArray(value) ? `'{${value}}'` : `'${value}'`,
+    )
     const { rows } = await pool.query(`explain (costs off) execute q${i} (${literals.join(', ')})`)
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     assert.doesNotMatch(plan, /Seq Scan|Bitmap|Merge Join|Hash Join/, `${text}\n${plan}`)

@@ -32,11 +32,10 @@ export async function writeContent(
   content: Uint8Array,
   erasedSeq: number | null = null,
 ): Promise<void> {
-  const values = [app.ledgerId, seq, chunk]
   await asOwner(
     app,
     `update tallystick.batch_chunks set content = '\\x${Buffer.from(content).toString('hex')}', erased_seq = ${erasedSeq}
-     where ledger_id = '${values[0]}' and seq = ${seq} and chunk = ${chunk}`,
+     where ledger_id = '${app.ledgerId}' and seq = ${seq} and chunk = ${chunk}`,
   )
 }
 

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { withClient } from '../../src/db/connect/client.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { expectStatus, genericBody } from '../helpers/app.ts'
-import { listBatchRecords } from '../helpers/batch-records.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
+import { listBatchRecords } from '../helpers/batch-records.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { openEraser } from '../helpers/eraser.ts'
 import { addKey } from '../helpers/more-keys.ts'
@@ -169,7 +169,12 @@ test('nobody is shown what was erased', async (t) => {
       [app.ledgerId],
     )
     const items = await listBatchRecords(app)
-    return [...own, ...items.map(({ document }) => ({ text: document.erasedSeq === undefined ? `${document.payload}${document.metadata ?? ''}` : '' }))]
+    return [
+      ...own,
+      ...items.map(({ document }) => ({
+        text: document.erasedSeq === undefined ? `${document.payload}${document.metadata ?? ''}` : '',
+      })),
+    ]
   }
   assert.equal(
     (await stored()).filter(({ text }) => text.includes(SECRET)).length,

@@ -262,10 +262,16 @@ test('a batch whose records were changed makes no proof of an item', async (t) =
   const body = { records: [genericBody(), genericBody()] }
   const batch = (await app.send('POST', '/v1/records/batch', { body })).json()
   await publish()
-  const [chunk] = await app.sql<{ content: Buffer }>('select content from tallystick.batch_chunks where ledger_id = $1', [app.ledgerId])
+  const [chunk] = await app.sql<{ content: Buffer }>(
+    'select content from tallystick.batch_chunks where ledger_id = $1',
+    [app.ledgerId],
+  )
   const records = decodeChunk(chunk!.content, 2)
   const content = encodeChunk(records.with(1, { ...records[1]!, type: 'generic/2' }))
-  await unguarded(app, `update tallystick.batch_chunks set content = '\\x${content.toString('hex')}' where ledger_id = '${app.ledgerId}'`)
+  await unguarded(
+    app,
+    `update tallystick.batch_chunks set content = '\\x${content.toString('hex')}' where ledger_id = '${app.ledgerId}'`,
+  )
   const url = `/v1/records/${batch.records[0].id}/proof`
   assertProblem(await app.send('GET', url), 500, 'internal_error')
 })

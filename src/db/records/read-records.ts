@@ -296,7 +296,10 @@ export async function listRecordsOfEntry(
   }
   const { rows } = await pool.query<RecordRowRead>({
     name: 'list_records_of_entry',
-    text: `select ${RECORD_COLUMNS} from ${RECORD_TABLES} where r.ledger_id = $1 and r.first_seq = $2`,
+    // By id, whatever a session planned while the tables were empty: a record's first entry has it as its subject.
+    text: `select ${RECORD_COLUMNS} from ${RECORD_TABLES}
+      where r.ledger_id = $1 and r.first_seq = $2 and r.record_id = (
+        select n.subject_id from tallystick.entries n where n.ledger_id = $1 and n.seq = $2)`,
     values: [ledgerId, seq],
   })
   return rows

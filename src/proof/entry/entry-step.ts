@@ -45,7 +45,7 @@ export type ErasedDocument = {
 }
 
 /** Facts about what lies beside an entry's statement. */
-export type StepFacts = Pick<EntryStep, 'recordIds' | 'digestWords' | 'erased' | 'received'> & {
+type StepFacts = Pick<EntryStep, 'recordIds' | 'digestWords' | 'erased' | 'received'> & {
   /** Agents and types of a batch's items; MAY name one more than once. */
   readonly actedFor: Iterable<string | undefined>
   readonly types: Iterable<string>

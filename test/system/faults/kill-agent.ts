@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
+import { listPayloads } from '../../helpers/batch-records.ts'
 import { until } from '../../helpers/wait.ts'
 import { Deployment, type Ledger } from './deployment.ts'
 import { checkLedger } from './ledger-contents.ts'
@@ -127,13 +128,8 @@ type Stored = { readonly life: number; readonly i: number }
 
 async function readStored(url: string, ledger: string): Promise<Stored[]> {
   return withClient(url, async (client) => {
-    const { rows } = await client.query<Stored>(
-      `select (p.payload->>'life')::int4 as life, (p.payload->>'i')::int4 as i
-       from tallystick.records r, lateral (select convert_from(r.payload, 'utf8')::json as payload) p
-       where r.ledger_id = $1 order by r.first_seq, r.item_index`,
-      [parseId('led', ledger)],
-    )
-    return rows
+    const stored = await listPayloads(client, parseId('led', ledger))
+    return stored.map(({ payload }) => JSON.parse(payload) as Stored)
   })
 }
 

@@ -1,27 +1,20 @@
 import { withClient } from '../../../src/db/connect/client.ts'
-import { bytesOfUuid, formatId, parseId, type Uuid } from '../../../src/proof/ids.ts'
+import { bytesOfUuid, formatId, parseId } from '../../../src/proof/ids.ts'
 import { database } from '../../../src/verify/database.ts'
 import { formatReport } from '../../../src/verify/report.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
+import { listPayloads } from '../../helpers/batch-records.ts'
 import { sha256 } from '../../helpers/test-ledger.ts'
 import type { StoredRecord } from './reckoning.ts'
 
 /** Every record of a ledger, traced to the request that made it. */
 export async function readRecords(url: string, ledger: string): Promise<StoredRecord[]> {
   return withClient(url, async (client) => {
-    const { rows } = await client.query<{ id: Uuid; seq: string; intent: string; item: number }>(
-      `select r.record_id as id, r.first_seq as seq, p.payload->>'intent' as intent, (p.payload->>'item')::int4 as item
-       from tallystick.records r, lateral (select convert_from(r.payload, 'utf8')::json as payload) p
-       where r.ledger_id = $1`,
-      [parseId('led', ledger)],
-    )
-    return rows.map(({ id, seq, intent, item }) => ({
-      ledger,
-      id: formatId('rec', id),
-      seq: Number(seq),
-      intent,
-      item,
-    }))
+    const stored = await listPayloads(client, parseId('led', ledger))
+    return stored.map(({ recordId, seq, payload }) => {
+      const { intent, item } = JSON.parse(payload) as Pick<StoredRecord, 'intent' | 'item'>
+      return { ledger, id: formatId('rec', recordId), seq, intent, item }
+    })
   })
 }
 
