@@ -495,7 +495,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
       'first_record_id = $newBatch',
       'content = $random',
       'content = $random, erased_seq = 5', // no erasure
-      'content = $random, erased_seq = 12', // of another record
+      'content = $random, erased_seq = 12', // one of another record
       'erased_seq = 12',
     ].map((change): [Refusal, string] => [refusedBy('batch_chunks_change'), UPDATE('batch_chunks', change)]),
     [refusedBy('batch_chunks_append_only'), 'delete from tallystick.batch_chunks where ledger_id = $ledger'],

@@ -212,7 +212,8 @@ test('an agent of another ledger is no agent of this one', async () => {
 test('a fault of the server says nothing to the client, and no values to the log', async (t) => {
   const app = await buildTestApp(t)
   await app.sql(
-    `alter table tallystick.records add constraint a_fault check (length(payload) < 10) not valid`,
+    `alter table tallystick.records add constraint a_fault check (length(payload) < 10) not valid;
+     alter table tallystick.batch_chunks add constraint a_fault check (count < 1) not valid`,
   )
   const body = { type: 'generic/1', payload: { text: SECRET_PAYLOAD }, metadata: { text: SECRET_PAYLOAD } }
   for (const [url, sent] of [

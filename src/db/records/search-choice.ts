@@ -25,7 +25,7 @@ export type Choice = { readonly makeStreams: MakeStreams | null; readonly walk: 
 type Choices<T> = readonly T[] | null
 
 /**
- * Of each kind the walk that probably looks at the fewest records in vain: the one that ends first, or whose first candidates
+ * For each kind the walk that probably looks at the fewest records in vain: the one that ends first, or whose first candidates
  * reach furthest along the chain. One that ends makes the page complete, so a rare value beside a common one costs no more
  * than alone.
  */

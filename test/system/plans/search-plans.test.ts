@@ -57,7 +57,7 @@ const OLD = {
   trace: 'aa'.repeat(16),
   type: 'old/1',
 }
-/** Of records of batches only. */
+/** Records of batches only. */
 const BATCHED = {
   actor: randomId(),
   agent: randomId(),
