@@ -1,3 +1,4 @@
+import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
@@ -24,16 +25,19 @@ export type EventRow = {
   batchTypes: Record<string, number> | null
   /** The envelope of another ledger's entry that this one received; null: none. It is not read for a step that took an offer. */
   received: Buffer | null
+  /** A chunk of the batch, or of the erased record, is not as it was stored. */
+  fault: ProofError | null
 }
 
 type SeenEventRow = EventRow & { isVisible: boolean }
 
 /** As the query answers it: chunks of batches are not looked into yet. */
 type Unseen = { itemCount: number | null; typesOfBatch: string[] | null }
+type UnseenRow = EventRow & Unseen & { isVisible?: boolean }
 
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope,
   a.record_id, r.type as record_type,
-  r.traceparent as record_traceparent, e.item_count, b.types_of_batch, null as batch_types, w.envelope as received`
+  r.traceparent as record_traceparent, e.item_count, b.types_of_batch, null as batch_types, w.envelope as received, null as fault`
 
 /**
  * SQL: the record that entry `e` is about. An erasure is about a document, so about the record of the entry that digests it. A
@@ -142,23 +146,34 @@ export async function findEventRows(db: Db, ledgerId: Uuid, seqs: readonly numbe
   return rows
 }
 
-/** Completes rows by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */
+/**
+ * Completes rows by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. One
+ * that can't be read is a fault of its row alone.
+ */
 async function lookIntoBatches(
   db: Db,
   ledgerId: Uuid,
-  rows: readonly (EventRow & Unseen & { isVisible?: boolean })[],
+  rows: readonly UnseenRow[],
   ownAgent: Uuid | null,
 ): Promise<void> {
   for (const row of rows) {
-    if (row.kind === 'batch-notarized') row.batchTypes = await countTypes(db, ledgerId, row)
-    else if (row.kind === 'payload-erased' && row.recordId !== null && isOfBatch(row.recordId)) {
-      const found = await findBatchRecord(db, ledgerId, row.recordId)
-      if (found === null) continue
-      row.recordType = found.type
-      row.recordTraceparent = found.traceparent
-      if (ownAgent === found.actorId || ownAgent === found.onBehalfOf) row.isVisible = true
+    try {
+      if (row.kind === 'batch-notarized') row.batchTypes = await countTypes(db, ledgerId, row)
+      else if (row.kind === 'payload-erased') await lookForErased(db, ledgerId, row, ownAgent)
+    } catch (error) {
+      if (!(error instanceof ProofError)) throw error
+      row.fault = error
     }
   }
+}
+
+async function lookForErased(db: Db, ledgerId: Uuid, row: UnseenRow, ownAgent: Uuid | null): Promise<void> {
+  if (row.recordId === null || !isOfBatch(row.recordId)) return
+  const found = await findBatchRecord(db, ledgerId, row.recordId)
+  if (found === null) return
+  row.recordType = found.type
+  row.recordTraceparent = found.traceparent
+  if (ownAgent === found.actorId || ownAgent === found.onBehalfOf) row.isVisible = true
 }
 
 async function countTypes(
