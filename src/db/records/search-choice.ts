@@ -25,7 +25,7 @@ export type Choice = { readonly makeStreams: MakeStreams | null; readonly walk: 
 type Choices<T> = readonly T[] | null
 
 /**
- * For each kind the walk that probably looks at the fewest records in vain: the one that ends first, or whose first candidates
+ * For each kind of record the walk that probably looks at the fewest in vain: the one that ends first, or whose first candidates
  * reach furthest along the chain. One that ends makes the page complete, so a rare value beside a common one costs no more
  * than alone.
  */
@@ -136,7 +136,7 @@ async function listOfBatches(
 }
 
 /** Keys of the days, in order, on which records of batches occurred, one more than are walked: jumps from one to the next. */
-async function listDayKeys(pool: pg.Pool, ledger: string, range: TimeRange): Promise<Buffer[]> {
+export async function listDayKeys(pool: pg.Pool, ledger: string, range: TimeRange): Promise<Buffer[]> {
   const { rows } = await pool.query<{ key: Buffer }>({
     name: 'list_day_keys',
     text: `with recursive days (key) as (

@@ -19,7 +19,7 @@ import { conditionsOf, entriesOf, orderOf, query, walksOf, within } from './sear
 /** A record with an entry of its own that all filters let through. `bytes`: of what a page shows of its documents. */
 export type OwnMatch = { readonly place: Place; readonly bytes: number; readonly own: RecordRowRead }
 
-/** Places that the walks found. `end`: how far they looked; null: to their ends, or as far as a full page reaches. */
+/** Finds of the walks. `end`: how far they looked; null: to their ends, or as far as a full page reaches. */
 export type FoundPlaces = {
   readonly own: { readonly found: readonly OwnMatch[]; readonly end: Place | null }
   readonly chunks: {
@@ -63,7 +63,7 @@ type PlaceRow = RecordRowRead & {
   bytes: number
   found: number
   stopSeq: number | null
-  /** On the first row. */
+  /** Null but in the first row. */
   chunks: [seq: number, chunk: number, before: number][] | null
   chunkStopSeq: number | null
   chunkStop: number | null

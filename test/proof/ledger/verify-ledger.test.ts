@@ -271,6 +271,18 @@ test('refuses a document that is gone without an entry that says so', () => {
   )
 })
 
+test('tells of each erasure when it was signed, and whether its document is still stored', () => {
+  const chain = makeChain()
+  const [gone, waiting] = [chain.notarize(), chain.notarize()]
+  const erasures = [chain.erase(gone), chain.sayErased(waiting)]
+  const told: [number, boolean][] = []
+  verifyChain(chain, { onErasure: (atMs, isStored) => told.push([atMs, isStored]) })
+  assert.deepEqual(
+    told,
+    erasures.map(({ recordedAt }, i) => [Date.parse(recordedAt), i === 1]),
+  )
+})
+
 test('refuses an erasure of nothing, and a second one', () => {
   const code = 'erasure_of_nothing'
   refused(code, (chain) => chain.sayErased(chain.notarize(), 0, { seq: 1 }))

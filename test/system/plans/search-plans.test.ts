@@ -57,7 +57,7 @@ const OLD = {
   trace: 'aa'.repeat(16),
   type: 'old/1',
 }
-/** Records of batches only. */
+/** Values that records of batches have, and no others. */
 const BATCHED = {
   actor: randomId(),
   agent: randomId(),
