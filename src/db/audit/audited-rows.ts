@@ -158,7 +158,7 @@ export type AuditedChunkKeys = { seq: number; chunk: number; keys: string }
 
 export const CHUNK_KEYS_BY_SEQ = `
   select seq, chunk, string_agg(encode(key, 'hex'), ' ' order by key) as keys
-  from tallystick.batch_keys where ledger_id = $1 group by seq, chunk order by seq, chunk`
+  from tallystick.batch_keys where ledger_id = $1 group by seq, chunk order by seq nulls first, chunk`
 
 /** Records of batches, as the entries' rows say. */
 export async function countItems(client: pg.ClientBase, ledgerId: Uuid): Promise<number> {
