@@ -84,7 +84,7 @@ test('ancestors are found through records of their own, and through several batc
 test('in a circle that a writer of the tables has made, no more are found than a tree may be deep', async (t) => {
   const { pool, ledger, appendOwn, appendBatch, api, owner } = await openLineage(t)
   const own = await appendOwn(null)
-  const batch = await appendBatch(own, [0, 1, 64])
+  const batch = await appendBatch(own, [0, 1, 2, 3, 64])
   await owner.query('update tallystick.records set parent_id = $1 where record_id = $2', [batch[0], own])
   const circle = [...batch, own]
   const within = firstRecordId(randomId())
