@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type pg from 'pg'
 import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { openEraser } from '../helpers/eraser.ts'
 import { sharedGatedApp } from '../helpers/gated-app.ts'
 import { documentsOf, eraseAt, makePersonalGated } from '../helpers/personal-gated.ts'
-import { assertIntact, erase, linesOf, PERSONAL, postBatch, SECRET } from '../helpers/personal-records.ts'
+import {
+  assertIntact,
+  ERASE,
+  erase,
+  linesOf,
+  PERSONAL,
+  postBatch,
+  SECRET,
+} from '../helpers/personal-records.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
 test('an export verifies, whatever is erased while it is made', async (t) => {
@@ -68,6 +77,32 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
     await assertIntact(text, linesOf(text).length)
   })
 
+  await t.test(
+    'a record of a batch takes the export up to its erasure, taken from its chunk by then or not',
+    async (t) => {
+      for (const isTaken of [false, true]) {
+        const batch = expectStatus(201, await postBatch(app, 70)).json()
+        const erased = [batch.records[1].id, batch.records[69].id]
+        const restore = onQuery(t, app, 'read_entry_chunks', [
+          async () => {
+            for (const id of erased) expectStatus(202, await erase(app, id))
+            if (isTaken) await eraser.run()
+          },
+        ])
+        const text = (await app.send('GET', '/v1/export')).body
+        restore()
+        const lines = linesOf(text)
+        const { documents } = lines[batch.entry.seq]
+        const last = lines.at(-1).seq
+        assert.deepEqual(
+          documents.map((one: { erasedBy: number | null }) => one.erasedBy),
+          documents.map((_: unknown, i: number) => (i === 1 ? last - 1 : i === 69 ? last : null)),
+        )
+        await assertIntact(text, lines.length)
+      }
+    },
+  )
+
   await t.test('at any moment, with a worker at work', async (t) => {
     const ids = await Promise.all(Array.from({ length: 40 }, async () => (await app.notarize(PERSONAL)).id))
     const batches = await Promise.all([postBatch(app, 20), postBatch(app, 20)])
@@ -80,7 +115,7 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
       if (Math.random() < 0.5) await eraser.run()
     }
     for (let round = 0; left.length > 0; round++) {
-      const query = ['read_entries', 'read_entry_records'][round % 2]!
+      const query = ['read_entries', 'read_entry_records', 'read_entry_chunks'][round % 3]!
       const restore = onQuery(t, app, query, [step, step, step])
       const text = (await app.send('GET', '/v1/export')).body
       restore()
@@ -88,6 +123,52 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
     }
   })
 })
+
+for (const [what, query, isListed] of [
+  ['a list of all records', '', true],
+  ['a list by reference', '&reference=case:1', false],
+] as const) {
+  test(`${what} shows no payload that is erased before it reads the chunk`, async (t) => {
+    for (const isTaken of [false, true]) {
+      const app = await sharedApp()
+      const eraser = openEraser(t, app)
+      const records = Array.from({ length: 70 }, () => ({ ...PERSONAL, references: ['case:1'] }))
+      const answer = await app.send('POST', '/v1/records/batch', { body: { records } })
+      const ids: string[] = expectStatus(201, answer)
+        .json()
+        .records.map(({ id }: { id: string }) => id)
+      const erased = [ids[1]!, ids[69]!]
+      const restore = onQuery(
+        t,
+        app,
+        'read_chunks',
+        [
+          async () => {
+            for (const id of erased) expectStatus(202, await erase(app, id))
+            if (isTaken) await eraser.run()
+          },
+        ],
+        app.deps.searchPool,
+      )
+      const { data } = expectStatus(
+        200,
+        await app.send('GET', `/v1/records?limit=100&order=asc${query}`),
+      ).json()
+      restore()
+      const listed = isListed ? ids : ids.filter((id) => !erased.includes(id))
+      assert.deepEqual(
+        data.map((one: { id: string; payload: object | null; erasure: { code: string } | null }) => [
+          one.id,
+          one.payload,
+          one.erasure?.code,
+        ]),
+        listed.map((id) =>
+          erased.includes(id) ? [id, null, ERASE.code] : [id, PERSONAL.payload, undefined],
+        ),
+      )
+    }
+  })
+}
 
 test('an export verifies, whatever of a gated record is erased while it is made', async (t) => {
   const app = await sharedGatedApp()
@@ -142,17 +223,22 @@ test('an export that would need a key which its first line does not name is brok
 })
 
 /** Before the application's queries of that name: the first `work` before the first of them, and so on. */
-function onQuery(t: TestContext, app: TestApp, name: string, works: (() => Promise<void>)[]): () => void {
-  const { readPool } = app.deps
-  const { query } = readPool
+function onQuery(
+  t: TestContext,
+  app: TestApp,
+  name: string,
+  works: (() => Promise<void>)[],
+  pool: pg.Pool = app.deps.readPool,
+): () => void {
+  const { query } = pool
   const restore = () => {
-    readPool.query = query
+    pool.query = query
   }
   t.after(restore)
-  readPool.query = async function (this: unknown, ...parameters: unknown[]) {
+  pool.query = async function (this: unknown, ...parameters: unknown[]) {
     const [asked] = parameters as [{ name?: string }]
     if (asked.name === name) await works.shift()?.()
-    return Reflect.apply(query, readPool, parameters)
+    return Reflect.apply(query, pool, parameters)
   } as unknown as typeof query
   return restore
 }
