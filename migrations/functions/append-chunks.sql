@@ -18,9 +18,3 @@ begin
   from unnest(chunk_key_items, chunk_key_numbers, chunk_keys) n (item, chunk, key)
   where seqs[n.item] is not null;
 end $$;
-
--- Place of a record in its batch, by its id (batch_chunks_ids).
-create or replace function batch_place(record_id uuid) returns int4
-language sql immutable set search_path = tallystick, pg_temp as $$
-  select (get_byte(uuid_send(record_id), 14) & 15) * 256 + get_byte(uuid_send(record_id), 15);
-$$;

@@ -14,7 +14,7 @@ begin
   if not found then return false; end if;
   if erased.document = 'payload' and chunk_before is not null then
     update batch_chunks c set content = chunk_after, erased_seq = at
-    where c.ledger_id = ledger and c.seq = erased.document_seq and c.chunk = batch_place(erased.subject_id) / 64
+    where c.ledger_id = ledger and c.seq = erased.document_seq and c.chunk = place_in_batch(erased.subject_id) / 64
       and sha256(c.content) = chunk_before
     returning * into changed;
     if not found then
@@ -26,9 +26,8 @@ begin
   elsif erased.document = 'payload' then
     update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = at
     where r.ledger_id = ledger and r.record_id = erased.subject_id;
-    -- A record of a batch, without its chunk: nothing was erased.
     if not found then
-      raise exception 'no row has the payload' using errcode = 'integrity_constraint_violation', constraint = 'erase_document';
+      raise exception 'the record has no row' using errcode = 'no_data_found';
     end if;
     delete from record_references f where f.ledger_id = ledger and f.record_id = erased.subject_id;
   else

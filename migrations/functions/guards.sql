@@ -108,6 +108,11 @@ begin
   return null;
 end $$;
 
+-- Place of a record in its batch: the low 12 bits of its id.
+create or replace function place_in_batch(record_id uuid) returns int4
+  language sql immutable strict parallel safe
+  return (get_byte(uuid_send(record_id), 14) & 15) * 256 + get_byte(uuid_send(record_id), 15);
+
 -- Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. An audit finds what else
 -- changed with it: the digests of all records are signed.
 create or replace function batch_chunks_change() returns trigger language plpgsql
@@ -121,7 +126,7 @@ begin
       where e.ledger_id = new.ledger_id and e.seq = new.erased_seq and e.kind = 'payload-erased'
         and x.subject_id = e.subject_id and x.document = 'payload' and x.document_seq = new.seq
         and left(x.subject_id::text, 33) = left(new.first_record_id::text, 33)
-        and batch_place(x.subject_id) between 64 * new.chunk and 64 * new.chunk + new.count - 1) then
+        and place_in_batch(x.subject_id) between 64 * new.chunk and 64 * new.chunk + new.count - 1) then
     return new;
   end if;
   raise exception 'a chunk of a batch changes only by an erasure, explained by an entry'

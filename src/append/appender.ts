@@ -150,6 +150,9 @@ function againOf(items: readonly Waiting[], outcomes: readonly AppendOutcome[]):
   return items.filter((_, i) => outcomes[i]!.status === 'again').reverse()
 }
 
+/** A key of a chunk is a row in two indexes, whatever its length. */
+const KEY_OVERHEAD_BYTES = 128
+
 /** How many records the entry makes. */
 export function countRecords({ itemCount, records }: EntryRow): number {
   return itemCount ?? records.length
@@ -159,6 +162,9 @@ export function countRecords({ itemCount, records }: EntryRow): number {
 export function bytesOf(entry: EntryRow): number {
   let bytes = entry.envelope.length + (entry.document?.content.length ?? 0)
   for (const record of entry.records) bytes += record.payload.length + (record.metadata?.length ?? 0)
-  for (const { content } of entry.chunks) bytes += content.length
+  for (const { content, keys } of entry.chunks) {
+    bytes += content.length
+    for (const key of keys) bytes += KEY_OVERHEAD_BYTES + key.length
+  }
   return bytes
 }

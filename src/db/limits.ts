@@ -60,6 +60,8 @@ export const PEER_CONNECTIONS_MAX = 2
  */
 export const LOOKUPS_PER_QUERY_MAX = 64
 export const LOOKUP_QUERIES_MAX = 2
+/** Compressed chunks of batches that one such query brings. */
+export const LOOKUP_CHUNK_BYTES_MAX = 4 * 1024 * 1024
 export const READ_STATEMENT_TIMEOUT_MS = 30_000
 /** A statement that takes too long Postgres ends, and says so. From whom nothing is heard so long after that is not there any more. */
 export const STATEMENT_END_MS_MAX = 5_000

@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import { JSON_THREAD_MS_MAX, THREAD_WORK_BYTES_MIN } from '../append/limits.ts'
+import { JSON_DEPTH_MAX, JSON_THREAD_MS_MAX, THREAD_WORK_BYTES_MIN } from '../append/limits.ts'
 import { ownBuffer } from '../append/threads/parse-json.ts'
 import type { ThreadPool } from '../append/threads/pool.ts'
 import { ApiError } from '../errors.ts'
+import { isCheap } from '../proof/json/json-text.ts'
 import type { BatchAbout, BuiltBatch } from '../records/build-batch.ts'
+import { BATCH_LOOP_TOKENS_MAX } from './limits.ts'
 import { sendersOf } from './owner.ts'
 import { readBatch } from './read-batch.ts'
 import { traceparentOf } from './traceparent.ts'
@@ -31,8 +33,7 @@ export async function readBatchBody(
     traceparent: traceparentOf(request),
     request: headers['idempotency-key'] === undefined ? null : { method, path: url.split('?', 1)[0]! },
   }
-  const read =
-    body.length < THREAD_WORK_BYTES_MIN ? readBatch({ bytes: body, about }) : await inThread(ownBuffer(body))
+  const read = isSmall(body) ? readBatch({ bytes: body, about }) : await inThread(ownBuffer(body))
   if (!('refused' in read)) return new BatchBody(read)
   const { code, message, members } = read.refused
   throw new ApiError(code, message, { members })
@@ -41,4 +42,10 @@ export async function readBatchBody(
     const options = { ...sendersOf(request), bytes: bytes.length, msMax: JSON_THREAD_MS_MAX }
     return threads.run('readBatch', { bytes, about }, { ...options, transfer: [bytes.buffer] })
   }
+}
+
+/** By what it holds too: 16 KiB of the smallest items take 3 ms, and of usual records 0.4. */
+function isSmall(body: Buffer): boolean {
+  if (body.length >= THREAD_WORK_BYTES_MIN) return false
+  return isCheap(body.toString('latin1'), { depthMax: JSON_DEPTH_MAX, tokensMax: BATCH_LOOP_TOKENS_MAX })
 }

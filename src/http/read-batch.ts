@@ -15,7 +15,7 @@ import { batchBody } from './schemas/records.ts'
 import { validate } from './zod-validation.ts'
 
 /** Refusal as a value, because an error does not pass between threads as it is. */
-export type RefusedBatch = { readonly refused: Pick<ApiError, 'code' | 'message' | 'members'> }
+type RefusedBatch = { readonly refused: Pick<ApiError, 'code' | 'message' | 'members'> }
 
 const entropy = makeEntropy()
 

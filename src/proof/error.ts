@@ -72,7 +72,7 @@ export type ProofErrorCode =
   | 'merkle_path'
   /** An item of a batch with a missing, unknown or ill-formed member. */
   | 'batch_item'
-  /** Stored records of a batch that do not decompress, or are not as many as said, or not encoded as they must be. */
+  /** Stored records of a batch that do not decompress, or are not exactly as many as said. */
   | 'chunk_syntax'
   // checkpoints
   /** Not a C2SP signed note. */

@@ -12,6 +12,7 @@ import type { Entropy } from '../signing/entropy.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { toBase64Url, toHex } from '../signing/text-of-bytes.ts'
 import { canonicalMetadata, digestReferences, parseTime, saltDocument } from './documents.ts'
+import { BATCH_KEYS_MAX } from './limits.ts'
 import { renderBatchRecord } from './render.ts'
 
 /*
@@ -174,6 +175,7 @@ function canonicalItem(
 
 function chunksOf(first: Uuid, actor: Uuid, records: readonly ChunkRecord[]): ChunkRow[] {
   const chunks: ChunkRow[] = []
+  let keys = 0
   for (let start = 0; start < records.length; start += CHUNK_RECORDS) {
     const held = records.slice(start, start + CHUNK_RECORDS)
     chunks.push({
@@ -183,6 +185,11 @@ function chunksOf(first: Uuid, actor: Uuid, records: readonly ChunkRecord[]): Ch
       content: encodeChunk(held),
       keys: keysOfChunk(actor, held),
     })
+    keys += chunks.at(-1)!.keys.length
+    if (keys > BATCH_KEYS_MAX) {
+      const detail = `the records have more than ${BATCH_KEYS_MAX} different references, traces, parents and days: send fewer at a time`
+      throw new ApiError('invalid_request', detail, { members: { path: '/records' } })
+    }
   }
   return chunks
 }

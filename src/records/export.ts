@@ -18,7 +18,7 @@ import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { formatVerifierKey } from '../proof/tree/checkpoint.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
-import { STREAM_CHUNK_CHARS } from './limits.ts'
+import { STREAM_PIECE_CHARS } from './limits.ts'
 
 /** 20 KB of text. */
 const ITEMS_PER_PIECE = 100
@@ -88,7 +88,7 @@ export async function describeLedger(db: Db, ledgerId: Uuid) {
   }
 }
 
-/** An entry that is no batch, with what lies beside it. */
+/** An entry, with what lies beside it; of a batch nothing. */
 type ReadEntry = {
   readonly entry: EntryRowRead
   readonly records: readonly EntryRecordRow[]
@@ -97,7 +97,10 @@ type ReadEntry = {
   readonly received: Buffer | null
 }
 
-/** One line, without its newline. */
+/**
+ * One line, without its newline. A batch's has no items: a verifier of a database reads chunks instead
+ * (src/verify/verify-batch.ts).
+ */
 export function entryLine({ entry, records, documents, received }: ReadEntry, shown: DocumentsShown): string {
   return `${lineStart(entry)}${documentsJson({ records, documents }, shown)},"items":null${renderReceived(received)}}`
 }
@@ -128,7 +131,7 @@ async function* batchPieces(
       explain(record.erasedSeq)
       piece += `${items.length === 0 ? '' : ','}${renderItemDocument(item, record, shown)}`
       items.push(itemBytes(item))
-      if (piece.length < STREAM_CHUNK_CHARS) continue
+      if (piece.length < STREAM_PIECE_CHARS) continue
       yield piece
       piece = ''
     }

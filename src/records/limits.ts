@@ -20,9 +20,13 @@ export const BATCH_TYPES_MAX = 32
 // Batches
 /** Records outside a batch that its items name as parents: each is looked for before the first item is built. */
 export const BATCH_PARENTS_MAX = 64
+/** Chunks of batches that are read to find how deep those lie. */
+export const PARENT_CHUNKS_MAX = 128
+/** Distinct types, agents, traces, parents, days and references, counted for each 64 records: a search finds them by each. */
+export const BATCH_KEYS_MAX = 8_192
 
 // Streams: rows that one query fetches of a longer answer
-export const STREAM_CHUNK_CHARS = 64 * 1024
+export const STREAM_PIECE_CHARS = 64 * 1024
 
 // Erasure
 /** Documents of the record that an erasure lists: three a round, and the routes let a record have 101 rounds. */

@@ -1,18 +1,13 @@
 import type pg from 'pg'
 import { PAGE_BYTES_MAX, PARENT_DEPTH_MAX } from '../db/limits.ts'
-import {
-  findDepth,
-  listAncestors,
-  listEntriesOfRecord,
-  type RecordStepRow,
-} from '../db/records/read-lineage.ts'
+import { Depths, listAncestors, listEntriesOfRecord, type RecordStepRow } from '../db/records/read-lineage.ts'
 import type { Place } from '../db/records/search.ts'
 import { searchRecords } from '../db/records/search-records.ts'
 import { ApiError } from '../errors.ts'
 import { isId, parseId, type Uuid } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { toBase64Url, toHex } from '../signing/text-of-bytes.ts'
-import { BATCH_PARENTS_MAX } from './limits.ts'
+import { BATCH_PARENTS_MAX, PARENT_CHUNKS_MAX } from './limits.ts'
 import { isVisible, type RenderDeps, renderRows } from './read.ts'
 import { quotePlain } from './render.ts'
 
@@ -33,19 +28,28 @@ export async function resolveParent(
   readPool: pg.Pool,
   ledgerId: Uuid,
   record: string | undefined,
-  members: Record<string, unknown> = {},
 ): Promise<ParentRecord | null> {
   if (record === undefined) return null
+  return findParent(new Depths(readPool, ledgerId, PARENT_CHUNKS_MAX), record, {})
+}
+
+async function findParent(
+  depths: Depths,
+  record: string,
+  members: Record<string, unknown>,
+): Promise<ParentRecord> {
   const recordId = isId('rec', record) ? parseId('rec', record) : null
-  const depth = recordId && (await findDepth(readPool, ledgerId, recordId))
+  const depth = recordId && (await depths.find(recordId))
   if (recordId === null || depth === null)
     throw new ApiError('unknown_parent', `the ledger has no record ${record}`, { members })
-  if (depth >= PARENT_DEPTH_MAX)
-    throw new ApiError(
-      'parent_too_deep',
-      `${record} is ${depth} records deep: at most ${PARENT_DEPTH_MAX} are taken`,
-      { members },
-    )
+  if (depth === 'unknown') {
+    const detail = `the ancestors of the parents lie in more than ${PARENT_CHUNKS_MAX} parts of batches: name fewer parents`
+    throw new ApiError('parent_too_deep', detail, { members })
+  }
+  if (depth >= PARENT_DEPTH_MAX) {
+    const detail = `${record} is ${depth} records deep: at most ${PARENT_DEPTH_MAX} are taken`
+    throw new ApiError('parent_too_deep', detail, { members })
+  }
   return { record, recordId, depth }
 }
 
@@ -55,18 +59,16 @@ export async function resolveParents(
   ledgerId: Uuid,
   named: readonly (string | number | null)[],
 ): Promise<ReadonlyMap<string, ParentRecord>> {
-  const first = new Map<string, number>()
-  for (const [index, record] of named.entries())
-    if (typeof record === 'string' && !first.has(record)) first.set(record, index)
-  if (first.size > BATCH_PARENTS_MAX)
-    throw new ApiError(
-      'invalid_request',
-      `a batch names at most ${BATCH_PARENTS_MAX} records outside it as parents`,
-    )
+  const depths = new Depths(readPool, ledgerId, PARENT_CHUNKS_MAX)
   const parents = new Map<string, ParentRecord>()
-  for (const [record, index] of first) {
+  for (const [index, record] of named.entries()) {
+    if (typeof record !== 'string' || parents.has(record)) continue
     const members = { path: `/records/${index}/parent`, index }
-    parents.set(record, (await resolveParent(readPool, ledgerId, record, members))!)
+    if (parents.size === BATCH_PARENTS_MAX) {
+      const detail = `a batch names at most ${BATCH_PARENTS_MAX} records outside it as parents`
+      throw new ApiError('invalid_request', detail, { members })
+    }
+    parents.set(record, await findParent(depths, record, members))
   }
   return parents
 }

@@ -70,7 +70,7 @@ export type ChunkColumns = {
 }
 
 /** Keys by which searches find a chunk: in hex, ascending, a space between two. */
-export type ChunkKeyColumns = { readonly chunk: number; readonly keys: string }
+type ChunkKeyColumns = { readonly chunk: number; readonly keys: string }
 
 export type GatedColumns = {
   readonly firstSeq: number

@@ -8,7 +8,7 @@ import {
 
 /** Checks entries one by one, many at a time. Answers come in any order; each promise is its own portion's. */
 export type EntryPool = {
-  /** Chunks to hand over before waiting for the first: keeps every worker busy, and memory bounded. */
+  /** Portions to hand over before waiting for the first: keeps every worker busy, and memory bounded. */
   readonly portionsInFlightMax: number
   run(task: PortionTask): Promise<PortionResult>
   close(): Promise<void>

@@ -8,7 +8,7 @@ import { main } from '../../cli/main.ts'
 import { BATCH_BODY_BYTES_MAX, RECORD_BODY_BYTES_MAX } from '../../src/records/limits.ts'
 import { parseLines, type TestApp } from '../helpers/app.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
-import { listBatchRecords } from '../helpers/batch-records.ts'
+import { listStoredRecords } from '../helpers/batch-records.ts'
 import { capture } from '../helpers/capture.ts'
 import { endsWithTests } from '../helpers/children.ts'
 import { sharedCliApp } from '../helpers/cli-app.ts'
@@ -20,7 +20,7 @@ const lines = (count: number, from = 1) =>
   Array.from({ length: count }, (_, i) => `{"n":${from + i}}\n`).join('')
 
 async function payloads(app: TestApp): Promise<{ n?: number }[]> {
-  return (await listBatchRecords(app)).map(({ payload }) => payload)
+  return (await listStoredRecords(app)).map(({ payload }) => payload)
 }
 
 test('notarize', async (t) => {

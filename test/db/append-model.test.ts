@@ -208,7 +208,7 @@ function keyOf(item: Item, ledger: TestLedger, entry: TestEntry): Partial<TestEn
 
 function shape(item: Item, ledger: TestLedger, model: AppendModel): TestEntry[] {
   if (item.shape === 'one') return [makeEntry(ledger)]
-  if (item.shape === 'batch') return [makeBatch(ledger, 1 + item.record)]
+  if (item.shape === 'batch') return [makeBatch(ledger, item.way === 0 ? 60 + item.record : 1 + item.record)]
   if (item.shape === 'first') {
     return [makeEntry(ledger, { kind: 'ledger-created', subjectId: ledger.id, version: null, records: [] })]
   }

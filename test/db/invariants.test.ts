@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
 import { appendEntries } from '../../src/db/chain/append-entries.ts'
+import { CHUNK_CONTENT_BYTES_MAX } from '../../src/db/limits.ts'
 import { firstRecordId, recordIdAt } from '../../src/proof/statement/batch-ids.ts'
 import { checkAllLedgers, checkLedger } from '../helpers/check-ledger.ts'
 import { connect } from '../helpers/connect.ts'
@@ -155,6 +156,8 @@ const NOTARIZED = (changes: Record<string, string>, entry: Record<string, string
 const BATCH = (count: string, ...chunks: Record<string, string>[]) =>
   `with entry as (${ENTRY('13', '$next', { kind: "'batch-notarized'", version: '1', item_count: count })})
    ${CHUNKS(...chunks)}`
+
+const TOO_LARGE = `repeat('x', ${CHUNK_CONTENT_BYTES_MAX + 1})::bytea`
 
 const CHUNKS = (...chunks: Record<string, string>[]) => {
   const rows = chunks.map((changes) => ({
@@ -479,6 +482,8 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('batch_chunks_pkey'), CHUNKS({ seq: '4' })],
     [refusedBy('batch_chunks_count_check'), BATCH('65', { count: '65' })],
     [refusedBy('batch_chunks_check'), BATCH('1', { erased_seq: '13' })],
+    [refusedBy('batch_chunks_content_check'), BATCH('1', { content: "''" })],
+    [refusedBy('batch_chunks_content_check'), BATCH('1', { content: TOO_LARGE })],
     [refusedBy('entries_batch'), ENTRY('13', '$next', { kind: "'batch-notarized'" })],
     [refusedBy('entries_batch'), ENTRY('13', '$next', { item_count: '1' })],
     [
@@ -561,8 +566,12 @@ const POD_ATTEMPTS: Record<string, string[]> = {
     CHUNKS({ seq: '4' }),
     UPDATE('batch_chunks', 'content = $random, erased_seq = 12'),
     'delete from tallystick.batch_chunks',
+    'truncate tallystick.batch_chunks',
+    'select from tallystick.batch_chunks for update',
     'insert into tallystick.batch_keys select * from tallystick.batch_keys',
+    UPDATE('batch_keys', 'chunk = 1'),
     'delete from tallystick.batch_keys',
+    'truncate tallystick.batch_keys',
     CREATION({}, {}),
     'insert into tallystick.gated_records (ledger_id) values ($ledger)',
     UPDATE('gated_records', "state = 'ACCEPTED'"),
@@ -864,7 +873,6 @@ const GRANTS: Record<string, string> = {
   'require_proven_session()': '',
   'append_details()': '',
   'append_chunks()': '',
-  'batch_place()': '',
   'append_federation()': '',
   'append_received()': '',
   'begin_peer_request()': 'api: EXECUTE',
@@ -909,6 +917,7 @@ const GRANTS: Record<string, string> = {
   'records_begin()': '',
   'batch_chunks_begin()': '',
   'batch_chunks_change()': '',
+  'place_in_batch()': '',
   'records_change()': '',
   'gated_records_begin()': '',
   'gated_records_change()': '',

@@ -17,12 +17,15 @@ export type StoredChunk = {
   readonly content: Buffer
 }
 
-/** Chunks of the ledger of the test, in the order of the chain. */
-export async function readChunks({ sql, ledgerId }: TestApp): Promise<StoredChunk[]> {
+/** Chunks in the order of the chain; those of all ledgers without `ledgerId`. */
+export async function listStoredChunks({
+  sql,
+  ledgerId,
+}: Pick<TestApp, 'sql'> & { readonly ledgerId?: string }): Promise<StoredChunk[]> {
   return sql<StoredChunk>(
     `select seq::int4, chunk, first_record_id as "firstRecordId", count, content
-     from tallystick.batch_chunks where ledger_id = $1 order by seq, chunk`,
-    [ledgerId],
+     from tallystick.batch_chunks where ledger_id = $1 or $1 is null order by seq, chunk`,
+    [ledgerId ?? null],
   )
 }
 
@@ -85,7 +88,9 @@ export async function takeAway(app: TestApp, recordId: Uuid, erasedSeq: number):
 }
 
 async function findRecord(app: TestApp, recordId: Uuid) {
-  const stored = (await readChunks(app)).find(({ firstRecordId }) => firstRecordId === chunkIdOf(recordId))!
+  const stored = (await listStoredChunks(app)).find(
+    ({ firstRecordId }) => firstRecordId === chunkIdOf(recordId),
+  )!
   const records = decodeChunk(stored.content, stored.count)
   const place = indexOfRecordId(recordId) - indexOfRecordId(stored.firstRecordId)
   return { seq: stored.seq, stored, records, record: records[place]!, place }

@@ -9,7 +9,7 @@ import { allEvents, eventPage } from '../helpers/event-ledger.ts'
 import { addAgentsWithKeys } from '../helpers/more-keys.ts'
 import { erase } from '../helpers/personal-records.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
-import { readChunks, writeContent } from '../helpers/stored-chunks.ts'
+import { listStoredChunks, writeContent } from '../helpers/stored-chunks.ts'
 
 /* Events about records of batches: what they say of a record lies in its chunk. */
 
@@ -86,7 +86,7 @@ test('a chunk that cannot be read ends the stream of events before its batch, an
   expectStatus(202, await erase(app, batch.records[0]!.id))
   await app.notarize()
   const events = await allEvents(app)
-  const [, chunk] = await readChunks(app)
+  const [, chunk] = await listStoredChunks(app)
   await writeContent(app, chunk!, randomBytes(100))
   const before = await eventPage(app)
   assert.deepEqual(before.data, events.slice(0, 1))

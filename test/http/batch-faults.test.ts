@@ -7,7 +7,7 @@ import { expectStatus, genericBody } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { erase } from '../helpers/personal-records.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
-import { readChunks, writeContent } from '../helpers/stored-chunks.ts'
+import { listStoredChunks, writeContent } from '../helpers/stored-chunks.ts'
 
 const CHANGES: Record<string, (content: Buffer) => Uint8Array> = {
   'is noise': () => randomBytes(300),
@@ -27,7 +27,7 @@ for (const [what, change] of Object.entries(CHANGES)) {
     const batch = expectStatus(201, await app.send('POST', '/v1/records/batch', { body })).json()
     const [first, other] = [batch.records[0], batch.records[65]]
     const before = await app.written()
-    const [chunk] = await readChunks(app)
+    const [chunk] = await listStoredChunks(app)
     await writeContent(app, chunk!, change(chunk!.content))
 
     const url = `/v1/records/${first.id}`

@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type pg from 'pg'
 import { buildTestApp, expectStatus, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { openEraser } from '../helpers/eraser.ts'
 import { sharedGatedApp } from '../helpers/gated-app.ts'
 import { documentsOf, eraseAt, makePersonalGated } from '../helpers/personal-gated.ts'
-import {
-  assertIntact,
-  ERASE,
-  erase,
-  linesOf,
-  PERSONAL,
-  postBatch,
-  SECRET,
-} from '../helpers/personal-records.ts'
+import { assertIntact, erase, linesOf, PERSONAL, postBatch, SECRET } from '../helpers/personal-records.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
 test('an export verifies, whatever is erased while it is made', async (t) => {
@@ -124,52 +115,6 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
   })
 })
 
-for (const [what, query, isListed] of [
-  ['a list of all records', '', true],
-  ['a list by reference', '&reference=case:1', false],
-] as const) {
-  test(`${what} shows no payload that is erased before it reads the chunk`, async (t) => {
-    for (const isTaken of [false, true]) {
-      const app = await sharedApp()
-      const eraser = openEraser(t, app)
-      const records = Array.from({ length: 70 }, () => ({ ...PERSONAL, references: ['case:1'] }))
-      const answer = await app.send('POST', '/v1/records/batch', { body: { records } })
-      const ids: string[] = expectStatus(201, answer)
-        .json()
-        .records.map(({ id }: { id: string }) => id)
-      const erased = [ids[1]!, ids[69]!]
-      const restore = onQuery(
-        t,
-        app,
-        'read_chunks',
-        [
-          async () => {
-            for (const id of erased) expectStatus(202, await erase(app, id))
-            if (isTaken) await eraser.run()
-          },
-        ],
-        app.deps.searchPool,
-      )
-      const { data } = expectStatus(
-        200,
-        await app.send('GET', `/v1/records?limit=100&order=asc${query}`),
-      ).json()
-      restore()
-      const listed = isListed ? ids : ids.filter((id) => !erased.includes(id))
-      assert.deepEqual(
-        data.map((one: { id: string; payload: object | null; erasure: { code: string } | null }) => [
-          one.id,
-          one.payload,
-          one.erasure?.code,
-        ]),
-        listed.map((id) =>
-          erased.includes(id) ? [id, null, ERASE.code] : [id, PERSONAL.payload, undefined],
-        ),
-      )
-    }
-  })
-}
-
 test('an export verifies, whatever of a gated record is erased while it is made', async (t) => {
   const app = await sharedGatedApp()
   const eraser = openEraser(t, app)
@@ -223,22 +168,17 @@ test('an export that would need a key which its first line does not name is brok
 })
 
 /** Before the application's queries of that name: the first `work` before the first of them, and so on. */
-function onQuery(
-  t: TestContext,
-  app: TestApp,
-  name: string,
-  works: (() => Promise<void>)[],
-  pool: pg.Pool = app.deps.readPool,
-): () => void {
-  const { query } = pool
+function onQuery(t: TestContext, app: TestApp, name: string, works: (() => Promise<void>)[]): () => void {
+  const { readPool } = app.deps
+  const { query } = readPool
   const restore = () => {
-    pool.query = query
+    readPool.query = query
   }
   t.after(restore)
-  pool.query = async function (this: unknown, ...parameters: unknown[]) {
+  readPool.query = async function (this: unknown, ...parameters: unknown[]) {
     const [asked] = parameters as [{ name?: string }]
     if (asked.name === name) await works.shift()?.()
-    return Reflect.apply(query, pool, parameters)
+    return Reflect.apply(query, readPool, parameters)
   } as unknown as typeof query
   return restore
 }

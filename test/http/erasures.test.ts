@@ -4,7 +4,7 @@ import { withClient } from '../../src/db/connect/client.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { expectStatus, genericBody } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
-import { listBatchRecords } from '../helpers/batch-records.ts'
+import { listStoredRecords } from '../helpers/batch-records.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
 import { openEraser } from '../helpers/eraser.ts'
 import { addKey } from '../helpers/more-keys.ts'
@@ -168,7 +168,7 @@ test('nobody is shown what was erased', async (t) => {
        where ledger_id = $1 order by first_seq`,
       [app.ledgerId],
     )
-    const items = await listBatchRecords(app)
+    const items = await listStoredRecords(app)
     return [
       ...own,
       ...items.map(({ document }) => ({

@@ -1,6 +1,6 @@
 import type { NotarizerOptions } from '../../sdk/notarizer/options.ts'
 import type { TestApp } from '../helpers/app.ts'
-import { listBatchRecords } from '../helpers/batch-records.ts'
+import { listStoredRecords } from '../helpers/batch-records.ts'
 
 /** Retries that lose no time, and no callback that writes to the console. */
 export const QUICK: NotarizerOptions = {
@@ -14,7 +14,7 @@ export const QUICK: NotarizerOptions = {
 
 /** Records of the batches whose payloads are of a group, in the order of the ledger. */
 export async function recordsOfGroup(app: Pick<TestApp, 'sql' | 'ledgerId'>, group: string) {
-  return (await listBatchRecords(app)).filter(({ payload }) => payload.group === group)
+  return (await listStoredRecords(app)).filter(({ payload }) => payload.group === group)
 }
 
 /** The member `i` of the payloads of a group, in the order of the ledger. */

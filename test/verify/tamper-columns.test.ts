@@ -12,7 +12,7 @@ import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helper
 import { openTestPool } from '../helpers/connect.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 import { makePublisher } from '../helpers/publisher.ts'
-import { orderErasure, readChunks, type StoredChunk, takeAway } from '../helpers/stored-chunks.ts'
+import { listStoredChunks, orderErasure, type StoredChunk, takeAway } from '../helpers/stored-chunks.ts'
 import {
   type Column,
   deleteRow,
@@ -327,7 +327,7 @@ async function eraseTwo(app: TestApp, gone: { id: string }, stored: { id: string
 
 /** The first record of the first one. */
 async function eraseOfBatch(app: TestApp): Promise<void> {
-  const [{ firstRecordId }] = (await readChunks(app)) as [StoredChunk]
+  const [{ firstRecordId }] = (await listStoredChunks(app)) as [StoredChunk]
   await takeAway(app, firstRecordId, await orderErasure(app, firstRecordId))
 }
 

@@ -23,8 +23,8 @@ import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helper
 import { checkLedger } from '../helpers/check-ledger.ts'
 import {
   asOwner,
+  listStoredChunks,
   orderErasure,
-  readChunks,
   type StoredChunk,
   takeAway,
   writeContent,
@@ -57,7 +57,7 @@ async function setUp(t: TestContext): Promise<BatchApp> {
   const records = Array.from({ length: 128 }, (_, n) => genericBody({ n }))
   await notarizeBatch(app, [...records, everything(1), everything(2)], 'first')
   await notarizeBatch(app, records, 'second')
-  const chunks = await readChunks(app)
+  const chunks = await listStoredChunks(app)
   assert.deepEqual(
     chunks.map(({ count }) => count),
     [64, 64, 2, 64, 64],
@@ -70,7 +70,7 @@ async function setUpErased(t: TestContext): Promise<ErasedApp> {
   const id = recordIdAt(app.first, 129)
   const erasedAt = await orderErasure(app, id)
   await takeAway(app, id, erasedAt)
-  return { ...app, chunks: await readChunks(app), erasedAt, before: app.chunks[2]! }
+  return { ...app, chunks: await listStoredChunks(app), erasedAt, before: app.chunks[2]! }
 }
 
 async function notarizeBatch(app: TestApp, records: object[], key: string): Promise<void> {
@@ -94,7 +94,7 @@ test('verifies every byte of a chunk, and lists metadata as no evidence', { time
   const app = await setUp(t)
   const last = recordIdAt(app.first, 128)
   await takeAway(app, last, await orderErasure(app, last))
-  const chunk = (await readChunks(app))[2]!
+  const chunk = (await listStoredChunks(app))[2]!
   const verifyWith = await makeVerifierWith(app, chunk)
   const [erased, whole] = decodeChunk(chunk.content, chunk.count)
   assert.equal(typeof erased!.document.erasedSeq, 'number')

@@ -94,45 +94,25 @@ export async function* readEntries(
   const allChunks = readChunks(db, ledgerId, from, end)
   const allDocuments = readDocuments(db, ledgerId, from, end)
   const allReceived = readReceived(db, ledgerId, from, end)
-  for (let next = from; next < end; ) {
-    const rows = await readRows(db, ledgerId, next, end)
-    if (rows.length === 0) throw new Error(`entry ${next} is missing`)
-    for (const entry of rows) {
-      const seq = entry.seq
-      const [received] = await allReceived.take(seq)
-      yield {
-        entry,
-        documents: await allDocuments.take(seq),
-        received: received?.envelope ?? null,
-        records: await allRecords.take(seq),
-        items: entry.kind === 'batch-notarized' ? recordsOfChunks(allChunks.parts(seq)) : null,
-      }
+  let next = from
+  for await (const entry of readRows(db, ledgerId, from, end).all()) {
+    const { seq } = entry
+    const [received] = await allReceived.take(seq)
+    yield {
+      entry,
+      documents: await allDocuments.take(seq),
+      received: received?.envelope ?? null,
+      records: await allRecords.take(seq),
+      items: entry.kind === 'batch-notarized' ? recordsOfChunks(allChunks.parts(seq)) : null,
     }
-    next = rows.at(-1)!.seq + 1
+    next = seq + 1
+    if (next === end) return
   }
+  if (next < end) throw new Error(`entry ${next} is missing`)
 }
 
 async function* recordsOfChunks(chunks: AsyncIterable<ChunkColumns[]>): AsyncGenerator<BatchRecord[]> {
   for await (const part of chunks) for (const chunk of part) yield recordsOfChunk(chunk)
-}
-
-async function readRows(db: Db, ledgerId: Uuid, from: number, end: number): Promise<EntryRowRead[]> {
-  const { rows } = await db.query<EntryRowRead>({
-    name: 'read_entries',
-    text: `select seq, kind, recorded_at, leaf, chain, envelope
-      from (
-        select *, sum(length(envelope)) over w as bytes, row_number() over w as place
-        from (
-          select seq, kind, recorded_at, leaf, chain, envelope from tallystick.entries
-          where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
-        ) e
-        window w as (order by seq rows unbounded preceding)
-      ) e
-      where bytes <= $5 or place = 1
-      order by seq`,
-    values: [ledgerId, from, end, STREAM_ENTRIES_PER_QUERY, STREAM_BYTES_PER_QUERY],
-  })
-  return rows
 }
 
 type Ahead<T> = {
@@ -178,6 +158,12 @@ class RowsByEntry<T> {
     this.#limit = limitMax
   }
 
+  /** Every row. */
+  async *all(): AsyncGenerator<T> {
+    do while (this.#at < this.#rows.length) yield this.#rows[this.#at++]!
+    while (await this.#readMore())
+  }
+
   /** The rows of the entry at `seq`, which must be larger than at the last call. */
   async take(seq: number): Promise<T[]> {
     const taken: T[] = []
@@ -215,6 +201,26 @@ class RowsByEntry<T> {
     this.#last = this.#rows.at(-1) ?? this.#last
     return !this.#exhausted
   }
+}
+
+function readRows(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryRowRead> {
+  return readAhead(db, {
+    name: 'read_entries',
+    seqOf: (row) => row.seq,
+    limitMax: STREAM_ENTRIES_PER_QUERY,
+    valuesAfter: (last, limit) => [ledgerId, last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
+    text: `select seq, kind, recorded_at, leaf, chain, envelope
+      from (
+        select *, sum(length(envelope)) over w as bytes, row_number() over w as place
+        from (
+          select seq, kind, recorded_at, leaf, chain, envelope from tallystick.entries
+          where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
+        ) e
+        window w as (order by seq rows unbounded preceding)
+      ) e
+      where bytes <= $5 or place = 1
+      order by seq`,
+  })
 }
 
 /*

@@ -60,14 +60,21 @@ async function findEntryOfItem(
 ): Promise<RecordEntryRow | null> {
   const chunk = await findChunk(pool, ledgerId, recordId)
   if (chunk === null) return null
-  const { rows } = await pool.query<EntryRowRead & { actorId: Uuid }>({
+  const { rows } = await pool.query<EntryRowRead>({
     name: 'find_entry_of_item',
-    text: `select e.actor_id, e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope from tallystick.entries e
+    text: `select e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope from tallystick.entries e
       where e.ledger_id = $1 and e.seq = coalesce($3::int8, $2::int8) and (e.seq = $2::int8 or e.subject_id = $4)`,
     values: [ledgerId, chunk.chunkSeq, seq, recordId],
   })
   const [entry] = rows
   if (!entry) return null
   const { index, onBehalfOf } = recordOfChunk(chunk, recordId)
-  return { ...entry, firstSeq: chunk.chunkSeq, itemIndex: index, onBehalfOf, performerId: null }
+  return {
+    ...entry,
+    actorId: chunk.actorId,
+    firstSeq: chunk.chunkSeq,
+    itemIndex: index,
+    onBehalfOf,
+    performerId: null,
+  }
 }

@@ -147,8 +147,7 @@ function writeTraceparent(plain: Buffer, at: number, text: string): number {
 }
 
 /**
- * The records of a chunk, which are views of one buffer. Throws `chunk_syntax` unless `content` is the one encoding of just `count`
- * records.
+ * The records of a chunk, which are views of one buffer. Throws `chunk_syntax` unless `content` is one frame of just `count` records.
  */
 export function decodeChunk(content: Uint8Array, count: number): ChunkRecord[] {
   const reader = new Reader(decompress(content))

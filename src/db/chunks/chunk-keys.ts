@@ -34,10 +34,6 @@ export function dayOf(ms: number): number {
   return Math.floor(ms / MS_PER_DAY)
 }
 
-export function dayOfKey(bytes: Buffer): number {
-  return bytes.readUInt32BE(1) - DAY_OFFSET
-}
-
 /** `actor`: the agent that notarized the batch. */
 export function keysOfChunk(actor: Uuid, records: readonly ChunkRecord[]): Buffer[] {
   const types = new Set<string>()

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Uuid } from '../../proof/ids.ts'
 import { indexOfRecordId, isOfBatch, recordIdAt } from '../../proof/statement/batch-ids.ts'
 import { documentDigest } from '../../proof/statement/document.ts'
@@ -17,13 +18,9 @@ export const CHUNK_COLUMNS = `c.seq as chunk_seq, c.chunk, c.first_record_id, c.
 export const CHUNK_ERASURES = `left join lateral (
     select json_agg(json_build_array(d.subject_id, d.seq)) as erasures from tallystick.erasures d
     where d.ledger_id = c.ledger_id and d.document = 'payload' and d.document_seq = c.seq
-      and d.subject_id between c.first_record_id and ${lastIdOf('c.first_record_id')}
+      and d.subject_id between c.first_record_id
+        and (left(c.first_record_id::text, 33) || lpad(to_hex(64 * c.chunk + c.count - 1), 3, '0'))::uuid
   ) d on true`
-
-/** SQL: the last id that a chunk may hold: its first one's low six bits are zero, the last one's are set. */
-function lastIdOf(first: string): string {
-  return `(left(${first}::text, 34) || translate(substr(${first}::text, 35, 1), '048c', '37bf') || 'f')::uuid`
-}
 
 export type ChunkColumns = {
   chunkSeq: number
@@ -82,7 +79,7 @@ export async function findBatchRecord(
   return chunk && { ...recordOfChunk(chunk, recordId), actorId: chunk.actorId }
 }
 
-/** The records of the batch at `seq`, in their order. */
+/** The records of the batch at `seq`, in their order. Others have their turn between two chunks. */
 export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Promise<BatchRecord[]> {
   const { rows } = await db.query<ChunkColumns>({
     name: 'list_chunks',
@@ -91,26 +88,50 @@ export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Pro
     values: [ledgerId, seq],
     types: PACKED_TYPES,
   })
-  return rows.flatMap(recordsOfChunk)
+  const records: BatchRecord[] = []
+  for (const [i, row] of rows.entries()) {
+    if (i > 0) await setImmediate()
+    records.push(...recordsOfChunk(row))
+  }
+  return records
 }
 
 /** All records of a chunk, in their order. Throws ProofError `chunk_syntax`. */
 export function recordsOfChunk(row: ChunkColumns): BatchRecord[] {
-  return decodeChunk(row.content, row.count).map((record, i) => batchRecord(row, record, i))
+  const erasures = new Map(row.erasures)
+  return decodeChunk(row.content, row.count).map((record, i) => batchRecord(row, erasures, record, i))
 }
 
-/** The record of that id, which MUST be of the chunk. */
+/** The record of that id, which MUST be of the chunk. It does not hold the others' bytes. */
 export function recordOfChunk(row: ChunkColumns, recordId: Uuid): BatchRecord {
   const i = indexOfRecordId(recordId) % CHUNK_RECORDS
-  return batchRecord(row, decodeChunk(row.content, row.count)[i]!, i)
+  return copyOf(batchRecord(row, new Map(row.erasures), decodeChunk(row.content, row.count)[i]!, i))
 }
 
-function batchRecord(row: ChunkColumns, record: ChunkRecord, i: number): BatchRecord {
+/** The same in buffers of its own: those of decodeChunk are views of one that may have megabytes. */
+export function copyOf(record: BatchRecord): BatchRecord {
+  const { salt, payload, references, metadata } = record
+  const own = (bytes: Buffer | null) => bytes && Buffer.from(bytes)
+  return {
+    ...record,
+    salt: own(salt),
+    payload: own(payload),
+    references: own(references),
+    metadata: own(metadata),
+  }
+}
+
+function batchRecord(
+  row: ChunkColumns,
+  erasures: ReadonlyMap<Uuid, number>,
+  record: ChunkRecord,
+  i: number,
+): BatchRecord {
   const { document } = record
   const index = row.chunk * CHUNK_RECORDS + i
   const recordId = recordIdAt(row.firstRecordId, index)
-  const erasure = row.erasures?.find(([id]) => id === recordId)
-  const shown = document.erasedSeq === undefined && !erasure ? document : null
+  const erasedSeq = erasures.get(recordId) ?? document.erasedSeq ?? null
+  const shown = document.erasedSeq === undefined && erasedSeq === null ? document : null
   return {
     ...record,
     recordId,
@@ -120,7 +141,7 @@ function batchRecord(row: ChunkColumns, record: ChunkRecord, i: number): BatchRe
     payload: shown && (shown.payload as Buffer),
     references: shown && (shown.references as Buffer | null),
     metadata: shown && (shown.metadata as Buffer | null),
-    erasedSeq: erasure?.[1] ?? document.erasedSeq ?? null,
+    erasedSeq,
   }
 }
 

@@ -23,21 +23,21 @@ export type EventRow = {
   recordTraceparent: string | null
   /** Number of records of each type in a batch. */
   batchTypes: Record<string, number> | null
+  /** Why the chunk that says more of it can't be read; null: it can, or none does. */
+  chunkFault: ProofError | null
   /** The envelope of another ledger's entry that this one received; null: none. It is not read for a step that took an offer. */
   received: Buffer | null
-  /** A chunk of the batch, or of the erased record, is not as it was stored. */
-  fault: ProofError | null
 }
 
 type SeenEventRow = EventRow & { isVisible: boolean }
 
 /** As the query answers it: chunks of batches are not looked into yet. */
 type Unseen = { itemCount: number | null; typesOfBatch: string[] | null }
-type UnseenRow = EventRow & Unseen & { isVisible?: boolean }
 
 const EVENT_COLUMNS = `e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope,
   a.record_id, r.type as record_type,
-  r.traceparent as record_traceparent, e.item_count, b.types_of_batch, null as batch_types, w.envelope as received, null as fault`
+  r.traceparent as record_traceparent, e.item_count, b.types_of_batch, null as batch_types,
+  null as chunk_fault, w.envelope as received`
 
 /**
  * SQL: the record that entry `e` is about. An erasure is about a document, so about the record of the entry that digests it. A
@@ -146,29 +146,33 @@ export async function findEventRows(db: Db, ledgerId: Uuid, seqs: readonly numbe
   return rows
 }
 
-/**
- * Completes rows by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. One
- * that can't be read is a fault of its row alone.
- */
+/** Completes rows by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */
 async function lookIntoBatches(
   db: Db,
   ledgerId: Uuid,
-  rows: readonly UnseenRow[],
+  rows: readonly (EventRow & Unseen & { isVisible?: boolean })[],
   ownAgent: Uuid | null,
 ): Promise<void> {
   for (const row of rows) {
     try {
-      if (row.kind === 'batch-notarized') row.batchTypes = await countTypes(db, ledgerId, row)
-      else if (row.kind === 'payload-erased') await lookForErased(db, ledgerId, row, ownAgent)
+      await lookIntoBatch(db, ledgerId, row, ownAgent)
     } catch (error) {
       if (!(error instanceof ProofError)) throw error
-      row.fault = error
+      row.chunkFault = error
     }
   }
 }
 
-async function lookForErased(db: Db, ledgerId: Uuid, row: UnseenRow, ownAgent: Uuid | null): Promise<void> {
-  if (row.recordId === null || !isOfBatch(row.recordId)) return
+async function lookIntoBatch(
+  db: Db,
+  ledgerId: Uuid,
+  row: EventRow & Unseen & { isVisible?: boolean },
+  ownAgent: Uuid | null,
+): Promise<void> {
+  // A batch that the caller does not see is not decompressed for it.
+  if (row.kind === 'batch-notarized' && row.isVisible !== false)
+    row.batchTypes = await countTypes(db, ledgerId, row)
+  if (row.kind !== 'payload-erased' || row.recordId === null || !isOfBatch(row.recordId)) return
   const found = await findBatchRecord(db, ledgerId, row.recordId)
   if (found === null) return
   row.recordType = found.type

@@ -6,7 +6,7 @@ import { digestOf, findBatchRecord } from '../chunks/read-chunks.ts'
 
 /*
  * Erasures. The signed entry and its row come first (append_entries); from then on no query of the API shows the document
- * (read-records.ts, read-steps.ts, read-entries.ts). The worker removes it (pending-erasures.ts).
+ * (read-records.ts, read-chunks.ts, read-steps.ts, read-entries.ts). The worker removes it (pending-erasures.ts).
  */
 
 /** Document that an erasure must name, and the entry that has erased it. */

@@ -1,23 +1,24 @@
 import type pg from 'pg'
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
+import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { findCreations, type RecordKey } from '../chain/signed-entries.ts'
 import { Coalescer } from '../connect/coalescer.ts'
 import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
 import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../limits.ts'
-import { findRecords, type RecordRowRead } from './read-records.ts'
+import { type FoundRecord, findEachRecord, type RecordRowRead } from './read-records.ts'
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 
 /** Records, their steps, and agents, by id. Most requests begin with these look-ups. */
 export class Lookups {
-  readonly #records: Coalescer<RecordKey, RecordRowRead | null>
+  readonly #records: Coalescer<RecordKey, FoundRecord>
   readonly #steps: Coalescer<RecordVersion, StepRow[]>
   readonly #creations: Coalescer<RecordKey, SignedLine | null>
   readonly #agents: Coalescer<AgentKey, AgentStanding>
 
   constructor(pool: pg.Pool) {
     const limits = { keysMax: LOOKUPS_PER_QUERY_MAX, queriesMax: LOOKUP_QUERIES_MAX }
-    this.#records = new Coalescer((keys) => findRecords(pool, keys), limits)
+    this.#records = new Coalescer((keys) => findEachRecord(pool, keys), limits)
     this.#steps = new Coalescer((keys) => listNewestSteps(pool, keys), limits)
     this.#creations = new Coalescer((keys) => findCreations(pool, keys), limits)
     // A batch may name as many as it has items.
@@ -37,9 +38,11 @@ export class Lookups {
     }
   }
 
-  /** null: the ledger has no such record. */
-  findRecord(ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead | null> {
-    return this.#records.find({ ledgerId, recordId })
+  /** null: the ledger has no such record. Throws ProofError `chunk_syntax`. */
+  async findRecord(ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead | null> {
+    const found = await this.#records.find({ ledgerId, recordId })
+    if (found instanceof ProofError) throw found
+    return found
   }
 
   findAgent(ledgerId: Uuid, agentId: Uuid): Promise<AgentStanding> {

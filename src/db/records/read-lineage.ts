@@ -7,41 +7,83 @@ import { chunkIdOf, findChunk, recordsOfChunk } from '../chunks/read-chunks.ts'
 import { PARENT_DEPTH_MAX } from '../limits.ts'
 import { findRecords, type RecordRowRead } from './read-records.ts'
 
-/** How deep a record lies below the first of its ancestors: 1 without a parent. null: the ledger has no such record. */
-export async function findDepth(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<number | null> {
-  const upward = await listUpward(pool, ledgerId, recordId)
-  return upward.length === 0 ? null : upward.length
+/** How deep records lie, for one request: each chunk is read once, and no more than `chunksMax` of them. */
+export class Depths {
+  readonly #pool: pg.Pool
+  readonly #ledgerId: Uuid
+  readonly #chunksMax: number
+  /** By the first id of the chunk. */
+  readonly #chunks = new Map<Uuid, Promise<ReadonlyMap<Uuid, Link>>>()
+
+  constructor(pool: pg.Pool, ledgerId: Uuid, chunksMax: number) {
+    this.#pool = pool
+    this.#ledgerId = ledgerId
+    this.#chunksMax = chunksMax
+  }
+
+  /**
+   * How deep a record lies below the first of its ancestors: 1 without a parent. null: the ledger has no such record; `unknown`: too
+   * many chunks would have to be read.
+   */
+  async find(recordId: Uuid): Promise<number | 'unknown' | null> {
+    const upward = await this.listUpward(recordId)
+    if (upward === 'unknown') return upward
+    return upward.length === 0 ? null : upward.length
+  }
+
+  /**
+   * The record and its ancestors, in steps: from a record of a batch to the last one that lies in the same chunk, and from another one
+   * to the last one that is none of a batch. A writer of the tables could have made a circle: the walk is no longer than a tree may be
+   * deep.
+   */
+  async listUpward(recordId: Uuid): Promise<Uuid[] | 'unknown'> {
+    const upward: Uuid[] = []
+    let next: Uuid | null = recordId
+    while (next !== null && upward.length <= PARENT_DEPTH_MAX) {
+      const links: Link[] | 'unknown' = isOfBatch(next)
+        ? await this.#listLinksOfChunk(next)
+        : await listOwnLinks(this.#pool, this.#ledgerId, next)
+      if (links === 'unknown') return links
+      upward.push(...links.map((link) => link.recordId))
+      next = links.at(-1)?.parentId ?? null
+    }
+    return upward.slice(0, PARENT_DEPTH_MAX + 1)
+  }
+
+  async #listLinksOfChunk(recordId: Uuid): Promise<Link[] | 'unknown'> {
+    const chunk = chunkIdOf(recordId)
+    if (!this.#chunks.has(chunk) && this.#chunks.size === this.#chunksMax) return 'unknown'
+    const read = this.#chunks.get(chunk) ?? readLinks(this.#pool, this.#ledgerId, recordId)
+    this.#chunks.set(chunk, read)
+    const known = await read
+    const links: Link[] = []
+    for (let at = known.get(recordId); at && links.length <= PARENT_DEPTH_MAX; at = known.get(at.parentId!)) {
+      links.push(at)
+      if (at.parentId === null) break
+    }
+    return links
+  }
+}
+
+type Link = { recordId: Uuid; parentId: Uuid | null }
+
+/** Links of all records of the chunk; none: there is no such chunk. */
+async function readLinks(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<Map<Uuid, Link>> {
+  const row = await findChunk(pool, ledgerId, recordId)
+  const links = row === null ? [] : recordsOfChunk(row)
+  return new Map(links.map(({ recordId: id, parentId }) => [id, { recordId: id, parentId }]))
 }
 
 /** The ancestors of a record, its parent first. */
 export async function listAncestors(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead[]> {
-  const [, ...ids] = await listUpward(pool, ledgerId, recordId)
-  const records = await findRecords(
+  const upward = await new Depths(pool, ledgerId, PARENT_DEPTH_MAX + 1).listUpward(recordId)
+  const ids = upward === 'unknown' ? [] : upward.slice(1)
+  const found = await findRecords(
     pool,
     ids.map((id) => ({ ledgerId, recordId: id })),
   )
-  return records.filter((record) => record !== null)
+  return found.filter((record) => record !== null)
 }
-
-/**
- * The record and its ancestors, in steps: from a record of a batch to the last one that lies in the same chunk, and from another one
- * to the last one that is none of a batch. A writer of the tables could have made a circle: the walk is no longer than a tree may be
- * deep.
- */
-async function listUpward(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<Uuid[]> {
-  const upward: Uuid[] = []
-  let next: Uuid | null = recordId
-  while (next !== null && upward.length <= PARENT_DEPTH_MAX) {
-    const links: Link[] = isOfBatch(next)
-      ? await listLinksOfChunk(pool, ledgerId, next)
-      : await listOwnLinks(pool, ledgerId, next)
-    upward.push(...links.map((link) => link.recordId))
-    next = links.at(-1)?.parentId ?? null
-  }
-  return upward.slice(0, PARENT_DEPTH_MAX + 1)
-}
-
-type Link = { recordId: Uuid; parentId: Uuid | null }
 
 async function listOwnLinks(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<Link[]> {
   const { rows } = await pool.query<Link>({
@@ -60,22 +102,6 @@ async function listOwnLinks(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Prom
     values: [ledgerId, recordId],
   })
   return rows
-}
-
-async function listLinksOfChunk(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<Link[]> {
-  const row = await findChunk(pool, ledgerId, recordId)
-  if (!row) return []
-  const records = new Map(recordsOfChunk(row).map((record) => [record.recordId, record]))
-  const links: Link[] = []
-  for (
-    let at = records.get(recordId);
-    at && links.length <= PARENT_DEPTH_MAX;
-    at = records.get(at.parentId!)
-  ) {
-    links.push({ recordId: at.recordId, parentId: at.parentId })
-    if (at.parentId === null) break
-  }
-  return links
 }
 
 /** One of a record's own entries, with the document that it digests beside the payload. */

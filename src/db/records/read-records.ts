@@ -1,20 +1,23 @@
 import type pg from 'pg'
+import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
-import { isOfBatch } from '../../proof/statement/batch-ids.ts'
+import { indexOfRecordId, isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { RecordKey } from '../chain/signed-entries.ts'
+import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
 import {
   type BatchRecord,
   CHUNK_COLUMNS,
   CHUNK_ERASURES,
   type ChunkColumns,
   chunkIdOf,
+  copyOf,
   digestOf,
   holdsRecord,
-  recordOfChunk,
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { LOOKUP_CHUNK_BYTES_MAX } from '../limits.ts'
 
 /** A record with the entry that its current state comes from. */
 export type RecordRowRead = RecordColumns & (GatedColumns | { [Name in keyof GatedColumns]: null })
@@ -116,9 +119,20 @@ export const RECORD_TABLES = `tallystick.records r
   ) f
   ${ERASURE}`
 
-/** In the order of the keys; null where the ledger has no such record. */
+/** null: the ledger has no such record. An error: its chunk can't be read (`chunk_syntax`). */
+export type FoundRecord = RecordRowRead | ProofError | null
+
+/** In the order of the keys; null where the ledger has no such record. Throws ProofError `chunk_syntax`. */
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
-  const found: (RecordRowRead | null)[] = keys.map(() => null)
+  return (await findEachRecord(db, keys)).map((found) => {
+    if (found instanceof ProofError) throw found
+    return found
+  })
+}
+
+/** The same for several callers at once: the fault of one record is no other's. */
+export async function findEachRecord(db: Db, keys: readonly RecordKey[]): Promise<FoundRecord[]> {
+  const found: FoundRecord[] = keys.map(() => null)
   const wanted = keys.map((key, i) => ({ ...key, i }))
   const [own, ofBatches] = [
     wanted.filter((key) => !isOfBatch(key.recordId)),
@@ -133,7 +147,7 @@ export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(
 
 type Wanted = RecordKey & { readonly i: number }
 
-async function findOwn(db: Db, keys: readonly Wanted[], found: (RecordRowRead | null)[]): Promise<void> {
+async function findOwn(db: Db, keys: readonly Wanted[], found: FoundRecord[]): Promise<void> {
   const { rows } = await db.query<RecordRowRead & { ix: number }>({
     name: 'find_records',
     text: `select k.ix, w.* from unnest($1::uuid[], $2::uuid[], $3::int4[]) k (ledger_id, record_id, ix)
@@ -150,33 +164,78 @@ async function findOwn(db: Db, keys: readonly Wanted[], found: (RecordRowRead | 
   for (const row of rows) found[row.ix] = row
 }
 
-async function findOfBatches(
+/**
+ * Each chunk is read and decompressed once, however many of its records are asked for, and as many at a time as
+ * LOOKUP_CHUNK_BYTES_MAX holds.
+ */
+async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord[]): Promise<void> {
+  const wanted = Map.groupBy(keys, ({ ledgerId, recordId }) => `${ledgerId} ${chunkIdOf(recordId)}`)
+  let chunks = [...wanted.values()]
+  while (chunks.length > 0) {
+    const rows = await readWantedChunks(
+      db,
+      chunks.map(([first]) => first!),
+    )
+    const left: Wanted[][] = []
+    for (const [i, row] of rows.entries()) {
+      if (row === 'later') left.push(chunks[i]!)
+      else if (row !== null) await fillFrom(db, row, chunks[i]!, found)
+    }
+    chunks = left
+  }
+}
+
+/** A chunk that can't be read is the fault of those who ask for its records, and of nobody who asks beside them. */
+async function fillFrom(
   db: Db,
-  keys: readonly Wanted[],
-  found: (RecordRowRead | null)[],
+  row: BatchRow,
+  wanted: readonly Wanted[],
+  found: FoundRecord[],
 ): Promise<void> {
-  const { rows } = await db.query<BatchRow & { ix: number }>({
+  const held = wanted.filter(({ recordId }) => holdsRecord(row, recordId))
+  try {
+    const records = recordsOfChunk(row)
+    const items = held.map(({ recordId }) => ({
+      row,
+      record: copyOf(records[indexOfRecordId(recordId) % CHUNK_RECORDS]!),
+    }))
+    const read = await readBatchRecords(db, items)
+    for (const [j, { i }] of held.entries()) found[i] = read[j]!
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    for (const { i } of held) found[i] = error
+  }
+}
+
+/** In the order of the keys. null: there is no such chunk; `later`: there was no room for it beside those before. */
+async function readWantedChunks(db: Db, keys: readonly RecordKey[]): Promise<(BatchRow | 'later' | null)[]> {
+  const { rows } = await db.query<BatchRow & { ix: number; isLate: boolean }>({
     name: 'find_records_of_batches',
-    text: `select k.ix, w.* from unnest($1::uuid[], $2::uuid[], $3::int4[]) k (ledger_id, chunk_id, ix)
-      cross join lateral (
-        select ${BATCH_COLUMNS} from ${BATCH_TABLES}
-        where c.ledger_id = k.ledger_id and c.first_record_id = k.chunk_id offset 0
-      ) w`,
+    text: `with sized as (
+        select k.*, sum(n.bytes) over (order by k.ix) as bytes
+        from unnest($1::uuid[], $2::uuid[]) with ordinality k (ledger_id, chunk_id, ix)
+        cross join lateral (
+          select length(n.content) as bytes from tallystick.batch_chunks n
+          where n.ledger_id = k.ledger_id and n.first_record_id = k.chunk_id offset 0
+        ) n
+      )
+      select k.ix, w.record_id is null as is_late, w.* from sized k left join lateral (
+        select c.first_record_id as record_id, ${BATCH_COLUMNS} from ${BATCH_TABLES}
+        where c.ledger_id = k.ledger_id and c.first_record_id = k.chunk_id and (k.bytes <= $3 or k.ix = 1) offset 0
+      ) w on true`,
     values: [
       keys.map(({ ledgerId }) => ledgerId),
       keys.map(({ recordId }) => chunkIdOf(recordId)),
-      keys.map(({ i }) => i),
+      LOOKUP_CHUNK_BYTES_MAX,
     ],
     types: PACKED_TYPES,
   })
-  const ids = new Map(keys.map(({ i, recordId }) => [i, recordId]))
-  const records: BatchRecordOfRow[] = []
-  for (const row of rows) {
-    const recordId = ids.get(row.ix)!
-    if (holdsRecord(row, recordId)) records.push({ row, record: recordOfChunk(row, recordId), ix: row.ix })
-  }
-  const read = await readBatchRecords(db, records)
-  for (const [i, { ix }] of records.entries()) found[ix!] = read[i]!
+  const byPlace = new Map(rows.map((row) => [row.ix, row]))
+  return keys.map((_, i) => {
+    const row = byPlace.get(i + 1)
+    if (!row) return null
+    return row.isLate ? 'later' : row
+  })
 }
 
 /** SQL over BATCH_TABLES: a chunk `c`, its batch's entry `e`, and erasures `d` of its records. */
@@ -197,7 +256,7 @@ export type BatchRow = ChunkColumns &
     ledgerId: Uuid
   }
 
-type BatchRecordOfRow = { readonly row: BatchRow; readonly record: BatchRecord; readonly ix?: number }
+type BatchRecordOfRow = { readonly row: BatchRow; readonly record: BatchRecord }
 
 /** Records of batches in the shape of all others, with the entries that erased some of them. */
 export async function readBatchRecords(

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
@@ -61,6 +62,8 @@ async function fillPage(
     const rows = await readChunks(pool, ledger, wanted, SEARCH_CHUNK_BYTES_MAX - bytes)
     for (const row of rows) {
       if (bytes >= SEARCH_CHUNK_BYTES_MAX || ofBatches.length > limit) break
+      // Others have their turn between two chunks.
+      if (read > 0) await setImmediate()
       read++
       if (row === null) continue
       const { matches, bytes: held } = matchesOf(row, search)

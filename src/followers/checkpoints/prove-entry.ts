@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { Turn } from '../../append/turn.ts'
 import { listEnvelopeKeys } from '../../db/chain/envelope-keys.ts'
 import type { EntryRowRead } from '../../db/chain/read-entries.ts'
 import { findEntry, findEntryOfRecord } from '../../db/chain/read-proven.ts'
@@ -125,8 +126,12 @@ export function checkpointPending(detail: string): ApiError {
 
 /** One record's place in its batch; verified against what the batch's entry signs. */
 async function proveItem(pool: pg.Pool, ledgerId: Uuid, row: EntryRowRead, index: number) {
-  const records = await listBatchRecords(pool, ledgerId, row.seq)
-  const texts = records.map((record) => itemBytes(itemOf(record)))
+  const texts: string[] = []
+  const turn = new Turn()
+  for (const record of await listBatchRecords(pool, ledgerId, row.seq)) {
+    if (turn.isOver) await turn.next()
+    texts.push(itemBytes(itemOf(record)))
+  }
   const path = inclusionPath(
     sha256,
     texts.map((text) => itemLeaf(sha256, text)),

@@ -51,7 +51,7 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
   )
 }
 
-/** Everything small, and what is larger but plain: most batches. */
+/** Everything small, and what is larger but plain: drains of peers, and escaped documents. */
 function isForTheLoop(body: Buffer, depthMax: number): boolean {
   if (body.length <= BODY_BYTES_MAX) return true
   if (body.length > JSON_LOOP_BYTES_MAX) return false

@@ -5,7 +5,7 @@ import type { Caller } from '../../ledgers/caller.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
 import type { DocumentsShown } from '../../proof/entry/verify-entry.ts'
 import { entryLines, exportLines } from '../../records/export.ts'
-import { STREAM_CHUNK_CHARS } from '../../records/limits.ts'
+import { STREAM_PIECE_CHARS } from '../../records/limits.ts'
 import type { Deps } from '../deps.ts'
 import { STREAMS_MAX, STREAMS_PER_LEDGER_MAX } from '../limits.ts'
 import { entriesQuery, entryLine, exportLine } from '../schemas/entries.ts'
@@ -71,27 +71,27 @@ function sendLines(
   lines: () => AsyncGenerator<string>,
 ): FastifyReply {
   const release = slots.take(request.caller.ledger)
-  // One chunk ahead of a slow reader, and no more: the line of a large batch alone has megabytes.
-  const chunks = Readable.from(inChunks(lines()), { objectMode: true, highWaterMark: 1 })
+  // One piece ahead of a slow reader, and no more: the line of a large batch alone has megabytes.
+  const pieces = Readable.from(inPieces(lines()), { objectMode: true, highWaterMark: 1 })
   const { socket } = request.raw
   // Fastify does not report a closed connection for a pipelined response that is still queued.
-  const abandon = () => chunks.destroy()
+  const abandon = () => pieces.destroy()
   socket.setMaxListeners(0).once('close', abandon) // as many as streams, which are limited
-  chunks.once('close', () => {
+  pieces.once('close', () => {
     socket.off('close', abandon)
     release()
   })
-  return reply.header('content-type', 'application/x-ndjson').send(chunks)
+  return reply.header('content-type', 'application/x-ndjson').send(pieces)
 }
 
 /** Writing each line by itself costs more than making it. */
-async function* inChunks(lines: AsyncGenerator<string>): AsyncGenerator<string> {
-  let chunk = ''
+async function* inPieces(lines: AsyncGenerator<string>): AsyncGenerator<string> {
+  let piece = ''
   for await (const line of lines) {
-    chunk += line
-    if (chunk.length < STREAM_CHUNK_CHARS) continue
-    yield chunk
-    chunk = ''
+    piece += line
+    if (piece.length < STREAM_PIECE_CHARS) continue
+    yield piece
+    piece = ''
   }
-  if (chunk !== '') yield chunk
+  if (piece !== '') yield piece
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { BATCH_ITEMS_MAX } from '../../db/limits.ts'
+import { TRACEPARENT } from '../../proof/statement/fields.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../limits.ts'
 import {
@@ -68,7 +69,7 @@ const batchItem = z.strictObject({
   references: referenceList.optional(),
   traceparent: z
     .string()
-    .regex(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/)
+    .regex(TRACEPARENT)
     .describe('W3C Trace Context, version 00; without one, that of the request')
     .optional(),
 })

@@ -9,7 +9,7 @@ import { LedgerWatch } from '../../outside/events/ledger-watch.ts'
 import type { EventPosition } from '../../outside/events/read-events.ts'
 import { SharedReads } from '../../outside/events/shared-reads.ts'
 import type { Uuid } from '../../proof/ids.ts'
-import { STREAM_CHUNK_CHARS } from '../../records/limits.ts'
+import { STREAM_PIECE_CHARS } from '../../records/limits.ts'
 import { EVENT_STREAM } from '../accept.ts'
 import type { Deps } from '../deps.ts'
 import {
@@ -67,7 +67,7 @@ type Next = FittedPage | 'nothing' | 'over'
 /**
  * Answers that follow a ledger's events (WHATWG server-sent events). Tails that have come as far as their ledger cost one query
  * for all of them (LedgerWatch), and what many want next is read and rendered once (SharedReads). One that is read slowly holds
- * STREAM_CHUNK_CHARS twice; one that is not read is cut off (WriteDeadlines).
+ * STREAM_PIECE_CHARS twice; one that is not read is cut off (WriteDeadlines).
  */
 export class EventTails {
   readonly #deps: Deps
@@ -207,7 +207,7 @@ export class EventTails {
     return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, () =>
       readFittedPage(this.#deps.readPool, source, from, ends, {
         limit,
-        charsMax: STREAM_CHUNK_CHARS,
+        charsMax: STREAM_PIECE_CHARS,
         render: (event, cursor) => `id: ${cursor}\nevent: ${event.type}\ndata: ${event.json}\n\n`,
       }),
     )

@@ -64,7 +64,7 @@ type Said = { readonly statement: ParsedStatement; readonly received: SaidReceiv
 type SaidReceived = { readonly said: SaidOfReceived; readonly statement: ParsedStatement }
 
 function readSaid(row: EventRow, readStatement: ReadStatement): Said | ProofError {
-  if (row.fault !== null) return row.fault
+  if (row.chunkFault) return row.chunkFault
   try {
     const statement = readStatement(row)
     return { statement, received: row.received && readReceived(row, statement) }

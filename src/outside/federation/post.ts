@@ -3,7 +3,6 @@ import type { ByteBudget } from '../../append/byte-budget.ts'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../append/limits.ts'
 import { ThreadError } from '../../append/threads/error.ts'
 import { type JsonThreads, parseJsonInThread } from '../../append/threads/parse-json.ts'
-
 import type { DrainedPeer } from '../../db/peers/peer-turns.ts'
 import { utf8Decode } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'

@@ -124,7 +124,8 @@ export const isHash = matching(/^[0-9a-f]{64}$/)
 /** A record type, name/version. */
 export const isTypeName = matching(/^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/)
 /** W3C Trace Context, version 00. */
-export const isTraceparent = matching(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/)
+export const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+export const isTraceparent = matching(TRACEPARENT)
 /** A reason for programs. */
 export const isCode = matching(/^[a-z][a-z0-9_]{0,63}$/)
 /** The id of a rule, as its type gives it. */

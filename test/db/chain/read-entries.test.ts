@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import type pg from 'pg'
 import { appendEntries } from '../../../src/db/chain/append-entries.ts'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
-import type { ChunkDocument, ChunkRecord } from '../../../src/db/chunks/chunk-content.ts'
+import { CHUNK_RECORDS } from '../../../src/db/chunks/chunk-content.ts'
+import type { BatchRecord } from '../../../src/db/chunks/read-chunks.ts'
 import { STREAM_BYTES_PER_QUERY } from '../../../src/db/limits.ts'
-import { recordIdAt } from '../../../src/proof/statement/batch-ids.ts'
 import { connect, openTestPool } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
-import { createTestLedger, makeBatch, makeEntry, makeItem, outcomesOf } from '../../helpers/test-ledger.ts'
+import { adminEntry, createTestLedger, makeBatch, makeEntry, makeItem } from '../../helpers/test-ledger.ts'
 
 const CONTENT_BYTES = 60_000
 const ENTRIES = 225
@@ -33,7 +33,7 @@ test('documents come with their entries, and no query brings more of them than a
   )
   const pool = openTestPool(database.apiUrl, { max: 1 })
   t.after(() => pool.end())
-  const pages = listPages(pool, 'read_entry_documents')
+  const pages = countDocuments(pool)
   const end = 3 + ENTRIES
   for (const from of [0, 4, 101, end - 1]) {
     const seqs: number[] = []
@@ -51,65 +51,85 @@ test('documents come with their entries, and no query brings more of them than a
     )
   }
   const perPage = Math.floor(STREAM_BYTES_PER_QUERY / (CONTENT_BYTES + 2))
-  assert.equal(Math.max(...pages.map((rows) => rows.length)), perPage)
+  assert.equal(Math.max(...pages), perPage)
 })
 
-test('records of batches come in their order, and no query brings more of their chunks than a page', async (t) => {
+test('records of batches come chunk by chunk, and no query brings more of them than a page', async (t) => {
   const database = await createTestDatabase(t)
   const api = await connect(t, database.apiUrl)
   const ledger = await createTestLedger(api)
-  // One chunk is longer than a page.
-  const batches = [
-    [300, 2_000],
-    [64, 10_000],
-    [1, 10],
-    [130, 10],
-  ].map(([count, bytes]) => Array.from({ length: count! }, (_, i) => makeRandomItem(i, bytes!)))
-  const entries = batches.flatMap((items) => [makeBatch(ledger, items), makeEntry(ledger)])
-  for (const entry of entries) assert.deepEqual(outcomesOf(await appendEntries(api, [entry])), ['appended'])
+  const counts = [130, 64, 1, 0, 65, 0]
+  const long = (payload: string) => makeItem({ document: { ...DOCUMENT, payload: Buffer.from(payload) } })
+  const entries = counts.map((count, n) =>
+    count === 0
+      ? makeEntry(ledger)
+      : makeBatch(
+          ledger,
+          // A full chunk of the first and of the last batch is half a page, though it is compressed.
+          Array.from({ length: count }, (_, i) =>
+            long(`"${n} ${i} ${randomBytes(n === 1 ? 10 : 1_900).toString('base64')}"`),
+          ),
+        ),
+  )
+  await appendEntries(api, entries)
+  const first = entries[0]!.chunks[0]!.firstRecordId
+  await appendEntries(api, [
+    adminEntry(ledger, 'payload-erased', first, { document: 'payload', documentSeq: 3, reason: null }),
+  ])
   const pool = openTestPool(database.apiUrl, { max: 1 })
   t.after(() => pool.end())
-  const pages = listPages(pool, 'read_entry_chunks')
-  const end = FIRST_SEQ + entries.length
-  for (const from of [0, FIRST_SEQ, FIRST_SEQ + 1, FIRST_SEQ + 4, end - 1]) {
-    for await (const { entry, items } of readEntries(pool, ledger.id, from, end)) {
-      const made = entries[entry.seq - FIRST_SEQ]
-      assert.equal(items === null, made === undefined || made.itemCount === null)
-      if (items === null) continue
-      const read = (await Array.fromAsync(items)).flat()
-      const expected = batches[(entry.seq - FIRST_SEQ) / 2]!
+  const pages = countBytes(pool)
+  const end = 3 + counts.length
+  for (const from of [0, 3, 4, 7, end - 1]) {
+    for await (const { entry, items, records } of readEntries(pool, ledger.id, from, end)) {
+      const count = counts[entry.seq - 3] ?? 0
+      assert.deepEqual([items === null, records.length], [count === 0, entry.seq > 2 && count === 0 ? 1 : 0])
+      const read: BatchRecord[][] = []
+      for await (const part of items ?? []) read.push(part)
+      assert.ok(read.slice(0, -1).every((part) => part.length === CHUNK_RECORDS))
       assert.deepEqual(
-        read.map(({ recordId, seq, index, payload }) => ({ recordId, seq, index, payload })),
-        expected.map(({ document }, index) => ({
-          recordId: recordIdAt(made!.chunks[0]!.firstRecordId, index),
-          seq: entry.seq,
-          index,
-          payload: (document as ChunkDocument).payload,
-        })),
+        read
+          .flat()
+          .map(({ seq, index, payload, erasedSeq }) => [
+            seq,
+            index,
+            payload?.toString().match(/^"(\d+ \d+) /)?.[1],
+            erasedSeq,
+          ]),
+        Array.from({ length: count }, (_, i) =>
+          entry.seq === 3 && i === 0 ? [3, 0, undefined, end] : [entry.seq, i, `${entry.seq - 3} ${i}`, null],
+        ),
       )
     }
   }
-  const bytesOf = (rows: pg.QueryResultRow[]) => rows.reduce((sum, { content }) => sum + content.length, 0)
-  assert.ok(pages.every((rows) => rows.length <= 1 || bytesOf(rows) <= STREAM_BYTES_PER_QUERY))
-  assert.ok(pages.some((rows) => bytesOf(rows) > STREAM_BYTES_PER_QUERY))
-  assert.ok(pages.some((rows) => rows.length > 2))
+  assert.ok(Math.max(...pages) > STREAM_BYTES_PER_QUERY / 2)
+  assert.ok(Math.max(...pages) <= STREAM_BYTES_PER_QUERY)
+  // Somebody may not read a batch, and go on all the same.
+  const seqs: number[] = []
+  for await (const { entry } of readEntries(pool, ledger.id, 0, end)) seqs.push(entry.seq)
+  assert.deepEqual(seqs, [...Array(end).keys()])
+  await assert.rejects(Array.fromAsync(readEntries(pool, ledger.id, 0, end + 2)), /entry 10 is missing/)
 })
 
-/** First entry behind those that a ledger begins with. */
-const FIRST_SEQ = 3
+const DOCUMENT = { salt: randomBytes(16), references: null, metadata: null }
 
-function makeRandomItem(i: number, bytes: number): ChunkRecord {
-  const payload = Buffer.from(`{"i":${i},"text":"${randomBytes(bytes).toString('base64url')}"}`)
-  return makeItem({ document: { salt: randomBytes(16), payload, references: null, metadata: null } })
+/** How many documents each query brings. */
+function countDocuments(pool: pg.Pool): number[] {
+  return observeQueries(pool, 'read_entry_documents', (rows) => rows.length)
 }
 
-/** Rows that each query of that name brings. */
-function listPages(pool: pg.Pool, name: string): pg.QueryResultRow[][] {
-  const pages: pg.QueryResultRow[][] = []
+/** How many bytes of chunks each query brings. */
+function countBytes(pool: pg.Pool): number[] {
+  const sum = (rows: { content: Buffer }[]) => rows.reduce((bytes, { content }) => bytes + content.length, 0)
+  return observeQueries(pool, 'read_entry_chunks', sum)
+}
+
+function observeQueries<Row>(pool: pg.Pool, name: string, of: (rows: Row[]) => number): number[] {
+  const pages: number[] = []
   const { query } = pool
   pool.query = (async (...parameters: Parameters<typeof query>) => {
     const result = (await Reflect.apply(query, pool, parameters)) as unknown as pg.QueryResult
-    if ((parameters[0] as { name?: string }).name === name) pages.push(result.rows)
+    if ((parameters[0] as { name?: string }).name === name) pages.push(of(result.rows as Row[]))
     return result
   }) as unknown as typeof query
   return pages

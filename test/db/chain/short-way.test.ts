@@ -35,12 +35,18 @@ const oneIn = <T>(many: number, arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ weight: many - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
 
 const item = fc.record({
-  records: fc.constantFrom(1, 1, 1, 3),
+  records: fc.constantFrom(1, 1, 1, 3, 66),
   /** Which of a few ids it has; null: one of its own. */
   subject: oneIn(6, fc.nat(3)),
   key: oneIn(2, fc.nat(3)),
   request: fc.constantFrom('a', 'a', 'a', 'b'),
-  defect: oneIn(10, fc.constantFrom('kid', 'clock', 'state', 'previous', 'system', 'references')),
+  defect: oneIn(
+    8,
+    fc.constantFrom(
+      ...['kid', 'clock', 'state', 'previous', 'system', 'references'],
+      ...['count', 'chunkless', 'both', 'gap', 'twin'],
+    ),
+  ),
 })
 type Item = typeof item extends fc.Arbitrary<infer T> ? T : never
 
@@ -107,21 +113,17 @@ function describe(one: Item, subjects: readonly TestEntry['subjectId'][]): (ledg
   const subjectId = one.subject === null ? randomId() : subjects[one.subject]!
   const record = makeRecord(subjectId, one.defect === 'references' ? { references: '["crm:1"]' } : {})
   const items = Array.from({ length: one.records }, () => makeItem())
-  const first = firstRecordId(randomId())
+  const first = firstRecordId(one.defect === 'twin' ? subjects[0]! : randomId())
   const envelope = randomBytes(120)
   const idempotency = one.key === null ? null : makeIdempotency(`key ${one.key}`, one.request)
   const recordedAtMs = Date.now() - (one.defect === 'clock' ? 60 * SECOND_MS : 0)
   const keyId = randomId()
-  return (ledger) =>
-    makeEntry(ledger, {
+  return (ledger) => {
+    const chunks = makeChunks(ledger, first, items)
+    return makeEntry(ledger, {
       ...(one.records === 1
         ? { records: [record] }
-        : {
-            kind: 'batch-notarized',
-            records: [],
-            itemCount: one.records,
-            chunks: makeChunks(ledger, first, items),
-          }),
+        : { kind: 'batch-notarized', records: [], itemCount: one.records, chunks }),
       subjectId,
       keyId,
       envelope,
@@ -131,7 +133,12 @@ function describe(one: Item, subjects: readonly TestEntry['subjectId'][]): (ledg
       ...(one.defect === 'state' && { toState: 'CREATED' }),
       ...(one.defect === 'previous' && { previousLeaf: Buffer.alloc(32) }),
       ...(one.defect === 'system' && { actorId: null }),
+      ...(one.defect === 'count' && { itemCount: one.records + 1 }),
+      ...(one.defect === 'chunkless' && { chunks: [] }),
+      ...(one.defect === 'both' && { records: [record], chunks }),
+      ...(one.defect === 'gap' && { chunks: chunks.slice(1) }),
     })
+  }
 }
 
 /** Outcomes and places; or the constraint that the call offends. */

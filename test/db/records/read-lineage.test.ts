@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import type pg from 'pg'
 import { appendEntries, type DocumentRow } from '../../../src/db/chain/append-entries.ts'
 import { PARENT_DEPTH_MAX } from '../../../src/db/limits.ts'
-import { findDepth, listAncestors, listEntriesOfRecord } from '../../../src/db/records/read-lineage.ts'
+import { Depths, listAncestors, listEntriesOfRecord } from '../../../src/db/records/read-lineage.ts'
 import type { Uuid } from '../../../src/proof/ids.ts'
 import { firstRecordId, recordIdAt } from '../../../src/proof/statement/batch-ids.ts'
 import { connect, openTestPool } from '../../helpers/connect.ts'
@@ -76,9 +76,12 @@ test('ancestors are found through records of their own, and through several batc
   const above = [...short, own, ...long, first]
   assert.deepEqual(await ancestorsOf(pool, ledger, last), above)
   for (const [i, id] of [last, ...above].entries())
-    assert.equal(await findDepth(pool, ledger.id, id), above.length + 1 - i)
+    assert.equal(await depthOf(pool, ledger, id), above.length + 1 - i)
+  // The records of the short batch lie in one chunk, those of the long one in three.
+  assert.equal(await depthOf(pool, ledger, last, 3), 'unknown')
+  assert.equal(await depthOf(pool, ledger, last, 4), above.length + 1)
   for (const nowhere of [randomId(), firstRecordId(randomId()), recordIdAt(long[0]!, 130)])
-    assert.equal(await findDepth(pool, ledger.id, nowhere), null)
+    assert.equal(await depthOf(pool, ledger, nowhere), null)
 })
 
 test('in a circle that a writer of the tables has made, no more are found than a tree may be deep', async (t) => {
@@ -96,9 +99,13 @@ test('in a circle that a writer of the tables has made, no more are found than a
   ] as const) {
     const expected = Array.from({ length: PARENT_DEPTH_MAX }, (_, i) => ids[i % ids.length])
     assert.deepEqual(await ancestorsOf(pool, ledger, id), expected)
-    assert.equal(await findDepth(pool, ledger.id, id), PARENT_DEPTH_MAX + 1)
+    assert.equal(await depthOf(pool, ledger, id), PARENT_DEPTH_MAX + 1)
   }
 })
+
+async function depthOf(pool: pg.Pool, ledger: TestLedger, recordId: Uuid, chunksMax = PARENT_DEPTH_MAX) {
+  return new Depths(pool, ledger.id, chunksMax).find(recordId)
+}
 
 async function ancestorsOf(pool: pg.Pool, ledger: TestLedger, recordId: Uuid): Promise<Uuid[]> {
   return (await listAncestors(pool, ledger.id, recordId)).map((record) => record.recordId)

@@ -11,7 +11,7 @@ import type { Signer } from '../../../src/proof/crypto.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
-import { listBatchRecords } from '../../helpers/batch-records.ts'
+import { listStoredRecords } from '../../helpers/batch-records.ts'
 import { checkAllLedgers } from '../../helpers/check-ledger.ts'
 import { openEraser } from '../../helpers/eraser.ts'
 import { appendAsApi, envelopeAt, signErasure, withEnvelope } from '../../helpers/forged-erasures.ts'
@@ -40,7 +40,7 @@ test('takes away what was erased in every ledger, page by page, and nothing else
   const [{ left }] = (await app.sql<{ left: number }>(
     'select count(payload)::int as left from tallystick.records where salt is not null',
   )) as [{ left: number }]
-  const items = await listBatchRecords({ sql: app.sql })
+  const items = await listStoredRecords({ sql: app.sql })
   assert.equal(left + items.filter(({ payload }) => payload !== null).length, 2 * ledgers.length)
   assert.equal(await pendingOf(app), 0)
   await withClient(app.database.superuserUrl, checkAllLedgers)
@@ -285,7 +285,7 @@ async function storedOf(app: TestApp, ids: readonly string[]): Promise<unknown[]
     'select record_id from tallystick.records where payload is not null and record_id = any ($1)',
     [wanted],
   )
-  const items = await listBatchRecords({ sql: app.sql })
+  const items = await listStoredRecords({ sql: app.sql })
   return [...rows, ...items.filter(({ recordId, payload }) => payload !== null && wanted.includes(recordId))]
 }
 

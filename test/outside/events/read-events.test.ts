@@ -12,11 +12,15 @@ import {
 import { type EventPosition, findEvents, readEvents } from '../../../src/outside/events/read-events.ts'
 import { storedStatements, verifiedStatements } from '../../../src/outside/events/statements.ts'
 import { NIL_UUID, parseId } from '../../../src/proof/ids.ts'
-import type { TestApp } from '../../helpers/app.ts'
+import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { assertProblem } from '../../helpers/assert-problem.ts'
 import { unguarded } from '../../helpers/checkpoints.ts'
 import { buildEventLedger } from '../../helpers/event-ledger.ts'
 import { raiseFloors } from '../../helpers/floors.ts'
+import { addAgent } from '../../helpers/more-keys.ts'
+import { erase } from '../../helpers/personal-records.ts'
 import { runs } from '../../helpers/runs.ts'
+import { listStoredChunks, writeContent } from '../../helpers/stored-chunks.ts'
 
 const BEGINNING = { seq: 0, told: 0, checkpoint: 0 }
 
@@ -198,4 +202,63 @@ test('an entry that was changed is not told to those who act on it', async (t) =
       assert.equal(told.filter((step) => step.event.fault !== null).length, 1)
       await unguarded(app, restore)
     })
+})
+
+test('events about batches say what only their chunks hold, and none is told whose chunk was changed', async (t) => {
+  const app = await buildTestApp(t)
+  const stranger = await addAgent(app, 'stranger')
+  const definition = { name: 'note', version: 1, payloadSchema: { type: 'object' } }
+  expectStatus(201, await app.send('POST', '/v1/types', { body: definition }))
+  const [own, others] = [
+    `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`,
+    `00-${'ef'.repeat(16)}-${'12'.repeat(8)}-01`,
+  ]
+  const post = async (records: object[]) =>
+    expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } })).json()
+  const one = await post([genericBody(), { ...genericBody(), traceparent: own }])
+  const two = await post([
+    genericBody(),
+    { ...genericBody(), onBehalfOf: stranger, traceparent: others },
+    { ...genericBody(), type: 'note/1' },
+  ])
+  const erased: number[] = []
+  for (const { id } of [one.records[1], two.records[0], two.records[1]])
+    erased.push(expectStatus(202, await erase(app, id)).json().erasure.entry.seq)
+  await raiseFloors(app)
+  const ends = await endsOf(app)
+  const read = async (filter: WantedEvents) =>
+    (await readEvents(app.deps.readPool, sourceOf(app, filter), BEGINNING, ends, 1_000)).steps
+      .map(({ event }) => event)
+      .filter(({ seq }) => [one.entry.seq, two.entry.seq, ...erased].includes(seq))
+  const events = await read(ALL_EVENTS)
+  assert.deepEqual(
+    events.map(({ recordTypes, traceparent, fault }) => [recordTypes, traceparent, fault]),
+    [
+      [['generic/1'], null, null],
+      [['generic/1', 'note/1'], null, null],
+      [['generic/1'], own, null],
+      [['generic/1'], null, null],
+      [['generic/1'], others, null],
+    ],
+  )
+  const counts = events.slice(0, 2).map(({ members }) => JSON.parse(`{${members}}`).batch.types)
+  assert.deepEqual(counts, [{ 'generic/1': 2 }, { 'generic/1': 2, 'note/1': 1 }])
+  const seqsOf = (found: readonly { seq: number }[]) => found.map(({ seq }) => seq)
+  const ofType = (type: string) => read({ events: null, types: new Set([type]) })
+  assert.deepEqual(seqsOf(await ofType('note/1')), [two.entry.seq])
+  const ofStranger = { ...ALL_EVENTS, ownAgent: parseId('agt', stranger) }
+  assert.deepEqual(seqsOf(await read(ofStranger)), [erased[2]])
+
+  const [, chunk] = await listStoredChunks(app)
+  await writeContent(app, chunk!, chunk!.content.subarray(1))
+  const faults = [null, 'chunk_syntax', null, 'chunk_syntax', 'chunk_syntax']
+  for (const told of [await read(ALL_EVENTS), await findEvents(app.deps.readPool, sourceOf(app), events)])
+    assert.deepEqual(
+      told.map((event) => event!.fault?.code ?? null),
+      faults,
+    )
+  assert.deepEqual(seqsOf(await read(ofStranger)), [], 'nobody knows whose record it was')
+  const page = await app.send('GET', `/v1/events?events=batch.recorded&limit=5`)
+  assert.deepEqual([page.json().data.length, page.json().more], [1, true])
+  assertProblem(await app.send('GET', `/v1/events?cursor=${page.json().nextCursor}`), 500, 'integrity_fault')
 })

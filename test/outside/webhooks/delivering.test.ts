@@ -7,7 +7,7 @@ import { EVENT_TYPES, NOTICE_TYPES } from '../../../src/outside/events/event-typ
 import { expectStatus, genericBody } from '../../helpers/app.ts'
 import { letEventsHappen } from '../../helpers/event-ledger.ts'
 import { openEnvelope } from '../../helpers/open-envelope.ts'
-import { readChunks, writeContent } from '../../helpers/stored-chunks.ts'
+import { listStoredChunks, writeContent } from '../../helpers/stored-chunks.ts'
 import { until } from '../../helpers/wait.ts'
 import { buildStage, type Endpoint } from '../../helpers/webhook-stage.ts'
 
@@ -190,7 +190,7 @@ test('what endpoints are delivered', async (t) => {
     const batch = await stage.send('POST', '/v1/records/batch', { body: { records } })
     const { seq } = expectStatus(201, batch).json().entry
     const after = await stage.notarize()
-    const chunk = (await readChunks(stage)).find((one) => one.seq === seq)!
+    const chunk = (await listStoredChunks(stage)).find((one) => one.seq === seq)!
     await writeContent(stage, chunk, Buffer.from('noise'))
     await endpoint.ask('POST', '/resume')
     await endpoint.hears(1)
