@@ -68,6 +68,32 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
     await assertIntact(text, linesOf(text).length)
   })
 
+  await t.test(
+    'a record of a batch takes the export up to its erasure, taken from its chunk by then or not',
+    async (t) => {
+      for (const isTaken of [false, true]) {
+        const batch = expectStatus(201, await postBatch(app, 70)).json()
+        const erased = [batch.records[1].id, batch.records[69].id]
+        const restore = onQuery(t, app, 'read_entry_chunks', [
+          async () => {
+            for (const id of erased) expectStatus(202, await erase(app, id))
+            if (isTaken) await eraser.run()
+          },
+        ])
+        const text = (await app.send('GET', '/v1/export')).body
+        restore()
+        const lines = linesOf(text)
+        const { documents } = lines[batch.entry.seq]
+        const last = lines.at(-1).seq
+        assert.deepEqual(
+          documents.map((one: { erasedBy: number | null }) => one.erasedBy),
+          documents.map((_: unknown, i: number) => (i === 1 ? last - 1 : i === 69 ? last : null)),
+        )
+        await assertIntact(text, lines.length)
+      }
+    },
+  )
+
   await t.test('at any moment, with a worker at work', async (t) => {
     const ids = await Promise.all(Array.from({ length: 40 }, async () => (await app.notarize(PERSONAL)).id))
     const batches = await Promise.all([postBatch(app, 20), postBatch(app, 20)])
@@ -80,7 +106,7 @@ test('an export verifies, whatever is erased while it is made', async (t) => {
       if (Math.random() < 0.5) await eraser.run()
     }
     for (let round = 0; left.length > 0; round++) {
-      const query = ['read_entries', 'read_entry_records'][round % 2]!
+      const query = ['read_entries', 'read_entry_records', 'read_entry_chunks'][round % 3]!
       const restore = onQuery(t, app, query, [step, step, step])
       const text = (await app.send('GET', '/v1/export')).body
       restore()

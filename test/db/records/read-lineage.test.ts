@@ -1,10 +1,25 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type pg from 'pg'
 import { appendEntries, type DocumentRow } from '../../../src/db/chain/append-entries.ts'
-import { listEntriesOfRecord } from '../../../src/db/records/read-lineage.ts'
+import { PARENT_DEPTH_MAX } from '../../../src/db/limits.ts'
+import { Depths, listAncestors, listEntriesOfRecord } from '../../../src/db/records/read-lineage.ts'
+import type { Uuid } from '../../../src/proof/ids.ts'
+import { firstRecordId, recordIdAt } from '../../../src/proof/statement/batch-ids.ts'
 import { connect, openTestPool } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
-import { createTestLedger, randomId, type TestEntry } from '../../helpers/test-ledger.ts'
+import {
+  createTestLedger,
+  makeBatch,
+  makeChunks,
+  makeEntry,
+  makeItem,
+  makeRecord,
+  outcomesOf,
+  randomId,
+  type TestEntry,
+  type TestLedger,
+} from '../../helpers/test-ledger.ts'
 import { makeCreation, makeDocument, makeStep } from '../../helpers/test-steps.ts'
 
 const ROUNDS = 40
@@ -50,6 +65,90 @@ test('an entry that is larger than a page is a page of its own', async (t) => {
     [3],
   )
 })
+
+test('ancestors are found through records of their own, and through several batches and their chunks', async (t) => {
+  const { pool, ledger, appendOwn, appendBatch } = await openLineage(t)
+  const first = await appendOwn(null)
+  const long = await appendBatch(first, [0, 1, 2, 63, 64, 65, 128])
+  const own = await appendOwn(long[0]!)
+  const short = await appendBatch(own, [3, 5])
+  const last = await appendOwn(short[0]!)
+  const above = [...short, own, ...long, first]
+  assert.deepEqual(await ancestorsOf(pool, ledger, last), above)
+  for (const [i, id] of [last, ...above].entries())
+    assert.equal(await depthOf(pool, ledger, id), above.length + 1 - i)
+  // The records of the short batch lie in one chunk, those of the long one in three.
+  assert.equal(await depthOf(pool, ledger, last, 3), 'unknown')
+  assert.equal(await depthOf(pool, ledger, last, 4), above.length + 1)
+  for (const nowhere of [randomId(), firstRecordId(randomId()), recordIdAt(long[0]!, 130)])
+    assert.equal(await depthOf(pool, ledger, nowhere), null)
+})
+
+test('in a circle that a writer of the tables has made, no more are found than a tree may be deep', async (t) => {
+  const { pool, ledger, appendOwn, appendBatch, api, owner } = await openLineage(t)
+  const own = await appendOwn(null)
+  const batch = await appendBatch(own, [0, 1, 2, 3, 64])
+  await owner.query('update tallystick.records set parent_id = $1 where record_id = $2', [batch[0], own])
+  const circle = [...batch, own]
+  const within = firstRecordId(randomId())
+  const items = [recordIdAt(within, 1), within].map((parentId) => makeItem({ parentId }))
+  await append(api, makeBatch(ledger, items, { chunks: makeChunks(ledger, within, items) }))
+  for (const [id, ids] of [
+    [own, circle],
+    [within, [recordIdAt(within, 1), within]],
+  ] as const) {
+    const expected = Array.from({ length: PARENT_DEPTH_MAX }, (_, i) => ids[i % ids.length])
+    assert.deepEqual(await ancestorsOf(pool, ledger, id), expected)
+    assert.equal(await depthOf(pool, ledger, id), PARENT_DEPTH_MAX + 1)
+  }
+})
+
+async function depthOf(pool: pg.Pool, ledger: TestLedger, recordId: Uuid, chunksMax = PARENT_DEPTH_MAX) {
+  return new Depths(pool, ledger.id, chunksMax).find(recordId)
+}
+
+async function ancestorsOf(pool: pg.Pool, ledger: TestLedger, recordId: Uuid): Promise<Uuid[]> {
+  return (await listAncestors(pool, ledger.id, recordId)).map((record) => record.recordId)
+}
+
+/** A ledger, and what appends records under others. */
+async function openLineage(t: TestContext) {
+  const database = await createTestDatabase(t)
+  const api = await connect(t, database.apiUrl)
+  const owner = await connect(t, database.superuserUrl)
+  await owner.query('set session_replication_role = replica')
+  const pool = openTestPool(database.apiUrl, { max: 1 })
+  t.after(() => pool.end())
+  const ledger = await createTestLedger(api)
+  return {
+    pool,
+    ledger,
+    api,
+    owner,
+    /** A record with an entry of its own. */
+    async appendOwn(parentId: Uuid | null): Promise<Uuid> {
+      const recordId = randomId()
+      await append(
+        api,
+        makeEntry(ledger, { subjectId: recordId, records: [makeRecord(recordId, { parentId })] }),
+      )
+      return recordId
+    },
+    /** A batch of 130 records, of which those at `places` are each under the one before, and the first is under `parentId`. The last comes first. */
+    async appendBatch(parentId: Uuid, places: readonly number[]): Promise<Uuid[]> {
+      const first = firstRecordId(randomId())
+      const ids = places.map((place) => recordIdAt(first, place))
+      const parents = new Map(places.map((place, i) => [place, i === 0 ? parentId : ids[i - 1]!]))
+      const items = Array.from({ length: 130 }, (_, i) => makeItem({ parentId: parents.get(i) ?? null }))
+      await append(api, makeBatch(ledger, items, { chunks: makeChunks(ledger, first, items) }))
+      return ids.reverse()
+    },
+  }
+}
+
+async function append(client: pg.ClientBase, entry: TestEntry): Promise<void> {
+  assert.deepEqual(outcomesOf(await appendEntries(client, [entry])), ['appended'])
+}
 
 /** A record with many rounds, whose evidence and values are large. */
 async function open(t: TestContext) {

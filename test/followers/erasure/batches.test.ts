@@ -8,7 +8,8 @@ import { ERASURE_ATTEMPTS_MAX } from '../../../src/db/limits.ts'
 import { eraseDocument, listPendingErasures } from '../../../src/db/records/pending-erasures.ts'
 import { toHex } from '../../../src/proof/bytes.ts'
 import type { ProofError } from '../../../src/proof/error.ts'
-import { parseId } from '../../../src/proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../../src/proof/ids.ts'
+import { recordIdAt } from '../../../src/proof/statement/batch-ids.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { listStoredRecords } from '../../helpers/batch-records.ts'
@@ -154,6 +155,50 @@ test('a chunk that was tampered with is not rewritten, and holds up no other', a
     assertProblem(await app.send('GET', `/v1/records/${id}/proof`), 500, 'internal_error')
   }
   expectStatus(200, await app.send('GET', '/readyz'))
+})
+
+test('an erasure leaves the other records of its chunk as they are, also one that was changed', async (t) => {
+  const app = await buildTestApp(t)
+  const eraser = openEraser(t, app)
+  const ids = await notarize(app, 3)
+  const seqs = await order(app, [ids[1]!])
+  const [chunk] = await listStoredChunks(app)
+  const changed = decodeChunk(chunk!.content, 3).with(0, makeItem())
+  await writeContent(app, chunk!, encodeChunk(changed))
+  await eraser.run()
+  const [after] = await listStoredChunks(app)
+  const records = decodeChunk(after!.content, 3)
+  assert.deepEqual([records[0], records[2]], [changed[0], changed[2]])
+  assert.deepEqual([records[1]!.document.erasedSeq], seqs)
+})
+
+test('row and statement of an erasure must name the batch of the record, and its digest', async (t) => {
+  const app = await buildTestApp(t)
+  const eraser = openEraser(t, app)
+  const ids = (await notarize(app, 5)).map((id) => parseId('rec', id))
+  const before = await listStoredChunks(app)
+  const [{ seq, content }] = before as [StoredChunk]
+  const digests = decodeChunk(content, 5).map((record) => toHex(digestOf(record)))
+  const signer = await app.deps.signers.load()
+  const erasure = (subjectId: Uuid, digest: string, row: number, signed: number) =>
+    signErasure(app, signer, {
+      row: { document: 'payload', subjectId, documentSeq: row },
+      signed: { subject: formatId('rec', subjectId), digest, seq: signed },
+    })
+  const forged = [
+    erasure(ids[0]!, digests[0]!, seq - 1, seq - 1),
+    erasure(ids[1]!, digests[1]!, seq - 1, seq),
+    erasure(ids[2]!, digests[2]!, seq, seq + 1),
+    erasure(ids[3]!, digests[4]!, seq, seq),
+    erasure(recordIdAt(ids[0]!, ids.length), digests[0]!, seq, seq),
+  ]
+  for (const entry of forged) await appendAsApi(app, entry)
+  await eraser.run()
+  assert.deepEqual(
+    eraser.logged.map(({ level, err }) => [level, err?.name]),
+    Array(forged.length).fill(['error', 'ProofError']),
+  )
+  assert.deepEqual(await listStoredChunks(app), before)
 })
 
 test('a reference finds a chunk as long as one of its records has it', async (t) => {

@@ -7,6 +7,7 @@ import { EVENT_TYPES, NOTICE_TYPES } from '../../../src/outside/events/event-typ
 import { expectStatus, genericBody } from '../../helpers/app.ts'
 import { letEventsHappen } from '../../helpers/event-ledger.ts'
 import { openEnvelope } from '../../helpers/open-envelope.ts'
+import { listStoredChunks, writeContent } from '../../helpers/stored-chunks.ts'
 import { until } from '../../helpers/wait.ts'
 import { buildStage, type Endpoint } from '../../helpers/webhook-stage.ts'
 
@@ -179,6 +180,26 @@ test('what endpoints are delivered', async (t) => {
       assert.equal(endpoint.received().length, 1)
     },
   )
+
+  await t.test('nor is a batch whose chunk cannot be read', async (t) => {
+    const body = { name: 'note', version: 1, payloadSchema: { type: 'object' } }
+    expectStatus(201, await stage.send('POST', '/v1/types', { body }))
+    const endpoint = await stage.subscribe(t, { events: ['batch.recorded', 'record.recorded'] })
+    await endpoint.ask('POST', '/pause')
+    const records = [genericBody(), { type: 'note/1', payload: {} }]
+    const batch = await stage.send('POST', '/v1/records/batch', { body: { records } })
+    const { seq } = expectStatus(201, batch).json().entry
+    const after = await stage.notarize()
+    const chunk = (await listStoredChunks(stage)).find((one) => one.seq === seq)!
+    await writeContent(stage, chunk, Buffer.from('noise'))
+    await endpoint.ask('POST', '/resume')
+    await endpoint.hears(1)
+    assert.equal(endpoint.received()[0]!.event.data.record.id, after.id)
+    await until(async () => (await endpoint.deliveries('?state=dead')).length === 1)
+    const [dead] = await endpoint.deliveries('?state=dead')
+    const { attemptLog } = await endpoint.ask('GET', `/deliveries/${dead.id}`)
+    assert.deepEqual([dead.event, attemptLog[0].error], ['batch.recorded', 'integrity_fault'])
+  })
 })
 
 test('an endpoint of a ledger in which everything happens', async (t) => {

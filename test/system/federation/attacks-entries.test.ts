@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { genericBody } from '../../helpers/app.ts'
 import { type Organisation, startOrganisations } from '../../helpers/federation.ts'
 import { digestOf, makeId, makeSigner, saltDocument, type TestLine } from '../../helpers/test-chain.ts'
 import {
@@ -124,6 +125,12 @@ test('what is not the peer’s to send, or of nobody’s concern, is refused', a
       },
     })
     await refuses(mallory, shared, 'not_home')
+  })
+  await t.test('a creation of a record in one of the victim’s batches', async () => {
+    const body = { records: Array.from({ length: 66 }, () => genericBody()) }
+    const { records } = await victim.ask('POST', '/v1/records/batch', { body })
+    for (const place of [0, 63, 65])
+      await refuses(mallory, mallory.record({}, { record: records[place].id }).last(), 'not_home')
   })
   await t.test('an offer of a record that is not shared with it', async () => {
     const line = offering(mallory, victims, 'record-activated')
