@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import type { ChunkRow } from '../db/chain/append-entries.ts'
 import { CHUNK_RECORDS, type ChunkRecord, encodeChunk } from '../db/chunks/chunk-content.ts'
 import { keysOfChunk } from '../db/chunks/chunk-keys.ts'
+import { itemOf } from '../db/chunks/item.ts'
 import { ApiError } from '../errors.ts'
 import { BUILT_IN_TYPES } from '../ledgers/types/built-in.ts'
 import { type IdPrefix, isId, parseId, type Uuid } from '../proof/ids.ts'
 import { quote } from '../proof/json/jcs.ts'
-import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../proof/statement/batch.ts'
+import { batchRoot, itemBytes, itemLeaf } from '../proof/statement/batch.ts'
 import { firstRecordId, formatRecordIds, recordIdAt } from '../proof/statement/batch-ids.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import { nativeProviders } from '../signing/native.ts'
@@ -92,22 +93,7 @@ export function buildBatch(
       payloads.push({ type: item.type, index, canonical: payload.canonical })
     if (item.onBehalfOf !== undefined && !agents.has(item.onBehalfOf))
       agents.set(item.onBehalfOf, { index, id: idOf('agt', item.onBehalfOf, 'unknown_agent', { index }) })
-    const parentId = parentOf(first, item, index)
-    const digest = toHex(payload.digest)
-    const signed: BatchItem = {
-      record: ids[index]!,
-      type: item.type,
-      digest,
-      ...(item.onBehalfOf !== undefined && { onBehalfOf: item.onBehalfOf }),
-      ...(occurredAtMs !== null && { occurredAt: new Date(occurredAtMs).toISOString() }),
-      ...(item.parent !== undefined && {
-        parent: typeof item.parent === 'number' ? ids[item.parent]! : item.parent,
-      }),
-      ...(references && { references: references.digest }),
-      ...((item.traceparent ?? traceparent) !== null && { traceparent: (item.traceparent ?? traceparent)! }),
-    }
-    leaves.push(itemLeaf(sha256, itemBytes(signed)))
-    records.push({
+    const record: ChunkRecord = {
       type: item.type,
       document: {
         salt: payload.salt,
@@ -117,9 +103,15 @@ export function buildBatch(
       },
       occurredAtMs,
       onBehalfOf: item.onBehalfOf === undefined ? null : agents.get(item.onBehalfOf)!.id,
-      parentId,
-      traceparent: signed.traceparent ?? null,
-    })
+      parentId: parentOf(first, item, index),
+      traceparent: item.traceparent ?? traceparent,
+    }
+    records.push(record)
+    const digest = toHex(payload.digest)
+    const digests = { digest, references: references?.digest ?? null }
+    // The request has the agent's text already.
+    const signed = itemOf(ids[index]!, record, digests, () => item.onBehalfOf!)
+    leaves.push(itemLeaf(sha256, itemBytes(signed)))
     answer += `${index === 0 ? '' : ','}${renderBatchRecord(ids[index]!, digest, toBase64Url(payload.salt))}`
     hash?.update(
       `${index === 0 ? '' : ','}${canonicalItem(item, payload.canonical, metadata, references?.canonical)}`,

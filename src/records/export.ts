@@ -7,6 +7,7 @@ import {
   type EntryRowRead,
   readEntries,
 } from '../db/chain/read-entries.ts'
+import { itemOf } from '../db/chunks/item.ts'
 import { type BatchRecord, digestOf, referencesDigestOf } from '../db/chunks/read-chunks.ts'
 import type { Db } from '../db/connect/client.ts'
 import { getLedger } from '../db/ledgers/ledgers.ts'
@@ -127,7 +128,7 @@ async function* batchPieces(
   let piece = `${lineStart(entry)}[`
   for await (const part of parts) {
     for (const record of part) {
-      const item = itemOf(record)
+      const item = itemOfRecord(record)
       explain(record.erasedSeq)
       piece += `${items.length === 0 ? '' : ','}${renderItemDocument(item, record, shown)}`
       items.push(itemBytes(item))
@@ -214,16 +215,10 @@ function renderReferences(list: Buffer | null, shown: DocumentsShown): string {
 }
 
 /** The object that was hashed as the record's leaf of its batch. */
-export function itemOf(r: BatchRecord): BatchItem {
-  const references = referencesDigestOf(r)
-  return {
-    record: formatId('rec', r.recordId),
-    type: r.type,
-    digest: toHex(digestOf(r)),
-    ...(r.onBehalfOf !== null && { onBehalfOf: formatId('agt', r.onBehalfOf) }),
-    ...(r.occurredAtMs !== null && { occurredAt: new Date(r.occurredAtMs).toISOString() }),
-    ...(r.parentId !== null && { parent: formatId('rec', r.parentId) }),
-    ...(references !== null && { references: toHex(references) }),
-    ...(r.traceparent !== null && { traceparent: r.traceparent }),
-  }
+export function itemOfRecord(record: BatchRecord): BatchItem {
+  const references = referencesDigestOf(record)
+  return itemOf(formatId('rec', record.recordId), record, {
+    digest: toHex(digestOf(record)),
+    references: references && toHex(references),
+  })
 }

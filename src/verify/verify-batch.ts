@@ -1,5 +1,6 @@
 import { CHUNK_RECORDS, type ChunkRecord, decodeChunk } from '../db/chunks/chunk-content.ts'
 import { keysOfChunk } from '../db/chunks/chunk-keys.ts'
+import { itemOf, payloadDigest, referencesDigest } from '../db/chunks/item.ts'
 import type { ProofProviders, Sha256 } from '../proof/crypto.ts'
 import type { EntryLine } from '../proof/entry/entry-line.ts'
 import { type ErasedDocument, stepOf } from '../proof/entry/entry-step.ts'
@@ -12,9 +13,8 @@ import {
 } from '../proof/entry/verify-entry.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId, ID_BYTES, parseId, type Uuid, writeUuid } from '../proof/ids.ts'
-import { type BatchItem, itemBytes, itemLeaf } from '../proof/statement/batch.ts'
+import { itemBytes, itemLeaf } from '../proof/statement/batch.ts'
 import { firstRecordId, formatRecordIds, recordIdAt } from '../proof/statement/batch-ids.ts'
-import { documentDigest } from '../proof/statement/document.ts'
 import { isReferences, isTraceparent, isTypeName } from '../proof/statement/fields.ts'
 import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
@@ -128,32 +128,35 @@ class FoundRecords {
   }
 
   #addRecord(record: ChunkRecord): void {
+    this.#verifyMembers(record)
     const index = this.leaves.length
-    const { document, type, occurredAtMs, onBehalfOf, parentId, traceparent } = record
-    const isErased = document.erasedSeq !== undefined
-    const digest = isErased ? document.digest : documentDigest(this.#sha256, document.salt, document.payload)
-    const item: BatchItem = {
-      record: this.#ids[index]!,
-      type: this.#typeOf(type),
-      digest: toHex(digest),
-      ...(onBehalfOf !== null && { onBehalfOf: this.#agentOf(onBehalfOf) }),
-      ...(occurredAtMs !== null && { occurredAt: timeOf(occurredAtMs) }),
-      ...(parentId !== null && { parent: formatId('rec', parentId) }),
-      ...this.#referencesOf(document),
-      ...(traceparent !== null && { traceparent: this.#traceparentOf(traceparent) }),
-    }
+    const digest = payloadDigest(this.#sha256, record)
+    const references = referencesDigest(this.#sha256, record)
+    const item = itemOf(
+      this.#ids[index]!,
+      record,
+      { digest: toHex(digest), references: references && toHex(references) },
+      (agent) => this.#agentOf(agent),
+    )
     this.leaves.push(itemLeaf(this.#sha256, itemBytes(item)))
     writeUuid(this.#recordIds, index * ID_BYTES, recordIdAt(this.#first, index))
     this.#digestWords[index] = wordAt(digest, 0)
-    if (isErased)
-      this.#erased.push({ subject: item.record, sha256: item.digest, erasedBy: document.erasedSeq })
+    const { erasedSeq } = record.document
+    if (erasedSeq !== undefined)
+      this.#erased.push({ subject: item.record, sha256: item.digest, erasedBy: erasedSeq })
   }
 
-  #typeOf(type: string): string {
-    if (this.#types.has(type)) return type
-    if (!isTypeName(type)) throw refused('type')
+  /** Each type and trace once. */
+  #verifyMembers({ type, occurredAtMs, traceparent, document }: ChunkRecord): void {
+    if (!this.#types.has(type) && !isTypeName(type)) throw refused('type')
     this.#types.add(type)
-    return type
+    if (occurredAtMs !== null && (occurredAtMs < YEAR_0 || occurredAtMs >= YEAR_10000))
+      throw refused('occurredAt')
+    if (document.erasedSeq === undefined && document.references !== null)
+      verifyReferences(document.references)
+    if (traceparent === null || this.#traceparents.has(traceparent)) return
+    if (!isTraceparent(traceparent)) throw refused('traceparent')
+    this.#traceparents.add(traceparent)
   }
 
   #agentOf(id: Uuid): string {
@@ -162,21 +165,6 @@ class FoundRecords {
     const agent = formatId('agt', id)
     this.#agents.set(id, agent)
     return agent
-  }
-
-  #traceparentOf(traceparent: string): string {
-    if (this.#traceparents.has(traceparent)) return traceparent
-    if (!isTraceparent(traceparent)) throw refused('traceparent')
-    this.#traceparents.add(traceparent)
-    return traceparent
-  }
-
-  #referencesOf(document: ChunkRecord['document']): Pick<BatchItem, 'references'> {
-    if (document.erasedSeq !== undefined)
-      return document.referencesDigest === null ? {} : { references: toHex(document.referencesDigest) }
-    if (document.references === null) return {}
-    verifyReferences(document.references)
-    return { references: toHex(documentDigest(this.#sha256, document.salt, document.references)) }
   }
 }
 
@@ -190,11 +178,6 @@ function verifyReferences(bytes: Uint8Array): void {
 
 const YEAR_0 = Date.parse('0000-01-01T00:00:00.000Z')
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1
-
-function timeOf(ms: number): string {
-  if (ms < YEAR_0 || ms >= YEAR_10000) throw refused('occurredAt')
-  return new Date(ms).toISOString()
-}
 
 function refused(member: string): ProofError {
   return new ProofError('batch_item', `${member} of a stored record is not as it must be`)

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Uuid } from '../../proof/ids.ts'
 import { indexOfRecordId, isOfBatch, recordIdAt } from '../../proof/statement/batch-ids.ts'
-import { documentDigest } from '../../proof/statement/document.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { CHUNK_RECORDS, type ChunkRecord, decodeChunk } from './chunk-content.ts'
+import { payloadDigest, referencesDigest } from './item.ts'
 
 /* The one way to the records of batches: SQL that reads chunks, and what the rows hold. */
 
@@ -146,16 +146,13 @@ function batchRecord(
 }
 
 /** Digest of the record's payload, as its batch signs it. */
-export function digestOf({ document }: Pick<ChunkRecord, 'document'>): Uint8Array {
-  if (document.erasedSeq !== undefined) return document.digest
-  return documentDigest(nativeProviders.sha256, document.salt, document.payload)
+export function digestOf(record: Pick<ChunkRecord, 'document'>): Uint8Array {
+  return payloadDigest(nativeProviders.sha256, record)
 }
 
 /** Digest of its references; null: it has none. */
-export function referencesDigestOf({ document }: Pick<ChunkRecord, 'document'>): Uint8Array | null {
-  if (document.erasedSeq !== undefined) return document.referencesDigest
-  if (document.references === null) return null
-  return documentDigest(nativeProviders.sha256, document.salt, document.references)
+export function referencesDigestOf(record: Pick<ChunkRecord, 'document'>): Uint8Array | null {
+  return referencesDigest(nativeProviders.sha256, record)
 }
 
 /** The first id of the chunk in which a record of a batch with this id lies. */

@@ -12,7 +12,7 @@ import { itemBytes, itemLeaf, verifyBatchItem } from '../../proof/statement/batc
 import { parseStatement } from '../../proof/statement/statement.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { inclusionPath, leafHash } from '../../proof/tree/merkle.ts'
-import { describeLedger, itemOf } from '../../records/export.ts'
+import { describeLedger, itemOfRecord } from '../../records/export.ts'
 import { isVisible } from '../../records/read.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { proveInclusion } from './prove-tree.ts'
@@ -130,7 +130,7 @@ async function proveItem(pool: pg.Pool, ledgerId: Uuid, row: EntryRowRead, index
   const turn = new Turn()
   for (const record of await listBatchRecords(pool, ledgerId, row.seq)) {
     if (turn.isOver) await turn.next()
-    texts.push(itemBytes(itemOf(record)))
+    texts.push(itemBytes(itemOfRecord(record)))
   }
   const path = inclusionPath(
     sha256,

@@ -1,0 +1,42 @@
+import type { Sha256 } from '../../proof/crypto.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
+import type { BatchItem } from '../../proof/statement/batch.ts'
+import { documentDigest } from '../../proof/statement/document.ts'
+import type { ChunkRecord } from './chunk-content.ts'
+
+/** In lower-case hex; `references`: null where the record has none. */
+type Digests = { readonly digest: string; readonly references: string | null }
+
+/** The object that was hashed as the record's leaf of its batch. `id`: `rec_…`. */
+export function itemOf(
+  id: string,
+  { type, occurredAtMs, onBehalfOf, parentId, traceparent }: Omit<ChunkRecord, 'document'>,
+  { digest, references }: Digests,
+  agentOf: (agent: Uuid) => string = (agent) => formatId('agt', agent),
+): BatchItem {
+  return {
+    record: id,
+    type,
+    digest,
+    ...(onBehalfOf !== null && { onBehalfOf: agentOf(onBehalfOf) }),
+    ...(occurredAtMs !== null && { occurredAt: new Date(occurredAtMs).toISOString() }),
+    ...(parentId !== null && { parent: formatId('rec', parentId) }),
+    ...(references !== null && { references }),
+    ...(traceparent !== null && { traceparent }),
+  }
+}
+
+/** Digest of the record's payload, as its batch signs it. */
+export function payloadDigest(sha256: Sha256, { document }: Pick<ChunkRecord, 'document'>): Uint8Array {
+  if (document.erasedSeq !== undefined) return document.digest
+  return documentDigest(sha256, document.salt, document.payload)
+}
+
+/** Digest of its references; null: it has none. */
+export function referencesDigest(
+  sha256: Sha256,
+  { document }: Pick<ChunkRecord, 'document'>,
+): Uint8Array | null {
+  if (document.erasedSeq !== undefined) return document.referencesDigest
+  return document.references && documentDigest(sha256, document.salt, document.references)
+}
