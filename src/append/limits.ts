@@ -30,8 +30,6 @@ export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 /** Time on the event loop before others have their turn. */
 export const TURN_MS_MAX = 5
 export const THREADS_MAX = 64
-/** A smaller input is worked on where it is. */
-export const THREAD_WORK_BYTES_MIN = 16 * 1024
 /** Pieces of work that wait for a thread; one owner may have THREAD_WORK_OF_ONE_SHARE of them, and of their bytes. */
 export const THREAD_WORK_WAITING_MAX = 256
 export const THREAD_WORK_BYTES_WAITING_MAX = 64 * 1024 * 1024

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import { JSON_DEPTH_MAX, JSON_THREAD_MS_MAX, THREAD_WORK_BYTES_MIN } from '../append/limits.ts'
+import { JSON_DEPTH_MAX, JSON_THREAD_MS_MAX } from '../append/limits.ts'
 import { ownBuffer } from '../append/threads/parse-json.ts'
 import type { ThreadPool } from '../append/threads/pool.ts'
 import { ApiError } from '../errors.ts'
 import { isCheap } from '../proof/json/json-text.ts'
 import type { BatchAbout, BuiltBatch } from '../records/build-batch.ts'
-import { BATCH_LOOP_TOKENS_MAX } from './limits.ts'
+import { BATCH_LOOP_TOKENS_MAX, BATCH_THREAD_BYTES_MIN } from './limits.ts'
 import { sendersOf } from './owner.ts'
 import { readBatch } from './read-batch.ts'
 import { traceparentOf } from './traceparent.ts'
@@ -21,7 +21,7 @@ export class BatchBody extends ReadBody {
   }
 }
 
-/** In a thread, but for a small one: to hand it over and back takes as long as 20 records. Throws ApiError and ThreadError. */
+/** In a thread, but for a small one. Throws ApiError and ThreadError. */
 export async function readBatchBody(
   threads: ThreadPool<{ readBatch: typeof readBatch }>,
   request: FastifyRequest,
@@ -46,6 +46,6 @@ export async function readBatchBody(
 
 /** By what it holds too: 16 KiB of the smallest items take 3 ms, and of usual records 0.4. */
 function isSmall(body: Buffer): boolean {
-  if (body.length >= THREAD_WORK_BYTES_MIN) return false
+  if (body.length >= BATCH_THREAD_BYTES_MIN) return false
   return isCheap(body.toString('latin1'), { depthMax: JSON_DEPTH_MAX, tokensMax: BATCH_LOOP_TOKENS_MAX })
 }

@@ -1,5 +1,9 @@
+import { isUtf8 } from 'node:buffer'
 import type { JsonRefusal } from '../append/threads/read-json.ts'
 import { ApiError, type ErrorCode } from '../errors.ts'
+import { ProofError } from '../proof/error.ts'
+import { type JsonLimits, parseJsonText } from '../proof/json/json-text.ts'
+import type { JsonValue } from '../proof/json/json-value.ts'
 
 const CODES: Partial<Record<JsonRefusal['code'], ErrorCode>> = {
   bad_utf8: 'bad_encoding',
@@ -18,4 +22,14 @@ export function refusedFor(refusal: Pick<JsonRefusal, 'code' | 'detail'>): Error
   const code = CODES[refusal.code]
   if (!code) return new Error(`${refusal.code}: ${refusal.detail}`)
   return new ApiError(code, code === 'invalid_request' ? `the body ${refusal.detail}` : refusal.detail)
+}
+
+/** The value of a body, checked on its text. Throws ApiError. */
+export function parseBody(body: Uint8Array, limits: JsonLimits): JsonValue {
+  if (!isUtf8(body)) throw new ApiError('bad_encoding', 'the body holds bytes that are not UTF-8')
+  try {
+    return parseJsonText(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'), limits)
+  } catch (error) {
+    throw error instanceof ProofError ? refusedFor(error) : error
+  }
 }

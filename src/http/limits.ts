@@ -18,6 +18,8 @@ export const BODY_PIECE_BYTES = 256
  */
 export const JSON_LOOP_BYTES_MAX = 512 * 1024
 export const JSON_LOOP_TOKENS_MAX = 32 * 1024
+/** A smaller batch is built on the event loop: to hand it over and back takes as long as 20 records. */
+export const BATCH_THREAD_BYTES_MIN = 16 * 1024
 /** Names and values of a batch that is built on the event loop: a usual record of 400 bytes has 30. */
 export const BATCH_LOOP_TOKENS_MAX = 1_024
 export const NAME_CHARS_MAX = 200

@@ -1,8 +1,5 @@
-import { isUtf8 } from 'node:buffer'
 import { JSON_DEPTH_MAX, JSON_TOKENS_MAX } from '../append/limits.ts'
 import { ApiError } from '../errors.ts'
-import { ProofError } from '../proof/error.ts'
-import { parseJsonText } from '../proof/json/json-text.ts'
 import {
   type BatchAbout,
   type BatchRequestItem,
@@ -10,7 +7,7 @@ import {
   buildBatch,
 } from '../records/build-batch.ts'
 import { makeEntropy } from '../signing/entropy.ts'
-import { refusedFor } from './json-refusals.ts'
+import { parseBody } from './json-refusals.ts'
 import { batchBody } from './schemas/records.ts'
 import { validate } from './zod-validation.ts'
 
@@ -26,13 +23,10 @@ export function readBatch(given: {
 }): BuiltBatch | RefusedBatch {
   try {
     const { bytes, about } = given
-    if (!isUtf8(bytes)) throw new ApiError('bad_encoding', 'the body holds bytes that are not UTF-8')
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
-    const body = parseJsonText(text, { depthMax: JSON_DEPTH_MAX, tokensMax: JSON_TOKENS_MAX })
+    const body = parseBody(bytes, { depthMax: JSON_DEPTH_MAX, tokensMax: JSON_TOKENS_MAX })
     const { records } = validate(batchBody, 'body', body) as { records: BatchRequestItem[] }
     return buildBatch(entropy, records, about)
-  } catch (thrown) {
-    const error = thrown instanceof ProofError ? refusedFor(thrown) : thrown
+  } catch (error) {
     if (!(error instanceof ApiError)) throw error
     return { refused: { code: error.code, message: error.message, members: error.members } }
   }

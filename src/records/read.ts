@@ -5,6 +5,7 @@ import { type GatedRecordRow, listRecordsOfEntry, type RecordRowRead } from '../
 import { parseEnvelope } from '../proof/envelope/cose.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId, parseId, type Uuid } from '../proof/ids.ts'
+import { isOfBatch } from '../proof/statement/batch-ids.ts'
 import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 import { parseStatement } from '../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
@@ -145,7 +146,7 @@ export function renderRow(ledgerId: Uuid, row: RecordRowRead, steps: Steps): str
     occurredAt: row.occurredAt?.toISOString() ?? null,
     recordedAt: row.recordedAt.toISOString(),
     entry: entryOf(row),
-    batch: row.itemIndex === null ? null : formatId('bat', row.subjectId),
+    batch: isOfBatch(row.recordId) ? formatId('bat', row.subjectId) : null,
     metadata: row.metadata?.toString('utf8') ?? null,
     erasure: erasureOf(row),
     gated: row.gate === null ? null : renderGated(termsOf(row), steps),

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { THREAD_WORK_BYTES_MIN } from '../../src/append/limits.ts'
 import {
   CHUNK_COLUMNS,
   CHUNK_ERASURES,
@@ -9,6 +8,7 @@ import {
 } from '../../src/db/chunks/read-chunks.ts'
 import { PACKED_TYPES } from '../../src/db/connect/packed-bytes.ts'
 import { PARENT_DEPTH_MAX } from '../../src/db/limits.ts'
+import { BATCH_THREAD_BYTES_MIN } from '../../src/http/limits.ts'
 import { formatId, parseIdBytes } from '../../src/proof/ids.ts'
 import { BATCH_PARENTS_MAX } from '../../src/records/limits.ts'
 import { expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
@@ -40,7 +40,7 @@ const SIZES = {
   'a small body': (records: readonly Item[]) => records,
   'a body that a thread builds': (records: readonly Item[]) => [
     ...records,
-    genericBody({ text: 'x'.repeat(THREAD_WORK_BYTES_MIN) }),
+    genericBody({ text: 'x'.repeat(BATCH_THREAD_BYTES_MIN) }),
   ],
 } as const
 

@@ -268,11 +268,11 @@ function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByE
 function readChunks(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<ChunkColumns> {
   return readAhead(db, {
     name: 'read_entry_chunks',
-    seqOf: (row) => row.chunkSeq,
+    seqOf: (row) => row.seq,
     limitMax: STREAM_CHUNKS_PER_QUERY,
     valuesAfter: (last, limit) => [
       ledgerId,
-      last?.chunkSeq ?? from,
+      last?.seq ?? from,
       last?.chunk ?? -1,
       end,
       limit,

@@ -17,8 +17,6 @@ export async function findEntry(pool: pg.Pool, ledgerId: Uuid, seq: number): Pro
 
 type RecordEntryRow = EntryRowRead & {
   readonly firstSeq: number
-  /** Place in its batch; null: it has an entry of its own. */
-  readonly itemIndex: number | null
   readonly actorId: Uuid
   readonly onBehalfOf: Uuid | null
   readonly performerId: Uuid | null
@@ -34,7 +32,7 @@ export async function findEntryOfRecord(
   if (isOfBatch(recordId)) return findEntryOfItem(pool, ledgerId, recordId, seq)
   const { rows } = await pool.query<RecordEntryRow>({
     name: 'find_entry_of_record',
-    text: `select r.first_seq, null::int4 as item_index, r.actor_id, r.on_behalf_of, g.performer_id,
+    text: `select r.first_seq, r.actor_id, r.on_behalf_of, g.performer_id,
         e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope
       from tallystick.records r
       left join lateral (
@@ -64,16 +62,15 @@ async function findEntryOfItem(
     name: 'find_entry_of_item',
     text: `select e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope from tallystick.entries e
       where e.ledger_id = $1 and e.seq = coalesce($3::int8, $2::int8) and (e.seq = $2::int8 or e.subject_id = $4)`,
-    values: [ledgerId, chunk.chunkSeq, seq, recordId],
+    values: [ledgerId, chunk.seq, seq, recordId],
   })
   const [entry] = rows
   if (!entry) return null
-  const { index, onBehalfOf } = recordOfChunk(chunk, recordId)
+  const { onBehalfOf } = recordOfChunk(chunk, recordId)
   return {
     ...entry,
     actorId: chunk.actorId,
-    firstSeq: chunk.chunkSeq,
-    itemIndex: index,
+    firstSeq: chunk.seq,
     onBehalfOf,
     performerId: null,
   }

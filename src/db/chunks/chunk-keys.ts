@@ -30,6 +30,11 @@ function key(letter: string, value: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(letter), value])
 }
 
+/** 32 hex digits. */
+export function traceIdOf(traceparent: string): string {
+  return traceparent.slice(3, 35)
+}
+
 export function dayOf(ms: number): number {
   return Math.floor(ms / MS_PER_DAY)
 }
@@ -44,7 +49,7 @@ export function keysOfChunk(actor: Uuid, records: readonly ChunkRecord[]): Buffe
   for (const { type, onBehalfOf, traceparent, parentId, occurredAtMs } of records) {
     types.add(type)
     if (onBehalfOf !== null) agents.add(onBehalfOf)
-    if (traceparent !== null) traces.add(traceparent.slice(3, 35))
+    if (traceparent !== null) traces.add(traceIdOf(traceparent))
     if (parentId !== null) parents.add(parentId)
     if (occurredAtMs !== null) days.add(dayOf(occurredAtMs))
   }

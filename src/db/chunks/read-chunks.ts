@@ -13,7 +13,7 @@ import { payloadDigest, referencesDigest } from './item.ts'
  * SQL: columns of a chunk `c`, and its records whose erasure an entry says, though the worker may not have taken them away yet. A
  * query that has them MUST have PACKED_TYPES.
  */
-export const CHUNK_COLUMNS = `c.seq as chunk_seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, d.erasures`
+export const CHUNK_COLUMNS = `c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, d.erasures`
 
 export const CHUNK_ERASURES = `left join lateral (
     select json_agg(json_build_array(d.subject_id, d.seq)) as erasures from tallystick.erasures d
@@ -23,7 +23,8 @@ export const CHUNK_ERASURES = `left join lateral (
   ) d on true`
 
 export type ChunkColumns = {
-  chunkSeq: number
+  /** Place of the batch's entry. */
+  seq: number
   chunk: number
   firstRecordId: Uuid
   count: number
@@ -135,7 +136,7 @@ function batchRecord(
   return {
     ...record,
     recordId,
-    seq: row.chunkSeq,
+    seq: row.seq,
     index,
     salt: shown && (shown.salt as Buffer),
     payload: shown && (shown.payload as Buffer),

@@ -1,4 +1,4 @@
-import { chunkKey, dayOf } from '../chunks/chunk-keys.ts'
+import { chunkKey, dayOf, traceIdOf } from '../chunks/chunk-keys.ts'
 import type { BatchRecord } from '../chunks/read-chunks.ts'
 import type { BatchRow } from './read-records.ts'
 import type { RecordFilters, TimeRange } from './search-streams.ts'
@@ -31,7 +31,7 @@ export const BATCH_FILTERS: BatchFilters = {
   },
   traceId: {
     keys: (traceId) => [chunkKey.traceId(traceId)],
-    isMet: (traceId, { traceparent }) => traceparent?.slice(3, 35) === traceId,
+    isMet: (traceId, { traceparent }) => traceparent !== null && traceIdOf(traceparent) === traceId,
   },
   onBehalfOf: {
     keys: (agent) => [chunkKey.onBehalfOf(agent)],

@@ -29,7 +29,6 @@ type RecordColumns = {
   type: string
   state: string
   version: number
-  itemIndex: number | null
   actorId: Uuid
   onBehalfOf: Uuid | null
   parentId: Uuid | null
@@ -86,7 +85,7 @@ export const RECORD_COLUMNS = `r.record_id, r.type, coalesce(g.state, 'RECORDED'
     select json_agg(json_build_object('peerId', s.peer_id, 'documents', s.documents, 'seq', s.shared_seq) order by s.peer_id)
     from tallystick.shared_records s where s.ledger_id = r.ledger_id and s.record_id = r.record_id
   ) end as share,
-  null::int4 as item_index, r.actor_id, r.on_behalf_of, r.parent_id,
+  r.actor_id, r.on_behalf_of, r.parent_id,
   r.occurred_at, r.digest, f.key_id, e.subject_id, f.recorded_at, e.seq, e.kind, e.leaf, e.chain,
   case when d.seq is null then r.salt end as salt, case when d.seq is null then r.payload end as payload,
   case when d.seq is null then r.metadata end as metadata,
@@ -170,40 +169,39 @@ async function findOwn(db: Db, keys: readonly Wanted[], found: FoundRecord[]): P
  */
 async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord[]): Promise<void> {
   const wanted = Map.groupBy(keys, ({ ledgerId, recordId }) => `${ledgerId} ${chunkIdOf(recordId)}`)
+  const places: number[] = []
+  const items: BatchRecordOfRow[] = []
   let chunks = [...wanted.values()]
   while (chunks.length > 0) {
     const rows = await readWantedChunks(
       db,
       chunks.map(([first]) => first!),
     )
-    const left: Wanted[][] = []
     for (const [i, row] of rows.entries()) {
-      if (row === 'later') left.push(chunks[i]!)
-      else if (row !== null) await fillFrom(db, row, chunks[i]!, found)
+      if (row === 'later' || row === null) continue
+      const held = chunks[i]!.filter(({ recordId }) => holdsRecord(row, recordId))
+      const records = tryRecordsOf(row)
+      for (const { i: place, recordId } of held) {
+        if (records instanceof ProofError) found[place] = records
+        else {
+          places.push(place)
+          items.push({ row, record: copyOf(records[indexOfRecordId(recordId) % CHUNK_RECORDS]!) })
+        }
+      }
     }
-    chunks = left
+    chunks = chunks.filter((_, i) => rows[i] === 'later')
   }
+  const read = await readBatchRecords(db, items)
+  for (const [j, place] of places.entries()) found[place] = read[j]!
 }
 
 /** A chunk that can't be read is the fault of those who ask for its records, and of nobody who asks beside them. */
-async function fillFrom(
-  db: Db,
-  row: BatchRow,
-  wanted: readonly Wanted[],
-  found: FoundRecord[],
-): Promise<void> {
-  const held = wanted.filter(({ recordId }) => holdsRecord(row, recordId))
+function tryRecordsOf(row: BatchRow): BatchRecord[] | ProofError {
   try {
-    const records = recordsOfChunk(row)
-    const items = held.map(({ recordId }) => ({
-      row,
-      record: copyOf(records[indexOfRecordId(recordId) % CHUNK_RECORDS]!),
-    }))
-    const read = await readBatchRecords(db, items)
-    for (const [j, { i }] of held.entries()) found[i] = read[j]!
+    return recordsOfChunk(row)
   } catch (error) {
-    if (!(error instanceof ProofError)) throw error
-    for (const { i } of held) found[i] = error
+    if (error instanceof ProofError) return error
+    throw error
   }
 }
 
@@ -239,7 +237,7 @@ async function readWantedChunks(db: Db, keys: readonly RecordKey[]): Promise<(Ba
 }
 
 /** SQL over BATCH_TABLES: a chunk `c`, its batch's entry `e`, and erasures `d` of its records. */
-export const BATCH_COLUMNS = `${CHUNK_COLUMNS}, c.ledger_id, e.actor_id, e.key_id, e.subject_id, e.recorded_at, e.seq, e.kind, e.leaf, e.chain`
+export const BATCH_COLUMNS = `${CHUNK_COLUMNS}, c.ledger_id, e.actor_id, e.key_id, e.subject_id, e.recorded_at, e.kind, e.leaf, e.chain`
 
 export const BATCH_TABLES = `tallystick.batch_chunks c
   cross join lateral (
@@ -249,10 +247,7 @@ export const BATCH_TABLES = `tallystick.batch_chunks c
 
 /** A chunk with the entry of its batch. */
 export type BatchRow = ChunkColumns &
-  Pick<
-    RecordColumns,
-    'actorId' | 'keyId' | 'subjectId' | 'recordedAt' | 'seq' | 'kind' | 'leaf' | 'chain'
-  > & {
+  Pick<RecordColumns, 'actorId' | 'keyId' | 'subjectId' | 'recordedAt' | 'kind' | 'leaf' | 'chain'> & {
     ledgerId: Uuid
   }
 
@@ -274,7 +269,6 @@ export async function readBatchRecords(
       type: record.type,
       state: 'RECORDED',
       version: 1,
-      itemIndex: record.index,
       actorId: row.actorId,
       onBehalfOf: record.onBehalfOf,
       parentId: record.parentId,

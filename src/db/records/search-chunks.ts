@@ -133,7 +133,7 @@ export function matchesOf(
   const matches: ChunkMatch[] = []
   let bytes = 0
   for (const record of order === 'asc' ? records : records.reverse()) {
-    const place = { seq: row.chunkSeq, index: record.index }
+    const place = { seq: row.seq, index: record.index }
     const ofRecord = bytesOf(record)
     bytes += ofRecord
     if (after !== null && !isBeyond(place, after, order)) continue

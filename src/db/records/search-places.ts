@@ -26,7 +26,7 @@ export type FoundPlaces = {
     readonly found: readonly ChunkPlace[]
     readonly end: Place | null
     /** Whether all records of the chunks match. */
-    readonly isCounted: boolean
+    readonly allMatch: boolean
   }
 }
 
@@ -53,7 +53,7 @@ export async function findPlaces(
       found: (first.chunks ?? []).map(([seq, chunk, before]) => ({ seq, chunk, before })),
       end:
         first.chunkStopSeq === null ? null : placeAfter(first.chunkStopSeq, first.chunkStop!, search.order),
-      isCounted: isCounted(search),
+      allMatch: !hasFilters(search),
     },
   }
 }
@@ -69,8 +69,9 @@ type PlaceRow = RecordRowRead & {
   chunkStop: number | null
 }
 
-function isCounted({ filters }: RecordSearch): boolean {
-  return entriesOf(filters).length === 0
+/** Without filters every record matches. */
+function hasFilters({ filters }: RecordSearch): boolean {
+  return entriesOf(filters).length > 0
 }
 
 /**
@@ -117,11 +118,11 @@ function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Strea
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind(search.limit + 1, 'int8')
   // Without filters every candidate is found, so that no walk stops before it has enough.
-  const hasFilters = entriesOf(filters).length > 0
+  const isFiltered = hasFilters(search)
   const conditions = streams.length === 0 ? '' : conditionsOf(filters, bind)
   const parts = streams.map((stream, i) => {
     const walks = walksOf(stream)
-    const budget = hasFilters ? bind(budgetOf(candidatesMax, streams.length * walks.count), 'int8') : more
+    const budget = isFiltered ? bind(budgetOf(candidatesMax, streams.length * walks.count), 'int8') : more
     const candidates = `select r.*, ${stream.seq} as walked_seq from ${stream.from} ${within(stream, search, stretch, bind)}
       order by ${orderOf(stream, order)}`
     const found = `found_${i} as materialized (
@@ -138,12 +139,12 @@ function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Strea
         where (select count(*) from found_${i} f where f.day = v.day) < ${more}
       ) r
     )`
-    return hasFilters ? [found, stop] : [found]
+    return isFiltered ? [found, stop] : [found]
   })
   const all = (name: string, columns: string) =>
     streams.map((_, i) => `select ${columns} from ${name}_${i}`).join(' union all ')
   const stop =
-    hasFilters && streams.length > 0
+    isFiltered && streams.length > 0
       ? `select s.first_seq from (${all('stop', 'first_seq')}) s order by s.first_seq ${order} limit 1`
       : 'select null::int8 as first_seq where false'
   return `${[...parts.flat(), `stop as (${stop})`].join(', ')}, own as materialized (
@@ -176,7 +177,7 @@ function chunksText(search: RecordSearch, stretch: Stretch, walk: ChunkWalk, bin
   const { order, limit, candidatesMax = SEARCH_CANDIDATES_MAX, chunksMax = SEARCH_CHUNKS_MAX } = search
   const { keys } = walk
   const beyond = order === 'desc' ? '<' : '>'
-  const more = bind((isCounted(search) ? limit : chunksMax) + 1, 'int8')
+  const more = bind((hasFilters(search) ? chunksMax : limit) + 1, 'int8')
   const hasOthers = walk.others.length > 0
   // All chunks of one list of keys are found.
   const budget = hasOthers ? bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8') : more
@@ -190,7 +191,7 @@ function chunksText(search: RecordSearch, stretch: Stretch, walk: ChunkWalk, bin
       order by k.seq ${order}, k.chunk ${order} limit 1`
   return `met as materialized (
       select v.key, k.* from ${list} cross join lateral (
-        select k.seq, k.chunk, ${isCounted(search) ? countText(search, bind) : '0'} as records
+        select k.seq, k.chunk, ${hasFilters(search) ? '0' : countText(search, bind)} as records
         from (${walked} limit ${budget}) k where ${othersText(walk, bind)}
         order by k.seq ${order}, k.chunk ${order} limit ${more}
       ) k

@@ -46,8 +46,8 @@ async function fillPage(
   { own, chunks }: FoundPlaces,
 ): Promise<Page<Match>> {
   const { order, limit, chunksMax = SEARCH_CHUNKS_MAX } = search
-  const mayRead = chunks.isCounted ? chunks.found.length : chunksMax
-  let atATime = chunks.isCounted ? mayRead : Math.ceil(limit / CHUNK_RECORDS)
+  const mayRead = chunks.allMatch ? chunks.found.length : chunksMax
+  let atATime = chunks.allMatch ? mayRead : Math.ceil(limit / CHUNK_RECORDS)
   const ofBatches: ChunkMatch[] = []
   for (let read = 0, bytes = 0; ; atATime *= 4) {
     const unread = chunks.found.slice(read)

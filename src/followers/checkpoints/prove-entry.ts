@@ -9,6 +9,7 @@ import { toHex } from '../../proof/bytes.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { itemBytes, itemLeaf, verifyBatchItem } from '../../proof/statement/batch.ts'
+import { indexOfRecordId, isOfBatch } from '../../proof/statement/batch-ids.ts'
 import { parseStatement } from '../../proof/statement/statement.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { inclusionPath, leafHash } from '../../proof/tree/merkle.ts'
@@ -59,9 +60,9 @@ export async function proveRecord(
   const row = await findEntryOfRecord(deps.readPool, ledgerId, wanted.recordId, wanted.seq)
   if (!row || !isVisible(row, wanted.ownAgent)) return null
   const proof = await proveRow(deps, ledgerId, row, wanted)
-  if (row.itemIndex === null || row.seq !== row.firstSeq) return proof
+  if (!isOfBatch(wanted.recordId) || row.seq !== row.firstSeq) return proof
   // Not beside it: 2,000 items need not be hashed for an answer that is still pending.
-  return { ...proof, item: await proveItem(deps.readPool, ledgerId, row, row.itemIndex) }
+  return { ...proof, item: await proveItem(deps.readPool, ledgerId, row, indexOfRecordId(wanted.recordId)) }
 }
 
 async function proveRow(

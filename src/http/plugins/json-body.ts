@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../append/limits.ts'
 import { ThreadError } from '../../append/threads/error.ts'
@@ -6,10 +5,9 @@ import { parseJsonInThread } from '../../append/threads/parse-json.ts'
 import { ApiError } from '../../errors.ts'
 import { verifyContentDigest } from '../../outside/federation/http-signature.ts'
 import { PEER_DOCUMENT_DEPTH } from '../../outside/federation/limits.ts'
-import { ProofError } from '../../proof/error.ts'
-import { isCheap, parseJsonText } from '../../proof/json/json-text.ts'
+import { isCheap } from '../../proof/json/json-text.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
-import { refusedFor } from '../json-refusals.ts'
+import { parseBody, refusedFor } from '../json-refusals.ts'
 import { JSON_LOOP_BYTES_MAX, JSON_LOOP_TOKENS_MAX } from '../limits.ts'
 import { sendersOf } from '../owner.ts'
 import type { Threads } from '../threads.ts'
@@ -45,7 +43,7 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
       if (readBody) return inThread(readBody(threads, request, body))
       if (body.length === 0 && request.routeOptions.config.mayOmitBody) return undefined
       const depthMax = peerSignature ? JSON_DEPTH_MAX + PEER_DOCUMENT_DEPTH : JSON_DEPTH_MAX
-      if (isForTheLoop(body, depthMax)) return parseBody(body, depthMax)
+      if (isForTheLoop(body, depthMax)) return parseBody(body, { depthMax })
       return parseLargeBody(threads, body, { ...sendersOf(request), depthMax })
     },
   )
@@ -57,15 +55,6 @@ function isForTheLoop(body: Buffer, depthMax: number): boolean {
   if (body.length > JSON_LOOP_BYTES_MAX) return false
   // Each byte a character: names, brackets and backslashes are the same in UTF-8, and nothing is copied.
   return isCheap(body.toString('latin1'), { depthMax, tokensMax: JSON_LOOP_TOKENS_MAX })
-}
-
-function parseBody(body: Buffer, depthMax: number): JsonValue {
-  if (!isUtf8(body)) throw new ApiError('bad_encoding', 'the body holds bytes that are not UTF-8')
-  try {
-    return parseJsonText(body.toString('utf8'), { depthMax })
-  } catch (error) {
-    throw error instanceof ProofError ? refusedFor(error) : error
-  }
 }
 
 async function parseLargeBody(

@@ -6,6 +6,7 @@ import { administer } from '../../ledgers/administration.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
+import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import { partyOf as signedPartyOf } from '../../proof/statement/statement.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
@@ -77,9 +78,9 @@ async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecord
   return replayed
 }
 
-function refuseUnshareable({ gate, itemIndex }: RecordRowRead, record: string): void {
+function refuseUnshareable({ gate, recordId }: RecordRowRead, record: string): void {
   if (gate !== null) return
-  const what = itemIndex === null ? 'was notarized' : 'is an item of a batch'
+  const what = isOfBatch(recordId) ? 'is an item of a batch' : 'was notarized'
   throw new ApiError('not_shareable', `${record} ${what}: a peer can be shown its proof`)
 }
 
