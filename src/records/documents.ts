@@ -11,8 +11,6 @@ import { METADATA_BYTES_MAX, REFERENCES_BYTES_MAX } from './limits.ts'
 /** A document as it is stored: canonical text, salt, and the digest that the statement signs. */
 export type SaltedDocument = {
   readonly canonical: string
-  /** The same in UTF-8. */
-  readonly bytes: Uint8Array
   readonly salt: Uint8Array
   readonly digest: Uint8Array
 }
@@ -24,7 +22,7 @@ export function saltDocument(
   value: unknown,
   salt: string | undefined,
   members: Members = {},
-): SaltedDocument {
+): SaltedDocument & { /** The canonical text in UTF-8. */ readonly bytes: Uint8Array } {
   const canonical = canonicalize(value as JsonValue)
   const bytes = Buffer.from(canonical)
   if (bytes.length > DOCUMENT_BYTES_MAX) {

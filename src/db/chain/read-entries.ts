@@ -203,64 +203,88 @@ class RowsByEntry<T> {
   }
 }
 
+type Paged = {
+  readonly table: string
+  /** Columns that order the rows; the first one is the entry's place. */
+  readonly order: readonly [seq: string, ...string[]]
+  /** Condition that leaves out what was read of the entry at $2. */
+  readonly beyond?: string
+  /** SQL: length of a row `n`. */
+  readonly bytes: string
+  /** SQL: of a row `c`, and what is joined to it. */
+  readonly columns: string
+  readonly joins?: string
+}
+
+/**
+ * SQL: rows of the ledger $1 from the entry $2 up to, not including, $3: at most $4, as many as $5 bytes hold, but one at least. 2,000
+ * documents of 64 KiB would be 128 MiB at once. Lengths are known without reading values that are stored out of line.
+ */
+function pageText({ table, order, beyond = 'true', bytes, columns, joins = '' }: Paged): string {
+  const [seq] = order
+  return `select ${columns}
+    from (
+      select *, sum(${bytes}) over w as bytes, row_number() over w as place
+      from (
+        select * from tallystick.${table}
+        where ledger_id = $1 and ${seq} >= $2 and ${seq} < $3 and ${beyond} order by ${order} limit $4
+      ) n
+      window w as (order by ${order} rows unbounded preceding)
+    ) c
+    ${joins}
+    where c.bytes <= $5 or c.place = 1
+    order by ${order.map((column) => `c.${column}`)}`
+}
+
+/** Parameters of a page of rows of which an entry has one at most. */
+function valuesAfter(ledgerId: Uuid, from: number, end: number) {
+  return (last: number | undefined, limit: number) => [
+    ledgerId,
+    last === undefined ? from : last + 1,
+    end,
+    limit,
+    STREAM_BYTES_PER_QUERY,
+  ]
+}
+
 function readRows(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryRowRead> {
+  const values = valuesAfter(ledgerId, from, end)
   return readAhead(db, {
     name: 'read_entries',
     seqOf: (row) => row.seq,
     limitMax: STREAM_ENTRIES_PER_QUERY,
-    valuesAfter: (last, limit) => [ledgerId, last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
-    text: `select seq, kind, recorded_at, leaf, chain, envelope
-      from (
-        select *, sum(length(envelope)) over w as bytes, row_number() over w as place
-        from (
-          select seq, kind, recorded_at, leaf, chain, envelope from tallystick.entries
-          where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
-        ) e
-        window w as (order by seq rows unbounded preceding)
-      ) e
-      where bytes <= $5 or place = 1
-      order by seq`,
+    valuesAfter: (last, limit) => values(last?.seq, limit),
+    text: pageText({
+      table: 'entries',
+      order: ['seq'],
+      bytes: 'length(envelope)',
+      columns: 'c.seq, c.kind, c.recorded_at, c.leaf, c.chain, c.envelope',
+    }),
   })
 }
 
-/*
- * 2,000 documents of 64 KiB would be 128 MiB at once: as many as fit are read, but one at least. Their lengths are
- * known without reading values that are stored out of line. A document that an entry says to be erased is not read,
- * though it may be there for a moment.
- */
-
+/** A document that an entry says to be erased is not read, though it may be there for a moment. */
 function readRecords(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryRecordRow> {
+  const values = valuesAfter(ledgerId, from, end)
   return readAhead(db, {
     name: 'read_entry_records',
     seqOf: (row) => row.firstSeq,
     limitMax: STREAM_RECORDS_PER_QUERY,
-    valuesAfter: (last, limit) => [
-      ledgerId,
-      last ? last.firstSeq + 1 : from,
-      end,
-      limit,
-      STREAM_BYTES_PER_QUERY,
-    ],
-    text: `select record_id, first_seq, digest,
-        case when x.seq is null then salt end as salt, case when x.seq is null then payload end as payload,
-        case when x.seq is null then reference_list end as reference_list,
-        x.seq as payload_erased_seq
-      from (
-        select *, sum(coalesce(length(payload), 0) + coalesce(length(reference_list), 0)) over w as bytes, row_number() over w as place
-        from (
-          select * from tallystick.records
-          where ledger_id = $1 and first_seq >= $2 and first_seq < $3 order by first_seq limit $4
-        ) r
-        window w as (order by first_seq rows unbounded preceding)
-      ) r
-      left join lateral (
-        select d.seq from tallystick.erasures d
-        where d.ledger_id = r.ledger_id and d.subject_id = r.record_id and d.document = 'payload'
-          and d.document_seq = r.first_seq
-        offset 0
-      ) x on true
-      where bytes <= $5 or place = 1
-      order by first_seq`,
+    valuesAfter: (last, limit) => values(last?.firstSeq, limit),
+    text: pageText({
+      table: 'records',
+      order: ['first_seq'],
+      bytes: 'coalesce(length(payload), 0) + coalesce(length(reference_list), 0)',
+      columns: `c.record_id, c.first_seq, c.digest, case when x.seq is null then c.salt end as salt,
+        case when x.seq is null then c.payload end as payload,
+        case when x.seq is null then c.reference_list end as reference_list, x.seq as payload_erased_seq`,
+      joins: `left join lateral (
+          select d.seq from tallystick.erasures d
+          where d.ledger_id = c.ledger_id and d.subject_id = c.record_id and d.document = 'payload'
+            and d.document_seq = c.first_seq
+          offset 0
+        ) x on true`,
+    }),
   })
 }
 
@@ -273,72 +297,60 @@ function readChunks(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEn
     valuesAfter: (last, limit) => [
       ledgerId,
       last?.seq ?? from,
-      last?.chunk ?? -1,
       end,
       limit,
       STREAM_BYTES_PER_QUERY,
+      last?.chunk ?? -1,
     ],
-    text: `select ${CHUNK_COLUMNS}
-      from (
-        select *, sum(length(content)) over w as bytes, row_number() over w as place
-        from (
-          select * from tallystick.batch_chunks
-          where ledger_id = $1 and seq >= $2 and seq < $4 and (seq > $2 or chunk > $3)
-          order by seq, chunk limit $5
-        ) c
-        window w as (order by seq, chunk rows unbounded preceding)
-      ) c
-      ${CHUNK_ERASURES}
-      where bytes <= $6 or place = 1
-      order by seq, chunk`,
+    text: pageText({
+      table: 'batch_chunks',
+      order: ['seq', 'chunk'],
+      beyond: '(seq > $2 or chunk > $6)',
+      bytes: 'length(content)',
+      columns: CHUNK_COLUMNS,
+      joins: CHUNK_ERASURES,
+    }),
     types: PACKED_TYPES,
   })
 }
 
+/** As readRecords. */
 function readDocuments(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryDocumentRow> {
+  const values = valuesAfter(ledgerId, from, end)
   return readAhead(db, {
     name: 'read_entry_documents',
     seqOf: (row) => row.seq,
     limitMax: STREAM_RECORDS_PER_QUERY,
-    valuesAfter: (last, limit) => [ledgerId, last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
-    text: `select r.seq, document, subject_id, digest, case when x.seq is null then salt end as salt,
-        case when x.seq is null then content end as content, x.seq as erased_seq
-      from (
-        select *, sum(coalesce(length(content), 0)) over w as bytes, row_number() over w as place
-        from (
-          select * from tallystick.documents
-          where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
-        ) d
-        window w as (order by seq rows unbounded preceding)
-      ) r
-      left join lateral (
-        select d.seq from tallystick.erasures d
-        where d.ledger_id = r.ledger_id and d.subject_id = r.subject_id and d.document = r.document
-          and d.document_seq = r.seq
-        offset 0
-      ) x on true
-      where bytes <= $5 or place = 1
-      order by r.seq`,
+    valuesAfter: (last, limit) => values(last?.seq, limit),
+    text: pageText({
+      table: 'documents',
+      order: ['seq'],
+      bytes: 'coalesce(length(content), 0)',
+      columns: `c.seq, c.document, c.subject_id, c.digest, case when x.seq is null then c.salt end as salt,
+        case when x.seq is null then c.content end as content, x.seq as erased_seq`,
+      joins: `left join lateral (
+          select d.seq from tallystick.erasures d
+          where d.ledger_id = c.ledger_id and d.subject_id = c.subject_id and d.document = c.document
+            and d.document_seq = c.seq
+          offset 0
+        ) x on true`,
+    }),
   })
 }
 
 /** Not asked for entry by entry, because one look into an index serves ten million entries that received nothing. */
 function readReceived(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntry<EntryReceivedRow> {
+  const values = valuesAfter(ledgerId, from, end)
   return readAhead(db, {
     name: 'read_entry_received',
     seqOf: (row) => row.seq,
     limitMax: STREAM_ENTRIES_PER_QUERY,
-    valuesAfter: (last, limit) => [ledgerId, last ? last.seq + 1 : from, end, limit, STREAM_BYTES_PER_QUERY],
-    text: `select seq, envelope
-      from (
-        select *, sum(length(envelope)) over w as bytes, row_number() over w as place
-        from (
-          select seq, envelope from tallystick.received_entries
-          where ledger_id = $1 and seq >= $2 and seq < $3 order by seq limit $4
-        ) e
-        window w as (order by seq rows unbounded preceding)
-      ) e
-      where bytes <= $5 or place = 1
-      order by seq`,
+    valuesAfter: (last, limit) => values(last?.seq, limit),
+    text: pageText({
+      table: 'received_entries',
+      order: ['seq'],
+      bytes: 'length(envelope)',
+      columns: 'c.seq, c.envelope',
+    }),
   })
 }

@@ -174,6 +174,5 @@ function verifyCompletion(row: RecordRowRead, offer: Offer): NamedDocument {
     canonical,
     salt,
     digest: fromHex(digest),
-    bytes: Buffer.from(canonical),
   }
 }
