@@ -1,0 +1,279 @@
+"""Who may make an entry: agents, API keys with their scopes, and keys by which agents sign for themselves."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from . import formats as f
+from .errors import Refused
+from .keys import Key, is_signed, parse_key
+from .limits import AGENT_KEYS_MAX, GRACE_MS
+from .line import Entry
+from .statement import Statement, is_remote_agent
+
+SYSTEM = 'system'
+WRITE = 'records:write'
+SCOPES: dict[str, str] = {
+    'agent-registered': 'agents:manage',
+    'agent-disabled': 'agents:manage',
+    'agent-key-registered': 'agents:manage',
+    'agent-key-revoked': 'agents:manage',
+    'key-created': 'keys:manage',
+    'key-revoked': 'keys:manage',
+    'type-registered': 'types:write',
+    'record-notarized': WRITE,
+    'batch-notarized': WRITE,
+    'record-created': WRITE,
+    'record-activated': WRITE,
+    'completion-submitted': WRITE,
+    'revision-requested': WRITE,
+    'record-cancelled': WRITE,
+    'record-shared': WRITE,
+    'step-offered': WRITE,
+    'verdict-rendered': WRITE,
+    'verdict-overturned': 'verdicts:overturn',
+    'payload-erased': 'payloads:erase',
+    'peer-suspended': 'peers:manage',
+    'peer-resumed': 'peers:manage',
+    'peer-revoked': 'peers:manage',
+    'registration-policy-set': 'policies:write',
+    'statement-registered': 'statements:write',
+}
+ALSO_SYSTEM = frozenset(('agent-registered', 'key-created', 'verdict-rendered'))
+SIGNED_BY_AGENTS = frozenset(
+    (
+        'record-notarized',
+        'batch-notarized',
+        'record-created',
+        'record-activated',
+        'completion-submitted',
+        'verdict-rendered',
+        'verdict-overturned',
+        'revision-requested',
+        'record-cancelled',
+    )
+)
+ABOUT_AGENT_KEYS = frozenset(('agent-key-registered', 'agent-key-revoked'))
+
+
+Pinned = Mapping[str, frozenset[bytes]]
+"""Kids of agents that are known from elsewhere."""
+
+
+class Agent:
+    __slots__ = ('digest', 'disabled_ms', 'keys', 'required')
+
+    def __init__(self, digest: str) -> None:
+        self.digest = digest
+        self.disabled_ms: int | None = None
+        self.keys = 0
+        """How many signing keys it was ever given."""
+        self.required = False
+
+
+class SigningKey:
+    __slots__ = ('agent', 'key', 'revoked')
+
+    def __init__(self, agent: str, key: Key) -> None:
+        self.agent = agent
+        self.key = key
+        self.revoked = False
+
+
+class ApiKey:
+    __slots__ = ('agent', 'digest', 'expires_ms', 'revoked_ms', 'scopes')
+
+    def __init__(self, statement: Statement) -> None:
+        predicate = statement.predicate
+        self.digest = statement.digest
+        self.agent: str = predicate['agent']
+        self.scopes = frozenset(predicate['scopes'])
+        self.expires_ms = None if predicate['expiresAt'] is None else f.time_of(predicate['expiresAt'])
+        self.revoked_ms: int | None = None
+
+
+class Actors:
+    def __init__(self, pinned: Pinned = MappingProxyType({})) -> None:
+        self.pinned = pinned
+        self.trusted: set[bytes] = set()
+        """Keys of pinned agents that were known, or that one of these endorsed."""
+        self.agents: dict[str, Agent] = {}
+        self.api_keys: dict[str, ApiKey] = {}
+        self.signing: dict[bytes, SigningKey] = {}
+
+    def check_signer(self, entry: Entry, statement: Statement) -> None:
+        """An entry that an agent signed itself, by a key that it has."""
+        key = self.signing[entry.kid]
+        if statement.predicate['actor'] != key.agent:
+            raise Refused('key_of_another_agent', f'the key {entry.kid.hex()} is of {key.agent}')
+        if key.revoked:
+            raise Refused('key_not_valid', f'the key {entry.kid.hex()} was revoked before')
+        if entry.kind not in SIGNED_BY_AGENTS:
+            raise Refused('actor_not_entitled', f'agents do not sign {entry.kind}')
+
+    def check_actor(self, entry: Entry, statement: Statement) -> None:
+        predicate, actor = statement.predicate, statement.predicate['actor']
+        if is_remote_agent(actor):
+            return
+        scope = SCOPES.get(entry.kind)
+        if actor == SYSTEM:
+            if scope is not None and entry.kind not in ALSO_SYSTEM:
+                raise Refused('actor_not_entitled', f'{entry.kind} is not the system’s')
+            return
+        if scope is None:
+            raise Refused('actor_not_entitled', f'{entry.kind} is the system’s')
+        acts_for = {predicate['onBehalfOf']} if 'onBehalfOf' in predicate else set()
+        if entry.batch is not None:
+            acts_for |= entry.batch.agents
+        for agent in (actor, *sorted(acts_for)):
+            self.check_agent(agent, entry.ms)
+        if not self.api_keys:
+            return
+        key = self._api_key(predicate['key'], actor, entry.ms)
+        self._check_scope(statement, key, scope)
+        if acts_for and 'agents:act' not in key.scopes:
+            raise Refused('actor_not_entitled', 'onBehalfOf needs agents:act')
+
+    def check_agent(self, name: str, ms: int) -> None:
+        """A chain that has registered no agent yet says nothing of agents, and of API keys neither."""
+        if not self.agents:
+            return
+        agent = self.agents.get(name)
+        if agent is None:
+            raise Refused('agent_not_registered', f'{name} is not registered')
+        if agent.disabled_ms is not None and ms > agent.disabled_ms + GRACE_MS:
+            raise Refused('agent_disabled', f'{name} was disabled before')
+
+    def _api_key(self, name: str, actor: str, ms: int) -> ApiKey:
+        key = self.api_keys.get(name)
+        if key is None:
+            raise Refused('key_not_created', f'{name} was not created')
+        if key.agent != actor:
+            raise Refused('key_of_another_agent', f'{name} is of {key.agent}')
+        ends = [end for end in (key.revoked_ms, key.expires_ms) if end is not None]
+        if ends and ms > min(ends) + GRACE_MS:
+            raise Refused('key_not_valid', f'{name} was revoked or had expired')
+        return key
+
+    def _check_scope(self, statement: Statement, key: ApiKey, scope: str) -> None:
+        predicate = statement.predicate
+        if statement.kind in ABOUT_AGENT_KEYS and predicate['agent'] == predicate['actor']:
+            scope = WRITE if statement.kind == 'agent-key-revoked' or 'endorsement' in predicate else scope
+        if scope not in key.scopes:
+            raise Refused('actor_not_entitled', f'{statement.kind} needs {scope}')
+        if statement.kind == 'key-created' and not key.scopes.issuperset(predicate['scopes']):
+            raise Refused('actor_not_entitled', 'a key grants only scopes that it has')
+
+    def check_required(self, entry: Entry, statement: Statement) -> None:
+        """Agents in whose name nothing is taken that they did not sign."""
+        predicate = statement.predicate
+        actor = self.agents.get(predicate['actor'])
+        by_server = entry.kid not in self.signing
+        if actor is not None and actor.required and by_server and entry.kind not in ABOUT_AGENT_KEYS:
+            raise Refused('agent_signature_missing', f'{predicate["actor"]} signs its entries itself')
+        if by_server and predicate['actor'] in self.pinned and entry.kind in SIGNED_BY_AGENTS:
+            raise Refused('agent_signature_missing', f'{predicate["actor"]} has a key that is known, and did not sign it')
+        named = [predicate['onBehalfOf']] if 'onBehalfOf' in predicate else []
+        for name in (*named, *(entry.batch.agents if entry.batch is not None else ())):
+            agent = self.agents.get(name)
+            if agent is not None and agent.required:
+                raise Refused('agent_signature_missing', f'{name} signs its entries itself')
+
+    def register(self, statement: Statement) -> None:
+        name = statement.predicate['agent']
+        if name in self.agents:
+            raise Refused('duplicate_subject', f'{name} is registered')
+        self.agents[name] = Agent(statement.digest)
+
+    def disable(self, statement: Statement) -> None:
+        agent = self._as_registered(statement)
+        if agent.disabled_ms is not None:
+            raise Refused('duplicate_subject', f'{statement.predicate["agent"]} is disabled')
+        agent.disabled_ms = statement.ms
+
+    def _as_registered(self, statement: Statement) -> Agent:
+        name = statement.predicate['agent']
+        agent = self.agents.get(name)
+        if agent is None or agent.digest != statement.digest:
+            raise Refused('subject_unknown', f'{name} is not registered as it is named')
+        return agent
+
+    def create_key(self, statement: Statement) -> None:
+        name = statement.subjects[0].name
+        if name in self.api_keys:
+            raise Refused('duplicate_subject', f'{name} is there')
+        self.check_agent(statement.predicate['agent'], statement.ms)
+        self.api_keys[name] = ApiKey(statement)
+
+    def revoke_key(self, statement: Statement) -> None:
+        name = statement.subjects[0].name
+        key = self.api_keys.get(name)
+        if key is None or key.digest != statement.digest:
+            raise Refused('subject_unknown', f'{name} was not created as it is named')
+        if key.revoked_ms is not None:
+            raise Refused('duplicate_subject', f'{name} is revoked')
+        key.revoked_ms = statement.ms
+
+    def register_signing_key(self, statement: Statement, known: set[bytes]) -> None:
+        """`known`: the kids that have signed for the ledger."""
+        predicate = statement.predicate
+        agent = self._as_registered(statement)
+        if agent.disabled_ms is not None:
+            raise Refused('agent_disabled', f'{predicate["agent"]} is disabled')
+        key = parse_key(predicate['newKey']['alg'], f.from_base64(predicate['newKey']['spki'], 'a key'))
+        if key.kid in self.signing or key.kid in known:
+            raise Refused('duplicate_subject', f'the key {key.kid.hex()} was there before')
+        text = possession_text(statement)
+        if not is_signed(key, f.from_base64(predicate['proof'], 'a proof'), text):
+            raise Refused('agent_key_refused', 'the proof of possession does not verify')
+        self._check_endorsement(predicate, text, agent)
+        current = sum(one.agent == predicate['agent'] and not one.revoked for one in self.signing.values())
+        if current >= AGENT_KEYS_MAX:
+            raise Refused('agent_key_refused', f'{AGENT_KEYS_MAX} keys are current')
+        self._check_pinned(predicate, key.kid)
+        self.signing[key.kid] = SigningKey(predicate['agent'], key)
+        agent.keys += 1
+        agent.required = agent.required or predicate['required']
+
+    def _check_pinned(self, predicate: dict[str, Any], kid: bytes) -> None:
+        pinned = self.pinned.get(predicate['agent'])
+        if pinned is None:
+            return
+        endorsement = predicate.get('endorsement')
+        if kid not in pinned and (endorsement is None or bytes.fromhex(endorsement['kid']) not in self.trusted):
+            raise Refused('agent_key_refused', f'the key {kid.hex()} is not one that is known, nor endorsed by one')
+        self.trusted.add(kid)
+
+    def check_all_pinned(self) -> None:
+        for agent, kids in self.pinned.items():
+            if not kids & self.trusted:
+                raise Refused('trusted_key_absent', f'{agent} has none of the keys that were given')
+
+    def _check_endorsement(self, predicate: dict[str, Any], text: bytes, agent: Agent) -> None:
+        endorsement = predicate.get('endorsement')
+        if endorsement is None:
+            if agent.keys:
+                raise Refused('agent_key_refused', 'a further key of an agent is endorsed by one that it has')
+            return
+        by = self.signing.get(bytes.fromhex(endorsement['kid']))
+        if by is None or by.revoked or by.agent != predicate['agent']:
+            raise Refused('agent_key_refused', 'it is endorsed by a key that is not current')
+        if not is_signed(by.key, f.from_base64(endorsement['signature'], 'a signature'), text):
+            raise Refused('agent_key_refused', 'the endorsement does not verify')
+
+    def revoke_signing_key(self, statement: Statement) -> None:
+        predicate = statement.predicate
+        self._as_registered(statement)
+        key = self.signing.get(bytes.fromhex(predicate['kid']))
+        if key is None or key.agent != predicate['agent']:
+            raise Refused('subject_unknown', f'the key {predicate["kid"]} is none of {predicate["agent"]}')
+        if key.revoked:
+            raise Refused('duplicate_subject', f'the key {predicate["kid"]} is revoked')
+        key.revoked = True
+
+
+def possession_text(statement: Statement) -> bytes:
+    predicate = statement.predicate
+    manner = 'required' if predicate['required'] else 'optional'
+    parts = ('tallystick-agent-key-v1', predicate['ledger'], predicate['agent'], predicate['newKey']['kid'], manner)
+    return ''.join(f'{part}\n' for part in parts).encode()

@@ -1,0 +1,388 @@
+"""The command `tallystick-verify`: the result lines, codes and exit codes of `tallystick verify` (docs/cli.md)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
+
+from .bundle import verify_bundle
+from .errors import Refused, Unreadable
+from .export import Report, Trust, hinted_keys, kept_notes, verify_export
+from .formats import is_hex64, is_id_of, is_text, milliseconds
+from .keys import EDDSA, ES256, Key, parse_key
+from .limits import LINE_DEPTH_MAX
+from .note import NoteKey, parse_verifier_key, parse_witnesses
+from .proof import OfflineTrust, parse_consistency, verify_proof
+from .receipt import kept_receipt, verify_receipt, verify_transparent
+from .reconcile import Differs, read_history, reconcile
+from .source import open_lines
+from .strict_json import parse
+
+EXIT_OK, EXIT_REFUSED, EXIT_USAGE, EXIT_DATA, EXIT_BUG, EXIT_FILE = 0, 1, 64, 65, 70, 74
+KINDS = ('export', 'bundle', 'proof', 'receipt', 'statement')
+_P256_SPKI_BYTES = 91
+_WHOLE_SECOND = re.compile(r'(.*:[0-9]{2})Z\Z')
+
+
+class UsageError(Exception):
+    """The arguments do not say what is needed."""
+
+
+@dataclass
+class Result:
+    """A line for people and programs, and the same as an object."""
+
+    line: str
+    report: dict[str, Any]
+    before: list[str]
+    notices: list[str] = field(default_factory=list)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        return _run(options)
+    except UsageError as error:
+        return _complain(str(error), EXIT_USAGE)
+    except Unreadable as unreadable:
+        return _complain(str(unreadable), EXIT_DATA)
+    except OSError as error:
+        return _complain(str(error), EXIT_FILE)
+    except Exception as error:
+        # Never a verdict: a file that finds a mistake of this program must not pass for one that is intact, or damaged.
+        return _complain(f'an error in this program: {error!r}', EXIT_BUG)
+
+
+def _complain(message: str, code: int) -> int:
+    print(f'tallystick-verify: {_visible(message)}', file=sys.stderr)
+    return code
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        sys.exit(_complain(message, EXIT_USAGE))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog='tallystick-verify',
+        description='Verifies an export, bundle, proof, receipt or Transparent Statement, without the server and program that made it.',
+        epilog='Exit codes: 0 it is intact; 1 it is not; 64 wrong arguments; 65 not a file of this kind; 74 a file cannot be read.',
+    )
+    parser.add_argument('file', metavar='FILE', help='what to verify; - is standard input, which holds an export or a bundle')
+    parser.add_argument('--as', dest='kind', choices=KINDS, help='what FILE is; otherwise its beginning tells')
+    parser.add_argument('--reconcile', metavar='FILE', help='the export of the other one of two ledgers that share records')
+    parser.add_argument('--key', action='append', default=[], metavar='KID', help='the first kid of the ledger, known from elsewhere')
+    parser.add_argument('--note-key', metavar='VKEY', help='the note verifier key of the ledger, known from elsewhere')
+    parser.add_argument('--checkpoint', action='append', default=[], metavar='FILE', help='a checkpoint that you kept')
+    parser.add_argument(
+        '--consistency', action='append', default=[], metavar='FILE', help='a consistency proof, which joins two checkpoints'
+    )
+    parser.add_argument('--receipt', action='append', default=[], metavar='FILE', help='a receipt that you kept')
+    parser.add_argument('--compromised', action='append', default=[], metavar='KID[=TIME]', help='a key in wrong hands')
+    parser.add_argument('--agent-key', action='append', default=[], metavar='AGENT=KID', help='a key of an agent, known from elsewhere')
+    parser.add_argument('--witness', action='append', default=[], metavar='VKEY', help='a witness that you know')
+    parser.add_argument('--witnesses-min', type=int, metavar='K', help='how many of them must have cosigned (default: all)')
+    parser.add_argument('--keys', metavar='FILE', help='the keys document, to verify the signature of a receipt’s entry')
+    parser.add_argument('--issuer-key', metavar='FILE', help='the issuer’s public key (PEM), to verify the signature of a statement')
+    parser.add_argument('--record', metavar='FILE', help='the record as a server answers it: it must be what was signed')
+    parser.add_argument('--strict', action='store_true', help='fail unless keys and checkpoint are given and documents shown')
+    parser.add_argument('--erasures', action='store_true', help='list what was erased')
+    parser.add_argument('--json', action='store_true', help='print the report as one object')
+    parser.add_argument('--processes', type=int, default=0, metavar='N', help='processes that verify (default: one for each core)')
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        asked = _Asked(options)
+    except Refused as refused:
+        return _complain(refused.reason, EXIT_USAGE)
+    kind = 'reconcile' if options.reconcile is not None else options.kind or _kind_of(options.file)
+    _check_taken(options, kind)
+    ok, failed, verify = _VERIFIERS[kind]
+    try:
+        result = verify(asked)
+    except Differs as differs:
+        return _print_difference(differs, options.json)
+    except Refused as refused:
+        return _print_refusal(failed, refused, options.json)
+    for notice in result.notices:
+        print(f'tallystick-verify: {notice}', file=sys.stderr)
+    if options.json:
+        print(json.dumps(result.report, ensure_ascii=False))
+    else:
+        print('\n'.join([*result.before, f'{ok} {_visible(result.line)}']))
+    return EXIT_OK
+
+
+def _kind_of(path: str) -> str:
+    """What a file is, by its first bytes. Standard input is an export."""
+    if path == '-':
+        return 'export'
+    with Path(path).open('rb') as file:
+        start = file.read(64).lstrip()
+    if start.startswith(b'\xd2'):
+        return 'receipt'
+    if start.startswith(b'{"bundle"'):
+        return 'bundle'
+    return 'proof' if start.startswith((b'{"ledger"', b'{"keys"', b'{"entry"')) else 'export'
+
+
+_TAKEN_BY = {
+    'key': ('export', 'bundle', 'proof'),
+    'note_key': ('bundle', 'proof', 'receipt', 'statement'),
+    'checkpoint': ('export', 'bundle', 'proof'),
+    'consistency': ('bundle', 'proof'),
+    'receipt': ('export',),
+    'compromised': ('export', 'bundle', 'proof', 'reconcile'),
+    'agent_key': ('export', 'bundle'),
+    'witness': ('export', 'bundle', 'proof'),
+    'witnesses_min': ('export', 'bundle', 'proof'),
+    'keys': ('receipt',),
+    'issuer_key': ('statement',),
+    'record': ('proof', 'receipt'),
+    'strict': ('export', 'bundle', 'proof'),
+    'erasures': ('export',),
+}
+
+
+def _check_taken(options: argparse.Namespace, kind: str) -> None:
+    """An option that would be passed over would leave its user in the belief that it was heeded."""
+    for name, kinds in _TAKEN_BY.items():
+        if getattr(options, name) not in (None, False, []) and kind not in kinds:
+            raise UsageError(f'--{name.replace("_", "-")} is of no use for {kind}')
+
+
+class _Asked:
+    """The options, read."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.file: str = options.file
+        self.other: str | None = options.reconcile
+        self.erasures: bool = options.erasures
+        self.kids = [_kid(kid) for kid in options.key]
+        self.compromised = dict(_compromised(one) for one in options.compromised)
+        self.agent_keys = _agent_keys(options.agent_key)
+        self.witnesses, self.witnesses_min = parse_witnesses(options.witness, options.witnesses_min)
+        self.note_key = parse_verifier_key(options.note_key) if options.note_key is not None else None
+        self.notes = [one for path in options.checkpoint for one in kept_notes(_read(path))]
+        self.receipts = [_read(path) for path in options.receipt]
+        self.consistency = [_read(path) for path in options.consistency]
+        self.strict: bool = options.strict
+        self.processes: int = options.processes
+        self.keys = _read(options.keys) if options.keys is not None else None
+        self.issuer_key = _read_pem(_read(options.issuer_key)) if options.issuer_key is not None else None
+        self.record = _read_record(_read(options.record)) if options.record is not None else None
+
+    def trust(self) -> Trust:
+        return Trust(
+            kids=self.kids,
+            checkpoints=self.notes,
+            receipts=[kept_receipt(data) for data in self.receipts],
+            compromised=self.compromised,
+            agent_keys=self.agent_keys,
+            witnesses=self.witnesses,
+            witnesses_min=self.witnesses_min,
+            strict=self.strict,
+            processes=self.processes,
+        )
+
+    def offline(self) -> OfflineTrust:
+        return OfflineTrust(
+            kids=self.kids,
+            note_key=self.note_key,
+            checkpoints=self.notes,
+            consistency=[parse_consistency(data) for data in self.consistency],
+            compromised=self.compromised,
+            agent_keys=self.agent_keys,
+            witnesses=self.witnesses,
+            witnesses_min=self.witnesses_min,
+            strict=self.strict,
+        )
+
+    def need_note_key(self) -> NoteKey:
+        if self.note_key is None:
+            raise UsageError('a receipt needs --note-key: it alone makes it one of that ledger')
+        return self.note_key
+
+
+def _read(path: str) -> bytes:
+    return sys.stdin.buffer.read() if path == '-' else Path(path).read_bytes()
+
+
+def _read_record(data: bytes) -> Any:
+    try:
+        return parse(data, LINE_DEPTH_MAX).value
+    except Refused as refused:
+        raise Unreadable(f'the record is no JSON: {refused.reason}') from None
+
+
+def _read_pem(data: bytes) -> Key:
+    try:
+        spki = load_pem_public_key(data).public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    except ValueError:
+        raise Unreadable('the issuer’s key is no public key in PEM') from None
+    return parse_key(EDDSA if len(spki) < _P256_SPKI_BYTES else ES256, spki)
+
+
+def _kid(text: str) -> bytes:
+    text = text.lower()
+    if not is_hex64(text):
+        raise Refused('usage', f'{text!r} is no kid: 64 lower-case hex digits')
+    return bytes.fromhex(text)
+
+
+def _compromised(text: str) -> tuple[bytes, int | None]:
+    kid, equals, time = text.partition('=')
+    if not equals:
+        return _kid(kid), None
+    whole = _WHOLE_SECOND.match(time)
+    since = milliseconds(f'{whole[1]}.000Z' if whole else time)
+    if since is None:
+        raise Refused('usage', f'{time!r} is no time: 2026-11-20T12:00:00Z')
+    return _kid(kid), since
+
+
+def _agent_keys(texts: list[str]) -> dict[str, frozenset[bytes]]:
+    keys: dict[str, frozenset[bytes]] = {}
+    for text in texts:
+        agent, _, kid = text.partition('=')
+        if not is_id_of(agent, 'agt'):
+            raise Refused('usage', f'{text!r} is no key of an agent: agt_…=<64 hex digits>')
+        keys[agent] = keys.get(agent, frozenset()) | {_kid(kid)}
+    return keys
+
+
+def _verify_export(asked: _Asked) -> Result:
+    with open_lines(asked.file) as lines:
+        report = verify_export(lines, asked.trust())
+    erasures = [
+        f'erased seq={one.seq} subject={one.subject} of={one.of} code={one.code} by={one.by} key={one.key} at={one.at}'
+        for one in report.erasures
+    ]
+    return Result(_line(report), _object(asked.file, report), erasures if asked.erasures else [])
+
+
+def _verify_bundle(asked: _Asked) -> Result:
+    with open_lines(asked.file) as lines:
+        report = verify_bundle(lines, asked.offline())
+    result = _of_line(report.line)
+    return Result(result.line, {**result.report, 'notices': report.notices}, [], report.notices)
+
+
+def _verify_proof(asked: _Asked) -> Result:
+    return _of_line(verify_proof(_read(asked.file), asked.offline(), asked.record))
+
+
+def _verify_receipt(asked: _Asked) -> Result:
+    keys = None
+    if asked.keys is not None:
+        value = parse(asked.keys, LINE_DEPTH_MAX).value
+        if not isinstance(value, dict) or not isinstance(value.get('keys'), list):
+            raise Unreadable('the keys are no keys document')
+        keys, _ = hinted_keys(value['keys'])
+    return _of_line(verify_receipt(_read(asked.file), asked.need_note_key(), keys, asked.record))
+
+
+def _reconcile(asked: _Asked) -> Result:
+    if asked.other is None:
+        raise UsageError('--reconcile names the other export')
+    histories = []
+    for path in (asked.file, asked.other):
+        with open_lines(path) as lines:
+            histories.append(read_history(path, lines, Trust(processes=asked.processes, compromised=asked.compromised)))
+    one, other = histories
+    if one.report.ledger == other.report.ledger:
+        raise UsageError('twice the same ledger')
+    return _of_line(reconcile(one, other))
+
+
+def _verify_statement(asked: _Asked) -> Result:
+    return _of_line(verify_transparent(_read(asked.file), asked.need_note_key(), asked.issuer_key))
+
+
+def _of_line(line: str) -> Result:
+    report = {name: value for name, _, value in (part.partition('=') for part in line.split(' ')) if value}
+    return Result(line, {'ok': True, 'failure': None, **report}, [])
+
+
+_VERIFIERS: dict[str, tuple[str, str, Callable[[_Asked], Result]]] = {
+    'export': ('INTEGRITY_OK', 'INTEGRITY_FAILED', _verify_export),
+    'bundle': ('BUNDLE_OK', 'BUNDLE_FAILED', _verify_bundle),
+    'proof': ('PROOF_OK', 'PROOF_FAILED', _verify_proof),
+    'receipt': ('RECEIPT_OK', 'RECEIPT_FAILED', _verify_receipt),
+    'statement': ('STATEMENT_OK', 'STATEMENT_FAILED', _verify_statement),
+    'reconcile': ('RECONCILED', 'NOT_RECONCILED', _reconcile),
+}
+
+
+def _line(report: Report) -> str:
+    parts = [
+        f'entries={report.entries} records={report.records} keys={report.keys} checkpoint={report.checkpoint}',
+        f'covered={report.covered} own={report.own} of {report.entries}',
+        *([f'witnessed={report.witnessed} of {report.entries}'] if report.witnessed is not None else []),
+        *([f'agent-signed={report.agent_signed}'] if report.agent_signed else []),
+        *([f'erased={len(report.erasures)}'] if report.erasures else []),
+        *(['documents=withheld'] if report.withheld else []),
+    ]
+    return ' '.join(parts) + (' (the ledger is empty)' if report.entries == 0 else '')
+
+
+def _object(source: str, report: Report) -> dict[str, Any]:
+    return {
+        'ok': True,
+        'failure': None,
+        'source': source,
+        'ledger': report.ledger,
+        'entries': report.entries,
+        'records': report.records,
+        'agentSigned': report.agent_signed,
+        'statements': report.statements,
+        'documents': 'withheld' if report.withheld else 'all',
+        'keys': report.keys,
+        'checkpoint': report.checkpoint,
+        'covered': report.covered,
+        'own': report.own,
+        'witnessed': report.witnessed,
+        'erasures': [one._asdict() for one in report.erasures],
+    }
+
+
+def _print_refusal(word: str, refused: Refused, as_json: bool) -> int:
+    if as_json:
+        failure = {'seq': refused.seq, 'code': refused.code, 'reason': refused.reason}
+        print(json.dumps({'ok': False, 'failure': failure}))
+    else:
+        seq = '' if refused.seq is None else f'seq={refused.seq} '
+        print(f'{word} {seq}code={refused.code} reason={json.dumps(_visible(refused.reason), ensure_ascii=False)}')
+    return EXIT_REFUSED
+
+
+def _print_difference(differs: Differs, as_json: bool) -> int:
+    if as_json:
+        failure = {'ledger': differs.ledger, 'seq': differs.seq, 'code': differs.code, 'reason': differs.reason}
+        print(json.dumps({'ok': False, 'failure': failure}))
+    else:
+        ledger = '' if differs.ledger is None else f'ledger={differs.ledger} '
+        seq = '' if differs.seq is None else f'seq={differs.seq} '
+        print(f'NOT_RECONCILED {ledger}{seq}code={differs.code} reason={json.dumps(_visible(differs.reason), ensure_ascii=False)}')
+    return EXIT_REFUSED
+
+
+def _visible(text: str) -> str:
+    """Text that others wrote cannot drive a terminal."""
+    return ''.join(character if is_text(character) else '\ufffd' for character in text)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

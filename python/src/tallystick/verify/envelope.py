@@ -1,0 +1,85 @@
+"""Envelopes: COSE_Sign1 over a statement, and their refusals in order (docs/formats/envelopes.md)."""
+
+from typing import Any, NamedTuple
+
+from .cbor import Rules, Tag18, decode, signature_structure
+from .errors import Refused
+from .keys import EDDSA, ES256, SIGNATURE_BYTES, Key, is_signed
+from .limits import CBOR_DEPTH_MAX, ENVELOPE_BYTES_MAX, INTEGER_MAX
+
+CONTENT_TYPE = 'application/vnd.in-toto+json'
+ALGORITHMS = {-8: EDDSA, -19: EDDSA, -7: ES256}
+RULES = Rules(CBOR_DEPTH_MAX, ENVELOPE_BYTES_MAX, deterministic=True)
+
+
+class Envelope(NamedTuple):
+    protected: bytes
+    payload: bytes
+    signature: bytes
+    alg: str
+    kid: bytes
+    issuer: str
+    subject: str
+    seconds: int
+
+
+def parse_envelope(data: bytes) -> Envelope:
+    if len(data) > ENVELOPE_BYTES_MAX:
+        raise Refused('envelope_too_large', f'{len(data)} bytes are more than {ENVELOPE_BYTES_MAX}')
+    protected, unprotected, payload, signature = parts_of(decode(data, RULES))
+    if not isinstance(payload, bytes):
+        raise Refused('cose_structure', 'the payload is not attached')
+    if unprotected:
+        raise Refused('cose_unprotected', 'the unprotected header is not empty')
+    header = decode(protected, RULES)
+    if not isinstance(header, dict):
+        raise Refused('cose_header', 'the protected header is no map')
+    if 2 in header:
+        raise Refused('cose_crit', 'label 2 (crit) is there')
+    return Envelope(protected, payload, signature, *_header(header))
+
+
+def parts_of(value: Any) -> tuple[bytes, dict[Any, Any], Any, bytes]:
+    """The four parts of a COSE_Sign1. The payload may be null here."""
+    if not isinstance(value, Tag18):
+        raise Refused('cose_structure', 'no tag 18')
+    parts = value.value
+    if not isinstance(parts, list) or len(parts) != 4:
+        raise Refused('cose_structure', 'no array of four')
+    protected, unprotected, payload, signature = parts
+    if not isinstance(protected, bytes) or not isinstance(unprotected, dict):
+        raise Refused('cose_structure', 'a header of another type')
+    if payload is not None and not isinstance(payload, bytes):
+        raise Refused('cose_structure', 'a payload of another type')
+    if not isinstance(signature, bytes) or len(signature) != SIGNATURE_BYTES:
+        raise Refused('cose_structure', 'a signature that is not 64 bytes')
+    return protected, unprotected, payload, signature
+
+
+def _header(header: dict[Any, Any]) -> tuple[str, bytes, str, str, int]:
+    if header.keys() != {1, 3, 4, 15}:
+        raise Refused('cose_header', 'labels other than 1, 3, 4 and 15')
+    if type(header[1]) is not int or header[1] not in ALGORITHMS:
+        raise Refused('cose_algorithm', f'the algorithm {str(header[1])[:32]}')
+    if header[3] != CONTENT_TYPE:
+        raise Refused('cose_content_type', f'the content type {str(header[3])[:64]!r}')
+    kid, claims = header[4], header[15]
+    if not isinstance(kid, bytes) or len(kid) != 32:
+        raise Refused('cose_header', 'a kid that is not 32 bytes')
+    if not isinstance(claims, dict) or claims.keys() != {1, 2, 6}:
+        raise Refused('cose_header', 'claims other than 1, 2 and 6')
+    issuer, subject, seconds = claims[1], claims[2], claims[6]
+    if not isinstance(issuer, str) or not isinstance(subject, str):
+        raise Refused('cose_header', 'an issuer or subject that is no text')
+    if type(seconds) is not int or not 0 <= seconds <= INTEGER_MAX:
+        raise Refused('cose_header', 'a time that is no such integer')
+    return ALGORITHMS[header[1]], kid, issuer, subject, seconds
+
+
+def check_signature(envelope: Envelope, key: Key) -> None:
+    if envelope.alg != key.alg:
+        raise Refused('algorithm_mismatch', f'the envelope is signed with {envelope.alg}, the key is of {key.alg}')
+    if envelope.kid != key.kid:
+        raise Refused('kid_mismatch', 'the kid is not the thumbprint of the key')
+    if not is_signed(key, envelope.signature, signature_structure(envelope.protected, envelope.payload)):
+        raise Refused('signature_invalid', 'the signature does not verify')

@@ -1,0 +1,23 @@
+"""The two ways in which a verification ends badly: what was read is wrong, or it is nothing that could be read."""
+
+
+class Refused(Exception):
+    """What was read is not genuine. `code` is one of docs/formats; `seq` the entry that is refused, where it is one."""
+
+    def __init__(self, code: str, reason: str, seq: int | None = None) -> None:
+        super().__init__(code, reason, seq)
+        self.code = code
+        self.reason = reason
+        self.seq = seq
+
+    def at(self, seq: int | None) -> 'Refused':
+        if self.seq is None:
+            self.seq = seq
+        return self
+
+    def __str__(self) -> str:
+        return f'{self.code}: {self.reason}'
+
+
+class Unreadable(Exception):
+    """The input is no file of the kind that it should be (exit code 65)."""

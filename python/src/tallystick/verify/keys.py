@@ -1,0 +1,150 @@
+"""Keys and signatures: Ed25519 as strict as docs/formats/envelopes.md asks for, ES256 with the lower s."""
+
+from functools import lru_cache
+from hashlib import sha256
+from typing import NamedTuple
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
+
+from .errors import Refused
+
+EDDSA = 'EdDSA'
+ES256 = 'ES256'
+_ED25519_DER = bytes.fromhex('302a300506032b6570032100')
+_P256_DER = bytes.fromhex('3059301306072a8648ce3d020106082a8648ce3d03010703420004')
+_P = 2**255 - 19
+_D = -121665 * pow(121666, -1, _P) % _P
+_SQRT_MINUS_1 = pow(2, (_P - 1) // 4, _P)
+_P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+SIGNATURE_BYTES = 64
+
+
+class Key(NamedTuple):
+    alg: str
+    kid: bytes
+    spki: bytes
+
+
+def parse_key(alg: object, spki: bytes) -> Key:
+    """A public key of the two DER forms that are taken, with its thumbprint."""
+    if alg == EDDSA:
+        return Key(EDDSA, thumbprint_ed25519(_ed25519_bytes(spki)), spki)
+    if alg == ES256:
+        point = _p256_point(spki)
+        cose = b'\xa4\x01\x02\x20\x01\x21\x58\x20' + point[:32] + b'\x22\x58\x20' + point[32:]
+        return Key(ES256, sha256(cose).digest(), spki)
+    raise Refused('bad_key', f'the algorithm {str(alg)[:32]!r} is neither EdDSA nor ES256')
+
+
+def thumbprint_ed25519(raw: bytes) -> bytes:
+    """RFC 9679."""
+    return sha256(b'\xa3\x01\x01\x20\x06\x21\x58\x20' + raw).digest()
+
+
+def ed25519_spki(raw: bytes) -> bytes:
+    return _ED25519_DER + raw
+
+
+def ed25519_raw(spki: bytes) -> bytes:
+    return spki[len(_ED25519_DER) :]
+
+
+def is_signed(key: Key, signature: bytes, message: bytes) -> bool:
+    """Whether the key made the signature, by the strict rules."""
+    if len(signature) != SIGNATURE_BYTES:
+        return False
+    if key.alg == EDDSA:
+        # OpenSSL refuses S >= L, and compares the encoding of [S]B - [k]A with R, without a cofactor. It takes an R of small order.
+        if signature[:32] in _SMALL_ORDER or not _is_point(ed25519_raw(key.spki)):
+            return False
+        try:
+            _ed25519(key.spki).verify(signature, message)
+        except InvalidSignature:
+            return False
+        return True
+    return _is_signed_es256(key, signature, message, lower=True)
+
+
+def is_signed_by_issuer(key: Key, signature: bytes, message: bytes) -> bool:
+    """The same for statements of others, of whose ES256 both signatures are taken."""
+    if key.alg == EDDSA:
+        return is_signed(key, signature, message)
+    return _is_signed_es256(key, signature, message, lower=False)
+
+
+def _is_signed_es256(key: Key, signature: bytes, message: bytes, lower: bool) -> bool:
+    r, s = int.from_bytes(signature[:32], 'big'), int.from_bytes(signature[32:], 'big')
+    if not 0 < r < _P256_ORDER or not 0 < s < _P256_ORDER or (lower and s > (_P256_ORDER - 1) // 2):
+        return False
+    public = _p256(key.spki)
+    if public is None:
+        return False
+    try:
+        public.verify(encode_dss_signature(r, s), message, ECDSA(SHA256()))
+    except InvalidSignature:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _ed25519(spki: bytes) -> Ed25519PublicKey:
+    return Ed25519PublicKey.from_public_bytes(_ed25519_bytes(spki))
+
+
+@lru_cache(maxsize=1024)
+def _ed25519_bytes(spki: bytes) -> bytes:
+    raw = spki[len(_ED25519_DER) :]
+    if len(raw) != 32 or not spki.startswith(_ED25519_DER):
+        raise Refused('bad_key', 'not the DER of an Ed25519 key')
+    # Whether it is a point at all is asked when a signature is verified: it costs two exponentiations.
+    if raw in _SMALL_ORDER or int.from_bytes(raw, 'little') & (2**255 - 1) >= _P:
+        raise Refused('bad_key', 'an Ed25519 key that is not canonical, or of small order')
+    return raw
+
+
+@lru_cache(maxsize=1024)
+def _is_point(raw: bytes) -> bool:
+    """Whether it is the canonical encoding of a point of the curve (RFC 8032 §5.1.3)."""
+    y = int.from_bytes(raw, 'little') & (2**255 - 1)
+    if y >= _P:
+        return False
+    x = _recover(y)
+    return x is not None and not (x == 0 and raw[31] >> 7)
+
+
+def _recover(y: int) -> int | None:
+    u, v = (y * y - 1) % _P, (_D * y * y + 1) % _P
+    x = u * pow(v, 3, _P) * pow(u * pow(v, 7, _P), (_P - 5) // 8, _P) % _P
+    if v * x * x % _P == u:
+        return x
+    x = x * _SQRT_MINUS_1 % _P
+    return x if v * x * x % _P == u else None
+
+
+def _small_order() -> frozenset[bytes]:
+    """The eight points of small order, canonical or not, with either sign."""
+    order_8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD83D3D706A17C7
+    ys = [0, 1, _P - 1, _P, _P + 1, order_8, _P - order_8]
+    return frozenset((y | sign << 255).to_bytes(32, 'little') for y in ys for sign in (0, 1))
+
+
+_SMALL_ORDER = _small_order()
+
+
+def _p256_point(spki: bytes) -> bytes:
+    if len(spki) != len(_P256_DER) + 64 or not spki.startswith(_P256_DER):
+        raise Refused('bad_key', 'not the DER of a P-256 key')
+    return spki[len(_P256_DER) :]
+
+
+@lru_cache(maxsize=1024)
+def _p256(spki: bytes) -> EllipticCurvePublicKey | None:
+    """None where it is no point of the curve: no signature verifies under it."""
+    try:
+        return EllipticCurvePublicKey.from_encoded_point(SECP256R1(), b'\x04' + _p256_point(spki))
+    except ValueError:
+        return None

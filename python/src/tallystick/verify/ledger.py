@@ -1,0 +1,454 @@
+"""The entries of a ledger in order (docs/formats/export.md, "The entries in order")."""
+
+from collections.abc import Callable, Mapping, Set
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from . import formats as f
+from .actors import SYSTEM, Actors, Pinned
+from .errors import Refused
+from .limits import BATCH_ITEM_BITS, TAIL_MS
+from .line import ITEM_MASK, STATEMENT, Entry, Pending, await_erasures
+from .merkle import Tree, genesis, link
+from .note import Checkpoint, NoteKey, note_key
+from .peerings import Peerings
+from .record import STEPS, Record
+from .registered import check_pair, judge
+from .statement import Statement
+
+BUILT_IN = (
+    'agent-action/1',
+    'agent-outcome/1',
+    'approval/1',
+    'generic/1',
+    'mcp-call/1',
+    'otel-log/1',
+    'otel-span/1',
+    'task/1',
+)
+"""Types that every ledger has, also one that was made before they were built in."""
+
+
+class Head(NamedTuple):
+    """What a size of the ledger must be: of a checkpoint, or of a receipt, which has no chain."""
+
+    size: int
+    root: bytes
+    chain: bytes | None
+    code: str = 'checkpoint_mismatch'
+
+
+class Place(NamedTuple):
+    """Where a receipt's entry must stand."""
+
+    seq: int
+    leaf: bytes
+
+
+class Expected(NamedTuple):
+    heads: tuple[Head, ...] = ()
+    places: tuple[Place, ...] = ()
+    covered_outside: int = 0
+    """The size of the largest checkpoint that was kept."""
+    covered: int = 0
+    """The same, of the ledger's own too."""
+    own: int = 0
+    """The size of the ledger's own checkpoint."""
+    compromised: Mapping[bytes, int | None] = MappingProxyType({})
+    """Kids in wrong hands, and since when if somebody else said so."""
+    pinned: Pinned = MappingProxyType({})
+
+
+class Erasure(NamedTuple):
+    seq: int
+    subject: str
+    of: int
+    code: str
+    by: str
+    key: str
+    at: str
+
+
+class Definition(NamedTuple):
+    ledger: str
+    issuer: str
+    origin: str
+    first_kid: bytes
+    note_key: NoteKey
+    digest: str
+    leaf: bytes
+
+
+_FOUND_BY_IDS = frozenset(('record-notarized', 'batch-notarized'))
+"""The same envelope again would have the same ids, which are looked up anyway."""
+DigestsOf = Callable[[int], dict[str, str]]
+
+
+class Ledger:
+    def __init__(self, expected: Expected, digests_of: DigestsOf) -> None:
+        self.expected = expected
+        self.digests_of = digests_of
+        self.tree = Tree()
+        self.chain = b''
+        self.chain_before = b''
+        self.definition: Definition | None = None
+        self.current_kid = b''
+        self.server_kids: set[bytes] = set()
+        self.actors = Actors(expected.pinned)
+        self.types: dict[str, str | None] = dict.fromkeys(BUILT_IN)
+        """The digest of each; None of a built-in type that the ledger's definition does not name."""
+        self.agent_signed_types: set[str] = set()
+        self.records: dict[int, Record | None] = {}
+        """By id; None of what was notarized."""
+        self.batches: dict[int, int] = {}
+        """The number of items, by what the ids of a batch have in common."""
+        self.ids: set[int] = set()
+        self.leaves: set[bytes] = set()
+        self.peerings = Peerings()
+        self.pending: Pending = {}
+        """Documents that are missing, by the entry that is said to erase them."""
+        self.erased: set[tuple[int, str]] = set()
+        self.erasures: list[Erasure] = []
+        self.policy: tuple[str, dict[str, Any]] | None = None
+        self.statement_before: Entry | None = None
+        self.registering: Entry | None = None
+        self.record_count = 0
+        self.agent_signed = 0
+        self.statements = 0
+        self.documents_shown = 0
+        self.newest_ms: int | None = None
+        self.uncovered_kid: bytes | None = None
+        """A key in wrong hands that signed what nothing that was kept covers."""
+        self.oldest_uncovered: tuple[int, int] | None = None
+        self.oldest_beyond_own: int | None = None
+        self.newest_within_own: int | None = None
+        self.heads = _by_size(expected)
+        self.places: dict[int, list[bytes]] = {}
+        for place in expected.places:
+            self.places.setdefault(place.seq, []).append(place.leaf)
+
+    @property
+    def size(self) -> int:
+        return self.tree.size
+
+    def take(self, entry: Entry) -> None:
+        if entry.seq != self.size:
+            raise Refused('seq_not_dense', f'seq {entry.seq} stands where {self.size} belongs', self.size)
+        if (entry.kind == 'ledger-created') != (entry.seq == 0):
+            raise Refused('ledger_created_misplaced', 'ledger-created is the first entry, and no other')
+        self._check_pair(entry)
+        if entry.statement is None:
+            self._link(entry)
+        else:
+            self._take_statement(entry, entry.statement)
+        self._count(entry)
+        self._check_expected(entry)
+
+    def _take_statement(self, entry: Entry, statement: Statement) -> None:
+        if self.definition is None:
+            self._define(entry, statement)
+        self._check_origin(entry, statement)
+        self.actors.check_required(entry, statement)
+        self._check_key(entry, statement)
+        self._link(entry)
+        self.actors.check_actor(entry, statement)
+        self._apply(entry, statement)
+        self._check_missing(entry)
+
+    def _define(self, entry: Entry, statement: Statement) -> None:
+        predicate = statement.predicate
+        definition = predicate['definition']
+        self.chain = genesis(f.id_bytes(statement.ledger))
+        self.current_kid = bytes.fromhex(definition['envelopeKey']['kid'])
+        self.server_kids.add(self.current_kid)
+        self.types |= definition['types']
+        spki = f.from_base64(definition['noteKey'], 'the note key')
+        self.definition = Definition(
+            statement.ledger,
+            definition['issuer'],
+            definition['origin'],
+            self.current_kid,
+            note_key(definition['origin'], spki),
+            statement.digest,
+            entry.leaf,
+        )
+        self.peerings.define(statement.ledger, definition, entry.leaf)
+        self._check_empty()
+
+    def _check_empty(self) -> None:
+        if 0 in self.heads:
+            raise Refused('checkpoint_mismatch', 'no checkpoint of an empty ledger is ever signed')
+
+    def _check_origin(self, entry: Entry, statement: Statement) -> None:
+        definition = self.definition
+        assert definition is not None
+        if statement.ledger != definition.ledger or entry.issuer != definition.issuer:
+            raise Refused('ledger_foreign', f'the entry is of {statement.ledger} and {entry.issuer[:64]!r}')
+
+    def _check_key(self, entry: Entry, statement: Statement) -> None:
+        if entry.kid in self.actors.signing:
+            self.actors.check_signer(entry, statement)
+            self.agent_signed += 1
+        elif entry.kid != self.current_kid:
+            raise Refused('key_not_current', f'{entry.kid.hex()} is not the key of this place')
+        self._check_compromised(entry)
+
+    def _check_compromised(self, entry: Entry) -> None:
+        if entry.kid not in self.expected.compromised:
+            return
+        since = self.expected.compromised[entry.kid]
+        if since is not None and entry.ms >= since:
+            raise Refused('key_compromised', f'the key {entry.kid.hex()} was in wrong hands by then')
+        if entry.seq >= self.expected.covered_outside:
+            self.uncovered_kid = self.uncovered_kid or entry.kid
+
+    def _link(self, entry: Entry) -> None:
+        chain = link(self.chain, entry.leaf)
+        if chain != entry.chain:
+            raise Refused('chain_broken', 'the chain leads to another hash')
+        if entry.kind not in _FOUND_BY_IDS:
+            if entry.leaf in self.leaves:
+                raise Refused('duplicate_envelope', 'this envelope stands in the chain before')
+            self.leaves.add(entry.leaf)
+        self.chain_before = self.chain
+        self.chain = chain
+        self.tree.add(entry.leaf)
+
+    def _check_pair(self, entry: Entry) -> None:
+        before, self.statement_before = self.statement_before, entry if entry.kind == STATEMENT else None
+        self.registering = before
+        if (before is not None) != (entry.kind == 'statement-registered'):
+            raise Refused('statement_pair', 'a statement and its statement-registered stand side by side')
+
+    def _count(self, entry: Entry) -> None:
+        self.documents_shown += entry.documents
+        self.statements += entry.kind == STATEMENT
+        self.newest_ms = entry.ms if self.newest_ms is None else max(self.newest_ms, entry.ms)
+        if entry.seq >= self.expected.covered and (self.oldest_uncovered is None or entry.ms < self.oldest_uncovered[0]):
+            self.oldest_uncovered = (entry.ms, entry.seq)
+        if entry.seq < self.expected.own:
+            self.newest_within_own = max(entry.ms, self.newest_within_own or entry.ms)
+        else:
+            self.oldest_beyond_own = min(entry.ms, self.oldest_beyond_own or entry.ms)
+
+    def is_own_tail_long(self) -> bool:
+        """Whether something stands behind the ledger's own checkpoint that is older than a minute, or behind a gap of one."""
+        if self.oldest_beyond_own is None or self.newest_ms is None:
+            return False
+        if self.newest_ms - self.oldest_beyond_own > TAIL_MS:
+            return True
+        return self.newest_within_own is not None and self.oldest_beyond_own - self.newest_within_own > TAIL_MS
+
+    def _check_expected(self, entry: Entry) -> None:
+        for head in self.heads.get(self.size, ()):
+            if head.root != self.tree.root() or head.chain not in (None, self.chain):
+                raise Refused(head.code, f'the ledger of {self.size} entries is another one')
+        if any(leaf != entry.leaf for leaf in self.places.get(entry.seq, ())):
+            raise Refused('receipt_mismatch', f'another entry than the receipt’s stands at seq {entry.seq}')
+
+    # By kind
+
+    def _apply(self, entry: Entry, statement: Statement) -> None:
+        kind = entry.kind
+        if kind in STEPS:
+            self._step(entry, statement)
+        else:
+            apply = _APPLY.get(kind)
+            if apply is not None:
+                apply(self, entry, statement)
+
+    def _rotate(self, _entry: Entry, statement: Statement) -> None:
+        self._check_definition(statement)
+        kid = bytes.fromhex(statement.predicate['newKey']['kid'])
+        if kid in self.actors.signing:
+            raise Refused('key_not_current', 'a key of an agent cannot become the ledger’s')
+        self.current_kid = kid
+        self.server_kids.add(kid)
+        self.peerings.own_key = statement.predicate['newKey']
+
+    def _register_type(self, _entry: Entry, statement: Statement) -> None:
+        name = statement.subjects[0].name
+        if name in self.types:
+            raise Refused('duplicate_subject', f'{name} is registered')
+        self.types[name] = statement.digest
+        if 'agentSigned' in statement.predicate:
+            self.agent_signed_types.add(name)
+
+    def _notarize(self, entry: Entry, statement: Statement) -> None:
+        predicate = statement.predicate
+        self._check_types(entry, {predicate['type']})
+        self._add_record(f.id_number(predicate['record']), None)
+
+    def _create(self, entry: Entry, statement: Statement) -> None:
+        predicate = statement.predicate
+        self._check_types(entry, {predicate['type']})
+        if self.types[predicate['type']] not in (None, predicate['typeDigest']):
+            raise Refused('type_unknown', f'{predicate["type"]} has another digest')
+        record = Record(statement, entry.leaf)
+        self._add_record(f.id_number(predicate['record']), record)
+        self.peerings.share_created(statement)
+
+    def _notarize_batch(self, entry: Entry, statement: Statement) -> None:
+        batch = entry.batch
+        assert batch is not None
+        self._check_types(entry, batch.types)
+        first = batch.first
+        self._add_id(statement.predicate['batch'])
+        if first >> BATCH_ITEM_BITS in self.batches or any(first + i in self.records for i in range(batch.size)):
+            raise Refused('duplicate_subject', 'a record of the batch is there')
+        self.batches[first >> BATCH_ITEM_BITS] = batch.size
+        self.record_count += batch.size
+
+    def _check_types(self, entry: Entry, names: Set[str]) -> None:
+        for name in names - self.types.keys():
+            raise Refused('type_unknown', f'{name} is not registered')
+        if entry.kid not in self.actors.signing:
+            for name in names & self.agent_signed_types:
+                raise Refused('agent_signature_missing', f'agents sign records of {name} themselves')
+
+    def _has_record(self, number: int) -> bool:
+        return number in self.records or number & ITEM_MASK < self.batches.get(number >> BATCH_ITEM_BITS, 0)
+
+    def _add_record(self, number: int, record: Record | None) -> None:
+        if self._has_record(number):
+            raise Refused('duplicate_subject', 'the record is there')
+        self.records[number] = record
+        self.record_count += 1
+
+    def _add_id(self, name: str) -> None:
+        number = f.id_number(name)
+        if number in self.ids:
+            raise Refused('duplicate_subject', f'{name} is there')
+        self.ids.add(number)
+
+    def _step(self, entry: Entry, statement: Statement) -> None:
+        predicate = statement.predicate
+        if 'offer' in predicate:
+            self.peerings.take_offer(entry, statement)
+        record = self.gated(predicate['record'])
+        by_server = entry.kid not in self.actors.signing
+        if by_server and predicate['actor'] != SYSTEM and record.type in self.agent_signed_types:
+            raise Refused('agent_signature_missing', f'agents sign steps of {record.type} themselves')
+        record.step(statement, entry.leaf)
+        if entry.kind == 'completion-submitted':
+            self._add_id(predicate['completion'])
+
+    def gated(self, name: str) -> Record:
+        record = self.records.get(f.id_number(name))
+        if record is None:
+            raise Refused('subject_unknown', f'{name} is no gated record of the ledger')
+        return record
+
+    def _share(self, _entry: Entry, statement: Statement) -> None:
+        record = self.gated(statement.predicate['record'])
+        if record.payload != statement.digest:
+            raise Refused('subject_unknown', 'the payload has another digest')
+        if record.principal != statement.party:
+            raise Refused('actor_not_entitled', 'a record is its principal’s to share')
+        self.peerings.share_later(statement)
+
+    def _erase(self, entry: Entry, statement: Statement) -> None:
+        predicate, subject = statement.predicate, statement.subjects[0]
+        claims = self.pending.pop(entry.seq, [])
+        of = int(predicate['seq'])
+        if (of, subject.name) in self.erased:
+            raise Refused('duplicate_subject', f'{subject.name} of entry {of} is erased twice')
+        others = [claim for claim in claims if claim != (of, subject.name, subject.digest)]
+        if others:
+            seq = entry.seq if len(others) == len(claims) else others[0][0]
+            raise Refused('erasure_unexplained', f'entry {entry.seq} does not erase {others[0][1]}', seq)
+        if of >= entry.seq:
+            raise Refused('erasure_of_nothing', f'entry {of} does not stand before')
+        if not claims and self.digests_of(of).get(subject.name) != subject.digest:
+            raise Refused('erasure_of_nothing', f'entry {of} digests no {subject.name}')
+        self.erased.add((of, subject.name))
+        by, key = predicate['actor'], predicate.get('key', '')
+        self.erasures.append(Erasure(entry.seq, subject.name, of, predicate['code'], by, key, predicate['recordedAt']))
+
+    def _check_missing(self, entry: Entry) -> None:
+        if entry.seq in self.pending:
+            _, name, _ = min(self.pending[entry.seq])
+            raise Refused('erasure_unexplained', f'entry {entry.seq} does not erase {name}')
+        await_erasures(self.pending, entry)
+
+    def _restore(self, entry: Entry, statement: Statement) -> None:
+        self._check_definition(statement)
+        found = statement.predicate['found']
+        if found['size'] != entry.seq or found['chain'] != self.chain_before.hex():
+            raise Refused('chain_broken', 'it was not restored from the entries that stand before')
+
+    def _check_definition(self, statement: Statement) -> None:
+        assert self.definition is not None
+        if statement.digest != self.definition.digest:
+            raise Refused('definition_mismatch', 'the ledger has another definition')
+
+    def _set_policy(self, entry: Entry, statement: Statement) -> None:
+        self._check_definition(statement)
+        self.policy = (entry.leaf.hex(), statement.predicate)
+
+    def _register_statement(self, entry: Entry, statement: Statement) -> None:
+        before = self.registering
+        assert before is not None and before.foreign is not None
+        foreign, predicate = before.foreign, statement.predicate
+        check_pair(foreign, before.recorded_at, statement.digest, predicate)
+        if self.policy is None or predicate['policy'] != self.policy[0]:
+            raise Refused('policy_refused', 'the policy is not the newest one')
+        judge(foreign, self.policy[1])
+        self._add_id(statement.subjects[0].name)
+
+    def end(self) -> None:
+        """What only the whole can show."""
+        if self.statement_before is not None:
+            raise Refused('statement_pair', 'the last statement is not registered').at(self.size - 1)
+        if self.pending:
+            _, name, _ = min(min(claims) for claims in self.pending.values())
+            raise Refused('erasure_unexplained', f'no entry erases {name}')
+        beyond = [size for size in self.heads if size > self.size]
+        if beyond or any(seq >= self.size for seq in self.places):
+            raise Refused('checkpoint_beyond_chain', f'a checkpoint is of more entries than the {self.size} that there are')
+        if self.uncovered_kid is not None:
+            raise Refused(
+                'key_compromised', f'the key {self.uncovered_kid.hex()} is in wrong hands, and no kept checkpoint covers all that it signed'
+            )
+        if self.oldest_uncovered is not None and self.newest_ms is not None and self.newest_ms - self.oldest_uncovered[0] > TAIL_MS:
+            seq = self.oldest_uncovered[1]
+            raise Refused('checkpoint_missing_tail', f'entry {seq} is more than a minute old, and no checkpoint covers it')
+
+
+def _by_size(expected: Expected) -> dict[int, list[Head]]:
+    found: dict[int, list[Head]] = {}
+    for head in expected.heads:
+        found.setdefault(head.size, []).append(head)
+    return found
+
+
+def head_of(checkpoint: Checkpoint) -> Head:
+    return Head(checkpoint.size, checkpoint.root, checkpoint.chain)
+
+
+_APPLY: dict[str, Callable[[Ledger, Entry, Statement], None]] = {
+    'server-key-rotated': Ledger._rotate,
+    'agent-registered': lambda ledger, _, statement: ledger.actors.register(statement),
+    'agent-disabled': lambda ledger, _, statement: ledger.actors.disable(statement),
+    'agent-key-registered': lambda ledger, _, statement: ledger.actors.register_signing_key(statement, ledger.server_kids),
+    'agent-key-revoked': lambda ledger, _, statement: ledger.actors.revoke_signing_key(statement),
+    'key-created': lambda ledger, _, statement: ledger.actors.create_key(statement),
+    'key-revoked': lambda ledger, _, statement: ledger.actors.revoke_key(statement),
+    'type-registered': Ledger._register_type,
+    'record-notarized': Ledger._notarize,
+    'batch-notarized': Ledger._notarize_batch,
+    'record-created': Ledger._create,
+    'payload-erased': Ledger._erase,
+    'ledger-restored': Ledger._restore,
+    'registration-policy-set': Ledger._set_policy,
+    'statement-registered': Ledger._register_statement,
+    'record-shared': Ledger._share,
+    'peer-added': lambda ledger, entry, statement: ledger.peerings.add(entry, statement),
+    'peer-suspended': lambda ledger, _, statement: ledger.peerings.change(statement, 'suspended'),
+    'peer-resumed': lambda ledger, _, statement: ledger.peerings.change(statement, 'active'),
+    'peer-revoked': lambda ledger, _, statement: ledger.peerings.change(statement, 'revoked'),
+    'peer-key-rotated': lambda ledger, entry, statement: ledger.peerings.rotate(entry, statement),
+    'entry-received': lambda ledger, entry, statement: ledger.peerings.receive(entry, statement, ledger),
+    'step-offered': lambda ledger, entry, statement: ledger.peerings.offer(entry, statement, ledger),
+    'offer-refused': lambda ledger, entry, statement: ledger.peerings.refuse(entry, statement, ledger),
+}

@@ -1,0 +1,433 @@
+"""A line of an export by itself (docs/formats/export.md, "Each line by itself"): everything that needs no other line."""
+
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from . import formats as f
+from .envelope import Envelope, check_signature, parse_envelope
+from .errors import Refused
+from .keys import Key, parse_key
+from .limits import BATCH_ITEM_BITS, LINE_DEPTH_MAX, REFERENCES_MAX, SALT_BYTES
+from .merkle import leaf_hash, root_of
+from .registered import Foreign, parse_foreign
+from .statement import Statement, check_claims, parse_statement
+from .strict_json import canonical, parse
+
+MEMBERS = frozenset(('seq', 'kind', 'recordedAt', 'leaf', 'chain', 'envelope', 'documents', 'items'))
+OPTIONAL = frozenset(('received', 'signer'))
+_DOCUMENT = frozenset(('subject', 'digest', 'salt', 'document', 'erasedBy'))
+_ITEM = frozenset(('record', 'type', 'digest'))
+_ITEM_OPTIONAL = {
+    'onBehalfOf': lambda value: f.is_id_of(value, 'agt'),
+    'occurredAt': f.is_time,
+    'parent': lambda value: f.is_id_of(value, 'rec'),
+    'references': f.is_hex64,
+    'traceparent': f.is_traceparent,
+}
+STATEMENT = 'statement'
+ITEM_MASK = (1 << BATCH_ITEM_BITS) - 1
+
+
+class Missing(NamedTuple):
+    subject: str
+    digest: str
+    erased_by: int | None
+
+
+class Batch(NamedTuple):
+    first: int
+    size: int
+    agents: frozenset[str]
+    types: frozenset[str]
+
+
+class Received(NamedTuple):
+    envelope: Envelope
+    statement: Statement
+    leaf: bytes
+
+
+class Entry(NamedTuple):
+    """What the entries before and behind have to know of one that is genuine by itself."""
+
+    seq: int
+    kind: str
+    leaf: bytes
+    chain: bytes
+    ms: int
+    recorded_at: str
+    kid: bytes
+    issuer: str
+    statement: Statement | None
+    foreign: Foreign | None
+    signer: Key | None
+    documents: int
+    missing: tuple[Missing, ...]
+    batch: Batch | None
+    received: Received | None
+
+
+Pending = dict[int, list[tuple[int, str, str]]]
+"""By the seq of the entry that erases them: seq, name and digest of documents that are missing."""
+
+
+def await_erasures(pending: Pending, entry: Entry) -> None:
+    for missing in entry.missing:
+        if missing.erased_by is None:
+            continue
+        if missing.erased_by <= entry.seq:
+            raise Refused('erasure_unexplained', f'{missing.subject} is said to be erased before it was there')
+        pending.setdefault(missing.erased_by, []).append((entry.seq, missing.subject, missing.digest))
+
+
+class Context(NamedTuple):
+    """What the first line says, as far as lines are read by it."""
+
+    keys: dict[bytes, Key]
+    withheld: bool
+
+
+def verify_line(data: bytes, context: Context) -> Entry:
+    text = parse(data, LINE_DEPTH_MAX)
+    value = text.value
+    if not isinstance(value, dict) or not value.keys() >= MEMBERS or not value.keys() - MEMBERS <= OPTIONAL:
+        raise Refused('line_syntax', 'not the members of a line')
+    if not f.is_hex64(value['chain']) or not isinstance(value.get('received', ''), str):
+        raise Refused('line_syntax', 'chain or received is of another form')
+    check_head(value)
+    return verify_members(value, text.plain, context)
+
+
+def verify_members(value: dict[str, Any], plain: bool, context: Context) -> Entry:
+    """The same of members that were parsed. `seq` and the others have their place in the line of a bundle too."""
+    check_documents(value)
+    data = f.from_base64(value['envelope'], 'the envelope')
+    if value['kind'] == STATEMENT:
+        return _verify_foreign(value, data)
+    envelope, statement, leaf, signer = verify_signed(value, data, context)
+    check_definition(statement)
+    batch = _verify_items(value, statement, plain)
+    missing = verify_documents(value, statement, plain, context.withheld, value['items'])
+    received = verify_received(value, statement)
+    return Entry(
+        int(value['seq']),
+        statement.kind,
+        leaf,
+        bytes.fromhex(value['chain']) if 'chain' in value else b'',
+        statement.ms,
+        value['recordedAt'],
+        envelope.kid,
+        envelope.issuer,
+        statement,
+        None,
+        signer,
+        len(value['documents']) - len(missing),
+        missing,
+        batch,
+        received,
+    )
+
+
+def check_head(value: dict[str, Any]) -> None:
+    if not f.is_integer(value['seq'], 0) or not isinstance(value['kind'], str):
+        raise Refused('line_syntax', 'seq or kind is of another form')
+    if not f.is_time(value['recordedAt']) or not f.is_hex64(value['leaf']) or not isinstance(value['envelope'], str):
+        raise Refused('line_syntax', 'recordedAt, leaf or envelope is of another form')
+    if value['items'] is not None and not isinstance(value['items'], list):
+        raise Refused('line_syntax', 'items of another form')
+    if not isinstance(value['documents'], list):
+        raise Refused('line_syntax', 'documents of another form')
+
+
+def check_documents(value: dict[str, Any]) -> None:
+    if not all(map(_is_document, value['documents'])):
+        raise Refused('line_syntax', 'a document of another form')
+
+
+def _is_document(value: Any) -> bool:
+    if not isinstance(value, dict) or not value.keys() >= _DOCUMENT or not value.keys() - _DOCUMENT <= {'references'}:
+        return False
+    erased_by, salt = value['erasedBy'], value['salt']
+    if not _is_references(value.get('references')):
+        return False
+    return (
+        isinstance(value['subject'], str)
+        and f.is_hex64(value['digest'])
+        and (salt is None or isinstance(salt, str))
+        and (erased_by is None or f.is_integer(erased_by, 0))
+    )
+
+
+def _is_references(value: Any) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, list) and 1 <= len(value) <= REFERENCES_MAX and all(map(f.is_text, value))
+
+
+def verify_signed(value: dict[str, Any], data: bytes, context: Context) -> tuple[Envelope, Statement, bytes, Key | None]:
+    """Envelope, signature and statement; and that the line repeats what they say."""
+    envelope = parse_envelope(data)
+    signer = _signer(value)
+    key = signer if signer is not None and signer.kid == envelope.kid else context.keys.get(envelope.kid)
+    if key is None:
+        raise Refused('key_unknown', f'the key {envelope.kid.hex()} is unknown')
+    check_signature(envelope, key)
+    statement = parse_statement(envelope.payload)
+    check_claims(envelope, statement)
+    leaf = leaf_hash(data)
+    said = (value['kind'], value['recordedAt'], value['leaf'])
+    if said != (statement.kind, statement.predicate['recordedAt'], leaf.hex()):
+        raise Refused('line_contradicts_envelope', 'kind, recordedAt or leaf is not that of the envelope')
+    return envelope, statement, leaf, key if signer is not None else None
+
+
+def _signer(value: dict[str, Any]) -> Key | None:
+    if 'signer' not in value:
+        return None
+    signer = value['signer']
+    if not is_signer(signer):
+        raise Refused('line_syntax', 'signer is of another form')
+    return parse_key(signer['alg'], f.from_base64(signer['spki'], 'a key'))
+
+
+def is_signer(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() == {'alg', 'spki'}
+        and value['alg'] in ('EdDSA', 'ES256')
+        and isinstance(value['spki'], str)
+    )
+
+
+def check_definition(statement: Statement) -> None:
+    """Where a statement holds what its subject digests: that it has this digest; and that keys have their kids."""
+    predicate, name = statement.predicate, statement.subjects[0].name
+    definition: object = None
+    keys: list[dict[str, Any]] = []
+    if statement.kind == 'ledger-created':
+        definition = predicate['definition']
+        keys = [predicate['definition']['envelopeKey']]
+    elif statement.kind in ('agent-registered', 'agent-disabled'):
+        definition = {'agent': predicate['agent'], 'name': predicate['name']}
+    elif statement.kind in ('key-created', 'key-revoked'):
+        definition = {'key': name, **{member: predicate[member] for member in ('agent', 'scopes', 'expiresAt')}}
+    elif statement.kind == 'peer-added':
+        definition = handshake(name, predicate)
+        keys = [predicate[side]['envelopeKey'] for side in ('inviter', 'invited')]
+    elif 'newKey' in predicate:
+        keys = [predicate['newKey']]
+    if definition is not None and sha256(canonical(definition)).hexdigest() != statement.digest:
+        raise Refused('definition_mismatch', f'{name} has another digest than its definition')
+    for key in keys:
+        if parse_key(key['alg'], f.from_base64(key['spki'], 'a key')).kid.hex() != key['kid']:
+            raise Refused('kid_mismatch', f'the kid {key["kid"]} is not the thumbprint of its key')
+
+
+def handshake(peer: str, predicate: dict[str, Any]) -> dict[str, Any]:
+    return {'peer': peer, **{member: predicate[member] for member in ('tokenHash', 'inviter', 'invited')}}
+
+
+def _verify_items(value: dict[str, Any], statement: Statement, plain: bool) -> Batch | None:
+    items = value['items']
+    if statement.kind != 'batch-notarized':
+        if items is not None:
+            raise Refused('batch_contradicts_statement', 'items of what is no batch')
+        return None
+    if items is None or len(items) != statement.predicate['count']:
+        raise Refused('batch_contradicts_statement', f'not {statement.predicate["count"]} items, as signed')
+    for item in items:
+        check_item(item)
+    if root_of([leaf_hash(canonical(item, plain)) for item in items]).hex() != statement.digest:
+        raise Refused('batch_contradicts_statement', 'the items have another root')
+    first = f.id_number(items[0]['record'])
+    for index, item in enumerate(items):
+        if index != f.id_number(item['record']) & ITEM_MASK or f.id_number(item['record']) != first + index:
+            raise Refused('batch_item', f'the id of item {index} does not follow')
+    return Batch(
+        first,
+        len(items),
+        frozenset(item['onBehalfOf'] for item in items if 'onBehalfOf' in item),
+        frozenset(item['type'] for item in items),
+    )
+
+
+def check_item(item: Any) -> None:
+    fits = isinstance(item, dict) and item.keys() >= _ITEM
+    if not fits or not (f.is_id_of(item['record'], 'rec') and f.is_type(item['type']) and f.is_hex64(item['digest'])):
+        raise Refused('batch_item', 'an item lacks a member, or has one of another format')
+    for name in item.keys() - _ITEM:
+        check = _ITEM_OPTIONAL.get(name)
+        if check is None or not check(item[name]):
+            raise Refused('batch_item', f'{name[:64]!r} of an item')
+
+
+def documents_of(statement: Statement, items: list[dict[str, Any]] | None) -> list[tuple[str, str, str | None]]:
+    """What an entry digests for the first time: subject, digest, and the digest of its references."""
+    if statement.kind == 'batch-notarized':
+        return [(item['record'], item['digest'], item.get('references')) for item in items or ()]
+    found: list[tuple[str, str, str | None]] = []
+    subjects = statement.subjects
+    if statement.kind in ('record-notarized', 'record-created'):
+        found.append((subjects[0].name, subjects[0].digest, statement.predicate.get('references')))
+    elif statement.kind in ('completion-submitted', 'step-offered') and len(subjects) > 1:
+        found.append((subjects[1].name, subjects[1].digest, None))
+    elif (statement.kind == 'completion-verified' or subjects[-1].name.endswith('/reason')) and statement.kind != 'payload-erased':
+        found.append((subjects[-1].name, subjects[-1].digest, None))
+    return found
+
+
+def verify_documents(
+    value: dict[str, Any],
+    statement: Statement,
+    plain: bool,
+    withheld: bool,
+    items: list[dict[str, Any]] | None,
+) -> tuple[Missing, ...]:
+    wanted, documents = documents_of(statement, items), value['documents']
+    if len(documents) != len(wanted):
+        raise Refused('document_presence', f'{len(documents)} documents, where {len(wanted)} are digested')
+    missing: list[Missing] = []
+    for document, (subject, digest, references) in zip(documents, wanted, strict=True):
+        if document['subject'] != subject:
+            raise Refused('document_presence', f'a document of {document["subject"][:64]!r}, where {subject} belongs')
+        if document['digest'] != digest:
+            raise Refused('document_digest', f'{subject} has the digest {document["digest"]}, signed is {digest}')
+        if document['salt'] is None:
+            missing.append(_missing(document, withheld))
+        else:
+            _check_document(document, references, plain, withheld)
+    return tuple(missing)
+
+
+def _missing(document: dict[str, Any], withheld: bool) -> Missing:
+    erased_by = document['erasedBy']
+    if document['document'] is not None or document.get('references') is not None:
+        raise Refused('document_presence', f'{document["subject"]} without its salt')
+    if erased_by is None and not withheld:
+        raise Refused('document_presence', f'{document["subject"]} is missing')
+    return Missing(document['subject'], document['digest'], None if erased_by is None else int(erased_by))
+
+
+def _check_document(document: dict[str, Any], references: str | None, plain: bool, withheld: bool) -> None:
+    subject = document['subject']
+    if withheld or document['erasedBy'] is not None or document['document'] is None:
+        raise Refused('document_presence', f'{subject} is there, and is said not to be')
+    salt = parse_salt(document['salt'])
+    check_digest(document['document'], salt, document['digest'], plain, subject)
+    check_references(document.get('references'), salt, references, plain, subject)
+
+
+def parse_salt(value: object) -> bytes:
+    if not isinstance(value, str):
+        raise Refused('line_syntax', 'a salt is no text')
+    salt = f.from_base64url(value)
+    if salt is None:
+        raise Refused('bad_base64url', 'a salt is not canonical base64url')
+    if len(salt) != SALT_BYTES:
+        raise Refused('line_syntax', 'a salt is not 16 bytes in base64url')
+    return salt
+
+
+def check_digest(document: Any, salt: bytes, digest: str, plain: bool, subject: str) -> None:
+    found = sha256(b'\x03' + salt + canonical(document, plain)).hexdigest()
+    if found != digest:
+        raise Refused('document_digest', f'{subject} has the digest {found}, signed is {digest}')
+
+
+def check_references(value: Any, salt: bytes, digest: str | None, plain: bool, subject: str) -> None:
+    if (value is not None) != (digest is not None):
+        raise Refused('document_presence', f'references of {subject} are there and not signed, or signed and not there')
+    if value is None or digest is None:
+        return
+    check_digest(value, salt, digest, plain, f'references of {subject}')
+
+
+def verify_received(value: dict[str, Any], statement: Statement) -> Received | None:
+    claim = statement.predicate.get('received') or statement.predicate.get('offer')
+    encoded = value.get('received')
+    if (claim is None) != (encoded is None):
+        raise Refused('received_mismatch', 'a received envelope is missing, or there is one where none belongs')
+    if claim is None:
+        return None
+    data = f.from_base64(encoded, 'the received envelope')
+    envelope = parse_envelope(data)
+    received = parse_statement(envelope.payload)
+    check_claims(envelope, received)
+    check_definition(received)
+    leaf = leaf_hash(data)
+    _check_claim(claim, received, leaf)
+    check_shared_with(received, statement)
+    if 'offer' in statement.predicate:
+        _check_offer(statement, received)
+    elif statement.kind == 'peer-key-rotated' and received.predicate['newKey'] != statement.predicate['newKey']:
+        raise Refused('received_mismatch', 'the rotation names another key')
+    elif statement.kind == 'offer-refused' and received.predicate['record'] != statement.predicate['record']:
+        raise Refused('received_mismatch', 'the offer is of another record')
+    return Received(envelope, received, leaf)
+
+
+def _check_claim(claim: dict[str, Any], received: Statement, leaf: bytes) -> None:
+    if claim['leaf'] != leaf.hex() or claim['ledger'] != received.ledger:
+        raise Refused('received_mismatch', 'the received envelope is not the one that the entry names')
+    if 'kind' not in claim:
+        if received.kind != 'step-offered':
+            raise Refused('received_mismatch', 'what was received is no offer')
+        return
+    event = ('version' in received.predicate and 'from' in received.predicate) or received.kind == 'record-created'
+    said = (claim['kind'], claim['record'], claim['version'])
+    version = received.predicate.get('version') if event else None
+    if said != (received.kind, received.predicate.get('record'), version):
+        raise Refused('received_mismatch', 'the received entry is not what the entry says of it')
+
+
+def check_shared_with(received: Statement, statement: Statement) -> None:
+    offer = statement.predicate.get('offer')
+    peer = statement.predicate['peer'] if offer is None and 'peer' in statement.predicate else None
+    if offer is not None:
+        peer = offer['peer']
+    elif statement.kind == 'peer-key-rotated':
+        return
+    if received.kind == 'record-shared':
+        shared = any(share['peer'] == peer for share in received.predicate['share'])
+    elif 'peer' in received.predicate:
+        shared = received.predicate['peer'] == peer
+    elif received.kind.startswith('peer-'):
+        shared = received.subjects[0].name == peer
+    else:
+        shared = True
+    if not shared:
+        raise Refused('not_shared', 'what was received is shared with another peering')
+
+
+def _check_offer(statement: Statement, offer: Statement) -> None:
+    step, offered = statement.predicate, offer.predicate
+    agent = str(step['actor']).partition('/')[2]
+    said = (step['record'], step['version'], step['previous'], statement.kind, agent, step.get('completion'))
+    wanted = (offered['record'], offered['version'], offered['previous'], offered['step'], offer.party, offered.get('completion'))
+    if said != wanted or [s.digest for s in statement.subjects] != [s.digest for s in offer.subjects]:
+        raise Refused('offer_mismatch', 'the step is not the one that was offered')
+
+
+def _verify_foreign(value: dict[str, Any], data: bytes) -> Entry:
+    foreign = parse_foreign(data)
+    if value['leaf'] != foreign.leaf.hex():
+        raise Refused('line_contradicts_envelope', 'leaf is not that of the statement')
+    if value['documents'] or value['items'] is not None or 'received' in value or 'signer' in value:
+        raise Refused('document_presence', 'something lies beside a registered statement')
+    return Entry(
+        int(value['seq']),
+        STATEMENT,
+        foreign.leaf,
+        bytes.fromhex(value['chain']) if 'chain' in value else b'',
+        f.time_of(value['recordedAt']),
+        value['recordedAt'],
+        foreign.kid,
+        foreign.issuer,
+        None,
+        foreign,
+        None,
+        0,
+        (),
+        None,
+        None,
+    )

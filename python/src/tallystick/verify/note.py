@@ -1,0 +1,151 @@
+"""Checkpoints: C2SP signed notes, with the cosignatures of witnesses (docs/formats/chain-and-checkpoints.md, witnesses.md)."""
+
+import re
+from hashlib import sha256
+from typing import NamedTuple
+
+from .errors import Refused
+from .formats import from_base64, to_base64
+from .keys import EDDSA, Key, ed25519_raw, ed25519_spki, is_signed, parse_key
+from .limits import INTEGER_MAX, NOTE_CHARS_MAX, NOTE_SIGNATURES_MAX
+
+LOG = 0x01
+WITNESS = 0x04
+_NAME = re.compile(r'[^\s+]+\Z')
+_SIZE = re.compile(r'(?:0|[1-9][0-9]{0,15})\Z')
+_ID = re.compile(r'[0-9a-f]{8}\Z')
+
+
+class NoteKey(NamedTuple):
+    name: str
+    id: bytes
+    key: Key
+    text: str
+
+
+class Line(NamedTuple):
+    name: str
+    id: bytes
+    signature: bytes
+
+
+class Checkpoint(NamedTuple):
+    origin: str
+    size: int
+    root: bytes
+    chain: bytes
+    text: str
+    lines: tuple[Line, ...]
+    note: str
+
+
+def key_id(name: str, kind: int, raw: bytes) -> bytes:
+    return sha256(name.encode() + b'\n' + bytes([kind]) + raw).digest()[:4]
+
+
+def note_key(name: str, spki: bytes, kind: int = LOG) -> NoteKey:
+    raw = ed25519_raw(spki)
+    found = key_id(name, kind, raw)
+    return NoteKey(name, found, parse_key(EDDSA, spki), f'{name}+{found.hex()}+{to_base64(bytes([kind]) + raw)}')
+
+
+def parse_verifier_key(text: object, kind: int = LOG) -> NoteKey:
+    if not isinstance(text, str) or text.count('+') < 2:
+        raise Refused('verifier_key', 'not <name>+<id>+<key>')
+    name, shown, encoded = text.split('+', 2)
+    try:
+        data = from_base64(encoded, 'the key')
+        if not _NAME.match(name) or not _ID.match(shown) or len(data) != 33 or data[0] != kind:
+            raise Refused('verifier_key', f'not <name>+<id>+<key> of type {kind:02x}')
+        key = note_key(name, ed25519_spki(data[1:]), kind)
+    except Refused as refused:
+        raise Refused('verifier_key', refused.reason) from None
+    if key.id.hex() != shown:
+        raise Refused('verifier_key', 'the id is not that of the key')
+    return key
+
+
+def parse_checkpoint(note: str) -> Checkpoint:
+    text, lines = _parse_note(note)
+    parts = text.split('\n')
+    if len(parts) != 5 or parts[4] or not parts[0] or not _SIZE.match(parts[1]) or not parts[3].startswith('chain '):
+        raise Refused('checkpoint_syntax', 'not origin, size, root and chain')
+    size = int(parts[1])
+    root, chain = _hash(parts[2]), _hash(parts[3][6:])
+    if size > INTEGER_MAX:
+        raise Refused('checkpoint_syntax', 'a size beyond 2^53 - 1')
+    return Checkpoint(parts[0], size, root, chain, text, lines, note)
+
+
+def _hash(text: str) -> bytes:
+    try:
+        found = from_base64(text, 'a hash')
+    except Refused as refused:
+        raise Refused('checkpoint_syntax', refused.reason) from None
+    if len(found) != 32:
+        raise Refused('checkpoint_syntax', 'a hash that is not 32 bytes')
+    return found
+
+
+def _parse_note(note: str) -> tuple[str, tuple[Line, ...]]:
+    if len(note) > NOTE_CHARS_MAX:
+        raise Refused('note_syntax', f'more than {NOTE_CHARS_MAX} characters')
+    if re.search('[\x00-\x09\x0b-\x1f\x7f-\x9f]', note):
+        raise Refused('note_syntax', 'a control character')
+    text, blank, signatures = note.rpartition('\n\n')
+    if not blank or not signatures.endswith('\n'):
+        raise Refused('note_syntax', 'no blank line before the signatures, or no newline at the end')
+    lines = signatures[:-1].split('\n')
+    if not 1 <= len(lines) <= NOTE_SIGNATURES_MAX:
+        raise Refused('note_syntax', f'not 1 to {NOTE_SIGNATURES_MAX} signatures')
+    return text + '\n', tuple(_line(line) for line in lines)
+
+
+def _line(line: str) -> Line:
+    parts = line.split(' ')
+    if len(parts) != 3 or parts[0] != '\u2014' or not _NAME.match(parts[1]):
+        raise Refused('note_syntax', 'a signature line of another form')
+    try:
+        data = from_base64(parts[2], 'a signature')
+    except Refused as refused:
+        raise Refused('note_syntax', refused.reason) from None
+    if len(data) < 5:
+        raise Refused('note_syntax', 'a signature without bytes')
+    return Line(parts[1], data[:4], data[4:])
+
+
+def check_note(checkpoint: Checkpoint, key: NoteKey) -> None:
+    if checkpoint.origin != key.name:
+        raise Refused('checkpoint_foreign', f'the checkpoint is of {checkpoint.origin!r}, the key of {key.name!r}')
+    signatures = [line for line in checkpoint.lines if line.name == key.name and line.id == key.id]
+    if not signatures:
+        raise Refused('note_unsigned', f'no signature of {key.name}')
+    for line in signatures:
+        if not is_signed(key.key, line.signature, checkpoint.text.encode()):
+            raise Refused('signature_invalid', f'the signature of {key.name} does not verify')
+
+
+def count_cosignatures(checkpoint: Checkpoint, witnesses: list[NoteKey]) -> int:
+    """How many of the witnesses cosigned. A line of one of them that does not verify refuses the note."""
+    found = 0
+    for witness in witnesses:
+        lines = [line for line in checkpoint.lines if line.name == witness.name and line.id == witness.id]
+        for line in lines:
+            seconds = int.from_bytes(line.signature[:8], 'big')
+            message = f'cosignature/v1\ntime {seconds}\n{checkpoint.text}'.encode()
+            if len(line.signature) != 72 or seconds == 0 or not is_signed(witness.key, line.signature[8:], message):
+                raise Refused('signature_invalid', f'the cosignature of {witness.name} does not verify')
+        found += bool(lines)
+    return found
+
+
+def parse_witnesses(texts: list[str], least: int | None) -> tuple[list[NoteKey], int]:
+    witnesses = [parse_verifier_key(text, WITNESS) for text in texts]
+    if len({witness.name for witness in witnesses}) + len({witness.key.kid for witness in witnesses}) < 2 * len(witnesses):
+        raise Refused('verifier_key', 'a witness stands there twice')
+    asked = len(witnesses) if least is None else least
+    if asked < 1 and (texts or least is not None):
+        raise Refused('witnesses_too_few', 'at least one witness must have cosigned')
+    if asked > len(witnesses):
+        raise Refused('witnesses_too_few', f'{asked} are asked for, and {len(witnesses)} are known')
+    return witnesses, asked

@@ -1,0 +1,272 @@
+"""What two ledgers have said to each other, as one of them has it in its chain (docs/formats/federation.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import formats as f
+from .envelope import check_signature
+from .errors import Refused
+from .keys import Key, parse_key
+from .line import Entry, Received, documents_of
+from .record import STEPS, Record
+from .statement import Statement
+
+if TYPE_CHECKING:
+    from .ledger import Ledger
+
+PENDING, ACTIVE, SUSPENDED, REVOKED = 'pending', 'active', 'suspended', 'revoked'
+_BEFORE: dict[str, tuple[str, ...]] = {
+    SUSPENDED: (ACTIVE,),
+    ACTIVE: (SUSPENDED,),
+    REVOKED: (PENDING, ACTIVE, SUSPENDED),
+}
+
+
+class Offer:
+    """An offer of an agent of this ledger."""
+
+    __slots__ = ('answered', 'leaf', 'record', 'statement')
+
+    def __init__(self, statement: Statement, leaf: bytes) -> None:
+        self.statement = statement
+        self.record: str = statement.predicate['record']
+        self.leaf = leaf.hex()
+        self.answered = False
+
+
+class Peering:
+    __slots__ = ('digest', 'documents', 'keys', 'leaf', 'name', 'other', 'received', 'shared', 'state')
+
+    def __init__(self, name: str, other: str, digest: str, leaf: bytes, state: str, key: Key) -> None:
+        self.name = name
+        self.other = other
+        self.digest = digest
+        self.leaf = leaf.hex()
+        self.state = state
+        self.keys: list[tuple[int, Key]] = [(-1, key)]
+        """The other ledger's keys, with the seq of the entry behind which each holds."""
+        self.received: set[int] = set()
+        self.documents: dict[tuple[int, str], str] = {}
+        self.shared: set[str] = set()
+        """Records of the other ledger that it has said to share."""
+
+    def key_at(self, seq: int) -> Key:
+        return next(key for behind, key in reversed(self.keys) if behind < seq)
+
+
+class Peerings:
+    def __init__(self) -> None:
+        self.ledger = ''
+        self.origin = ''
+        self.genesis = ''
+        self.own_key: dict[str, Any] = {}
+        self.peerings: dict[str, Peering] = {}
+        self.shared: dict[str, set[str]] = {}
+        """The peerings that a record of this ledger is shared with."""
+        self.copies: dict[str, tuple[str, Record]] = {}
+        """Records of other ledgers, with the ledger."""
+        self.offers: dict[int, Offer] = {}
+
+    def define(self, ledger: str, definition: dict[str, Any], leaf: bytes) -> None:
+        self.ledger = ledger
+        self.origin = definition['origin']
+        self.genesis = leaf.hex()
+        self.own_key = definition['envelopeKey']
+
+    def add(self, entry: Entry, statement: Statement) -> None:
+        predicate, name = statement.predicate, statement.subjects[0].name
+        invited = 'counterpart' in predicate
+        own, other = (predicate['invited'], predicate['inviter']) if invited else (predicate['inviter'], predicate['invited'])
+        if (own['ledger'], own['origin'], own['genesis'], own['envelopeKey']) != (
+            self.ledger,
+            self.origin,
+            self.genesis,
+            self.own_key,
+        ):
+            raise Refused('definition_mismatch', 'the handshake names this ledger otherwise than it is')
+        with_it = [one for one in self.peerings.values() if one.other == other['ledger'] and one.state != REVOKED]
+        if name in self.peerings or with_it:
+            raise Refused('duplicate_subject', f'there is a peering with {other["ledger"]}')
+        key = parse_key(other['envelopeKey']['alg'], f.from_base64(other['envelopeKey']['spki'], 'a key'))
+        state = ACTIVE if invited else PENDING
+        self.peerings[name] = Peering(name, other['ledger'], statement.digest, entry.leaf, state, key)
+
+    def change(self, statement: Statement, state: str) -> None:
+        peering = self._as_added(statement)
+        if peering.state not in _BEFORE[state]:
+            raise Refused('transition_refused', f'{statement.kind} of a peering that is {peering.state}')
+        peering.state = state
+
+    def _as_added(self, statement: Statement) -> Peering:
+        peering = self._known(statement.subjects[0].name)
+        if peering.digest != statement.digest:
+            raise Refused('handshake_mismatch', 'the peering was added with another digest')
+        return peering
+
+    def _known(self, name: str) -> Peering:
+        peering = self.peerings.get(name)
+        if peering is None:
+            raise Refused('peer_unknown', f'{name} was not added')
+        return peering
+
+    def share_created(self, statement: Statement) -> None:
+        predicate = statement.predicate
+        peers = self._share(predicate['record'], predicate.get('share', []))
+        performer = predicate.get('performer', '')
+        ledger, remote, _ = performer.partition('/')
+        if remote and all(self.peerings[peer].other != ledger for peer in peers):
+            raise Refused('not_shared', 'the record is not shared with the ledger of its performer')
+
+    def share_later(self, statement: Statement) -> None:
+        self._share(statement.predicate['record'], statement.predicate['share'])
+
+    def _share(self, record: str, share: list[dict[str, Any]]) -> list[str]:
+        peers = [one['peer'] for one in share]
+        shared = self.shared.setdefault(record, set()) if peers else set()
+        for peer in peers:
+            state = self._known(peer).state
+            if state not in (ACTIVE, SUSPENDED):
+                raise Refused('peer_not_active', f'{peer} is {state}')
+            if peer in shared:
+                raise Refused('duplicate_subject', f'the record is shared with {peer}')
+            shared.add(peer)
+        return peers
+
+    # What comes
+
+    def receive(self, entry: Entry, statement: Statement, ledger: Ledger) -> None:
+        claim = statement.predicate['received']
+        received = entry.received
+        assert received is not None
+        peering = self._accept(statement.predicate['peer'], claim, received)
+        kind = received.statement.kind
+        if kind == 'peer-added':
+            self._receive_handshake(peering, received)
+        elif kind in STEPS or kind in ('record-created', 'record-shared'):
+            self._receive_record(peering, received, ledger)
+        elif kind == 'payload-erased':
+            self._receive_erasure(peering, received.statement)
+        elif kind == 'offer-refused':
+            self._answer(received.statement.predicate['received'], received.statement)
+        elif kind == 'peer-revoked':
+            if received.statement.digest != peering.digest:
+                raise Refused('handshake_mismatch', 'the other side names another handshake')
+            peering.state = REVOKED
+        for name, digest, _ in documents_of(received.statement, None):
+            peering.documents[int(claim['seq']), name] = digest
+
+    def _accept(self, name: str, claim: dict[str, Any], received: Received) -> Peering:
+        """What every entry of another ledger is held to."""
+        peering = self._known(name)
+        if claim['ledger'] != peering.other:
+            raise Refused('ledger_foreign', f'{claim["ledger"]} is not the ledger of {name}')
+        handshake = received.statement.kind == 'peer-added'
+        if peering.state != ACTIVE and not (handshake and peering.state == PENDING):
+            raise Refused('peer_not_active', f'{name} is {peering.state}')
+        seq = int(claim['seq'])
+        if seq in peering.received:
+            raise Refused('received_twice', f'entry {seq} of {peering.other} was received before')
+        key = peering.key_at(seq)
+        if received.envelope.kid != key.kid:
+            raise Refused('key_not_current', f'the key is not that of entry {seq} of {peering.other}')
+        check_signature(received.envelope, key)
+        peering.received.add(seq)
+        return peering
+
+    def _receive_handshake(self, peering: Peering, received: Received) -> None:
+        statement = received.statement
+        if peering.state != PENDING or statement.predicate.get('counterpart') != peering.leaf or statement.digest != peering.digest:
+            raise Refused('handshake_mismatch', 'the halves of the handshake do not name each other')
+        peering.state = ACTIVE
+
+    def _receive_record(self, peering: Peering, received: Received, ledger: Ledger) -> None:
+        statement = received.statement
+        name: str = statement.predicate['record']
+        copy = self.copies.get(name)
+        if f.id_number(name) in ledger.records or (copy is not None and copy[0] != peering.other):
+            raise Refused('not_home', f'{peering.other} is not the home of {name}')
+        if statement.kind == 'record-shared':
+            peering.shared.add(name)
+            return
+        if any(share['peer'] == peering.name for share in statement.predicate.get('share', [])):
+            peering.shared.add(name)
+        if name not in peering.shared:
+            raise Refused('not_shared', f'{name} is not shared with this ledger')
+        if statement.kind == 'record-created':
+            if copy is not None:
+                raise Refused('version_mismatch', f'{name} was received before')
+            self.copies[name] = (peering.other, Record(statement, received.leaf))
+            return
+        if copy is None:
+            raise Refused('subject_unknown', f'the first entry of {name} did not come')
+        copy[1].step(statement, received.leaf)
+        offer = statement.predicate.get('offer')
+        if offer is not None and offer['ledger'] == self.ledger:
+            self._answer(offer, statement)
+
+    def _receive_erasure(self, peering: Peering, statement: Statement) -> None:
+        of, subject = int(statement.predicate['seq']), statement.subjects[0]
+        if peering.documents.get((of, subject.name)) != subject.digest:
+            raise Refused('erasure_of_nothing', f'entry {of} of {peering.other} did not come, or digests no {subject.name}')
+
+    def _answer(self, claim: dict[str, Any], answer: Statement) -> None:
+        """An answer of the other side to an offer of this one."""
+        offer = self.offers.get(int(claim['seq'])) if claim['ledger'] == self.ledger else None
+        if offer is None or offer.leaf != claim['leaf'] or offer.record != answer.predicate['record']:
+            raise Refused('offer_mismatch', 'it answers an offer that was not made')
+        if answer.kind in STEPS and not _is_offered(offer.statement, answer):
+            raise Refused('offer_mismatch', 'the step is not the one that was offered')
+        if offer.answered:
+            raise Refused('offer_answered_twice', 'the offer was answered before')
+        offer.answered = True
+
+    # Offers
+
+    def offer(self, entry: Entry, statement: Statement, ledger: Ledger) -> None:
+        predicate = statement.predicate
+        peering = self._known(predicate['peer'])
+        if peering.state != ACTIVE:
+            raise Refused('peer_not_active', f'{peering.name} is {peering.state}')
+        copy = self.copies.get(predicate['record'])
+        if copy is None or copy[0] != peering.other or copy[1].payload != statement.digest:
+            raise Refused('subject_unknown', f'{predicate["record"]} did not come by this peering')
+        if 'completion' in predicate:
+            ledger._add_id(predicate['completion'])
+        self.offers[entry.seq] = Offer(statement, entry.leaf)
+
+    def take_offer(self, entry: Entry, statement: Statement) -> None:
+        """A step of the home that takes an offer."""
+        claim = statement.predicate['offer']
+        assert entry.received is not None
+        peering = self._known(claim['peer'])
+        if int(claim['seq']) in peering.received and claim['ledger'] == peering.other:
+            raise Refused('offer_answered_twice', 'the offer was answered before')
+        self._accept(claim['peer'], claim, entry.received)
+        if peering.name not in self.shared.get(statement.predicate['record'], ()):
+            raise Refused('not_shared', 'the record is not shared with the ledger that offers')
+
+    def refuse(self, entry: Entry, statement: Statement, _ledger: Ledger) -> None:
+        claim = statement.predicate['received']
+        assert entry.received is not None
+        peering = self._known(statement.predicate['peer'])
+        if int(claim['seq']) in peering.received and claim['ledger'] == peering.other:
+            raise Refused('offer_answered_twice', 'the offer was answered before')
+        self._accept(peering.name, claim, entry.received)
+
+    def rotate(self, entry: Entry, statement: Statement) -> None:
+        peering = self._as_added(statement)
+        claim = statement.predicate['received']
+        assert entry.received is not None
+        self._accept(peering.name, claim, entry.received)
+        new = statement.predicate['newKey']
+        key = parse_key(new['alg'], f.from_base64(new['spki'], 'a key'))
+        peering.keys.append((int(claim['seq']), key))
+
+
+def _is_offered(offer: Statement, step: Statement) -> bool:
+    offered, taken = offer.predicate, step.predicate
+    agent = str(taken['actor']).partition('/')[2]
+    said = (taken['version'], taken['previous'], step.kind, agent, taken.get('completion'))
+    wanted = (offered['version'], offered['previous'], offered['step'], offer.party, offered.get('completion'))
+    return said == wanted and [s.digest for s in step.subjects] == [s.digest for s in offer.subjects]

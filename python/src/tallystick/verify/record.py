@@ -1,0 +1,152 @@
+"""The life of a gated record: its steps, by whom, in time (docs/formats/statements.md). The same rows hold at home and for a guest."""
+
+from typing import Any
+
+from .errors import Refused
+from .formats import time_of
+from .limits import CLOCK_SKEW_MS
+from .statement import Statement
+
+TRANSITIONS: dict[tuple[str, str, str], str] = {
+    ('CREATED', 'record-activated', ''): 'ACTIVE',
+    ('ACTIVE', 'completion-submitted', ''): 'SUBMITTED',
+    ('SUBMITTED', 'completion-verified', 'pass'): 'VERIFIED',
+    ('SUBMITTED', 'completion-verified', 'fail'): 'DISCREPANT',
+    ('VERIFIED', 'verdict-rendered', 'accept'): 'ACCEPTED',
+    ('DISCREPANT', 'verdict-rendered', 'accept'): 'ACCEPTED',
+    ('VERIFIED', 'verdict-rendered', 'reject'): 'REJECTED',
+    ('DISCREPANT', 'verdict-rendered', 'reject'): 'REJECTED',
+    ('VERIFIED', 'revision-requested', ''): 'ACTIVE',
+    ('DISCREPANT', 'revision-requested', ''): 'ACTIVE',
+    ('CREATED', 'record-cancelled', ''): 'CANCELLED',
+    ('ACTIVE', 'record-cancelled', ''): 'CANCELLED',
+    ('CREATED', 'record-expired', ''): 'EXPIRED',
+    ('ACTIVE', 'record-expired', ''): 'EXPIRED',
+    ('REJECTED', 'verdict-overturned', ''): 'ACCEPTED',
+}
+SYSTEM = 'system'
+STEPS = frozenset(kind for _, kind, _ in TRANSITIONS)
+
+
+class Record:
+    """A gated record as its last entry left it."""
+
+    __slots__ = (
+        'completion',
+        'deadline',
+        'gate',
+        'leaf',
+        'outcome',
+        'payload',
+        'performer',
+        'principal',
+        'revisions_left',
+        'state',
+        'type',
+        'verdict',
+        'version',
+    )
+
+    def __init__(self, statement: Statement, leaf: bytes) -> None:
+        predicate = statement.predicate
+        self.leaf = leaf.hex()
+        self.version = 1
+        self.state = 'CREATED'
+        self.payload = statement.digest
+        self.type: str = predicate['type']
+        self.principal = statement.party
+        self.performer: str | None = predicate.get('performer')
+        self.gate: str = predicate['gate']
+        self.revisions_left: int = predicate['maxRevisions']
+        self.deadline: int | None = time_of(predicate['deadline']) if 'deadline' in predicate else None
+        self.completion: tuple[str, str] | None = None
+        self.outcome: str | None = None
+        self.verdict: str | None = None
+        if self.principal == SYSTEM or self.principal == self.performer:
+            raise Refused('actor_not_entitled', 'the principal is no agent, or the performer')
+
+    def step(self, statement: Statement, leaf: bytes) -> None:
+        """Takes the next step, or refuses it."""
+        predicate = statement.predicate
+        if predicate['previous'] != self.leaf:
+            raise Refused('previous_mismatch', 'previous is not the leaf of the record’s last entry')
+        if predicate['version'] != self.version + 1:
+            raise Refused('version_mismatch', f'version {predicate["version"]} follows {self.version}')
+        self._check_transition(statement)
+        self._check_subjects(statement)
+        self._check_party(statement)
+        self._check_time(statement)
+        self._apply(statement, leaf)
+
+    def _check_transition(self, statement: Statement) -> None:
+        predicate = statement.predicate
+        result = predicate.get('outcome') or predicate.get('verdict') or ''
+        wanted = TRANSITIONS.get((self.state, statement.kind, result))
+        if wanted is None or predicate['from'] != self.state or predicate['to'] != wanted:
+            raise Refused('transition_refused', f'{statement.kind} of a record that is {self.state}')
+        if statement.kind == 'revision-requested' and (self.gate == 'auto' or self.revisions_left < 1):
+            raise Refused('transition_refused', 'no revision is left')
+        if statement.kind == 'verdict-overturned' and predicate['supersedes'] != self.verdict:
+            raise Refused('previous_mismatch', 'it supersedes another verdict')
+
+    def _check_subjects(self, statement: Statement) -> None:
+        if statement.digest != self.payload:
+            raise Refused('subject_unknown', 'the payload has another digest than before')
+        if statement.kind == 'completion-submitted' or 'completion' not in statement.predicate:
+            return
+        name = statement.predicate['completion']
+        signed = next((subject.digest for subject in statement.subjects if subject.name == name), None)
+        if self.completion is None or name != self.completion[0] or signed not in (None, self.completion[1]):
+            raise Refused('subject_unknown', 'it is not of the newest completion')
+
+    def _check_party(self, statement: Statement) -> None:
+        if not self._is_entitled(statement):
+            raise Refused('actor_not_entitled', f'{statement.kind} is not a step of {statement.party}')
+
+    def _is_entitled(self, statement: Statement) -> bool:
+        predicate, kind, party = statement.predicate, statement.kind, statement.party
+        if kind == 'record-activated':
+            return party == self.performer if self.performer is not None else party not in (self.principal, SYSTEM)
+        if kind == 'completion-submitted':
+            return party == self.performer
+        if kind in ('completion-verified', 'record-expired'):
+            return party == SYSTEM
+        if kind in ('revision-requested', 'record-cancelled'):
+            return party == self.principal
+        if predicate['actor'] == self.performer:
+            return False
+        if kind == 'verdict-overturned':
+            return party not in (self.performer, SYSTEM)
+        if predicate['by'] != self.gate:
+            return False
+        if self.gate == 'auto':
+            return party == SYSTEM and predicate['verdict'] == ('accept' if self.outcome == 'pass' else 'reject')
+        return party == self.principal
+
+    def _check_time(self, statement: Statement) -> None:
+        kind, ms = statement.kind, statement.ms
+        if kind in ('record-activated', 'completion-submitted') and self.deadline is not None:
+            late = ms >= self.deadline + CLOCK_SKEW_MS
+        elif kind == 'record-expired':
+            late = self.deadline is None or ms < self.deadline - CLOCK_SKEW_MS
+        else:
+            late = False
+        if late:
+            raise Refused('time_out_of_order', f'{kind} on the wrong side of the deadline')
+
+    def _apply(self, statement: Statement, leaf: bytes) -> None:
+        predicate: dict[str, Any] = statement.predicate
+        kind = statement.kind
+        self.leaf = leaf.hex()
+        self.version += 1
+        self.state = predicate['to']
+        if kind == 'record-activated':
+            self.performer = statement.party
+        elif kind == 'completion-submitted':
+            self.completion = (predicate['completion'], statement.subjects[1].digest)
+        elif kind == 'completion-verified':
+            self.outcome = predicate['outcome']
+        elif kind == 'verdict-rendered':
+            self.verdict = self.leaf
+        elif kind == 'revision-requested':
+            self.revisions_left -= 1

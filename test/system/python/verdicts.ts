@@ -1,0 +1,23 @@
+import { createInterface } from 'node:readline'
+import { Readable, Writable } from 'node:stream'
+import { main } from '../../../cli/main.ts'
+
+class Gathered extends Writable {
+  text = ''
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.text += chunk.toString('utf8')
+    done()
+  }
+}
+
+// Runs `tallystick` for each line of standard input, a list of arguments in JSON, and answers a line of JSON for each. One process for
+// thousands of files: to start one takes longer than to verify a small ledger.
+for await (const line of createInterface({ input: process.stdin })) {
+  const stdout = new Gathered()
+  const exit = await main(JSON.parse(line), {
+    stdin: Readable.from([]),
+    stdout,
+    stderr: new Gathered(),
+  })
+  process.stdout.write(`${JSON.stringify({ exit, stdout: stdout.text })}\n`)
+}
