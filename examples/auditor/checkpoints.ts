@@ -8,32 +8,32 @@ import { type Tallystick, verify } from '@tallystick/sdk'
 export class KeptCheckpoints {
   readonly notes: string[]
   readonly #file: string
-  readonly #verifierKey: string
+  readonly #noteKey: string
   readonly #tallystick: Tallystick
 
-  private constructor(file: string, notes: string[], verifierKey: string, tallystick: Tallystick) {
+  private constructor(file: string, notes: string[], noteKey: string, tallystick: Tallystick) {
     this.#file = file
     this.notes = notes
-    this.#verifierKey = verifierKey
+    this.#noteKey = noteKey
     this.#tallystick = tallystick
   }
 
-  static async open(file: string, verifierKey: string, tallystick: Tallystick): Promise<KeptCheckpoints> {
-    return new KeptCheckpoints(file, await readNotes(file), verifierKey, tallystick)
+  static async open(file: string, noteKey: string, tallystick: Tallystick): Promise<KeptCheckpoints> {
+    return new KeptCheckpoints(file, await readNotes(file), noteKey, tallystick)
   }
 
   /** Throws VerificationError where the ledger that it is of does not begin with the one that was kept: it was cut, or rewritten. */
   async keep(note: string): Promise<void> {
     if (this.notes.includes(note)) return
-    const verifierKey = this.#verifierKey
-    const to = await verify.checkpoint(note, { verifierKey })
+    const noteKey = this.#noteKey
+    const to = await verify.checkpoint(note, { noteKey })
     const last = this.notes.at(-1)
     if (last !== undefined) {
-      const from = await verify.checkpoint(last, { verifierKey })
+      const from = await verify.checkpoint(last, { noteKey })
       // Adds nothing. Whether the ledger is still as large as it was is found by its export.
       if (to.size < from.size) return
       const proof = await this.#findProof(from.size, to.size)
-      await verify.consistency(proof, { from: last, to: note, verifierKey })
+      await verify.consistency(proof, { from: last, to: note, noteKey })
     }
     await appendFile(this.#file, `${JSON.stringify({ checkpoint: note })}\n`)
     this.notes.push(note)

@@ -61,8 +61,7 @@ async function play(): Promise<void> {
   })
   tell(`Acme orders 100 boxes of it: ${id}, created in Acme’s chain, shared with Bolt`)
   const record = `/v1/records/${id}`
-  const untilAt = (side: Organisation, state: string) =>
-    side.until(record, (one) => one.state === state, interrupted.signal)
+  const untilAt = (side: Organisation, state: string) => side.untilRecord(id, state, interrupted.signal)
   await untilAt(bolt, 'CREATED')
   tell('Bolt has received it: its own chain names Acme’s entry by its leaf')
 

@@ -9,6 +9,7 @@ const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 const READY_MS_MAX = 120_000
 const SHARED_MS_MAX = 60_000
 const LOOK_EVERY_MS = 50
+const WAIT_SECONDS = 20
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of our own servers
 type Answer = any
@@ -86,12 +87,33 @@ export class Organisation {
     path: string,
     { key = this.#key, body }: { readonly key?: string; readonly body?: object } = {},
   ): Promise<Answer> {
-    const { status, text } = await this.#send(method, path, key, body)
+    const { status, text } = await this.#send(method, path, key, {}, body)
     if (status >= 200 && status < 300) return JSON.parse(text)
     throw new Error(`${this.name}: ${method} ${path} answered ${status}: ${text}`)
   }
 
-  /** Answer of an address once it is the wanted one; until then it may be nothing. */
+  /** A record once it stands so: each request waits at the server until it moves on. Until it has come here it is nothing. */
+  async untilRecord(id: string, state: string, signal: AbortSignal): Promise<Answer> {
+    const known: { etag?: string } = {}
+    for (const giveUpAt = Date.now() + SHARED_MS_MAX; ; ) {
+      signal.throwIfAborted()
+      const { status, text, etag } = await this.#send(
+        'GET',
+        `/v1/records/${id}?wait=${WAIT_SECONDS}`,
+        this.#key,
+        {
+          ...(known.etag && { 'if-none-match': known.etag }),
+        },
+      )
+      if (status === 200 && JSON.parse(text).state === state) return JSON.parse(text)
+      if (Date.now() > giveUpAt)
+        throw new Error(`${this.name}: ${id} is still ${status} ${text}\n${this.#said}`)
+      if (status === 200) known.etag = etag!
+      else if (status !== 304) await sleep(LOOK_EVERY_MS, undefined, { signal })
+    }
+  }
+
+  /** Answer of an address once it is the wanted one. */
   async until(path: string, isIt: (answer: Answer) => boolean, signal: AbortSignal): Promise<Answer> {
     for (const giveUpAt = Date.now() + SHARED_MS_MAX; ; await sleep(LOOK_EVERY_MS, undefined, { signal })) {
       const { status, text } = await this.#send('GET', path, this.#key)
@@ -117,14 +139,19 @@ export class Organisation {
     method: string,
     path: string,
     key: string,
+    headers: Record<string, string> = {},
     body?: object,
-  ): Promise<{ status: number; text: string }> {
+  ): Promise<{ status: number; text: string; etag: string | null }> {
     const response = await fetch(this.url + path, {
       method,
-      headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body && { 'content-type': 'application/json' }),
+        ...headers,
+      },
       ...(body && { body: JSON.stringify(body) }),
     })
-    return { status: response.status, text: await response.text() }
+    return { status: response.status, text: await response.text(), etag: response.headers.get('etag') }
   }
 
   #hasEnded(): boolean {

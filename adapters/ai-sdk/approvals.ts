@@ -1,0 +1,31 @@
+import type { ModelMessage } from 'ai'
+
+/** Somebody's answer about a call of a tool, as the messages of the next generation bring it. */
+export type Answer = {
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly input: unknown
+  readonly isApproved: boolean
+  readonly reason: string | undefined
+}
+
+/** Answers that the last message brings. */
+export function answersIn(messages: readonly ModelMessage[] = []): Answer[] {
+  const last = messages.at(-1)
+  if (last?.role !== 'tool') return []
+  const said = messages.flatMap(({ role, content }) =>
+    role === 'assistant' && typeof content !== 'string' ? content : [],
+  )
+  return last.content.flatMap((part) => {
+    if (part.type !== 'tool-approval-response') return []
+    const { approvalId, approved, reason } = part
+    const request = said.find(
+      (part) => part.type === 'tool-approval-request' && part.approvalId === approvalId,
+    )
+    if (request?.type !== 'tool-approval-request') return []
+    const call = said.find((part) => part.type === 'tool-call' && part.toolCallId === request.toolCallId)
+    if (call?.type !== 'tool-call') return []
+    const { toolCallId, toolName, input } = call
+    return [{ toolCallId, toolName, input, isApproved: approved, reason }]
+  })
+}

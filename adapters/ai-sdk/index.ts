@@ -1,0 +1,1 @@
+export { TallystickTelemetry } from './telemetry.ts'

@@ -1,0 +1,153 @@
+import { BaseCallbackHandler } from '@langchain/core/callbacks/base'
+import type { Serialized } from '@langchain/core/load/serializable'
+import type { BaseMessage } from '@langchain/core/messages'
+import type { LLMResult } from '@langchain/core/outputs'
+import { type Action, Actions, type Call } from '@tallystick/sdk/actions'
+import { currentAction } from '../shared/current.ts'
+import { endThrown, Runs } from './runs.ts'
+import { outcomeOfModel, outcomeOfTool, valuesOf } from './values.ts'
+
+const FRAMEWORK = 'langchain-js'
+
+/** Something that runs, and the action around it if it is none itself. */
+type Run = { readonly action: Action | undefined; readonly isOwn: boolean }
+
+/**
+ * Writes down what chains and graphs of LangChain do that are no agents of `createAgent`, which have `tallystickMiddleware`:
+ *
+ *     await graph.invoke(input, { callbacks: [new TallystickCallbackHandler()] })
+ *
+ * If its actions fail closed, the library waits for it, and a tool whose call the ledger does not have throws instead of being called.
+ */
+export class TallystickCallbackHandler extends BaseCallbackHandler {
+  readonly name = 'tallystick'
+  readonly actions: Actions
+  readonly #runs = new Runs<Run>()
+
+  constructor(actions: Actions = new Actions()) {
+    super({ _awaitHandler: true, raiseError: actions.toldFirst === 'held' })
+    this.awaitHandlers = true
+    this.actions = actions
+  }
+
+  /** Parameters as the library gives them, and not in the order of its types: `CallbackManager.handleChainStart`. */
+  override handleChainStart(
+    chain: Serialized,
+    inputs: unknown,
+    runId: string,
+    parentRunId?: string,
+    _tags?: string[],
+    metadata?: Record<string, unknown>,
+    _runType?: string,
+    runName?: string,
+  ): void {
+    const name = runName ?? nameOf(chain)
+    if (parentRunId === undefined)
+      this.#begin(runId, parentRunId, { kind: 'other', name, arguments: inputs }, metadata)
+    else this.#runs.add(runId, { action: this.#runs.find(parentRunId)?.action, isOwn: false })
+  }
+
+  override handleChainEnd(outputs: unknown, runId: string): void {
+    this.#take(runId)?.end({ result: outputs })
+  }
+
+  override handleChainError(error: unknown, runId: string): void {
+    endThrown(this.#take(runId), error)
+  }
+
+  override async handleToolStart(
+    tool: Serialized,
+    input: string,
+    runId: string,
+    parentRunId?: string,
+    _tags?: string[],
+    metadata?: Record<string, unknown>,
+    runName?: string,
+    toolCallId?: string,
+  ): Promise<void> {
+    const call = {
+      kind: 'tool',
+      name: runName ?? nameOf(tool),
+      callId: toolCallId,
+      arguments: input,
+    } as const
+    await this.#begin(runId, parentRunId, call, metadata, this.actions.toldFirst).permitted
+  }
+
+  override handleToolEnd(output: unknown, runId: string): void {
+    this.#take(runId)?.end(outcomeOfTool(output))
+  }
+
+  override handleToolError(error: unknown, runId: string): void {
+    endThrown(this.#take(runId), error)
+  }
+
+  override handleChatModelStart(
+    model: Serialized,
+    messages: BaseMessage[][],
+    runId: string,
+    parentRunId?: string,
+    _extra?: Record<string, unknown>,
+    _tags?: string[],
+    metadata?: Record<string, unknown>,
+  ): void {
+    const name = nameOf(model, metadata)
+    this.#begin(runId, parentRunId, { kind: 'model', name, arguments: messages.map(valuesOf) }, metadata)
+  }
+
+  override handleLLMStart(
+    model: Serialized,
+    prompts: string[],
+    runId: string,
+    parentRunId?: string,
+    _extra?: Record<string, unknown>,
+    _tags?: string[],
+    metadata?: Record<string, unknown>,
+  ): void {
+    this.#begin(
+      runId,
+      parentRunId,
+      { kind: 'model', name: nameOf(model, metadata), arguments: prompts },
+      metadata,
+    )
+  }
+
+  override handleLLMEnd({ generations }: LLMResult, runId: string): void {
+    const [first] = generations.flat()
+    const message = (first as { message?: unknown } | undefined)?.message
+    this.#take(runId)?.end(message === undefined ? { result: first?.text } : outcomeOfModel(message))
+  }
+
+  override handleLLMError(error: unknown, runId: string): void {
+    endThrown(this.#take(runId), error)
+  }
+
+  #begin(
+    runId: string,
+    parentRunId: string | undefined,
+    call: Call,
+    metadata: Record<string, unknown> = {},
+    told = 'before' as Actions['toldFirst'],
+  ): Action {
+    const { thread_id: session } = metadata
+    const parent = this.#runs.find(parentRunId)?.action ?? currentAction.getStore()
+    const named = typeof session === 'string' ? { session } : {}
+    const action = this.actions.begin({ ...call, ...named, framework: FRAMEWORK, parent }, told)
+    this.#runs.add(runId, { action, isOwn: true })
+    return action
+  }
+
+  #take(runId: string): Action | undefined {
+    const run = this.#runs.take(runId)
+    return run?.isOwn ? run.action : undefined
+  }
+}
+
+/** The provider's name of a model, where the metadata have it; otherwise that of its class. */
+function nameOf(
+  { id, name }: Serialized & { name?: string },
+  metadata: Record<string, unknown> = {},
+): string {
+  const { ls_model_name: model } = metadata
+  return typeof model === 'string' && model !== '' ? model : (name ?? id?.at(-1) ?? 'unknown')
+}

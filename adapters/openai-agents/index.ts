@@ -1,0 +1,1 @@
+export { TallystickTracingProcessor } from './tracing-processor.ts'

@@ -1,0 +1,174 @@
+import {
+  type FunctionTool,
+  getCurrentSpan,
+  type Span,
+  type SpanData,
+  type ToolInputGuardrailDefinition,
+  type Trace,
+  type TracingProcessor,
+} from '@openai/agents'
+import { type Action, Actions, type Told } from '@tallystick/sdk/actions'
+import { currentAction } from '../shared/current.ts'
+import { actionAround, type Node, Runs } from './runs.ts'
+import { describeEnd, describeStart, errorOf, isRejected, outcomeOf } from './spans.ts'
+import { traceparentOf } from './traceparent.ts'
+
+const FRAMEWORK = 'openai-agents-js'
+const FLUSH_MS_MAX = 30_000
+
+/**
+ * Writes down what agents of the OpenAI Agents SDK do: runs, agents, hand-overs, calls of tools and models, as the tree that they are.
+ *
+ *     addTraceProcessor(new TallystickTracingProcessor())
+ *
+ * It never waits for the server, and never throws: the agents run on while it is away, and what they did is recorded later. A tool that must
+ * not run unrecorded goes through `guard`.
+ */
+export class TallystickTracingProcessor implements TracingProcessor {
+  readonly actions: Actions
+  readonly #runs = new Runs()
+
+  constructor(actions: Actions = new Actions()) {
+    this.actions = actions
+  }
+
+  async onTraceStart(trace: Trace): Promise<void> {
+    const action = this.actions.begin({
+      kind: 'other',
+      name: trace.name,
+      session: trace.groupId ?? undefined,
+      framework: FRAMEWORK,
+      traceparent: traceparentOf(trace.traceId),
+      parent: currentAction.getStore(),
+    })
+    this.#runs.add(trace, action)
+  }
+
+  async onTraceEnd(trace: Trace): Promise<void> {
+    const run = this.#runs.find(trace.traceId)
+    run?.action?.end({ error: run.error })
+  }
+
+  async onSpanStart(span: Span<SpanData>): Promise<void> {
+    // A tool's input is known once the library goes on, and so is a guarded tool's call.
+    if (span.spanData.type !== 'function') this.#begin(span)
+    else queueMicrotask(() => span.endedAt === null && this.#begin(span))
+  }
+
+  async onSpanEnd(span: Span<SpanData>): Promise<void> {
+    const node = this.#begin(span)
+    this.#runs.end(span)
+    if (node.above?.above === null && span.error !== null) node.above.error = errorOf(span.error)
+    if (span.spanData.type === 'guardrail') return this.#decide(node, span.spanData)
+    if (node.action === null) return this.#tellAfter(span, node)
+    if (isRejected(span)) node.action.decide({ decision: 'deny', by: { kind: 'person' } })
+    const isDenied = node.isDenied || isRejected(span)
+    node.action.end({ ...outcomeOf(span), ...(isDenied && { status: 'denied' }) })
+  }
+
+  async forceFlush(): Promise<void> {
+    await this.actions.flush({ timeoutMs: FLUSH_MS_MAX }).catch(() => {}) // the notarizer has told it
+  }
+
+  /** A record that is not sent by then is still in the spool, if there is one. */
+  async shutdown(timeoutMs: number = FLUSH_MS_MAX): Promise<void> {
+    await this.actions.close({ timeoutMs }).catch(() => {})
+  }
+
+  /**
+   * The tool, with a guardrail before its others that records the call with its id, and what the others decide. With `failClosed` the tool is
+   * called only when the ledger has the record; otherwise the model hears that it was not.
+   */
+  guard<Tool extends Pick<FunctionTool, 'type' | 'name'>>(tool: Tool): Tool {
+    const guarded = tool as Pick<FunctionTool, 'inputGuardrails'>
+    guarded.inputGuardrails = [
+      this.#intent,
+      ...(guarded.inputGuardrails ?? []).map((guardrail) => this.#observed(guardrail)),
+    ]
+    return tool
+  }
+
+  readonly #intent: ToolInputGuardrailDefinition = {
+    type: 'tool_input',
+    name: 'tallystick',
+    run: async ({ toolCall, context }) => {
+      const span = getCurrentSpan() as Span<SpanData> | null
+      if (span === null) return this.#withoutSpan()
+      const { callId, arguments: input } = toolCall
+      const { action } = this.#begin(span, { callId, arguments: input }, this.actions.toldFirst)
+      try {
+        await action?.permitted
+        if (context.isToolApproved({ toolName: toolCall.name, callId }) === true)
+          action?.decide({ decision: 'allow', by: { kind: 'person' } })
+        return ALLOW
+      } catch (error) {
+        return { behavior: { type: 'rejectContent', message: (error as Error).message } }
+      }
+    },
+  }
+
+  /** Tracing is off, so nothing is recorded: who wants a record or no deed must not get the deed. */
+  #withoutSpan(): Awaited<ReturnType<ToolInputGuardrailDefinition['run']>> {
+    if (this.actions.toldFirst !== 'held') return ALLOW
+    const message = 'the tool was not called, because its call cannot be recorded: tracing is disabled'
+    return { behavior: { type: 'rejectContent', message } }
+  }
+
+  #observed(guardrail: ToolInputGuardrailDefinition): ToolInputGuardrailDefinition {
+    const run: ToolInputGuardrailDefinition['run'] = async (data) => {
+      const output = await guardrail.run(data)
+      const node = this.#runs.find(getCurrentSpan()?.spanId ?? '')
+      if (!node) return output
+      const { behavior = { type: 'allow' } } = output
+      node.isDenied ||= behavior.type !== 'allow'
+      node.action?.decide({
+        decision: behavior.type === 'allow' ? 'allow' : 'deny',
+        by: { kind: 'policy', id: guardrail.name },
+        why: behavior.type === 'rejectContent' ? behavior.message : undefined,
+      })
+      return output
+    }
+    return { ...guardrail, run }
+  }
+
+  /** Once for each span, by whichever of its callers comes first. */
+  #begin(span: Span<SpanData>, call: { callId?: string; arguments?: string } = {}, told?: Told): Node {
+    const known = this.#runs.find(span.spanId)
+    if (known) return known
+    const described = describeStart(span.spanData)
+    const above = this.#runs.above(span)
+    const agent = span.spanData.type === 'agent' ? span.spanData.name : undefined
+    const action =
+      described &&
+      this.actions.begin({ ...described, ...call, ...this.#frame(span, above) }, told ?? 'before')
+    return this.#runs.add(span, action, agent)
+  }
+
+  #tellAfter(span: Span<SpanData>, node: Node): void {
+    const described = describeEnd(span.spanData)
+    if (described === null) return
+    const { result, ...call } = described
+    const { error, startedAt, endedAt } = span
+    const times = { occurredAt: endedAt ?? undefined }
+    const action = this.actions.begin({ ...call, ...this.#frame(span, node.above), ...times }, 'after')
+    const durationMs = startedAt && endedAt ? Date.parse(endedAt) - Date.parse(startedAt) : undefined
+    action.end({ result, durationMs, ...times, ...(error !== null && { error: errorOf(error) }) })
+  }
+
+  #frame({ traceId }: Span<SpanData>, above: Node | null) {
+    return {
+      parent: actionAround(above),
+      agent: above?.agent,
+      session: above?.session,
+      framework: FRAMEWORK,
+      traceparent: traceparentOf(traceId),
+    }
+  }
+
+  #decide({ above }: Node, { name, triggered }: { name: string; triggered: boolean }): void {
+    const action: Action | undefined = actionAround(above)
+    action?.decide({ decision: triggered ? 'deny' : 'allow', by: { kind: 'policy', id: name } })
+  }
+}
+
+const ALLOW = { behavior: { type: 'allow' } } as const

@@ -1,0 +1,3 @@
+import { testAgents } from './langchain-story.ts'
+
+testAgents('agents of LangChain, the newest 1', false)

@@ -1,0 +1,78 @@
+import { Tallystick } from '@tallystick/sdk'
+import { Actions, type ActionsOptions } from '@tallystick/sdk/actions'
+import { startWorker } from '../../src/run/worker.ts'
+import type { Test } from '../../test/helpers/app.ts'
+import { buildTestApp, type TestApp, testConfig } from '../../test/helpers/app.ts'
+import { temporaryDir } from '../../test/helpers/postgres.ts'
+import { startTcpProxy, type TcpProxy } from '../../test/helpers/tcp-proxy.ts'
+import { assertVerifies } from '../../test/helpers/verify-app.ts'
+
+/** A ledger behind a real server, and a connection to it that can be cut. */
+export type TestLedger = {
+  readonly app: TestApp
+  readonly proxy: TcpProxy
+  readonly tallystick: Tallystick
+  /** Actions that end with the test, before the server. */
+  actions(options?: ActionsOptions): Actions
+  /** Records of the ledger from the last look on, as the tree that their parents make: a line each, indented. The chain verifies. */
+  tree(): Promise<string[]>
+}
+
+const CLOSE_MS_MAX = 5_000
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+type Found = any
+
+export async function openLedger(t: Test, { hasWorker = false } = {}): Promise<TestLedger> {
+  const opened: Actions[] = []
+  t.after(async () => {
+    // Records that are not sent by then belong to a test that has failed.
+    for (const actions of opened) await actions.close({ timeoutMs: CLOSE_MS_MAX }).catch(() => {})
+  })
+  const app = await buildTestApp(t)
+  const url = await app.app.listen({ port: 0, host: '127.0.0.1' })
+  const proxy = await startTcpProxy(t, url)
+  if (hasWorker) {
+    const { apiUrl, workerUrl } = app.database
+    const worker = await startWorker({ ...testConfig(apiUrl), workerUrl, dataDir: temporaryDir() })
+    t.after(() => worker.close())
+  }
+  const tallystick = new Tallystick({ baseUrl: proxy.url, apiKey: app.ledger.key.key })
+  const seen = new Set<string>()
+  return {
+    app,
+    proxy,
+    tallystick,
+    actions(options) {
+      const actions = new Actions({ tallystick, ...options })
+      opened.push(actions)
+      return actions
+    },
+    async tree() {
+      const { data } = (await app.send('GET', '/v1/records?order=asc&limit=200')).json()
+      const fresh = data.filter(({ id }: Found) => !seen.has(id))
+      for (const { id } of fresh) seen.add(id)
+      await assertVerifies(app)
+      return linesBelow(fresh, null)
+    },
+  }
+}
+
+/** Outcomes of an action are said in its own line, because when they come is the framework's business. */
+function linesBelow(records: readonly Found[], parent: string | null): string[] {
+  return records
+    .filter((record) => record.parent === parent && record.type !== 'agent-outcome/1')
+    .flatMap((record) => [
+      lineOf(
+        record,
+        records.filter(({ parent, type }) => parent === record.id && type === 'agent-outcome/1'),
+      ),
+      ...linesBelow(records, record.id).map((line) => `  ${line}`),
+    ])
+}
+
+function lineOf({ type, payload }: Found, outcomes: readonly Found[]): string {
+  if (type === 'approval/1') return `${payload.decision} by ${payload.by.kind} ${payload.by.id ?? ''}`.trim()
+  const ends = outcomes.map(({ payload: { status, errorType, error } }) => [status, errorType, error])
+  return [`${payload.kind} ${payload.name}`, payload.told, ...ends.flat()].filter((text) => text).join(' · ')
+}

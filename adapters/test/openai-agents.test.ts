@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import {
+  Agent,
+  defineToolInputGuardrail,
+  getGlobalTraceProvider,
+  type ModelRequest,
+  type ModelResponse,
+  Runner,
+  setTraceProcessors,
+  tool,
+  withGenerationSpan,
+} from '@openai/agents'
+import {
+  assistantMessage,
+  functionCall,
+  ScriptedModel,
+  type ScriptedModelInput,
+} from '@openai/agents/testing'
+import { z } from 'zod'
+import { TallystickTracingProcessor } from '../openai-agents/index.ts'
+import { openLedger } from './ledger.ts'
+
+test('agents of the OpenAI Agents SDK', async (t) => {
+  const ledger = await openLedger(t)
+  const processor = new TallystickTracingProcessor(ledger.actions())
+  setTraceProcessors([processor])
+
+  const tree = async (from = processor) => {
+    await getGlobalTraceProvider().forceFlush()
+    await from.forceFlush()
+    return ledger.tree()
+  }
+
+  await t.test('a run with tools, an error, a subagent and a hand-over is the tree of the run', async () => {
+    const { lookUp } = prices()
+    const writer = new Agent({ name: 'writer', model: fake([assistantMessage('9,612 dollars.')]) })
+    const checker = new Agent({ name: 'checker', model: fake([assistantMessage('fine')]) })
+    const analyst = new Agent({
+      name: 'analyst',
+      tools: [processor.guard(lookUp), checker.asTool({ toolName: 'check', toolDescription: 'checks' })],
+      handoffs: [writer],
+      model: fake(
+        [call('look_up', { metal: 'copper' }, '1'), call('look_up', { metal: 'gold' }, '2')],
+        [call('check', { input: 'copper: 9,612' }, '3')],
+        [call('transfer_to_writer', {}, '4')],
+      ),
+    })
+    await new Runner({ workflowName: 'price', groupId: 'thread-7' }).run(analyst, 'How much is copper?')
+    assert.deepEqual(await tree(), [
+      'other price · before · ok',
+      '  agent analyst · before · ok',
+      '    model fake · after · ok',
+      '    tool look_up · before · ok',
+      '    tool look_up · before · error · Tool execution failed. Error details are redacted.',
+      '    model fake · after · ok',
+      '    tool check · before · ok',
+      '      agent checker · before · ok',
+      '        model fake · after · ok',
+      '    model fake · after · ok',
+      '    agent writer · after · ok',
+      '  agent writer · before · ok',
+      '    model fake · after · ok',
+    ])
+    const ofCall = await ledger.app.send('GET', '/v1/records?reference=gen_ai.tool.call.id:1&order=asc')
+    const [intent, outcome] = ofCall.json().data
+    const { payload, traceparent: _traceparent, ...record } = intent
+    assert.deepEqual(payload, {
+      kind: 'tool',
+      name: 'look_up',
+      callId: '1',
+      session: 'thread-7',
+      agent: 'analyst',
+      framework: 'openai-agents-js',
+      argumentsDigest: sha256('{"metal":"copper"}'),
+      told: 'before',
+    })
+    assert.deepEqual([outcome.parent, outcome.payload.resultDigest], [record.id, sha256('copper: 9,612')])
+  })
+
+  await t.test(
+    'a person and a rule say no: the tool is not called, and the ledger has who it was',
+    async () => {
+      const { lookUp, asked } = prices({ needsApproval: true })
+      const noTin = defineToolInputGuardrail({
+        name: 'no tin',
+        run: async ({ toolCall }) =>
+          toolCall.arguments.includes('tin')
+            ? { behavior: { type: 'rejectContent', message: 'not of tin' } }
+            : { behavior: { type: 'allow' } },
+      })
+      lookUp.inputGuardrails = [noTin]
+      const answers = [
+        ['tin', 'lead', 'iron'].map((metal) => call('look_up', { metal }, metal)),
+        [assistantMessage('I could not.')],
+      ]
+      const agent = new Agent({ name: 'buyer', tools: [processor.guard(lookUp)], model: fake(...answers) })
+      const runner = new Runner({ workflowName: 'denied' })
+      const { interruptions, state } = await runner.run(agent, 'How much?')
+      const [tin, lead, iron] = interruptions
+      state.approve(tin!)
+      state.reject(lead!)
+      state.approve(iron!)
+      await runner.run(agent, state)
+      assert.deepEqual(asked, ['iron'])
+      const rejected = 'Tool execution for lead was manually rejected by user.'
+      assert.deepEqual(await tree(), [
+        'other denied · before · ok',
+        '  agent buyer · before · ok',
+        '    model fake · after · ok',
+        '  agent buyer · before · ok',
+        `    tool look_up · before · denied · ${rejected}`,
+        '      deny by person',
+        '    tool look_up · before · denied',
+        '      allow by person',
+        '      deny by policy no tin',
+        '    tool look_up · before · ok',
+        '      allow by person',
+        '      allow by policy no tin',
+        '    model fake · after · ok',
+      ])
+    },
+  )
+
+  await t.test('with failClosed a tool is called only when the ledger has the record', async () => {
+    const open = (holdMsMax: number) => {
+      const actions = ledger.actions({ failClosed: true, holdMsMax, onError: () => {} })
+      return new TallystickTracingProcessor(actions)
+    }
+    const run = async (processor: TallystickTracingProcessor) => {
+      setTraceProcessors([processor])
+      const { lookUp, asked } = prices()
+      const model = fake([call('look_up', { metal: 'zinc' }, '7')], [assistantMessage('done')])
+      const agent = new Agent({ name: 'careful', tools: [processor.guard(lookUp)], model })
+      const { history } = await new Runner({ workflowName: 'held' }).run(agent, 'How much?')
+      return { asked, told: JSON.stringify(history) }
+    }
+    const held = (end: string) => [
+      'other held · before · ok',
+      '  agent careful · before · ok',
+      '    model fake · after · ok',
+      `    tool look_up · held · ${end}`,
+      '    model fake · after · ok',
+    ]
+    const there = open(30_000)
+    assert.deepEqual((await run(there)).asked, ['zinc'])
+    assert.deepEqual(await tree(there), held('ok'))
+
+    const away = open(100)
+    ledger.proxy.refuse()
+    const { asked, told } = await run(away)
+    const why =
+      'the action did not begin, because the ledger has no record of it: not in the ledger after 100 ms'
+    assert.deepEqual([asked, told.includes(why)], [[], true])
+    ledger.proxy.accept()
+    assert.deepEqual(await tree(away), held(`denied · NotRecordedError · ${why}`))
+  })
+})
+
+const call = (name: string, args: Record<string, unknown>, callId: string) =>
+  functionCall(name, args, { callId })
+
+/** A model that says these, one after the other; traced as the library's own models are. */
+function fake(...answers: ScriptedModelInput[]): ScriptedModel {
+  return new TracedModel(answers)
+}
+
+class TracedModel extends ScriptedModel {
+  override getResponse(request: ModelRequest): Promise<ModelResponse> {
+    return withGenerationSpan(async ({ spanData }) => {
+      const response = await super.getResponse(request)
+      spanData.model = 'fake'
+      spanData.output = response.output
+      spanData.usage = { input_tokens: 11, output_tokens: 17 }
+      return response
+    })
+  }
+}
+
+function prices({ needsApproval = false } = {}) {
+  const asked: string[] = []
+  const lookUp = tool({
+    needsApproval,
+    name: 'look_up',
+    description: 'a price',
+    parameters: z.object({ metal: z.string() }),
+    execute: async ({ metal }) => {
+      asked.push(metal)
+      if (metal === 'gold') throw new RangeError('no price of gold')
+      return `${metal}: 9,612`
+    },
+  })
+  return { lookUp, asked }
+}
+
+function sha256(text: string): object {
+  return { sha256: createHash('sha256').update(text).digest('hex'), of: 'bytes', length: text.length }
+}

@@ -1,0 +1,58 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { build } from 'esbuild'
+import { declareTypes, TARGET } from './build-sdk.ts'
+import { BUNDLE_OPTIONS, type Manifest, ROOT, readManifest, replaceFolder } from './bundle.ts'
+
+/** Each by the folder of its sources. */
+export const ADAPTERS = ['openai-agents', 'langchain', 'ai-sdk', 'a2a'] as const
+export type AdapterName = (typeof ADAPTERS)[number]
+
+type AdapterManifest = Manifest & { readonly peerDependencies: Readonly<Record<string, string>> }
+
+/** As it lies in adapters/: version and SDK are those of sdk/. */
+type AdapterSource = Omit<AdapterManifest, 'version'>
+
+/**
+ * Makes an adapter as it is installed: one ES module, with what the adapters share in it, and its types. Needs the SDK as it is built, and
+ * what adapters/package-lock.json says. Answers the manifest that goes with it: an adapter is of the SDK's version.
+ */
+export async function buildAdapter(name: AdapterName, outDir: string): Promise<AdapterManifest> {
+  const source = join(ROOT, 'adapters', name)
+  const manifest = readManifest<AdapterSource>(source)
+  const { version } = readManifest(join(ROOT, 'sdk'))
+  const peers = { ...manifest.peerDependencies, '@tallystick/sdk': version }
+  await replaceFolder(outDir, async (folder) => {
+    await Promise.all([
+      build({
+        ...BUNDLE_OPTIONS,
+        splitting: false,
+        entryPoints: [join(source, 'index.ts')],
+        outdir: folder,
+        platform: 'neutral',
+        target: TARGET,
+        external: ['node:*', ...Object.keys(peers).flatMap((peer) => [peer, `${peer}/*`])],
+      }),
+      declareTypesOf(name, join(folder, 'types')),
+    ])
+  })
+  return { ...manifest, version, peerDependencies: peers }
+}
+
+async function declareTypesOf(name: AdapterName, folder: string): Promise<void> {
+  const config = join(ROOT, 'adapters', name, 'dist', 'tsconfig.json')
+  await mkdir(dirname(config), { recursive: true })
+  const compilerOptions = {
+    rootDir: '../..',
+    noEmit: false,
+    declaration: true,
+    emitDeclarationOnly: true,
+    noEmitOnError: true,
+  }
+  const include = ['../index.ts']
+  await writeFile(
+    config,
+    JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include, exclude: [] }),
+  )
+  await declareTypes(config, folder)
+}
