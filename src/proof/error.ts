@@ -65,6 +65,13 @@ export type ProofErrorCode =
   | 'statement_subject'
   /** A member of the predicate is missing, unknown, or not of its format. */
   | 'statement_predicate'
+  // registered statements
+  /** A Signed Statement in the form of an entry's envelope. */
+  | 'statement_is_entry'
+  /** The ledger's registration policy does not take a statement of this issuer, or of this content type. */
+  | 'policy_refused'
+  /** A registered statement and the entry that registers it do not stand side by side, or contradict each other. */
+  | 'statement_pair'
   // trees and batches
   /** An index outside the tree, or a size that no tree has. */
   | 'merkle_range'
@@ -83,6 +90,8 @@ export type ProofErrorCode =
   | 'verifier_key'
   /** No signature of the note is by the verifier key. */
   | 'note_unsigned'
+  /** Fewer witnesses cosigned than were asked for, or more are asked for than are named. */
+  | 'witnesses_too_few'
   // one entry of a ledger
   /** A line of an export that is not as docs/formats/export.md has it. */
   | 'line_syntax'
@@ -103,8 +112,21 @@ export type ProofErrorCode =
   | 'proof_contradicts_entry'
   /** A checkpoint that was kept is of another size than the proof's, and no consistency proof joins the two. */
   | 'consistency_missing'
+  /** Not a receipt, or not a statement with one, as docs/formats/receipts.md has it. */
+  | 'receipt_syntax'
   /** A record, as a server shows it, is not the one that the proof is of. */
   | 'record_contradicts_proof'
+  // bundles
+  /** A line of a bundle that is not as docs/formats/bundles.md has it. */
+  | 'bundle_syntax'
+  /** A bundle without its last line, or without entries that it says it holds. */
+  | 'bundle_incomplete'
+  /** An entry of a bundle that does not belong to what the bundle is of. */
+  | 'entry_unrelated'
+  /** A record of a run whose parent is not in it. */
+  | 'parent_absent'
+  /** A checkpoint that does not cover an entry. */
+  | 'checkpoint_too_old'
   // an entry that received another ledger's
   /** The received envelope is missing, stands where none belongs, or is not what the entry says of it. */
   | 'received_mismatch'
@@ -145,6 +167,10 @@ export type ProofErrorCode =
   | 'key_not_valid'
   /** An API key that belongs to another agent. */
   | 'key_of_another_agent'
+  /** A key of an agent that comes without the signatures that it needs, or is one too many. */
+  | 'agent_key_refused'
+  /** The server signed in the name of an agent that signs for itself. */
+  | 'agent_signature_missing'
   /** An actor that may not do this. */
   | 'actor_not_entitled'
   /** A subject that no earlier entry made. */
@@ -175,10 +201,12 @@ export type ProofErrorCode =
   | 'offer_answered_twice'
   /** Time runs backwards by more than clocks may differ. */
   | 'time_out_of_order'
-  /** A checkpoint names a size that the chain has not reached. */
+  /** A checkpoint or a receipt names a size that the chain has not reached. */
   | 'checkpoint_beyond_chain'
   /** A checkpoint of the right size has another root or chain hash. */
   | 'checkpoint_mismatch'
+  /** A receipt is of an entry, or of a tree, that the ledger does not have there. */
+  | 'receipt_mismatch'
   /** Entries that are no longer new stand behind the last checkpoint, where anybody could have thinned them. */
   | 'checkpoint_missing_tail'
   /** A checkpoint of another ledger. */

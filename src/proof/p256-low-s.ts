@@ -1,4 +1,4 @@
-import { fromHex } from './bytes.ts'
+import { concat, fromHex, toHex } from './bytes.ts'
 import { SIGNATURE_BYTES } from './crypto.ts'
 
 /*
@@ -9,6 +9,17 @@ import { SIGNATURE_BYTES } from './crypto.ts'
 
 /** Half of the order of P-256, rounded down; big-endian as s is. */
 const HALF_ORDER = fromHex('7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8')
+
+const ORDER = BigInt('0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551')
+
+/** The one of the two signatures that providers take, for those of signers that do not choose it. `signature`: r ‖ s. */
+export function lowS(signature: Uint8Array): Uint8Array {
+  if (signature.length !== SIGNATURE_BYTES || hasLowS(signature)) return signature
+  const half = HALF_ORDER.length
+  const s = BigInt(`0x${toHex(signature.subarray(half))}`)
+  if (s >= ORDER) return signature // no signature at all: the provider refuses it
+  return concat([signature.subarray(0, half), fromHex((ORDER - s).toString(16).padStart(2 * half, '0'))])
+}
 
 /** Whether s of r ‖ s is the lower of the two. A provider finds out the rest. */
 export function hasLowS(signature: Uint8Array): boolean {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { fromHex } from '../../src/proof/bytes.ts'
-import { hasLowS } from '../../src/proof/p256-low-s.ts'
+import { hasLowS, lowS } from '../../src/proof/p256-low-s.ts'
 
 const N = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 const signatureOf = (s: bigint) => fromHex('ab'.repeat(32) + s.toString(16).padStart(64, '0'))
@@ -12,6 +12,7 @@ test('the lower of s and n - s is low, the other is not', () => {
     fc.property(fc.bigInt({ min: 1n, max: N / 2n }), (s) => {
       const [low, high] = [signatureOf(s), signatureOf(N - s)]
       assert.deepEqual([hasLowS(low), hasLowS(high)], [true, false])
+      assert.deepEqual([lowS(low), lowS(high)], [low, low])
     }),
   )
 })

@@ -54,6 +54,12 @@ export const OFFER = { peer: PEER, ledger: THERE, seq: 9, leaf: HASH }
 /** A step that its performer offered. */
 export const OFFERED = { ledger: LED, actor: `${THERE}/${AGT}`, offer: OFFER }
 const ENTRY = `${THERE}/41`
+export const STM = `stm_${END}`
+export const ISSUERS = [
+  { issuer: 'https://build.example', keys: [{ kid: '6b31', alg: 'EdDSA', spki: SPKI }] },
+]
+
+const SIGNATURE = `${'A'.repeat(86)}==`
 
 /** One good statement of each kind. */
 export const SAMPLES: Readonly<Record<EntryKind, Sample>> = {
@@ -61,6 +67,18 @@ export const SAMPLES: Readonly<Record<EntryKind, Sample>> = {
   'server-key-rotated': { subjects: [LED], predicate: { ...BY_SYSTEM, newKey: ENVELOPE_KEY } },
   'agent-registered': { subjects: [AGT], predicate: { ...BY_SYSTEM, agent: AGT, name: 'pricing' } },
   'agent-disabled': { subjects: [AGT], predicate: { ...BY_KEY, agent: AGT, name: 'pricing' } },
+  'agent-key-registered': {
+    subjects: [AGT],
+    predicate: {
+      ...BY_KEY,
+      agent: AGT,
+      newKey: ENVELOPE_KEY,
+      required: true,
+      proof: SIGNATURE,
+      endorsement: { kid: HASH, signature: SIGNATURE },
+    },
+  },
+  'agent-key-revoked': { subjects: [AGT], predicate: { ...BY_KEY, agent: AGT, kid: HASH } },
   'key-created': { subjects: [KEY], predicate: { ...BY_KEY, ...KEY_TERMS } },
   'key-revoked': { subjects: [KEY], predicate: { ...BY_KEY, ...KEY_TERMS, expiresAt: TIME } },
   'type-registered': { subjects: ['copper.order/12'], predicate: BY_KEY },
@@ -156,6 +174,22 @@ export const SAMPLES: Readonly<Record<EntryKind, Sample>> = {
       record: REC,
       code: 'transition_refused',
       received: { ...RECEIVED, kind: 'step-offered', version: null },
+    },
+  },
+  'registration-policy-set': {
+    subjects: [LED],
+    predicate: { ...BY_KEY, issuers: ISSUERS, contentTypes: ['application/spdx+json'] },
+  },
+  'statement-registered': {
+    subjects: [STM],
+    predicate: {
+      ...BY_KEY,
+      policy: HASH,
+      issuer: 'https://build.example',
+      subject: 'pkg:generic/copper@1',
+      contentType: 'application/spdx+json',
+      kid: '6b31',
+      payload: HASH,
     },
   },
 }

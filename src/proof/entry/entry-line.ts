@@ -1,9 +1,20 @@
 import { fromBase64, fromBase64Url } from '../bytes.ts'
+import type { SignatureAlgorithm } from '../crypto.ts'
 import { ProofError } from '../error.ts'
 import { parseJsonText } from '../json/json-text.ts'
 import type { JsonValue } from '../json/json-value.ts'
 import type { Fields } from '../statement/check-schemas.ts'
-import { integer, isHash, isReferences, isString, isTime, nullOr, refuseFields } from '../statement/fields.ts'
+import {
+  integer,
+  isHash,
+  isReferences,
+  isString,
+  isTime,
+  nullOr,
+  objectOf,
+  oneOf,
+  refuseFields,
+} from '../statement/fields.ts'
 
 /** A line of `GET /v1/entries` and of an export (docs/formats/export.md): a server's statement about one entry. */
 export type EntryLine = {
@@ -19,7 +30,12 @@ export type EntryLine = {
   readonly items: readonly JsonValue[] | null
   /** The envelope of another ledger's entry that this one receives. */
   readonly received?: Uint8Array
+  /** Key of the agent that has signed the entry itself: a hint, because its kid is the thumbprint of its bytes. */
+  readonly signer?: LineSigner
 }
+
+/** `spki`: base64. */
+export type LineSigner = { readonly alg: SignatureAlgorithm; readonly spki: string }
 
 /** A document beside the chain; erased: `salt` and `document` are null and `erasedBy` is the seq that says so. */
 export type DocumentLine = {
@@ -33,10 +49,16 @@ export type DocumentLine = {
 }
 
 /** A document has at most 32 levels (docs/formats/documents.md); a line holds it three levels down. */
-const DEPTH_MAX = 32 + 3
+export const LINE_DEPTH_MAX = 32 + 3
 const SALT_BYTES = 16
 
 const isSeq = integer(0, Number.MAX_SAFE_INTEGER)
+
+/** Members of some entries, also in a bundle. */
+export const LINE_OPTIONAL: Fields['optional'] = {
+  received: isString,
+  signer: objectOf({ alg: oneOf('EdDSA', 'ES256'), spki: isString }),
+}
 
 const LINE_FIELDS: Fields = {
   required: {
@@ -49,7 +71,7 @@ const LINE_FIELDS: Fields = {
     documents: Array.isArray,
     items: nullOr(Array.isArray),
   },
-  optional: { received: isString },
+  optional: LINE_OPTIONAL,
 }
 
 const DOCUMENT_FIELDS: Fields = {
@@ -68,18 +90,19 @@ const DOCUMENT_FIELDS: Fields = {
  * changed unnoticed. Throws `line_syntax`, or a code of the JSON text check or of the encodings.
  */
 export function parseEntryLine(text: string): EntryLine {
-  const line = parseJsonText(text, { depthMax: DEPTH_MAX })
+  const line = parseJsonText(text, { depthMax: LINE_DEPTH_MAX })
   refuseFields(line, LINE_FIELDS, 'line_syntax')
   const { received, ...always } = line
   return {
     ...(always as unknown as EntryLine),
     envelope: fromBase64(line['envelope'] as string),
-    documents: (line['documents'] as readonly JsonValue[]).map(parseDocument),
+    documents: (line['documents'] as readonly JsonValue[]).map(parseDocumentLine),
     ...(received !== undefined && { received: fromBase64(received as string) }),
   }
 }
 
-function parseDocument(document: JsonValue): DocumentLine {
+/** A member of `documents`. Throws as parseEntryLine does. */
+export function parseDocumentLine(document: JsonValue): DocumentLine {
   refuseFields(document, DOCUMENT_FIELDS, 'line_syntax')
   const { salt } = document
   return { ...(document as unknown as DocumentLine), salt: salt === null ? null : parseSalt(salt as string) }

@@ -19,6 +19,9 @@ const ENTITLED = {
   'server-key-rotated': SYSTEM,
   'agent-registered': { scope: 'agents:manage', system: true },
   'agent-disabled': { scope: 'agents:manage', system: false },
+  // An agent does it for its own keys with records:write too (actors.ts).
+  'agent-key-registered': { scope: 'agents:manage', system: false },
+  'agent-key-revoked': { scope: 'agents:manage', system: false },
   'key-created': { scope: 'keys:manage', system: true },
   'key-revoked': { scope: 'keys:manage', system: false },
   'type-registered': { scope: 'types:write', system: false },
@@ -44,6 +47,8 @@ const ENTITLED = {
   'entry-received': SYSTEM,
   'step-offered': RECORDS,
   'offer-refused': SYSTEM,
+  'registration-policy-set': { scope: 'policies:write', system: false },
+  'statement-registered': { scope: 'statements:write', system: false },
 } as const satisfies Record<EntryKind, Entitled>
 
 export const ENTRY_ENTITLED: Readonly<Record<EntryKind, Entitled>> = ENTITLED

@@ -1,8 +1,9 @@
 import { fromHex, toHex } from '../bytes.ts'
 import type { ParsedEnvelope } from '../envelope/cose.ts'
 import { ID_BYTES, parseIdBytes } from '../ids.ts'
+import type { SignedStatement } from '../scitt/signed-statement.ts'
 import type { BatchItem } from '../statement/batch.ts'
-import type { EntryKind } from '../statement/kinds.ts'
+import type { EntryKind, STATEMENT } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import type { EntryLine } from './entry-line.ts'
 import { wordAt } from './id-table.ts'
@@ -11,7 +12,7 @@ import type { ReceivedEntry } from './verify-received.ts'
 /** Facts about a verified entry that a ledger's verifier needs: small, and fit to be sent between threads. */
 export type EntryStep = {
   readonly seq: number
-  readonly kind: EntryKind
+  readonly kind: EntryKind | typeof STATEMENT
   readonly ledger: string
   readonly issuer: string
   /** Kid of the envelope, lower-case hex. */
@@ -35,6 +36,8 @@ export type EntryStep = {
   readonly statement: ParsedStatement | null
   /** Another ledger's entry, where this one receives one. */
   readonly received: ReceivedEntry | null
+  /** Statement of somebody else, which is the entry: it says nothing of ledger, issuer, kid and actor, which are empty then. */
+  readonly registered: SignedStatement | null
 }
 
 /** A document that its line says was erased, and by which entry. `sha256`: the digest that the statement signs. */
@@ -77,6 +80,7 @@ export function stepOf(
     erased: facts.erased,
     statement: statement.kind === 'record-notarized' ? null : statement,
     received: facts.received,
+    registered: null,
   }
 }
 

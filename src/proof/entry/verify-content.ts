@@ -87,6 +87,7 @@ function keysOf({ kind, predicate }: ParsedStatement): readonly EnvelopeKey[] {
     case 'peer-added':
       return [keyOf(predicate['inviter']), keyOf(predicate['invited'])]
     case 'server-key-rotated':
+    case 'agent-key-registered':
     case 'peer-key-rotated':
       return [predicate['newKey'] as EnvelopeKey]
     default:

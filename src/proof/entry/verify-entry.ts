@@ -1,8 +1,9 @@
-import { toHex, utf8Encode } from '../bytes.ts'
+import { fromBase64, toHex, utf8Encode } from '../bytes.ts'
 import type { ProofProviders, PublicKey, Sha256 } from '../crypto.ts'
 import { type ParsedEnvelope, parseEnvelope, verifySigner } from '../envelope/cose.ts'
 import { ProofError } from '../error.ts'
 import { canonicalize } from '../json/jcs.ts'
+import { keyThumbprint, parsePublicKey } from '../keys.ts'
 import {
   type BatchItem,
   batchRoot,
@@ -12,7 +13,13 @@ import {
   verifyItemIds,
 } from '../statement/batch.ts'
 import { documentDigest } from '../statement/document.ts'
-import { ENTRY_KINDS, type EntryKind, type Subject, type SubjectRule } from '../statement/kinds.ts'
+import {
+  ENTRY_KINDS,
+  type EntryKind,
+  SIGNED_BY_AGENTS,
+  type Subject,
+  type SubjectRule,
+} from '../statement/kinds.ts'
 import { type ParsedStatement, parseStatement } from '../statement/statement.ts'
 import { leafHash } from '../tree/merkle.ts'
 import type { DocumentLine, EntryLine } from './entry-line.ts'
@@ -28,8 +35,13 @@ export type VerifiedEntry = {
   readonly items: readonly BatchItem[] | null
 }
 
+/** A public key, and the agent whose it is; absent: a server's. */
+export type KnownKey = PublicKey & {
+  readonly agent?: { readonly ledger: string; readonly agent: string }
+}
+
 /** The public key of a kid (lower-case hex), or null. The kid MUST be the key's thumbprint. */
-export type FindKey = (kid: string) => PublicKey | null
+export type FindKey = (kid: string) => KnownKey | null
 
 /**
  * `withheld`: the source says that it shows no documents to this reader, so none may be there. It MUST be the
@@ -50,18 +62,39 @@ export function verifyEntry(
   providers: ProofProviders,
   shown: DocumentsShown = 'all',
 ): VerifiedEntry {
-  const { sha256 } = providers
-  const { envelope, statement } = verifySignedEntry(line, findKey, providers)
-  const items = verifyItems(sha256, line, statement)
-  verifyDocuments(
-    sha256,
-    line,
-    items === null ? signedDocuments(statement) : items.map(documentOfItem),
-    shown,
-  )
-  verifyReferences(sha256, line, statement, items)
-  const received = verifyReceived(sha256, line.received ?? null, statement)
+  const { envelope, statement, items, received } = verifyLineContent(line, findKey, providers, shown)
   return { step: makeStep(line, envelope, statement, { items, received }), envelope, statement, items }
+}
+
+/** All of a line but its place in the chain. */
+export type LineContent = Omit<EntryLine, 'seq' | 'chain'>
+
+/** verifyEntry without a step for LedgerVerifier, for an entry whose place is proved otherwise. */
+export function verifyLineContent(
+  line: LineContent,
+  findKey: FindKey,
+  providers: ProofProviders,
+  shown: DocumentsShown,
+) {
+  const { sha256 } = providers
+  const { envelope, statement } = verifySignedEntry(line, withSigner(findKey, line, sha256), providers)
+  const items = verifyItems(sha256, line, statement)
+  verifyBeside(sha256, line.documents, { statement, items }, shown)
+  const received = verifyReceived(sha256, line.received ?? null, statement)
+  return { envelope, statement, items, received }
+}
+
+/** Verifies the documents of an entry, or of these items of it. `items`: those that belong to the documents in the same places. */
+export function verifyBeside(
+  sha256: Sha256,
+  documents: readonly DocumentLine[],
+  signed: { readonly statement: ParsedStatement; readonly items: readonly BatchItem[] | null },
+  shown: DocumentsShown,
+): void {
+  const { statement, items } = signed
+  const subjects = items === null ? signedDocuments(statement) : items.map(documentOfItem)
+  verifyDocuments(sha256, documents, subjects, shown)
+  verifyReferences(sha256, documents, statement, items)
 }
 
 /** Members of a line about the entry itself; the others are beside it. */
@@ -89,19 +122,52 @@ export function verifySignedStatement(
   parsed: ParsedStatement | null = null,
 ): { readonly envelope: ParsedEnvelope; readonly statement: ParsedStatement } {
   const { sha256 } = providers
-  const envelope = verifySigned(bytes, findKey, providers)
+  const { envelope, key } = verifySigned(bytes, findKey, providers)
   const statement = parsed ?? parseStatement(envelope.payload)
   verifyContent(sha256, envelope, statement)
+  if (key.agent) verifyOwnEntry(key.agent, statement)
   return { envelope, statement }
 }
 
-function verifySigned(bytes: Uint8Array, findKey: FindKey, providers: ProofProviders): ParsedEnvelope {
+/** An agent's key speaks for nobody else, and in no other ledger. */
+function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, statement: ParsedStatement): void {
+  if (statement.ledger !== ledger || statement.actor !== agent)
+    throw new ProofError('key_of_another_agent', `${agent} of ${ledger} signed for ${statement.actor}`)
+  if (!SIGNED_BY_AGENTS.has(statement.kind))
+    throw new ProofError('actor_not_entitled', `agents do not sign ${statement.kind}`)
+}
+
+const SIGNERS_KNOWN_MAX = 1_000
+const signersOfLines = new WeakMap<FindKey, Map<string, FindKey>>()
+
+/**
+ * `findKey`, and the key that the line brings along where an agent has signed its entry. Only the entries before can
+ * tell whose that is: LedgerVerifier does. Throws `bad_key`.
+ */
+export function withSigner(findKey: FindKey, { signer }: Pick<EntryLine, 'signer'>, sha256: Sha256): FindKey {
+  if (signer === undefined) return findKey
+  const known = signersOfLines.get(findKey) ?? new Map<string, FindKey>()
+  const found = known.get(signer.spki)
+  if (found) return found
+  const key = parsePublicKey(signer.alg, fromBase64(signer.spki))
+  const itsKid = toHex(keyThumbprint(sha256, key))
+  const find: FindKey = (kid) => (kid === itsKid ? key : findKey(kid))
+  if (known.size === SIGNERS_KNOWN_MAX) known.clear()
+  signersOfLines.set(findKey, known.set(signer.spki, find))
+  return find
+}
+
+function verifySigned(
+  bytes: Uint8Array,
+  findKey: FindKey,
+  providers: ProofProviders,
+): { readonly envelope: ParsedEnvelope; readonly key: KnownKey } {
   const envelope = parseEnvelope(bytes)
   const kid = toHex(envelope.kid)
   const key = findKey(kid)
   if (!key) throw new ProofError('key_unknown', `nobody gave the key ${kid}`)
   verifySigner(envelope, key, providers.verifySignature)
-  return envelope
+  return { envelope, key }
 }
 
 /**
@@ -129,7 +195,7 @@ export function verifyLine(line: SignedLine, leaf: string, statement: ParsedStat
  * A batch's items are signed by their number and their root only, so all of them must be there, in order. Their ids follow from the
  * first one's: a server finds a record by that.
  */
-function verifyItems(sha256: Sha256, line: EntryLine, statement: ParsedStatement): BatchItem[] | null {
+function verifyItems(sha256: Sha256, line: LineContent, statement: ParsedStatement): BatchItem[] | null {
   if ((statement.kind === 'batch-notarized') !== (line.items !== null)) {
     throw new ProofError('batch_contradicts_statement', `items of ${statement.kind}`)
   }
@@ -177,17 +243,14 @@ function namesDocument(kind: EntryKind, rule: SubjectRule): boolean {
 
 function verifyDocuments(
   sha256: Sha256,
-  line: EntryLine,
+  documents: readonly DocumentLine[],
   signed: readonly Subject[],
   shown: DocumentsShown,
 ): void {
-  if (line.documents.length !== signed.length) {
-    throw new ProofError(
-      'document_presence',
-      `${line.documents.length} documents, signed are ${signed.length}`,
-    )
+  if (documents.length !== signed.length) {
+    throw new ProofError('document_presence', `${documents.length} documents, signed are ${signed.length}`)
   }
-  for (const [i, document] of line.documents.entries()) verifyDocument(sha256, document, signed[i]!, shown)
+  for (const [i, document] of documents.entries()) verifyDocument(sha256, document, signed[i]!, shown)
 }
 
 /** Whether an erasure really stands where `erasedBy` says is LedgerVerifier's to find out. */
@@ -232,11 +295,11 @@ function verifyDocument(
  */
 function verifyReferences(
   sha256: Sha256,
-  line: EntryLine,
+  documents: readonly DocumentLine[],
   { predicate }: ParsedStatement,
   items: readonly BatchItem[] | null,
 ): void {
-  for (const [i, { subject, salt, references = null }] of line.documents.entries()) {
+  for (const [i, { subject, salt, references = null }] of documents.entries()) {
     const signed = items === null ? predicate['references'] : items[i]!.references
     const isDue = signed !== undefined && salt !== null
     if ((references !== null) !== isDue)

@@ -4,8 +4,8 @@ import { type EntryLine, parseEntryLine } from './entry-line.ts'
 import type { EntryStep } from './entry-step.ts'
 
 /** The entries up to the first that was refused, and why that one was. */
-export type VerifiedLines = {
-  readonly steps: readonly EntryStep[]
+export type VerifiedLines<Step = EntryStep> = {
+  readonly steps: readonly Step[]
   readonly failure: ProofError | null
 }
 
@@ -17,9 +17,17 @@ export function verifyLines(
   lines: Uint8Array,
   verify: (line: EntryLine, index: number) => EntryStep,
 ): VerifiedLines {
-  const steps: EntryStep[] = []
+  return verifyTexts(lines, (text, index) => verify(parseEntryLine(text), index))
+}
+
+/** The same for lines of any kind. */
+export function verifyTexts<Step>(
+  lines: Uint8Array,
+  verify: (text: string, index: number) => Step,
+): VerifiedLines<Step> {
+  const steps: Step[] = []
   try {
-    for (const text of linesOf(lines)) steps.push(verify(parseEntryLine(text), steps.length))
+    for (const text of linesOf(lines)) steps.push(verify(text, steps.length))
   } catch (error) {
     if (!(error instanceof ProofError)) throw error
     return { steps, failure: error }

@@ -2,20 +2,24 @@ import { decode, encode, rfc8949EncodeOptions, Tagged } from 'cborg'
 import { equalBytes } from '../bytes.ts'
 import { HASH_BYTES, SIGNATURE_BYTES, type SignatureAlgorithm } from '../crypto.ts'
 import { ProofError } from '../error.ts'
+import {
+  ALG,
+  CLAIM_ISSUER,
+  CLAIM_SUBJECT,
+  CLAIMS,
+  CONTENT,
+  COSE_SIGN1_TAG,
+  CRIT,
+  KID,
+} from './cose-labels.ts'
 import { CONTENT_TYPE, ENVELOPE_BYTES_MAX, type ParsedEnvelope } from './envelope-layout.ts'
+import { shown } from './shown.ts'
 import { readUsualEnvelope } from './usual-envelope.ts'
 
-const COSE_SIGN1_TAG = 18
+const LABELS_SHOWN_MAX = 8
 
-/** Labels of the protected header (RFC 9052 §3.1, RFC 9597 §2) and of the claims (RFC 8392 §4). */
-const ALG = 1
-const CRIT = 2
-const CONTENT = 3
-const KID = 4
-const CLAIMS = 15
-const ISSUER = 1
-const SUBJECT = 2
-const ISSUED_AT = 6
+/** Claim of RFC 8392 §4. */
+export const ISSUED_AT = 6
 
 /** -19 is RFC 9864's name for what -8 has always meant with an Ed25519 key. */
 const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
@@ -46,7 +50,7 @@ export function decodeEnvelope(bytes: Uint8Array): ParsedEnvelope {
  * Decoding is lenient and is then compared with the one deterministic encoding (RFC 8949 §4.2.1) of what was
  * found: long forms, unsorted or doubled map keys, indefinite lengths and bad UTF-8 all come out differently.
  */
-function decodeDeterministic(bytes: Uint8Array): unknown {
+export function decodeDeterministic(bytes: Uint8Array): unknown {
   let value: unknown
   let again: Uint8Array
   try {
@@ -87,9 +91,9 @@ function parseHeader(protectedBytes: Uint8Array): Header {
   if (header.has(CRIT)) throw new ProofError('cose_crit', 'nothing is taken as critical')
   refuseLabels(header, [ALG, CONTENT, KID, CLAIMS], 'the protected header')
   const alg = ALGORITHMS.get(header.get(ALG))
-  if (!alg) throw new ProofError('cose_algorithm', `${header.get(ALG)}`)
+  if (!alg) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
   if (header.get(CONTENT) !== CONTENT_TYPE)
-    throw new ProofError('cose_content_type', `${header.get(CONTENT)}`)
+    throw new ProofError('cose_content_type', shown(header.get(CONTENT)))
   const kid: unknown = header.get(KID)
   if (!(kid instanceof Uint8Array) || kid.length !== HASH_BYTES) throw new ProofError('cose_header', 'kid')
   return { alg, kid, ...parseClaims(header.get(CLAIMS)) }
@@ -97,9 +101,9 @@ function parseHeader(protectedBytes: Uint8Array): Header {
 
 function parseClaims(claims: unknown): Pick<ParsedEnvelope, 'issuer' | 'subject' | 'issuedAtSeconds'> {
   if (!(claims instanceof Map)) throw new ProofError('cose_header', 'the claims are no map')
-  refuseLabels(claims, [ISSUER, SUBJECT, ISSUED_AT], 'the claims')
-  const issuer: unknown = claims.get(ISSUER)
-  const subject: unknown = claims.get(SUBJECT)
+  refuseLabels(claims, [CLAIM_ISSUER, CLAIM_SUBJECT, ISSUED_AT], 'the claims')
+  const issuer: unknown = claims.get(CLAIM_ISSUER)
+  const subject: unknown = claims.get(CLAIM_SUBJECT)
   const issuedAtSeconds: unknown = claims.get(ISSUED_AT)
   if (typeof issuer !== 'string' || typeof subject !== 'string') {
     throw new ProofError('cose_header', 'issuer or subject is no text')
@@ -113,5 +117,6 @@ function parseClaims(claims: unknown): Pick<ParsedEnvelope, 'issuer' | 'subject'
 /** Throws unless the map has exactly these labels. */
 function refuseLabels(map: Map<unknown, unknown>, labels: readonly number[], what: string): void {
   if (map.size === labels.length && labels.every((label) => map.has(label))) return
-  throw new ProofError('cose_header', `${what} has the labels ${[...map.keys()].join(', ')}`)
+  const found = [...map.keys()].slice(0, LABELS_SHOWN_MAX).map(shown)
+  throw new ProofError('cose_header', `${what} has the labels ${found.join(', ')}`)
 }

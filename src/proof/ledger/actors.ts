@@ -2,6 +2,7 @@ import { ENTRY_ENTITLED } from '../entry/entry-scopes.ts'
 import type { EntryStep } from '../entry/entry-step.ts'
 import { ProofError } from '../error.ts'
 import type { JsonObject } from '../json/json-value.ts'
+import { STATEMENT } from '../statement/kinds.ts'
 import { parseRemoteAgent } from '../statement/remote-agents.ts'
 
 /**
@@ -31,16 +32,18 @@ type Key = {
 const KEY_LINGER_MS_MAX = 120_000
 
 const SCOPE_ACT = 'agents:act'
+const SCOPE_RECORDS = 'records:write'
 
 /** The part of an entry that names its maker. */
-type Acting = Pick<EntryStep, 'kind' | 'actor' | 'key' | 'actedFor' | 'atMs'>
+type Acting = Pick<EntryStep, 'kind' | 'actor' | 'key' | 'actedFor' | 'atMs' | 'statement'>
 
 export class LedgerActors {
   readonly #agents = new Map<string, Agent>()
   readonly #keys = new Map<string, Key>()
 
   /** Throws unless the entry's actor, through its key, could make such an entry at that time, and for those that it acts for. */
-  verifyActor({ kind, actor, key, actedFor, atMs }: Acting): void {
+  verifyActor({ kind, actor, key, actedFor, atMs, statement }: Acting): void {
+    if (kind === STATEMENT) return // the entry behind it has the actor
     const entitled = ENTRY_ENTITLED[kind]
     if (actor === 'system') {
       if (actedFor.length > 0) throw new ProofError('actor_not_entitled', 'system acts for nobody')
@@ -59,7 +62,7 @@ export class LedgerActors {
       throw new ProofError('key_of_another_agent', `${key} belongs to ${held.agent}, not ${actor}`)
     if (isOver(held.revokedAtMs, atMs)) throw new ProofError('key_not_valid', `${key} was revoked before`)
     if (isOver(held.expiresAtMs, atMs)) throw new ProofError('key_not_valid', `${key} had expired`)
-    this.#verifyScope(key, entitled.scope)
+    this.#verifyScope(key, isOfOwnKey(actor, statement) ? SCOPE_RECORDS : entitled.scope)
     if (actedFor.length > 0) this.#verifyScope(key, SCOPE_ACT)
   }
 
@@ -76,12 +79,16 @@ export class LedgerActors {
   }
 
   disableAgent(agent: string, digest: string, atMs: number): void {
-    const known = this.#agents.get(agent)
-    if (!known || known.digest !== digest) {
-      throw new ProofError('subject_unknown', `${agent} with this digest was not registered`)
-    }
+    this.verifyRegistered(agent, digest)
+    const known = this.#agents.get(agent)!
     if (known.disabledAtMs !== null) throw new ProofError('duplicate_subject', `${agent} is disabled twice`)
     known.disabledAtMs = atMs
+  }
+
+  /** Throws unless the agent was registered under this digest. */
+  verifyRegistered(agent: string, digest: string): void {
+    if (this.#agents.get(agent)?.digest !== digest)
+      throw new ProofError('subject_unknown', `${agent} with this digest was not registered`)
   }
 
   /** `by` created the key: it cannot give it what it does not have itself. */
@@ -110,6 +117,16 @@ export class LedgerActors {
     if (isOver(known.disabledAtMs, atMs))
       throw new ProofError('agent_disabled', `${agent} was disabled before`)
   }
+}
+
+/**
+ * Whether an agent rotates or revokes a signing key of its own: that needs no more than it needs to write records. A key without an
+ * endorsement may be its first one, and is for whoever manages agents.
+ */
+function isOfOwnKey(actor: string, statement: Acting['statement']): boolean {
+  if (statement?.predicate['agent'] !== actor) return false
+  if (statement.kind === 'agent-key-revoked') return true
+  return statement.kind === 'agent-key-registered' && statement.predicate['endorsement'] !== undefined
 }
 
 function isOver(endMs: number | null, atMs: number): boolean {

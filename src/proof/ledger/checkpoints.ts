@@ -1,13 +1,32 @@
 import { equalBytes, toHex } from '../bytes.ts'
 import type { ProofProviders, PublicKey } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { type Checkpoint, verifyCheckpoint } from '../tree/checkpoint.ts'
-
-/** `kept`: held by somebody outside, so that it speaks against the ledger's operator too. */
-type Expected = Checkpoint & { readonly kept: boolean }
+import { verifyReceiptPlace } from '../receipt/verify-receipt.ts'
+import { formatVerifierKey, verifyCheckpoint } from '../tree/checkpoint.ts'
+import { countWitnesses, type WitnessPolicy } from '../tree/cosignature.ts'
+import { parseNote } from '../tree/note.ts'
 
 /**
- * Checkpoints that a ledger must extend: each is compared with tree and chain as they are at its size.
+ * A checkpoint, or the tree of a receipt, which has no chain hash. `kept`: held by somebody outside, so that it speaks against the
+ * ledger's operator too.
+ */
+type Expected = {
+  readonly size: number
+  readonly root: Uint8Array
+  readonly chain: Uint8Array | null
+  readonly kept: boolean
+  readonly isWitnessed: boolean
+}
+
+/** Knowledge from outside: notes of checkpoints, and statements with their receipts. */
+export type KeptHeads = {
+  readonly checkpoints?: readonly string[] | undefined
+  readonly receipts?: readonly Uint8Array[] | undefined
+}
+
+/**
+ * Checkpoints and receipts that a ledger must extend: each is compared with tree and chain as they are at its size, and of a receipt
+ * the entry too.
  *
  * An operator who rewrote or cut off the ledger can sign new checkpoints, so only a kept one convicts
  * the operator; the ledger's own convict a thief of the database who has no note key.
@@ -16,18 +35,29 @@ export class LedgerCheckpoints {
   readonly #providers: ProofProviders
   /** Notes that wait for the ledger's definition, which holds their key. */
   #early: { note: string; kept: boolean }[] = []
+  #receipts: readonly Uint8Array[]
   #signer: { origin: string; key: PublicKey } | null = null
+  /** Leaf of an entry that a receipt shows, by seq, to name the entry. The roots alone refuse as much, and two receipts that differ here. */
+  readonly #leaves = new Map<number, Uint8Array>()
   /** Ascending by size. */
   readonly #expected: Expected[] = []
+  readonly #witnesses: WitnessPolicy | undefined
   #keptSize = 0
+  #witnessedSize = 0
   #ownSize = 0
 
-  constructor(providers: ProofProviders, kept: readonly string[]) {
+  constructor(
+    providers: ProofProviders,
+    { checkpoints = [], receipts = [] }: KeptHeads,
+    witnesses?: WitnessPolicy,
+  ) {
     this.#providers = providers
-    for (const note of kept) this.#early.push({ note, kept: true })
+    this.#witnesses = witnesses
+    this.#receipts = receipts
+    for (const note of checkpoints) this.#early.push({ note, kept: true })
   }
 
-  /** Sizes of the largest checkpoints that agreed; 0: none. */
+  /** Sizes of the largest checkpoints (and kept receipts) that agreed; 0: none. */
   get keptSize(): number {
     return this.#keptSize
   }
@@ -36,10 +66,18 @@ export class LedgerCheckpoints {
     return this.#ownSize
   }
 
-  /** Origin and note key of the ledger's definition. Verifies the notes that waited for them. */
+  /** Size of the largest one, kept or not, that as many witnesses as asked for have cosigned. */
+  get witnessedSize(): number {
+    return this.#witnessedSize
+  }
+
+  /** Origin and note key of the ledger's definition. Verifies the notes and receipts that waited for them. */
   begin(origin: string, key: PublicKey): void {
     this.#signer = { origin, key }
     for (const { note, kept } of this.#early.splice(0)) this.expect(note, kept, 0)
+    const noteKey = formatVerifierKey(origin, key.raw, this.#providers.sha256)
+    for (const file of this.#receipts) this.#expectReceipt(file, noteKey)
+    this.#receipts = []
   }
 
   /** Throws unless the note is this ledger's, signed, and not of a size that has gone by. */
@@ -57,41 +95,74 @@ export class LedgerCheckpoints {
         `a checkpoint of size ${checkpoint.size} stands after entry ${size - 1}`,
       )
     }
-    const at = this.#expected.findLastIndex((other) => other.size <= checkpoint.size) + 1
-    this.#expected.splice(at, 0, { ...checkpoint, kept })
+    this.#insert({ ...checkpoint, kept, isWitnessed: this.#isWitnessed(note) })
   }
 
-  /** To be called at every size, with the chain hash there; `root` is computed only where a checkpoint needs it. */
-  compare(size: number, chain: Uint8Array, root: () => Uint8Array): void {
+  #expectReceipt(file: Uint8Array, noteKey: string): void {
+    const { seq, leaf, size, root } = verifyReceiptPlace(file, noteKey, this.#providers)
+    this.#leaves.set(seq, leaf)
+    this.#insert({ size, root, chain: null, kept: true, isWitnessed: false })
+  }
+
+  #insert(expected: Expected): void {
+    const at = this.#expected.findLastIndex(({ size }) => size <= expected.size) + 1
+    this.#expected.splice(at, 0, expected)
+  }
+
+  #isWitnessed(note: string): boolean {
+    const policy = this.#witnesses
+    return policy !== undefined && countWitnesses(parseNote(note), policy, this.#providers) >= policy.min
+  }
+
+  /** To be called for every entry, with the chain hash after it; `root` is computed only where a checkpoint needs it. */
+  compare(
+    { seq, leaf }: { readonly seq: number; readonly leaf: Uint8Array },
+    chain: Uint8Array,
+    root: () => Uint8Array,
+  ): void {
+    const shown = this.#leaves.get(seq)
+    if (shown && !equalBytes(shown, leaf))
+      throw new ProofError('receipt_mismatch', `a receipt shows another entry at seq ${seq}`)
+    const size = seq + 1
     while (this.#expected[0]?.size === size) {
-      const { kept, ...checkpoint } = this.#expected.shift()!
-      const whose = kept ? 'the kept checkpoint' : "the ledger's own checkpoint"
-      if (!equalBytes(checkpoint.chain, chain)) {
-        throw new ProofError(
-          'checkpoint_mismatch',
-          `${whose} of size ${size} has the chain hash ${toHex(checkpoint.chain)}`,
-        )
+      const { kept, isWitnessed, ...head } = this.#expected.shift()!
+      if (head.chain === null) {
+        if (!equalBytes(head.root, root()))
+          throw new ProofError(
+            'receipt_mismatch',
+            `a receipt of size ${size} has the root ${toHex(head.root)}`,
+          )
+      } else {
+        const whose = kept ? 'the kept checkpoint' : "the ledger's own checkpoint"
+        if (!equalBytes(head.chain, chain))
+          throw new ProofError(
+            'checkpoint_mismatch',
+            `${whose} of size ${size} has the chain hash ${toHex(head.chain)}`,
+          )
+        if (!equalBytes(head.root, root()))
+          throw new ProofError(
+            'checkpoint_mismatch',
+            `${whose} of size ${size} has the root ${toHex(head.root)}`,
+          )
       }
-      if (!equalBytes(checkpoint.root, root())) {
-        throw new ProofError(
-          'checkpoint_mismatch',
-          `${whose} of size ${size} has the root ${toHex(checkpoint.root)}`,
-        )
-      }
+      if (isWitnessed) this.#witnessedSize = size
       if (kept) this.#keptSize = size
       else this.#ownSize = size
     }
   }
 
-  /** Throws if a checkpoint is of more entries than there are: the ledger's tail is missing. */
+  /** Throws if a checkpoint or a receipt is of more entries than there are: the ledger's tail is missing. */
   finish(size: number): void {
     const [missed] = this.#expected
     if (missed)
       throw new ProofError(
         'checkpoint_beyond_chain',
-        `a checkpoint is of ${missed.size} entries, the chain has ${size}`,
+        `a ${missed.chain === null ? 'receipt' : 'checkpoint'} is of ${missed.size} entries, the chain has ${size}`,
       )
-    if (this.#early.length > 0)
-      throw new ProofError('checkpoint_beyond_chain', 'there is a checkpoint, but the chain is empty')
+    if (this.#early.length + this.#receipts.length > 0)
+      throw new ProofError(
+        'checkpoint_beyond_chain',
+        'there is a checkpoint or a receipt, but the chain is empty',
+      )
   }
 }

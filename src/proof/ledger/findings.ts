@@ -1,6 +1,7 @@
 import type { Erasure } from '../entry/erasures.ts'
 import type { DocumentsShown } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
+import type { WitnessPolicy } from '../tree/cosignature.ts'
 import type { LedgerVerifier } from './verify-ledger.ts'
 
 /** Findings of the verification of a ledger, and what they rest on. */
@@ -9,6 +10,10 @@ export type LedgerFindings = {
   readonly ledger: string | null
   readonly entries: number
   readonly records: number
+  /** How many entries agents signed with keys of their own; the server signed the others. */
+  readonly agentSigned: number
+  /** Registered statements of others. */
+  readonly statements: number
   /** `withheld`: the source showed none, so nothing is said about them. */
   readonly documents: DocumentsShown
   /** Source that says that the envelope keys are the ledger's. */
@@ -22,6 +27,8 @@ export type LedgerFindings = {
   readonly own: number
   /** Whether that covers each entry that is more than a minute older than the newest one, and less than a minute lies behind it. */
   readonly ownReachesEnd: boolean
+  /** Size of the largest checkpoint that as many of the given witnesses cosigned as were asked for; 0: of none. null: none were given. */
+  readonly witnessed: number | null
   /** In order. For a ledger that was refused: those up to the fault. */
   readonly erasures: readonly Erasure[]
 }
@@ -42,6 +49,7 @@ export type LedgerTrust = {
   readonly kids?: readonly string[] | undefined
   /** Kids that were seen as a ledger's first before, by ledger id. */
   readonly pinned?: ReadonlyMap<string, string> | undefined
+  readonly witnesses?: WitnessPolicy | undefined
 }
 
 export type LedgerSummary = LedgerVerifier['summary']
@@ -72,18 +80,21 @@ export function findingsOf(
   trust: LedgerTrust,
   read: { readonly documents: DocumentsShown; readonly erasures: readonly Erasure[] },
 ): LedgerFindings {
-  const { ledger, size, records, firstKid, ownSize, ownReachesEnd } = summary
+  const { ledger, size, records, agentSigned, statements, firstKid, ownSize, ownReachesEnd } = summary
   const { documents, erasures } = read
   return {
     ledger,
     entries: size,
     records,
+    agentSigned,
+    statements,
     documents,
     keys: keyTrust(ledger, firstKid, trust),
     firstKid,
     ...checkpointTrust(summary),
     own: ownSize,
     ownReachesEnd,
+    witnessed: trust.witnesses ? summary.witnessedSize : null,
     erasures,
   }
 }

@@ -15,6 +15,8 @@ export type GatedRecord = {
   readonly gate: string
   readonly deadlineMs: number | null
   readonly maxRevisions: number
+  /** Set by who knows its type. */
+  agentSigned: boolean
   performer: string | null
   state: string
   version: number
@@ -45,6 +47,7 @@ export function beginGated(event: RecordEvent): GatedRecord {
     gate: fields['gate'] as string,
     deadlineMs: deadline === null ? null : Date.parse(deadline),
     maxRevisions: fields['maxRevisions'] as number,
+    agentSigned: false,
     performer,
     state: 'CREATED',
     version: 1,

@@ -16,7 +16,7 @@ export type OnGated = (seq: number, record: Readonly<GatedRecord>) => void
  */
 export class LedgerRecords {
   readonly #ids: IdTable
-  /** Completions and batches. Apart, because another ledger chooses the ids of its records, and may take one of these. */
+  /** Completions, batches and registered statements. Apart, because another ledger chooses the ids of its records, and may take one of these. */
   readonly #others: IdTable
   readonly #gated = new Map<string, GatedRecord>()
   readonly #onGated: OnGated | undefined
@@ -38,18 +38,19 @@ export class LedgerRecords {
     this.#count += digestWords.length
   }
 
-  /** The first event of a gated record. */
-  create(event: RecordEvent): void {
+  /** The first event of a gated record. `agentSigned`: its type has agents sign for themselves. */
+  create(event: RecordEvent, agentSigned = false): void {
     const [subject] = event.statement.subjects
     add(this.#ids, parseIdBytes('rec', subject.name), 0, event.seq, digestWord(subject.sha256))
     this.#count++
     const record = beginGated(event)
+    record.agentSigned = agentSigned
     this.#gated.set(subject.name, record)
     this.#onGated?.(event.seq, record)
   }
 
-  /** A later event of a gated record. */
-  step(event: RecordEvent): void {
+  /** A later event of a gated record. `isAgentSigned`: its actor has signed it. */
+  step(event: RecordEvent, isAgentSigned = false): void {
     const [subject, completion] = event.statement.subjects
     const record = this.#gated.get(subject.name)
     if (!record) {
@@ -57,6 +58,9 @@ export class LedgerRecords {
       if (known) throw new ProofError('transition_refused', `${subject.name} is in a terminal state`)
       throw new ProofError('subject_unknown', `${subject.name} was not created in this ledger`)
     }
+    const { actor } = event.statement.predicate
+    if (record.agentSigned && !isAgentSigned && actor !== 'system')
+      throw new ProofError('agent_signature_missing', `agents sign their steps of ${subject.name} themselves`)
     stepGated(record, event)
     if (event.statement.kind === 'completion-submitted') this.addCompletion(completion!, event.seq)
     this.#onGated?.(event.seq, record)
@@ -81,6 +85,11 @@ export class LedgerRecords {
   /** Throws `duplicate_subject`. */
   addBatch(name: string, seq: number): void {
     add(this.#others, parseIdBytes('bat', name), 0, seq, 0)
+  }
+
+  /** Throws `duplicate_subject`. */
+  addStatement(name: string, seq: number): void {
+    add(this.#others, parseIdBytes('stm', name), 0, seq, 0)
   }
 
   /** Made, or offered to another ledger. Throws `duplicate_subject`. */

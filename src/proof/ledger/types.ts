@@ -1,27 +1,50 @@
 import { ProofError } from '../error.ts'
 
 /** Types that exist in every ledger without an entry of their own. */
-const BUILT_IN = ['generic/1', 'task/1']
+const BUILT_IN = [
+  'agent-action/1',
+  'agent-outcome/1',
+  'approval/1',
+  'generic/1',
+  'mcp-call/1',
+  'otel-log/1',
+  'otel-span/1',
+  'task/1',
+]
 
 /** The record types of a ledger, by `name/version`: a type is registered before a record names it, and never changes. */
 export class LedgerTypes {
   readonly #digests = new Map<string, string | null>(BUILT_IN.map((type) => [type, null]))
+
+  readonly #agentSigned = new Set<string>()
 
   /** Digests of the built-in types, as the ledger's definition has them. */
   begin(types: Readonly<Record<string, string>>): void {
     for (const [type, digest] of Object.entries(types)) this.#digests.set(type, digest)
   }
 
-  register(type: string, digest: string): void {
+  register(type: string, digest: string, agentSigned: boolean): void {
     if (this.#digests.has(type))
       throw new ProofError('duplicate_subject', `the type ${type} is registered twice`)
     this.#digests.set(type, digest)
+    if (agentSigned) this.#agentSigned.add(type)
   }
 
   verifyTypes(types: readonly string[]): void {
     for (const type of types) {
       if (!this.#digests.has(type)) throw new ProofError('type_unknown', `${type} was not registered before`)
     }
+  }
+
+  isAgentSigned(type: string): boolean {
+    return this.#agentSigned.has(type)
+  }
+
+  /** Throws where the server has signed what agents sign themselves. */
+  verifySigner(types: readonly string[], isAgentSigned: boolean): void {
+    const demanding = isAgentSigned ? undefined : types.find((type) => this.#agentSigned.has(type))
+    if (demanding !== undefined)
+      throw new ProofError('agent_signature_missing', `agents sign records of ${demanding} themselves`)
   }
 
   /** The digest that a gated record fixes when it is created. */

@@ -6,10 +6,13 @@ import { ProofError } from '../error.ts'
 import { parseIdBytes } from '../ids.ts'
 import type { JsonObject } from '../json/json-value.ts'
 import { parsePublicKey } from '../keys.ts'
+import { STATEMENT } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import { genesis, link } from '../tree/chain.ts'
+import type { WitnessPolicy } from '../tree/cosignature.ts'
 import { emptyFrontier, extendFrontier, type Frontier, frontierRoot } from '../tree/merkle.ts'
 import { LedgerActors } from './actors.ts'
+import { LedgerAgentKeys, type PinnedAgents } from './agent-keys.ts'
 import { LedgerCheckpoints } from './checkpoints.ts'
 import type { CompromisedKeys } from './compromised-keys.ts'
 import { LedgerErasures } from './erasures.ts'
@@ -17,13 +20,20 @@ import type { RecordEvent } from './gated-record.ts'
 import { LedgerKeys } from './keys.ts'
 import { LedgerPeers, type PeeringStanding, type PeersObserver } from './peers.ts'
 import { LedgerRecords, type OnGated } from './records.ts'
+import { LedgerStatements } from './statements.ts'
 import { describeLate, LedgerTail } from './tail.ts'
 import { LedgerTypes } from './types.ts'
 
 export type LedgerVerifierOptions = PeersObserver & {
   /** Checkpoint notes held outside: the ledger must extend each. */
   readonly keptCheckpoints?: readonly string[]
+  /** Statements with their receipts, held outside: the ledger must have those entries, and extend those trees. */
+  readonly keptReceipts?: readonly Uint8Array[] | undefined
+  /** Witnesses whose cosignatures are looked for on every checkpoint. */
+  readonly witnesses?: WitnessPolicy | undefined
   readonly compromised?: CompromisedKeys
+  /** Agents whose keys are known from elsewhere. */
+  readonly pinnedAgents?: PinnedAgents | undefined
   /**
    * Treatment of a ledger whose entries behind the last checkpoint are older than a minute (LedgerTail). `noticed` is for
    * a verifier that keeps the newest checkpoint itself, and hears late of the next one. By default it is refused.
@@ -55,10 +65,12 @@ export class LedgerVerifier {
   readonly #providers: ProofProviders
   readonly #options: LedgerVerifierOptions
   readonly #keys = new LedgerKeys()
+  readonly #agentKeys: LedgerAgentKeys
   readonly #actors = new LedgerActors()
   readonly #types = new LedgerTypes()
   readonly #records: LedgerRecords
   readonly #peers: LedgerPeers
+  readonly #statements: LedgerStatements
   readonly #erasures = new LedgerErasures()
   readonly #checkpoints: LedgerCheckpoints
   readonly #tail = new LedgerTail()
@@ -71,35 +83,42 @@ export class LedgerVerifier {
   #chain: Uint8Array = new Uint8Array()
   /** How many entries there were when a compromised key last signed. */
   #compromisedSize = 0
+  #agentSigned = 0
 
   constructor(providers: ProofProviders, options: LedgerVerifierOptions = {}) {
     this.#providers = providers
     this.#options = options
+    this.#agentKeys = new LedgerAgentKeys(providers, options.pinnedAgents)
     const seed = options.idSeed ?? 0
     this.#records = new LedgerRecords(seed, options.onGated)
     this.#peers = new LedgerPeers(providers, this.#records, seed, options)
+    this.#statements = new LedgerStatements(providers)
     this.#leaves = new IdTable(seed)
-    this.#checkpoints = new LedgerCheckpoints(providers, options.keptCheckpoints ?? [])
+    const kept = { checkpoints: options.keptCheckpoints, receipts: options.keptReceipts }
+    this.#checkpoints = new LedgerCheckpoints(providers, kept, options.witnesses)
   }
 
   /** The next entry. */
   append(step: EntryStep): void {
     this.#verifyPlace(step)
     if (step.seq === 0) this.#begin(step)
-    this.#verifyMembership(step)
-    this.#keys.verifySigner(step.kid)
+    this.#statements.verifyTurn(step)
+    const isAgentSigned = this.#verifyAuthor(step)
     const chain = this.#linkChain(step)
     this.#verifyNew(step)
     this.#actors.verifyActor(step)
     this.#types.verifyTypes(step.types)
-    this.#follow(step)
+    this.#types.verifySigner(step.types, isAgentSigned)
+    this.#follow(step, isAgentSigned)
+    this.#statements.hold(step)
     for (const document of step.erased) this.#erasures.miss(step.seq, document)
     this.#erasures.verifyExplained(step.seq)
     extendFrontier(this.#providers.sha256, this.#frontier, step.leaf, this.#options.onNode)
-    this.#checkpoints.compare(step.seq + 1, chain, () => frontierRoot(this.#providers.sha256, this.#frontier))
+    this.#checkpoints.compare(step, chain, () => frontierRoot(this.#providers.sha256, this.#frontier))
     this.#noteCompromised(step)
     this.#chain = chain
     this.#size = step.seq + 1
+    if (isAgentSigned) this.#agentSigned++
     this.#tail.append(step, this.#checkpoints)
     this.#options.onEntry?.(step)
   }
@@ -111,7 +130,9 @@ export class LedgerVerifier {
 
   /** The end: throws if something that the entries promised is missing. */
   finish(): void {
+    this.#statements.finish()
     this.#erasures.finish()
+    this.#agentKeys.verifyPinned()
     this.#checkpoints.finish(this.#size)
     if (this.#compromisedSize > this.#checkpoints.keptSize) {
       throw new ProofError(
@@ -147,12 +168,15 @@ export class LedgerVerifier {
       ledger: this.#ledger,
       size: this.#size,
       records: this.#records.count,
+      agentSigned: this.#agentSigned,
+      statements: this.#statements.count,
       chain: toHex(this.#chain),
       firstKid: this.#keys.first,
       currentKid: this.#keys.current,
       kids: this.#keys.all,
       keptSize: this.#checkpoints.keptSize,
       ownSize: this.#checkpoints.ownSize,
+      witnessedSize: this.#checkpoints.witnessedSize,
       ownReachesEnd: this.#tail.lateBehindOwn === null && !this.#tail.hasGapBehindOwn,
     }
   }
@@ -177,6 +201,15 @@ export class LedgerVerifier {
     this.#types.begin(definition.types)
     this.#peers.begin({ ledger: step.ledger, origin: definition.origin, genesis: toHex(step.leaf) })
     this.#checkpoints.begin(definition.origin, parsePublicKey('EdDSA', fromBase64(definition.noteKey)))
+  }
+
+  /** Whether an agent has signed the entry; of somebody else's statement the entry behind it says who had it registered. */
+  #verifyAuthor(step: EntryStep): boolean {
+    if (step.kind === STATEMENT) return false
+    this.#verifyMembership(step)
+    const isAgentSigned = this.#agentKeys.verifySigner(step)
+    if (!isAgentSigned) this.#keys.verifySigner(step.kid)
+    return isAgentSigned
   }
 
   /** One envelope key signs for many ledgers, so another ledger's entries carry good signatures here too. */
@@ -216,7 +249,7 @@ export class LedgerVerifier {
   }
 
   /** Follows what the entry changes. */
-  #follow(step: EntryStep): void {
+  #follow(step: EntryStep, isAgentSigned: boolean): void {
     this.#records.notarize(step.recordIds, step.digestWords, step.seq)
     const { statement, received } = step
     if (!statement) return
@@ -228,6 +261,7 @@ export class LedgerVerifier {
         break
       case 'server-key-rotated':
         this.#verifyAboutLedger(digest)
+        this.#refuseAgentKey((predicate['newKey'] as EnvelopeKey).kid)
         this.#keys.rotate((predicate['newKey'] as EnvelopeKey).kid)
         break
       case 'ledger-restored':
@@ -240,6 +274,15 @@ export class LedgerVerifier {
       case 'agent-disabled':
         this.#actors.disableAgent(name, digest, step.atMs)
         break
+      case 'agent-key-registered':
+        this.#actors.verifyRegistered(name, digest)
+        this.#refuseEnvelopeKey((predicate['newKey'] as EnvelopeKey).kid)
+        this.#agentKeys.register(step, predicate)
+        break
+      case 'agent-key-revoked':
+        this.#actors.verifyRegistered(name, digest)
+        this.#agentKeys.revoke(predicate)
+        break
       case 'key-created':
         this.#actors.createKey(name, digest, predicate, step)
         break
@@ -247,7 +290,7 @@ export class LedgerVerifier {
         this.#actors.revokeKey(name, digest, step.atMs)
         break
       case 'type-registered':
-        this.#types.register(name, digest)
+        this.#types.register(name, digest, predicate['agentSigned'] === true)
         break
       case 'batch-notarized':
         this.#records.addBatch(name, step.seq)
@@ -257,7 +300,7 @@ export class LedgerVerifier {
         break
       case 'record-created':
         this.#types.verifyDigest(predicate['type'] as string, predicate['typeDigest'] as string)
-        this.#records.create(eventOf(step, statement))
+        this.#records.create(eventOf(step, statement), this.#types.isAgentSigned(predicate['type'] as string))
         this.#peers.share(step.seq, statement)
         break
       case 'record-shared':
@@ -280,13 +323,31 @@ export class LedgerVerifier {
         this.#peers.offer(step, statement)
         if (subjects[1]) this.#records.addCompletion(subjects[1], step.seq)
         break
+      case 'registration-policy-set':
+        this.#verifyAboutLedger(digest)
+        this.#statements.setPolicy(step, statement)
+        break
+      case 'statement-registered':
+        this.#statements.register(step, statement)
+        this.#records.addStatement(name, step.seq)
+        break
       case 'entry-received':
       case 'offer-refused':
       case 'peer-key-rotated':
         break
       default:
-        this.#records.step(eventOf(step, statement))
+        this.#records.step(eventOf(step, statement), isAgentSigned)
     }
+  }
+
+  /** A key that signs for an agent never signs for the ledger, nor the other way: its kid says which of both it was. */
+  #refuseAgentKey(kid: string): void {
+    if (this.#agentKeys.has(kid)) throw new ProofError('key_not_current', `${kid} is an agent's key`)
+  }
+
+  #refuseEnvelopeKey(kid: string): void {
+    if (this.#keys.all.has(kid))
+      throw new ProofError('duplicate_subject', `${kid} has signed for the ledger before`)
   }
 
   #verifyAboutLedger(digest: string): void {

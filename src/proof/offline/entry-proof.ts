@@ -17,7 +17,7 @@ import {
   oneOf,
   refuseFields,
 } from '../statement/fields.ts'
-import { NOTE_CHARS_MAX } from '../tree/checkpoint.ts'
+import { NOTE_CHARS_MAX } from '../tree/note.ts'
 
 /*
  * Proofs as files (docs/formats/proofs.md): a server's evidence of one entry, for a reader who has nothing else. All of
@@ -42,6 +42,8 @@ export type EntryProof = {
   /** A signed note. */
   readonly checkpoint: string
   readonly item: ItemProof | null
+  /** Envelope of the entry that registers the key of the agent that signed this one; null: the server signed. */
+  readonly registration: Uint8Array | null
 }
 
 type ProofKey = {
@@ -52,7 +54,7 @@ type ProofKey = {
 }
 
 /** A record's place in its batch. `item` is not checked here. */
-type ItemProof = {
+export type ItemProof = {
   readonly item: JsonValue
   readonly index: number
   readonly count: number
@@ -65,18 +67,18 @@ export type ConsistencyProof = {
   readonly path: readonly Uint8Array[]
 }
 
-/** An envelope in base64 has 43,692 characters, a note 16,384, the two paths 4,300; and room to be read. */
+/** Two envelopes in base64 have 87,384 characters, a note 16,384, the two paths 4,300; and room to be read. */
 export const PROOF_CHARS_MAX = 131_072
 /** A tree of 2^53 leaves has 53 levels; a consistency proof one hash more. */
-const PATH_HASHES_MAX = 54
+export const PATH_HASHES_MAX = 54
 const KEYS_MAX = 16
 /** keys[…] and item.item: three objects and arrays lie in each other; nothing else may. */
 const DEPTH_MAX = 4
 
 const isIndex = integer(0, Number.MAX_SAFE_INTEGER)
 const isSize = integer(1, Number.MAX_SAFE_INTEGER)
-const isPath = listOf(isHash, PATH_HASHES_MAX)
-const isNote: Check = (value) => typeof value === 'string' && value.length <= NOTE_CHARS_MAX
+export const isPath = listOf(isHash, PATH_HASHES_MAX)
+export const isNote: Check = (value) => typeof value === 'string' && value.length <= NOTE_CHARS_MAX
 
 const isLedger = objectOf({
   id: idOf('led'),
@@ -105,7 +107,7 @@ const isEntry = objectOf({
   envelope: isString,
 })
 
-const isItem = objectOf({ item: isObject, index: isIndex, count: isSize, path: isPath })
+export const isItemProof = objectOf({ item: isObject, index: isIndex, count: isSize, path: isPath })
 
 const PROOF_FIELDS: Fields = {
   required: {
@@ -117,7 +119,7 @@ const PROOF_FIELDS: Fields = {
     path: isPath,
     checkpoint: isNote,
   },
-  optional: { item: isItem },
+  optional: { item: isItemProof, registration: isString },
 }
 
 const CONSISTENCY_FIELDS: Fields = { required: { from: isSize, to: isSize, path: isPath }, optional: {} }
@@ -131,8 +133,14 @@ export function parseEntryProof(text: string): EntryProof {
     ...(proof as unknown as EntryProof),
     entry: { ...(entry as unknown as EntryProof['entry']), envelope: fromBase64(entry['envelope']!) },
     path: hashesOf(proof['path']),
-    item: item && { ...item, path: hashesOf(item.path) },
+    registration: proof['registration'] === undefined ? null : fromBase64(proof['registration'] as string),
+    item: item && parseItemProof(item),
   }
+}
+
+/** `item`: a value that isItemProof has taken. */
+export function parseItemProof(item: unknown): ItemProof {
+  return { ...(item as ItemProof), path: hashesOf((item as ItemProof).path) }
 }
 
 /** Throws as parseEntryProof does. */
@@ -153,6 +161,7 @@ function parseMembers(text: string, fields: Fields): JsonObject {
   return value
 }
 
-function hashesOf(path: unknown): Uint8Array[] {
+/** `path`: a value that isPath has taken. */
+export function hashesOf(path: unknown): Uint8Array[] {
   return (path as string[]).map(fromHex)
 }

@@ -15,6 +15,8 @@ export type ProofFindings = {
   /** Signal of a verdict, or of its overturning, for the party that settles: act once per record and version. Otherwise null. */
   readonly signal: Signal | null
   readonly kid: string
+  /** Signer of the entry: the agent itself, by a key that the server has registered for it, or the server. */
+  readonly signedBy: 'agent' | 'server'
   /** Size of the proof's checkpoint. */
   readonly treeSize: number
   readonly record: 'same' | 'not given'
@@ -24,6 +26,8 @@ export type ProofFindings = {
   readonly checkpoint: 'given' | 'own'
   /** Size of that checkpoint. */
   readonly covered: number
+  /** How many of the given witnesses cosigned the proof's checkpoint; null: none were given. */
+  readonly cosigned: number | null
   /** For people: other limits of the finding. */
   readonly notices: readonly string[]
 }
@@ -43,7 +47,7 @@ type Given = {
 }
 
 export function findingsOfProof(verified: VerifiedProof, given: Given): ProofFindings {
-  const { statement, item, kept, checkpoint, seq, kid } = verified
+  const { statement, item, kept, checkpoint, seq, kid, signedBy, cosigned } = verified
   const isCovered = kept !== null && kept.size > seq
   return {
     ledger: statement.ledger,
@@ -54,12 +58,14 @@ export function findingsOfProof(verified: VerifiedProof, given: Given): ProofFin
     version: gatedVersion(statement.kind, statement.predicate),
     signal: signalOf(statement.predicate),
     kid,
+    signedBy,
     treeSize: checkpoint.size,
     record: given.record === null ? 'not given' : 'same',
     keys: given.kids.length > 0 ? 'given' : 'self-asserted',
     noteKey: given.noteKey === null ? 'self-asserted' : 'given',
     checkpoint: isCovered ? 'given' : 'own',
     covered: isCovered ? kept.size : checkpoint.size,
+    cosigned,
     notices: kept === null || isCovered ? [] : [olderNotice(kept.size)],
   }
 }

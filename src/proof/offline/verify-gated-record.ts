@@ -8,6 +8,9 @@ import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.t
 import { type ParsedStatement, partyOf } from '../statement/statement.ts'
 import type { VerifiedProof } from './verify-proof.ts'
 
+/** The entry that a proof or a receipt was verified to be of. */
+export type ProvedEntry = Pick<VerifiedProof, 'statement' | 'item' | 'seq'>
+
 /** Members of an entry's predicate about the gated record; parseStatement has checked their formats. */
 type Said = ParsedStatement['predicate']
 
@@ -19,7 +22,7 @@ type Said = ParsedStatement['predicate']
  * A server that lies about one step may send the proof of another. So the step that is proved must be shown, and a record in a
  * terminal state must stand where the entry left it.
  */
-export function verifyGatedRecord(record: JsonObject, proof: VerifiedProof, sha256: Sha256): void {
+export function verifyGatedRecord(record: JsonObject, proof: ProvedEntry, sha256: Sha256): void {
   const { item, statement } = proof
   const { gated = null } = record
   if (item || statement.kind === 'record-notarized') {
@@ -85,7 +88,7 @@ const SHOWN_STEPS: { readonly [Kind in EntryKind]?: ShownStep } = {
   'record-cancelled': { member: 'cancellation', document: 'reason', says: () => ({}) },
 }
 
-function verifyStep(gated: JsonObject, { statement, seq }: VerifiedProof, sha256: Sha256): void {
+function verifyStep(gated: JsonObject, { statement, seq }: ProvedEntry, sha256: Sha256): void {
   const { kind, predicate, recordedAt } = statement
   if (kind === 'record-activated') verifyMember('performer', gated['performer'], partyOf(statement))
   const step = SHOWN_STEPS[kind]

@@ -1,14 +1,24 @@
-import { equalBytes, fromHex, toHex } from '../bytes.ts'
+import { equalBytes, fromBase64, fromHex, toHex } from '../bytes.ts'
 import type { ProofProviders } from '../crypto.ts'
-import { verifySignedEntry } from '../entry/verify-entry.ts'
+import {
+  type FindKey,
+  type KnownKey,
+  verifySignedEntry,
+  verifySignedStatement,
+} from '../entry/verify-entry.ts'
 import type { ParsedEnvelope } from '../envelope/cose.ts'
 import { ProofError } from '../error.ts'
+import { parsePublicKey } from '../keys.ts'
 import { type CompromisedKeys, compromisedKeys } from '../ledger/compromised-keys.ts'
+import { type AgentKeyRegistration, agentKeyText } from '../statement/agent-key.ts'
 import { type BatchItem, verifyBatchItem } from '../statement/batch.ts'
+import { STATEMENT } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import { type Checkpoint, parseVerifierKey, verifyCheckpoint } from '../tree/checkpoint.ts'
+import { countWitnesses, type WitnessPolicy } from '../tree/cosignature.ts'
 import { verifyConsistency, verifyInclusion } from '../tree/merkle.ts'
-import type { ConsistencyProof, EntryProof } from './entry-proof.ts'
+import { parseNote } from '../tree/note.ts'
+import type { ConsistencyProof, EntryProof, ItemProof } from './entry-proof.ts'
 import { findNamedKey } from './key-hints.ts'
 
 /** Knowledge of the verifier from elsewhere. The more is missing, the more rests on the proof's own word. */
@@ -23,6 +33,8 @@ export type ProofTrust = {
   readonly consistency: ConsistencyProof | null
   /** Keys that are known to be compromised, whatever the proof says of them. */
   readonly compromised?: CompromisedKeys | undefined
+  /** Witnesses whose cosignatures are looked for on the proof's checkpoint. */
+  readonly witnesses?: WitnessPolicy | undefined
 }
 
 export type VerifiedProof = {
@@ -30,10 +42,13 @@ export type VerifiedProof = {
   readonly statement: ParsedStatement
   readonly item: BatchItem | null
   readonly kid: string
+  readonly signedBy: 'agent' | 'server'
   readonly seq: number
   readonly checkpoint: Checkpoint
   /** The kept checkpoint that the proof's was found to agree with; null: none was given. */
   readonly kept: Checkpoint | null
+  /** How many of the given witnesses cosigned the proof's checkpoint; null: none were given. */
+  readonly cosigned: number | null
 }
 
 /**
@@ -45,24 +60,70 @@ export type VerifiedProof = {
  */
 export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: ProofProviders): VerifiedProof {
   // The key comes with the proof, so its name must follow from its bytes: it is the name that a verifier knows.
-  const findKey = (kid: string) => findNamedKey(proof.keys, kid, providers.sha256)
-  const { envelope, statement } = verifySignedEntry(proof.entry, findKey, providers)
-  const kid = verifyGivenKid(envelope, trust)
+  if (proof.entry.kind === STATEMENT)
+    throw new ProofError('proof_syntax', 'a registered statement is shown by its receipt, not by a proof')
+  const findServerKey = (kid: string) => findNamedKey(proof.keys, kid, providers.sha256)
+  const registered =
+    proof.registration && verifyRegistration(proof, proof.registration, findServerKey, providers)
+  const { envelope, statement } = verifySignedEntry(
+    proof.entry,
+    registered?.findKey ?? findServerKey,
+    providers,
+  )
+  const kid = verifyGivenKid([envelope, ...(registered ? [registered.envelope] : [])], trust)
   verifyLedger(proof, envelope, statement)
   const verifyNote = makeVerifyNote(proof, trust, providers)
   const checkpoint = verifyNote(proof.checkpoint)
   verifyPlace(proof, checkpoint, providers)
-  const item = verifyItem(proof, statement, providers)
+  const item = proof.item && verifyItemProof(proof.item, statement, providers)
   const kept = verifyKept(checkpoint, trust.keptCheckpoints.map(verifyNote), trust.consistency, providers)
-  verifyCompromise(proof, { kid, atMs: statement.recordedAtMs }, kept, trust.compromised)
-  return { envelope, statement, item, kid, seq: proof.index, checkpoint, kept }
+  const compromised = compromisedKeys(proof.keys, trust.compromised)
+  verifyCompromise(compromised, { kid, atMs: statement.recordedAtMs, seq: proof.index }, kept)
+  if (registered) {
+    const { statement, envelope } = registered
+    const signed = { kid: toHex(envelope.kid), atMs: statement.recordedAtMs, seq: proof.index }
+    verifyCompromise(compromised, signed, kept)
+  }
+  const cosigned = trust.witnesses
+    ? countWitnesses(parseNote(proof.checkpoint), trust.witnesses, providers)
+    : null
+  const signedBy = registered ? 'agent' : 'server'
+  return { envelope, statement, item, kid, signedBy, seq: proof.index, checkpoint, kept, cosigned }
 }
 
-function verifyGivenKid(envelope: ParsedEnvelope, { kids }: ProofTrust): string {
-  const kid = toHex(envelope.kid)
-  if (kids.length > 0 && !kids.includes(kid))
-    throw new ProofError('trusted_key_absent', `the entry is signed by ${kid}, which is not the key given`)
-  return kid
+/**
+ * The server signed that the agent has this key, and the key that somebody holds it. Not that the agent's keys before have endorsed it, nor
+ * that it was revoked later: for that the whole chain must be read.
+ */
+function verifyRegistration(
+  proof: EntryProof,
+  bytes: Uint8Array,
+  findServerKey: FindKey,
+  providers: ProofProviders,
+) {
+  const { envelope, statement } = verifySignedStatement(bytes, findServerKey, providers)
+  verifyLedger(proof, envelope, statement)
+  if (statement.kind !== 'agent-key-registered')
+    throw new ProofError('proof_contradicts_entry', `the registration is ${statement.kind}`)
+  const { ledger, predicate } = statement
+  const { agent, newKey, required, proof: possession } = predicate as unknown as AgentKeyRegistration
+  const key = parsePublicKey(newKey.alg, fromBase64(newKey.spki))
+  const text = agentKeyText({ ledger, agent, kid: newKey.kid, required })
+  if (!providers.verifySignature(key, text, fromBase64(possession)))
+    throw new ProofError('agent_key_refused', `nobody has shown that it holds the key ${newKey.kid}`)
+  const own: KnownKey = { ...key, agent: { ledger, agent } }
+  return { envelope, statement, findKey: (kid: string) => (kid === newKey.kid ? own : null) }
+}
+
+/** `signed`: the entry, and the registration of the key that signed it, if that is an agent's. */
+function verifyGivenKid(signed: readonly ParsedEnvelope[], { kids }: ProofTrust): string {
+  const found = signed.map(({ kid }) => toHex(kid))
+  if (kids.length > 0 && !found.some((kid) => kids.includes(kid)))
+    throw new ProofError(
+      'trusted_key_absent',
+      `the entry is signed by ${found.join(', registered by ')}, which is not the key given`,
+    )
+  return found[0]!
 }
 
 /** The origin is that of the note key, so it must name the ledger that the entry was signed for. */
@@ -102,12 +163,11 @@ function verifyPlace(proof: EntryProof, checkpoint: Checkpoint, { sha256 }: Proo
 }
 
 /** A batch's entry may be proved alone; an item without its batch proves nothing. */
-function verifyItem(
-  { item }: EntryProof,
+export function verifyItemProof(
+  item: ItemProof,
   statement: ParsedStatement,
   { sha256 }: ProofProviders,
-): BatchItem | null {
-  if (item === null) return null
+): BatchItem {
   const { count } = statement.predicate
   if (item.count !== count)
     throw new ProofError('batch_contradicts_statement', `an item of ${item.count}, signed are ${count}`)
@@ -118,7 +178,7 @@ function verifyItem(
  * Two ledgers of one name can both be signed by their operator; only one of them has the checkpoint that somebody kept. One
  * of the same size must be the same. One of another size says nothing until a consistency proof joins the two.
  */
-function verifyKept(
+export function verifyKept(
   checkpoint: Checkpoint,
   kept: readonly Checkpoint[],
   consistency: ConsistencyProof | null,
@@ -147,8 +207,8 @@ function consistencyMissing(checkpoint: Checkpoint, kept: readonly Checkpoint[])
   const [from, to] = [Math.min(newest, checkpoint.size), Math.max(newest, checkpoint.size)]
   return new ProofError(
     'consistency_missing',
-    `the kept checkpoint is of ${newest} entries, the proof's of ${checkpoint.size}: ` +
-      `get /v1/checkpoints/consistency?from=${from}&to=${to}, or the proof with ?size=${newest}`,
+    `the kept checkpoint is of ${newest} entries, this one of ${checkpoint.size}: ` +
+      `get /v1/checkpoints/consistency?from=${from}&to=${to}, or ask for it in the tree of ${newest}`,
   )
 }
 
@@ -156,16 +216,15 @@ function consistencyMissing(checkpoint: Checkpoint, kept: readonly Checkpoint[])
  * Verifies against compromised keys: such a key can sign entries of any date, so only a checkpoint from before the compromise
  * speaks for an entry.
  */
-function verifyCompromise(
-  { keys, index }: EntryProof,
-  { kid, atMs }: { readonly kid: string; readonly atMs: number },
+export function verifyCompromise(
+  compromised: CompromisedKeys,
+  { kid, atMs, seq }: { readonly kid: string; readonly atMs: number; readonly seq: number },
   kept: Checkpoint | null,
-  known: CompromisedKeys | undefined,
 ): void {
-  const sinceMs = compromisedKeys(keys, known).get(kid)
+  const sinceMs = compromised.get(kid)
   if (sinceMs === undefined) return
-  if (kept === null || kept.size <= index)
-    throw new ProofError('key_compromised', `${kid} is compromised, and no kept checkpoint covers ${index}`)
+  if (kept === null || kept.size <= seq)
+    throw new ProofError('key_compromised', `${kid} is compromised, and no kept checkpoint covers ${seq}`)
   if (sinceMs !== null && atMs >= sinceMs)
     throw new ProofError('key_compromised', `${kid} signed it when it was compromised`)
 }

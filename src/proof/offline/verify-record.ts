@@ -6,8 +6,7 @@ import type { BatchItem } from '../statement/batch.ts'
 import { isObject } from '../statement/fields.ts'
 import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
-import { verifyGatedRecord } from './verify-gated-record.ts'
-import type { VerifiedProof } from './verify-proof.ts'
+import { type ProvedEntry, verifyGatedRecord } from './verify-gated-record.ts'
 
 /**
  * Payload, evidence and values of 64 KiB each, and 28 KiB of metadata, references, tolerances, reasons and ids, with every character
@@ -29,7 +28,7 @@ type SignedRecord = {
  * Members that the entry does not have (metadata, what became of the record later) are not looked at. Throws ProofError,
  * `record_contradicts_proof` unless something more exact applies.
  */
-export function verifyRecord(text: string, proof: VerifiedProof, { sha256 }: ProofProviders): void {
+export function verifyRecord(text: string, proof: ProvedEntry, { sha256 }: ProofProviders): void {
   const record = parseRecord(text)
   const signed = signedRecord(proof)
   verifyMembers(record, signed)
@@ -51,7 +50,7 @@ function parseRecord(text: string): JsonObject {
   throw new ProofError('record_contradicts_proof', 'it is not an object')
 }
 
-function signedRecord({ statement, item }: VerifiedProof): SignedRecord {
+function signedRecord({ statement, item }: ProvedEntry): SignedRecord {
   const { kind, ledger, predicate, subjects } = statement
   const [{ name, sha256 }] = subjects
   if (item) {

@@ -11,7 +11,10 @@ const INDEX_DIGITS = 3
 const INDEX_ENDS = Array.from({ length: 4_096 }, (_, i) => i.toString(16).padStart(INDEX_DIGITS, '0'))
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** The id of a record with an entry of its own that is made of a fresh one. */
+/**
+ * The id of a record with an entry of its own that is made of a fresh one. Completions have such ids too, and batches whose ids the
+ * server makes: an agent that signs a batch gives it the id of its first record, which no other thing has.
+ */
 export function ownRecordId(id: Uuid): Uuid {
   const at = id.length - INDEX_DIGITS
   return `${id.slice(0, at)}${(Number.parseInt(id[at]!, 16) | 8).toString(16)}${id.slice(at + 1)}` as Uuid

@@ -4,6 +4,7 @@ import { type IdPrefix, isId } from '../ids.ts'
 import type { JsonObject, JsonValue } from '../json/json-value.ts'
 import { parsePublicKey } from '../keys.ts'
 import { type Check, described, type Fields, schemaOf, schemaOfFields } from './check-schemas.ts'
+import { TRACEPARENT } from './traceparent.ts'
 
 /*
  * Formats of the members of signed JSON objects. Each has one spelling for one meaning, as far as JSON allows, because
@@ -121,10 +122,10 @@ export const isReferences: Check = (value) => isListOfTexts(value) && (value as 
 
 /** SHA-256 in lower-case hex: a digest, a leaf, a kid. */
 export const isHash = matching(/^[0-9a-f]{64}$/)
+/** 64 bytes in base64. */
+export const isSignature = matching(/^[A-Za-z0-9+/]{85}[AQgw]==$/)
 /** A record type, name/version. */
 export const isTypeName = matching(/^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/)
-/** W3C Trace Context, version 00. */
-export const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 export const isTraceparent = matching(TRACEPARENT)
 /** A reason for programs. */
 export const isCode = matching(/^[a-z][a-z0-9_]{0,63}$/)
@@ -167,6 +168,22 @@ export const isEnvelopeKey = described(
   () => ({ ...schemaOf(isKeyObject), description: 'spki: DER SubjectPublicKeyInfo of such a key, base64' }),
   (value) =>
     isKeyObject(value) && isSpki((value as JsonObject)['alg'] as 'EdDSA', (value as JsonObject)['spki']!),
+)
+
+/** The kid of a statement's issuer: 1 to 64 bytes of its own choice, lower-case hex. */
+export const isIssuerKid = matching(/^(?:[0-9a-f]{2}){1,64}$/)
+
+const isIssuerKeyObject = objectOf({ kid: isIssuerKid, alg: oneOf('EdDSA', 'ES256'), spki: isString })
+
+/** A key of a statement's issuer: kid, alg and DER SubjectPublicKeyInfo in base64. */
+export const isIssuerKey = described(
+  () => ({
+    ...schemaOf(isIssuerKeyObject),
+    description: 'spki: DER SubjectPublicKeyInfo of such a key, base64',
+  }),
+  (value) =>
+    isIssuerKeyObject(value) &&
+    isSpki((value as JsonObject)['alg'] as 'EdDSA', (value as JsonObject)['spki']!),
 )
 
 /** A note key is always Ed25519. */

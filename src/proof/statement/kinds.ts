@@ -36,6 +36,8 @@ const KINDS = {
   'server-key-rotated': { subjects: ['led'], movesRecord: false },
   'agent-registered': { subjects: ['agt'], movesRecord: false },
   'agent-disabled': { subjects: ['agt'], movesRecord: false },
+  'agent-key-registered': { subjects: ['agt'], movesRecord: false },
+  'agent-key-revoked': { subjects: ['agt'], movesRecord: false },
   'key-created': { subjects: ['key'], movesRecord: false },
   'key-revoked': { subjects: ['key'], movesRecord: false },
   'type-registered': { subjects: ['type'], movesRecord: false },
@@ -61,9 +63,17 @@ const KINDS = {
   'entry-received': ABOUT_ENTRY,
   'step-offered': { subjects: ['rec', 'cmp?'], movesRecord: false },
   'offer-refused': ABOUT_ENTRY,
+  'registration-policy-set': { subjects: ['led'], movesRecord: false },
+  'statement-registered': { subjects: ['stm'], movesRecord: false },
 } as const satisfies Record<string, KindRule>
 
 export type EntryKind = keyof typeof KINDS
+
+/**
+ * Kind of an entry whose envelope is a Signed Statement of somebody else (src/proof/scitt): no statement of the ledger has it. The
+ * `statement-registered` right behind it speaks for it.
+ */
+export const STATEMENT = 'statement'
 
 export const ENTRY_KINDS: Readonly<Record<EntryKind, KindRule>> = KINDS
 
@@ -126,6 +136,11 @@ export const LIFECYCLE: readonly Transition[] = [
   { from: 'REJECTED', kind: 'verdict-overturned', to: 'ACCEPTED' },
 ]
 
+/** States in which a gated record has not ended. A rejection is an end, which an overturning moves to another one. */
+export const OPEN_STATES: readonly string[] = RECORD_STATES.filter((state) =>
+  LIFECYCLE.some(({ from, kind }) => from === state && kind !== 'verdict-overturned'),
+)
+
 /** Where an event moves a record; null where the lifecycle does not allow it. */
 export function nextState(from: string | null, kind: EntryKind, outcome?: string): RecordState | null {
   const found = LIFECYCLE.find((way) => way.from === from && way.kind === kind && way.outcome === outcome)
@@ -163,6 +178,22 @@ export const RECEIVED_KINDS: ReadonlySet<EntryKind> = new Set([
   'offer-refused',
   'peer-added',
   'peer-revoked',
+])
+
+/**
+ * Kinds of entries that an agent may sign with a key of its own (docs/formats/statements.md). Kinds that share a
+ * record are not among them: a peer knows the keys of servers alone.
+ */
+export const SIGNED_BY_AGENTS: ReadonlySet<string> = new Set([
+  'record-notarized',
+  'batch-notarized',
+  'record-created',
+  'record-activated',
+  'completion-submitted',
+  'verdict-rendered',
+  'verdict-overturned',
+  'revision-requested',
+  'record-cancelled',
 ])
 
 export type StepKind = keyof typeof STEP_PARTIES

@@ -15,10 +15,13 @@ import {
   isCode,
   isEnvelopeKey,
   isHash,
+  isIssuerKey,
+  isIssuerKid,
   isNoteKey,
   isObject,
   isRuleId,
   isScopeList,
+  isSignature,
   isText,
   isTime,
   isTraceparent,
@@ -43,6 +46,10 @@ const COUNT_MAX = Number.MAX_SAFE_INTEGER
 const BATCH_COUNT_MAX = 2_048
 const REVISIONS_MAX = 1_000
 const RULES_MAX = 256
+/** Registration policies. */
+export const ISSUERS_MAX = 32
+export const ISSUER_KEYS_MAX = 8
+export const CONTENT_TYPES_MAX = 32
 
 const ALWAYS: Fields = {
   required: { ledger: idOf('led'), actor: isActor, recordedAt: isTime },
@@ -158,9 +165,15 @@ export const PREDICATES: Readonly<Record<EntryKind, Fields>> = {
   'server-key-rotated': extend(ALWAYS, { newKey: isEnvelopeKey }),
   'agent-registered': AGENT,
   'agent-disabled': AGENT,
+  'agent-key-registered': extend(
+    BY_AGENT,
+    { agent: idOf('agt'), newKey: isEnvelopeKey, required: oneOf(true, false), proof: isSignature },
+    { endorsement: objectOf({ kid: isHash, signature: isSignature }) },
+  ),
+  'agent-key-revoked': extend(BY_AGENT, { agent: idOf('agt'), kid: isHash }),
   'key-created': KEY,
   'key-revoked': KEY,
-  'type-registered': ALWAYS,
+  'type-registered': extend(ALWAYS, {}, { agentSigned: oneOf(true) }),
   'record-notarized': extend(FIRST, { type: isTypeName }, { parent: idOf('rec'), references: isHash }),
   'batch-notarized': extend(ALWAYS, {
     batch: idOf('bat'),
@@ -209,6 +222,21 @@ export const PREDICATES: Readonly<Record<EntryKind, Fields>> = {
     record: idOf('rec'),
     code: isCode,
     received: isReceived,
+  }),
+  'registration-policy-set': extend(
+    BY_AGENT,
+    {
+      issuers: listOf(objectOf({ issuer: isText, keys: listOf(isIssuerKey, ISSUER_KEYS_MAX) }), ISSUERS_MAX),
+    },
+    { contentTypes: listOf(isText, CONTENT_TYPES_MAX) },
+  ),
+  'statement-registered': extend(BY_AGENT, {
+    policy: isHash,
+    issuer: isText,
+    subject: isText,
+    contentType: isText,
+    kid: isIssuerKid,
+    payload: isHash,
   }),
 }
 

@@ -80,6 +80,18 @@ export function verifyInclusion(
   path: readonly Uint8Array[],
   root: Uint8Array,
 ): void {
+  if (!equalBytes(inclusionRoot(sha256, leaf, index, size, path), root))
+    throw new ProofError('merkle_path', `leaf ${index} of ${size} leads to another root`)
+}
+
+/** The root to which the path leads, which MUST then be compared or signed. Throws as verifyInclusion does. */
+export function inclusionRoot(
+  sha256: Sha256,
+  leaf: Uint8Array,
+  index: number,
+  size: number,
+  path: readonly Uint8Array[],
+): Uint8Array {
   refuseOutside(index, size)
   let at = index
   let last = size - 1
@@ -97,8 +109,7 @@ export function verifyInclusion(
     last = Math.floor(last / 2)
   }
   if (last !== 0) throw new ProofError('merkle_path', `${path.length} hashes are too few for ${size} leaves`)
-  if (!equalBytes(hash, root))
-    throw new ProofError('merkle_path', `leaf ${index} of ${size} leads to another root`)
+  return hash
 }
 
 /**
@@ -115,6 +126,21 @@ export function verifyConsistency(
   root1: Uint8Array,
   root2: Uint8Array,
 ): void {
+  if (!equalBytes(consistencyRoot(sha256, size1, size2, path, root1), root2))
+    throw new ProofError('merkle_path', `the path from ${size1} to ${size2} leaves leads to another root`)
+}
+
+/**
+ * The root of `size2` leaves, of which the first ones have `root1`. It MUST then be compared or signed. Throws as verifyConsistency
+ * does, also where the path does not lead to `root1`.
+ */
+export function consistencyRoot(
+  sha256: Sha256,
+  size1: number,
+  size2: number,
+  path: readonly Uint8Array[],
+  root1: Uint8Array,
+): Uint8Array {
   refuseOutside(size1 - 1, size2)
   const ends = `from ${size1} to ${size2} leaves`
   if (path.some((hash) => hash.length !== HASH_BYTES))
@@ -139,8 +165,9 @@ export function verifyConsistency(
     last = Math.floor(last / 2)
   }
   if (last !== 0) throw new ProofError('merkle_path', `${path.length} hashes are too few ${ends}`)
-  if (!equalBytes(hash1, root1) || !equalBytes(hash2, root2))
-    throw new ProofError('merkle_path', `the path ${ends} does not join the two roots`)
+  if (!equalBytes(hash1, root1))
+    throw new ProofError('merkle_path', `the path ${ends} does not begin at the smaller root`)
+  return hash2
 }
 
 function refuseOutside(index: number, size: number): void {

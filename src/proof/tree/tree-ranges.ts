@@ -1,6 +1,7 @@
+import { equalBytes } from '../bytes.ts'
 import { HASH_BYTES, type Sha256 } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { frontierRoot, merkleRoot, TILE_HASHES, TILE_LEVEL_BITS } from './merkle.ts'
+import { frontierRoot, merkleRoot, nodeHash, TILE_HASHES, TILE_LEVEL_BITS } from './merkle.ts'
 
 /*
  * Proofs of large trees: every hash of a path is the root over a range of leaves, and made of a few stored hashes,
@@ -56,6 +57,49 @@ export function consistencyRanges(size1: number, size2: number): LeafRange[] {
   // From 0 on it is the whole smaller tree, whose root the verifier has.
   if (start > 0) ranges.push({ start, end })
   return ranges.reverse()
+}
+
+/** A perfect subtree of the tree, with the ranges whose roots lead from it to the tree's root. */
+export type SubtreePath = { readonly subtree: LeafRange; readonly beside: readonly LeafRange[] }
+
+/**
+ * The perfect subtrees that a tile's hashes, from its first one on, are made of: a full tile is one, another up to eight. With the path of
+ * each the whole tile is proved. Throws `merkle_range` for a tile that the tree does not have.
+ */
+export function tilePaths({ level, tile, count }: Omit<TileSlice, 'offset'>, size: number): SubtreePath[] {
+  const leaves = TILE_HASHES ** level
+  const start = tile * TILE_HASHES * leaves
+  const end = start + count * leaves
+  refuseUnordered(1, end, size)
+  return subtreesOf({ start, end }).map((subtree) => {
+    const range = { start: subtree.index * 2 ** subtree.level, end: (subtree.index + 1) * 2 ** subtree.level }
+    const beside = inclusionRanges(range.start, size).filter(
+      (other) => other.start >= range.end || other.end <= range.start,
+    )
+    return { subtree: range, beside }
+  })
+}
+
+/** Throws `merkle_path` unless the tile's hashes lead to `root`. `slices`: of what `slicesOf` asks for the ranges of `paths`. */
+export function verifyTile(
+  sha256: Sha256,
+  tile: Pick<ReadSlice, 'level' | 'hashes'>,
+  paths: readonly SubtreePath[],
+  slices: readonly ReadSlice[],
+  root: Uint8Array,
+): void {
+  const leaves = TILE_HASHES ** tile.level
+  const hashes = splitHashes(tile.hashes)
+  let at = 0
+  for (const { subtree, beside } of paths) {
+    const count = (subtree.end - subtree.start) / leaves
+    let hash = merkleRoot(sha256, hashes.slice(at, at + count))
+    at += count
+    for (const [i, other] of rangeRoots(sha256, beside, slices).entries())
+      hash = beside[i]!.start < subtree.start ? nodeHash(sha256, other, hash) : nodeHash(sha256, hash, other)
+    if (!equalBytes(hash, root))
+      throw new ProofError('merkle_path', `leaves ${subtree.start} to ${subtree.end} lead to another root`)
+  }
 }
 
 /**
@@ -129,8 +173,13 @@ function hashesOf(wanted: TileSlice, read: ReadSlice | undefined): Uint8Array[] 
   if (read === undefined || from < 0 || (from + count) * HASH_BYTES > read.hashes.length) {
     throw new ProofError('merkle_range', `tile ${tile} of level ${level} lacks hashes from ${offset} on`)
   }
-  return Array.from({ length: count }, (_, i) =>
-    read.hashes.subarray((from + i) * HASH_BYTES, (from + i + 1) * HASH_BYTES),
+  return splitHashes(read.hashes.subarray(from * HASH_BYTES, (from + count) * HASH_BYTES))
+}
+
+/** Hashes that lie one after another. */
+export function splitHashes(hashes: Uint8Array): Uint8Array[] {
+  return Array.from({ length: hashes.length / HASH_BYTES }, (_, i) =>
+    hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
   )
 }
 

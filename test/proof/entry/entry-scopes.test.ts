@@ -24,6 +24,7 @@ const by = (kind: EntryKind, actor: string, actorKey: string | null) => ({
   key: actorKey,
   actedFor: [],
   atMs: 0,
+  statement: null,
 })
 
 for (const kind of KINDS) {

@@ -13,6 +13,7 @@ import {
   type TestChain,
 } from '../../helpers/test-chain.ts'
 import { makeGated } from '../../helpers/test-gated.ts'
+import { receiptFileOf } from '../../helpers/test-proof.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 
 function refused(
@@ -55,12 +56,15 @@ test('takes a ledger with every kind of entry, and says what it is', () => {
       ledger: chain.ledger,
       size: chain.lines.length,
       records: 11,
+      agentSigned: 0,
+      statements: 0,
       chain: chain.lines.at(-1)!.chain,
       firstKid: chain.firstSigner.kidHex,
       currentKid: chain.signers.at(-1)!.kidHex,
       kids: chain.signers.map(({ kidHex }) => kidHex),
       keptSize: 5,
       ownSize: chain.lines.length,
+      witnessedSize: 0,
       ownReachesEnd: true,
     },
   )
@@ -331,6 +335,38 @@ test('refuses a ledger that does not extend a checkpoint', () => {
   assertRefused('checkpoint_beyond_chain', () =>
     verifyChain(makeChain({ empty: true }), { keptCheckpoints: [makeChain().checkpoint()] }),
   )
+})
+
+test('holds a ledger to receipts: the entry, and the tree', () => {
+  const chain = makeChain()
+  const batch = chain.notarizeBatch(3)
+  while (chain.lines.length < 9) chain.notarize()
+  const receipts = [
+    receiptFileOf(chain, batch, { size: 7, item: 1 }),
+    receiptFileOf(chain, batch, { size: 5, item: 2 }),
+    receiptFileOf(chain, chain.lines[5]!, { size: 9 }),
+  ]
+  const options = { keptReceipts: receipts }
+  assert.equal(verifyChain(chain, options).keptSize, 9)
+
+  const changed = receipts[0]!.slice()
+  changed[Buffer.from(changed).indexOf('"digest":"') + 10]! ^= 1
+  assertRefused(/merkle_path|batch_item/, () => verifyChain(chain, { keptReceipts: [changed] }))
+  chain.forget()
+  assertRefused('checkpoint_beyond_chain', () => verifyChain(chain, options), /a receipt is of 9 entries/)
+  chain.notarize()
+  assertRefused('receipt_mismatch', () => verifyChain(chain, options), /a receipt of size 9 has the root/)
+  while (chain.lines.length > 5) chain.forget()
+  while (chain.lines.length < 9) chain.notarize()
+  assertRefused('receipt_mismatch', () => verifyChain(chain, options), /shows another entry at seq 5/)
+})
+
+test('refuses a receipt of another ledger, and one of a ledger without entries', () => {
+  const other = makeChain()
+  const keptReceipts = [receiptFileOf(other, other.lines[1]!)]
+  refused('checkpoint_foreign', () => {}, { keptReceipts })
+  refused('receipt_syntax', () => {}, { keptReceipts: [new Uint8Array(50_000)] })
+  assertRefused('checkpoint_beyond_chain', () => verifyChain(makeChain({ empty: true }), { keptReceipts }))
 })
 
 test('compares several checkpoints, in whatever order they were given', () => {

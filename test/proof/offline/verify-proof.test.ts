@@ -34,6 +34,59 @@ test('every entry of a ledger is proved in every checkpoint that covers it', () 
   }
 })
 
+test('a registered statement has no proof in JSON', () => {
+  const chain = makeLedger()
+  const proof = proofOf(chain, chain.lines[3]!)
+  refuses('proof_syntax', () => verify({ ...proof, entry: { ...proof.entry, kind: 'statement' } }))
+})
+
+describe('an entry that its agent signed itself', () => {
+  const chain = makeLedger()
+  const [key, other] = [makeSigner(), makeSigner()]
+  const registration = chain.registerSigningKey(key)
+  const line = chain.notarize({}, undefined, undefined, key)
+  const proof = proofOf(chain, line, { registration })
+
+  test('is proved with the registration of its key, by the kid of either', () => {
+    assert.deepEqual([verify(proof).signedBy, verify(proof).kid], ['agent', key.kidHex])
+    for (const kid of [key.kidHex, chain.firstSigner.kidHex])
+      assert.equal(verify(proof, { kids: [kid] }).signedBy, 'agent')
+    refuses('trusted_key_absent', () => verify(proof, { kids: [other.kidHex] }))
+    assert.equal(verify(proofOf(chain, chain.lines[4]!)).signedBy, 'server')
+  })
+
+  test('is refused without it, or with another one', () => {
+    refuses('key_unknown', () => verify(proofOf(chain, line)))
+    refuses('key_unknown', () => verify({ ...proof, registration: makeForeign(key) }))
+    refuses('proof_contradicts_entry', () => verify({ ...proof, registration: chain.lines[1]!.envelope }))
+    const wrong = { proof: toBase64(other.sign(new Uint8Array(1))) }
+    const unproven = chain.registerSigningKey(key, { wrong }).envelope
+    refuses('agent_key_refused', () => verify({ ...proof, registration: unproven }))
+    const ofOther = chain.registerSigningKey(other, { endorsedBy: key }).envelope
+    refuses('key_unknown', () => verify({ ...proof, registration: ofOther }))
+    const elsewhere = makeChain({ signer: chain.firstSigner }).registerSigningKey(key).envelope
+    refuses('ledger_foreign', () => verify({ ...proof, registration: elsewhere }))
+  })
+
+  test('is nobody else’s, and of no other kind', () => {
+    const agent = makeId('agt')
+    const stolen = chain.registerSigningKey(key, { of: agent })
+    refuses('key_of_another_agent', () => verify({ ...proof, registration: stolen.envelope }))
+    const administrative = chain.registerSigningKey(makeSigner(), { own: key })
+    refuses('actor_not_entitled', () => verify(proofOf(chain, administrative, { registration })))
+  })
+
+  test('counts under a key of the server that is compromised as far as a kept checkpoint covers it', () => {
+    const compromised = new Map([[chain.firstSigner.kidHex, null]])
+    refuses('key_compromised', () => verify(proof, { compromised }))
+    verify(proof, { compromised, keptCheckpoints: [chain.checkpoint(proof.treeSize)] })
+  })
+
+  function makeForeign(of: ReturnType<typeof makeSigner>): string {
+    return makeChain({ ledger: chain.ledger }).registerSigningKey(of).envelope
+  }
+})
+
 test('every item of a batch is proved in its place', () => {
   const chain = makeLedger()
   for (const count of [1, 2, 5]) {

@@ -61,6 +61,8 @@ for (const kind of KINDS) {
       'performer',
       'deadline',
       'tolerances',
+      'endorsement',
+      'contentTypes',
       ...(kind === 'record-cancelled' ? ['completion'] : []),
     ]
     for (const name of Object.keys(SAMPLES[kind].predicate)) {
@@ -74,6 +76,7 @@ for (const kind of KINDS) {
     for (const name of Object.keys(SAMPLES[kind].predicate)) {
       for (const value of [null, true, '', 0.5, -1, [null], { constructor: 1 }]) {
         if (name === 'expiresAt' && value === null) continue
+        if (name === 'required' && value === true) continue
         if (name === 'tolerances' && typeof value === 'object' && value !== null && !Array.isArray(value))
           continue
         refuses('statement_predicate', () => parseStatement(build(kind, { predicate: { [name]: value } })))

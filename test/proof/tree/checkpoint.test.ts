@@ -6,12 +6,12 @@ import {
   type Checkpoint,
   formatCheckpoint,
   formatVerifierKey,
-  NOTE_CHARS_MAX,
   parseCheckpoint,
   parseVerifierKey,
   signCheckpoint,
   verifyCheckpoint,
 } from '../../../src/proof/tree/checkpoint.ts'
+import { NOTE_CHARS_MAX } from '../../../src/proof/tree/note.ts'
 import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.ts'
 import { refuses } from '../refuses.ts'
 

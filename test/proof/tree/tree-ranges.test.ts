@@ -18,6 +18,8 @@ import {
   type ReadSlice,
   rangeRoots,
   slicesOf,
+  tilePaths,
+  verifyTile,
 } from '../../../src/proof/tree/tree-ranges.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
 import { runs } from '../../helpers/runs.ts'
@@ -159,4 +161,48 @@ test('refuses slices that are missing, begin too late or end too early', () => {
   ]) {
     refuses('merkle_range', () => rangeRoots(sha256, ranges, slices))
   }
+})
+
+/** A tile as it is stored, or of its leaves. */
+function tileOf(level: number, tile: number, count: number): Buffer {
+  const stored =
+    TILES.get(`${level} ${tile}`) ?? Buffer.concat(LEAVES.slice(tile * TILE_HASHES, (tile + 1) * TILE_HASHES))
+  return Buffer.from(stored.subarray(0, count * 32))
+}
+
+function proveTile(
+  level: number,
+  tile: number,
+  count: number,
+  size: number,
+  hashes = tileOf(level, tile, count),
+): void {
+  const paths = tilePaths({ level, tile, count }, size)
+  const slices = read(paths.flatMap(({ beside }) => beside))
+  verifyTile(sha256, { level, hashes }, paths, slices, rootAt(size))
+}
+
+test('every tile of a tree is proved by it, full or not, and no other in its place', () => {
+  for (const size of EDGES) {
+    for (const level of [0, 1, 2]) {
+      const hashes = Math.floor(size / TILE_HASHES ** level)
+      const last = Math.floor(hashes / TILE_HASHES)
+      for (const tile of new Set([0, last >> 1, last])) {
+        const most = Math.min(TILE_HASHES, hashes - tile * TILE_HASHES)
+        for (const count of new Set([1, 2, 7, 200, 255, most].filter((one) => one > 0 && one <= most))) {
+          proveTile(level, tile, count, size)
+          const changed = tileOf(level, tile, count)
+          changed[(count - 1) * 32 + 5]! ^= 1
+          refuses('merkle_path', () => proveTile(level, tile, count, size, changed))
+        }
+      }
+    }
+  }
+})
+
+test('a tile that the tree does not have is refused', () => {
+  refuses('merkle_range', () => tilePaths({ level: 0, tile: 0, count: 4 }, 3))
+  refuses('merkle_range', () => tilePaths({ level: 1, tile: 0, count: 1 }, 255))
+  refuses('merkle_range', () => tilePaths({ level: 0, tile: 0, count: 0 }, 3))
+  refuses('merkle_range', () => tilePaths({ level: 63, tile: 9, count: 256 }, 1_000))
 })

@@ -1,0 +1,331 @@
+import { fromBase64, toHex } from '../bytes.ts'
+import type { ProofProviders } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+import { parsePublicKey } from '../keys.ts'
+import { LedgerAgentKeys, type PinnedAgents } from '../ledger/agent-keys.ts'
+import { type CompromisedKeys, compromisedKeys } from '../ledger/compromised-keys.ts'
+import { LedgerErasures } from '../ledger/erasures.ts'
+import { LedgerKeys } from '../ledger/keys.ts'
+import { LedgerStatements } from '../ledger/statements.ts'
+import { findNamedKey } from '../offline/key-hints.ts'
+import { type ProofTrust, verifyCompromise, verifyKept } from '../offline/verify-proof.ts'
+import { type RegistrationPolicy, verifyRegistration } from '../scitt/registration-policy.ts'
+import { STATEMENT } from '../statement/kinds.ts'
+import type { ParsedStatement } from '../statement/statement.ts'
+import { type Checkpoint, formatVerifierKey, verifyCheckpoint } from '../tree/checkpoint.ts'
+import { countWitnesses } from '../tree/cosignature.ts'
+import { verifyInclusion } from '../tree/merkle.ts'
+import { parseNote } from '../tree/note.ts'
+import type { BundleEntry, OwnEntry, StatementEntry } from './bundle-entry.ts'
+import { type BundleHead, type BundleOf, type Completeness, completenessOf } from './bundle-lines.ts'
+import { RangeTree } from './range.ts'
+import { isAboutRecord, Selection } from './selection.ts'
+
+/** Findings about a bundle, and what they rest on. */
+export type BundleFindings = {
+  readonly ledger: string
+  readonly of:
+    | { readonly record: string }
+    | { readonly run: string }
+    | { readonly from: number; readonly to: number }
+  /** `complete`: no entry of the range was left out. `selection`: there may be more than is shown. */
+  readonly completeness: Completeness
+  /** Entries of the range, or about the records of the selection. */
+  readonly entries: number
+  /** How many of these an agent has signed itself. */
+  readonly agentSigned: number
+  /** Statements of others, each with the entry that registers it. */
+  readonly statements: number
+  /** How many of these their issuers have signed, by the policy that their registration names. The bundle lacks the policy of the others. */
+  readonly issuersJudged: number
+  /** Records of the selection; null for a range. */
+  readonly records: number | null
+  readonly documents: 'all' | 'withheld'
+  /** Documents of these entries that were erased. */
+  readonly erased: number
+  readonly treeSize: number
+  /** `given`: the ledger's first envelope key is one that the caller named. */
+  readonly keys: 'given' | 'self-asserted'
+  readonly firstKid: string
+  readonly noteKey: 'given' | 'self-asserted'
+  /** `given`: one that the caller kept covers every entry. `own`: only the bundle's does. */
+  readonly checkpoint: 'given' | 'own'
+  /** Size of that checkpoint. */
+  readonly covered: number
+  /** How many of the given witnesses cosigned the bundle's checkpoint; null: none were given. */
+  readonly cosigned: number | null
+}
+
+export type BundleTrust = ProofTrust & {
+  readonly idSeed: number
+  /** Agents whose keys are known from elsewhere. One that does nothing in the bundle has no key there. */
+  readonly pinnedAgents?: PinnedAgents | undefined
+}
+
+/** A ledger's first entry: what follows from it for all others. */
+type Begun = {
+  readonly issuer: string
+  readonly checkpoint: Checkpoint
+  readonly kept: Checkpoint | null
+  readonly cosigned: number | null
+}
+
+/**
+ * A bundle, entry by entry in order. The caller MUST have put each through `verifyBundleLine` before, MUST give them in the order in
+ * which they stand, and MUST call `finish`. Throws ProofError.
+ *
+ * The first entry is the ledger's definition: it names the note key, which signed the tree, and the first envelope key, from which the
+ * rotations lead to all others. So a reader who knows one of the two keys needs nothing else.
+ */
+export class BundleVerifier {
+  readonly #head: BundleHead
+  readonly #trust: ProofTrust
+  readonly #providers: ProofProviders
+  readonly #compromised: CompromisedKeys
+  readonly #keys = new LedgerKeys()
+  readonly #agentKeys: LedgerAgentKeys
+  readonly #statements: LedgerStatements
+  readonly #erasures = new LedgerErasures()
+  readonly #range: RangeTree | null
+  readonly #selection: Selection | null
+  #begun: Begun | null = null
+  #lastSeq = -1
+  #lines = 0
+  #entries = 0
+  /** The seq of the last one of these. */
+  #newest = -1
+  #erased = 0
+  #agentSigned = 0
+  /** Registration policies that are shown, by the leaf of their entry; the newest of the range; and those before it that nothing needed yet. */
+  readonly #policies = new Map<string, RegistrationPolicy>()
+  readonly #unusedPolicies = new Map<string, number>()
+  #policyOfRange: string | null = null
+  #issuersJudged = 0
+
+  constructor(head: BundleHead, trust: BundleTrust, providers: ProofProviders) {
+    const { keys, of } = head
+    this.#head = head
+    this.#trust = trust
+    this.#providers = providers
+    this.#agentKeys = new LedgerAgentKeys(providers, trust.pinnedAgents)
+    this.#statements = new LedgerStatements(providers)
+    this.#compromised = compromisedKeys(keys, trust.compromised)
+    for (const { kid } of keys) findNamedKey(keys, kid, providers.sha256)
+    this.#range = 'range' in of ? new RangeTree(of.range, providers.sha256) : null
+    this.#selection = 'range' in of ? null : new Selection(of, trust.idSeed)
+  }
+
+  append(entry: BundleEntry): void {
+    this.#verifyOrder(entry)
+    this.#statements.verifyTurn(entry)
+    if (entry.kind === STATEMENT) this.#hold(entry, this.#begun!)
+    else this.#take(entry)
+    this.#erasures.verifyExplained(entry.seq)
+    this.#lastSeq = entry.seq
+    this.#lines++
+  }
+
+  /** A statement, which only a range has. */
+  #hold(entry: StatementEntry, { checkpoint }: Begun): void {
+    if (entry.path !== null) throw unrelated(entry, 'it is not of the range')
+    this.#verifyPlace(entry, checkpoint)
+    this.#statements.hold(entry)
+    this.#count(entry)
+  }
+
+  #take(entry: OwnEntry): void {
+    this.#begun ??= this.#begin(entry)
+    this.#verifyMembership(entry, this.#begun)
+    this.#verifySigner(entry)
+    const { kid, seq, statement, erased } = entry
+    verifyCompromise(this.#compromised, { kid, atMs: statement.recordedAtMs, seq }, this.#begun.kept)
+    this.#verifyPlace(entry, this.#begun.checkpoint)
+    for (const document of erased) this.#erasures.miss(seq, document)
+    this.#follow(entry)
+    this.#erased += erased.length
+  }
+
+  /** The end, with the number of its last line. Throws if something is missing that was promised. */
+  finish(entries: number): BundleFindings {
+    if (entries !== this.#lines)
+      throw new ProofError('bundle_incomplete', `${this.#lines} entries, its last line says ${entries}`)
+    if (this.#begun === null) throw new ProofError('bundle_incomplete', 'it holds no entry')
+    this.#range?.finish(this.#begun.checkpoint)
+    this.#selection?.finish()
+    this.#statements.finish()
+    this.#erasures.finish()
+    const [unused] = this.#unusedPolicies.values()
+    if (unused !== undefined)
+      throw new ProofError(
+        'entry_unrelated',
+        `entry ${unused}, registration-policy-set: no statement here was registered by it`,
+      )
+    this.#verifyKeys()
+    return this.#findings(this.#begun)
+  }
+
+  #verifyOrder({ seq, kind }: BundleEntry): void {
+    const isFirst = this.#lines === 0
+    if (isFirst !== (kind === 'ledger-created') || isFirst !== (seq === 0))
+      throw new ProofError('ledger_created_misplaced', `seq ${seq} is ${kind}`)
+    if (seq <= this.#lastSeq)
+      throw new ProofError('seq_not_dense', `seq ${seq} stands after ${this.#lastSeq}`)
+  }
+
+  /** The definition, under the key that it names itself. */
+  #begin({ kid, issuer, statement }: OwnEntry): Begun {
+    const { origin, noteKey, envelopeKey } = statement.predicate['definition'] as Definition
+    this.#keys.begin(envelopeKey.kid, kid)
+    const key = parsePublicKey('EdDSA', fromBase64(noteKey))
+    const verifierKey = { origin, key }
+    const { sha256, verifySignature } = this.#providers
+    const named = formatVerifierKey(origin, key.raw, sha256)
+    if (this.#trust.noteKey !== null && this.#trust.noteKey !== named)
+      throw new ProofError('trusted_key_absent', `the ledger's definition names another note key: ${named}`)
+    const verifyNote = (note: string) => verifyCheckpoint(note, verifierKey, sha256, verifySignature)
+    const checkpoint = verifyNote(this.#head.checkpoint)
+    this.#range?.verifyCovered(checkpoint)
+    const { keptCheckpoints, consistency } = this.#trust
+    const kept = verifyKept(checkpoint, keptCheckpoints.map(verifyNote), consistency, this.#providers)
+    const { witnesses } = this.#trust
+    const cosigned = witnesses
+      ? countWitnesses(parseNote(this.#head.checkpoint), witnesses, this.#providers)
+      : null
+    return { issuer, checkpoint, kept, cosigned }
+  }
+
+  /** One envelope key signs for many ledgers, so another ledger's entries carry good signatures here too. */
+  #verifyMembership({ issuer, statement }: OwnEntry, begun: Begun): void {
+    if (statement.ledger !== this.#head.ledger)
+      throw new ProofError(
+        'ledger_foreign',
+        `an entry of ${statement.ledger}, in a bundle of ${this.#head.ledger}`,
+      )
+    if (issuer !== begun.issuer)
+      throw new ProofError('ledger_foreign', `issued by ${issuer}, not by ${begun.issuer}`)
+  }
+
+  /** An agent's key is known once an entry that is shown has registered it, until one revokes it. */
+  #verifySigner({ kid, statement, items }: OwnEntry): void {
+    const { kind, actor, onBehalfOf } = statement
+    const actedFor = [onBehalfOf, ...(items ?? []).map((item) => item.onBehalfOf)].filter(
+      (agent) => agent != null,
+    )
+    if (this.#agentKeys.verifySigner({ kind, kid, actor, actedFor })) this.#agentSigned++
+    else this.#keys.verifySigner(kid)
+  }
+
+  #verifyPlace({ seq, leaf, path }: BundleEntry, { size, root }: Checkpoint): void {
+    if (seq >= size)
+      throw new ProofError('checkpoint_too_old', `entry ${seq}, in a checkpoint of ${size} entries`)
+    if (path !== null) verifyInclusion(this.#providers.sha256, leaf, seq, size, path, root)
+    else this.#range!.append(leaf, seq)
+  }
+
+  /** An entry without a path is one of the range, and may be any. Others must be needed. */
+  #follow(entry: OwnEntry): void {
+    const { seq, path, statement } = entry
+    const { kind, subjects, predicate } = statement
+    const isOfRange = path === null
+    if (isOfRange || (this.#selection && isAboutRecord(entry))) this.#count(entry)
+    if (this.#followKeys(statement)) return
+    if (kind === 'payload-erased') {
+      const [{ name, sha256 }] = subjects
+      const wasMissing = this.#erasures.explain(seq, predicate['seq'] as number, name, sha256)
+      if (!wasMissing && !isOfRange) throw unrelated(entry, 'it erases nothing that is missing here')
+    } else if (this.#selection && isAboutRecord(entry)) this.#selection.take(entry)
+    else if (isOfRange && kind === 'statement-registered') this.#judgeIssuer(entry)
+    else if (this.#range && kind === 'registration-policy-set') this.#setPolicy(entry)
+    else if (!isOfRange && kind !== 'ledger-created')
+      throw unrelated(entry, 'it is not of the range or record')
+  }
+
+  /** A policy before the range is there for a statement of it. */
+  #setPolicy({ seq, leaf, path, statement }: OwnEntry): void {
+    const policy = { leaf: toHex(leaf), says: statement.predicate as unknown as RegistrationPolicy }
+    this.#policies.set(policy.leaf, policy.says)
+    if (path === null) this.#policyOfRange = policy.leaf
+    else this.#unusedPolicies.set(policy.leaf, seq)
+  }
+
+  #judgeIssuer({ seq, statement }: OwnEntry): void {
+    const registered = this.#statements.pair({ seq, atMs: statement.recordedAtMs }, statement)
+    const leaf = statement.predicate['policy'] as string
+    if (this.#policyOfRange !== null && this.#policyOfRange !== leaf)
+      throw new ProofError('policy_refused', `registered by the policy ${leaf}, not the newest`)
+    const policy = this.#policies.get(leaf)
+    if (!policy) return
+    verifyRegistration(registered, policy, this.#providers)
+    this.#unusedPolicies.delete(leaf)
+    this.#issuersJudged++
+  }
+
+  #count({ seq }: BundleEntry): void {
+    this.#entries++
+    this.#newest = seq
+  }
+
+  /** Whether the entry is about a key: what it says of that holds from the next entry on. A kid is the ledger's, or an agent's. */
+  #followKeys(statement: ParsedStatement): boolean {
+    const { kind, predicate } = statement
+    const { kid } = (predicate['newKey'] ?? {}) as { kid: string }
+    if (kind === 'server-key-rotated') {
+      if (this.#agentKeys.has(kid)) throw new ProofError('key_not_current', `${kid} is an agent's key`)
+      this.#keys.rotate(kid)
+    } else if (kind === 'agent-key-registered') {
+      if (this.#keys.all.has(kid))
+        throw new ProofError('duplicate_subject', `${kid} has signed for the ledger before`)
+      this.#agentKeys.register(statement, predicate)
+    } else if (kind === 'agent-key-revoked') this.#agentKeys.revoke(predicate)
+    else return false
+    return true
+  }
+
+  /** Every key that is named is the ledger's, and so is every one that the caller trusts. */
+  #verifyKeys(): void {
+    const { all } = this.#keys
+    for (const { kid } of this.#head.keys)
+      if (!all.has(kid)) throw new ProofError('key_not_current', `no entry introduces the key ${kid}`)
+    for (const kid of this.#trust.kids)
+      if (!all.has(kid)) throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}`)
+  }
+
+  #findings({ checkpoint, kept, cosigned }: Begun): BundleFindings {
+    const { ledger, of, documents } = this.#head
+    const firstKid = this.#keys.first!
+    const isCovered = kept !== null && kept.size > this.#newest
+    return {
+      ledger,
+      of: namesOf(of),
+      completeness: completenessOf(of),
+      entries: this.#entries,
+      agentSigned: this.#agentSigned,
+      statements: this.#statements.count,
+      issuersJudged: this.#issuersJudged,
+      records: this.#selection?.count ?? null,
+      documents,
+      erased: this.#erased,
+      treeSize: checkpoint.size,
+      keys: this.#trust.kids.includes(firstKid) ? 'given' : 'self-asserted',
+      firstKid,
+      noteKey: this.#trust.noteKey === null ? 'self-asserted' : 'given',
+      checkpoint: isCovered ? 'given' : 'own',
+      covered: isCovered ? kept.size : checkpoint.size,
+      cosigned,
+    }
+  }
+}
+
+type Definition = {
+  readonly origin: string
+  readonly noteKey: string
+  readonly envelopeKey: { readonly kid: string }
+}
+
+function namesOf(of: BundleOf): BundleFindings['of'] {
+  return 'range' in of ? { from: of.range.from, to: of.range.to } : of
+}
+
+function unrelated({ seq, kind }: BundleEntry, why: string): ProofError {
+  return new ProofError('entry_unrelated', `entry ${seq}, ${kind}: ${why}`)
+}

@@ -1,0 +1,62 @@
+import { fromHex, toHex } from '../bytes.ts'
+import type { ProofProviders, Sha256 } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+import { parseSignedStatement, type SignedStatement } from '../scitt/signed-statement.ts'
+import { STATEMENT } from '../statement/kinds.ts'
+import { leafHash } from '../tree/merkle.ts'
+import type { EntryLine } from './entry-line.ts'
+import type { EntryStep } from './entry-step.ts'
+import { type DocumentsShown, type FindKey, type LineContent, verifyEntry } from './verify-entry.ts'
+
+/** Verifies any line of an export by itself: verifyEntry, or of a registered statement verifyStatementLine. Throws ProofError. */
+export function verifyStep(
+  line: EntryLine,
+  findKey: FindKey,
+  providers: ProofProviders,
+  shown: DocumentsShown,
+): EntryStep {
+  if (line.kind === STATEMENT) return verifyStatementLine(line, providers.sha256)
+  return verifyEntry(line, findKey, providers, shown).step
+}
+
+/**
+ * Verifies the line of a registered statement, as far as possible without the entries around it. Its kind and its time are not signed by it: LedgerVerifier
+ * holds them, and the issuer's signature, to the entry behind it and to the policy. Throws ProofError.
+ */
+export function verifyStatementLine(line: EntryLine, sha256: Sha256): EntryStep {
+  const registered = verifyStatementContent(line, sha256)
+  return {
+    seq: line.seq,
+    kind: STATEMENT,
+    ledger: '',
+    issuer: '',
+    kid: '',
+    leaf: fromHex(line.leaf),
+    chain: fromHex(line.chain),
+    actor: '',
+    key: null,
+    atMs: Date.parse(line.recordedAt),
+    actedFor: [],
+    types: [],
+    recordIds: new Uint8Array(),
+    digestWords: new Uint32Array(),
+    erased: [],
+    statement: null,
+    received: null,
+    registered,
+  }
+}
+
+/** verifyStatementLine without a step for LedgerVerifier, for an entry whose place is proved otherwise. */
+export function verifyStatementContent(line: LineContent, sha256: Sha256): SignedStatement {
+  const registered = parseSignedStatement(line.envelope)
+  const leaf = toHex(leafHash(sha256, line.envelope))
+  if (line.leaf !== leaf)
+    throw new ProofError('line_contradicts_envelope', `leaf is ${leaf}, the line says ${line.leaf}`)
+  if (registered.bytes.length !== line.envelope.length)
+    throw new ProofError('cose_unprotected', 'a registered statement has an empty unprotected header')
+  const { documents, items, received, signer } = line
+  if (documents.length > 0 || items !== null || received !== undefined || signer !== undefined)
+    throw new ProofError('document_presence', 'something lies beside a registered statement')
+  return registered
+}

@@ -1,0 +1,194 @@
+import { equalBytes, toHex, utf8Decode } from '../bytes.ts'
+import type { ProofProviders, PublicKey } from '../crypto.ts'
+import { verifyContent } from '../entry/verify-content.ts'
+import { type FindKey, verifySignedStatement } from '../entry/verify-entry.ts'
+import { type ParsedEnvelope, parseEnvelope, toBeSigned } from '../envelope/cose.ts'
+import { ProofError } from '../error.ts'
+import { parseJsonText } from '../json/json-text.ts'
+import type { JsonValue } from '../json/json-value.ts'
+import { keyThumbprint } from '../keys.ts'
+import { type BatchItem, itemBytes, verifyBatchItem } from '../statement/batch.ts'
+import { type ParsedStatement, parseStatement } from '../statement/statement.ts'
+import { type Checkpoint, parseVerifierKey } from '../tree/checkpoint.ts'
+import { consistencyRoot, inclusionRoot, leafHash } from '../tree/merkle.ts'
+import {
+  detachReceipt,
+  parseConsistencyReceipt,
+  parseInclusionReceipt,
+  parseReceiptHeader,
+  type ReceiptHeader,
+  type ReceiptItem,
+} from './receipt.ts'
+
+/** Knowledge of the verifier from elsewhere. */
+export type ReceiptTrust = {
+  /** The ledger's note verifier key, which alone makes a receipt one of that ledger. */
+  readonly noteKey: string
+  /** Envelope keys. null: the entry's own signature is not looked at, and its place is what the note key vouches for. */
+  readonly findKey: FindKey | null
+}
+
+export type VerifiedReceipt = VerifiedPlace & {
+  readonly envelope: ParsedEnvelope
+  readonly statement: ParsedStatement
+  /** The record of a batch. null: an entry by itself. */
+  readonly item: BatchItem | null
+}
+
+/** Place of an envelope in a ledger. */
+export type VerifiedPlace = {
+  /** Hash of the envelope, 32 bytes. */
+  readonly leaf: Uint8Array
+  readonly seq: number
+  readonly size: number
+  /** Root of the tree of that size, 32 bytes: that of the ledger's checkpoint. */
+  readonly root: Uint8Array
+}
+
+/**
+ * Verifies a statement with its receipt: the entry is in the ledger of the note key, at that place of a tree of that size. Throws
+ * ProofError.
+ */
+export function verifyReceipt(
+  file: Uint8Array,
+  trust: ReceiptTrust,
+  providers: ProofProviders,
+): VerifiedReceipt {
+  const { envelope: bytes, receipt } = detachReceipt(file)
+  const { header, item: shown, ...place } = readReceipt(bytes, receipt, trust.noteKey, providers)
+  const { envelope, statement } = readStatement(bytes, trust.findKey, providers)
+  if (!header.origin.endsWith(`/${statement.ledger}`) || header.issuer !== envelope.issuer)
+    throw new ProofError(
+      'ledger_foreign',
+      `an entry of ${statement.ledger}, in a receipt of ${header.origin}`,
+    )
+  const item = shown && verifyItem(shown, statement, providers)
+  return { ...place, envelope, statement, item }
+}
+
+/**
+ * Verifies the receipt of any envelope, whatever that says: those bytes are in the ledger of the note key, at that place. Throws ProofError, `receipt_syntax`
+ * where the receipt shows a record of a batch.
+ */
+export function verifyReceiptOf(
+  envelope: Uint8Array,
+  receipt: Uint8Array,
+  noteKey: string,
+  providers: ProofProviders,
+): VerifiedPlace {
+  const { header: _, item, ...place } = readReceipt(envelope, receipt, noteKey, providers)
+  if (item !== null) throw new ProofError('receipt_syntax', 'it shows a record of a batch')
+  return place
+}
+
+/**
+ * Verifies what a statement with its receipt says of the place of those bytes in the ledger of the note key, and of a record of a batch
+ * its place in that. The contents of the envelope are left to the verifier of the ledger that has it. Throws ProofError.
+ */
+export function verifyReceiptPlace(
+  file: Uint8Array,
+  noteKey: string,
+  providers: ProofProviders,
+): VerifiedPlace {
+  const { envelope, receipt } = detachReceipt(file)
+  const { header: _, item, ...place } = readReceipt(envelope, receipt, noteKey, providers)
+  if (item !== null) verifyItem(item, parseStatement(parseEnvelope(envelope).payload), providers)
+  return place
+}
+
+function readReceipt(
+  envelope: Uint8Array,
+  attached: Uint8Array,
+  noteKey: string,
+  providers: ProofProviders,
+): VerifiedPlace & { readonly header: ReceiptHeader; readonly item: ReceiptItem | null } {
+  const { sha256 } = providers
+  const receipt = parseInclusionReceipt(attached)
+  const header = parseReceiptHeader(receipt.protectedBytes)
+  const key = verifyLedgerKey(header, noteKey, providers)
+  const { index, size, path } = receipt.inclusion
+  const leaf = leafHash(sha256, envelope)
+  verifySize(size, header)
+  const root = inclusionRoot(sha256, leaf, index, size, path)
+  verifyRoot(receipt, root, key, providers)
+  return { leaf, seq: index, size, root, header, item: receipt.item }
+}
+
+/**
+ * Verifies that the ledger of `kept`, a checkpoint that the caller has verified, is the beginning of the one that the receipt signs.
+ * Returns the size and root of that. Throws ProofError.
+ */
+export function verifyConsistencyReceipt(
+  bytes: Uint8Array,
+  kept: Checkpoint,
+  noteKey: string,
+  providers: ProofProviders,
+): { readonly size: number; readonly root: Uint8Array } {
+  const receipt = parseConsistencyReceipt(bytes)
+  const header = parseReceiptHeader(receipt.protectedBytes)
+  const key = verifyLedgerKey(header, noteKey, providers)
+  if (kept.origin !== header.origin)
+    throw new ProofError(
+      'checkpoint_foreign',
+      `a checkpoint of ${kept.origin}, a receipt of ${header.origin}`,
+    )
+  const { from, to, path } = receipt.consistency
+  if (from !== kept.size)
+    throw new ProofError(
+      'consistency_missing',
+      `a receipt from ${from} entries on, a checkpoint of ${kept.size}`,
+    )
+  verifySize(to, header)
+  const root = consistencyRoot(providers.sha256, from, to, path, kept.root)
+  verifyRoot(receipt, root, key, providers)
+  return { size: to, root }
+}
+
+function verifyLedgerKey(header: ReceiptHeader, noteKey: string, { sha256 }: ProofProviders): PublicKey {
+  const { origin, key } = parseVerifierKey(noteKey, sha256)
+  if (header.origin !== origin)
+    throw new ProofError('checkpoint_foreign', `a receipt of ${header.origin}, not of ${origin}`)
+  if (!equalBytes(header.kid, keyThumbprint(sha256, key)))
+    throw new ProofError('kid_mismatch', `signed by ${toHex(header.kid)}, which is not the note key`)
+  return key
+}
+
+/** A path alone fits trees of several sizes, so the size is the signed one. */
+function verifySize(size: number, header: ReceiptHeader): void {
+  if (size === header.size) return
+  throw new ProofError('proof_contradicts_entry', `a proof in ${size} leaves, signed are ${header.size}`)
+}
+
+function verifyRoot(
+  { protectedBytes, signature }: { readonly protectedBytes: Uint8Array; readonly signature: Uint8Array },
+  root: Uint8Array,
+  key: PublicKey,
+  { verifySignature }: ProofProviders,
+): void {
+  if (verifySignature(key, toBeSigned(protectedBytes, root), signature)) return
+  throw new ProofError('signature_invalid', 'the note key did not sign the root that the proof leads to')
+}
+
+function readStatement(bytes: Uint8Array, findKey: FindKey | null, providers: ProofProviders) {
+  if (findKey !== null) return verifySignedStatement(bytes, findKey, providers)
+  const envelope = parseEnvelope(bytes)
+  const statement = parseStatement(envelope.payload)
+  verifyContent(providers.sha256, envelope, statement)
+  return { envelope, statement }
+}
+
+function verifyItem(
+  { item, at }: ReceiptItem,
+  statement: ParsedStatement,
+  { sha256 }: ProofProviders,
+): BatchItem {
+  const { count } = statement.predicate
+  if (at.size !== count)
+    throw new ProofError('batch_contradicts_statement', `an item of ${at.size}, signed are ${count}`)
+  const text = utf8Decode(item)
+  const value: JsonValue = parseJsonText(text)
+  const found = verifyBatchItem(sha256, value, at.index, at.size, at.path, statement.subjects[0].sha256)
+  // Hashed is what these members say in their one form; the bytes that were shown must be that.
+  if (itemBytes(found) !== text) throw new ProofError('batch_item', 'the item is not in its canonical form')
+  return found
+}

@@ -1,0 +1,131 @@
+import { equalBytes, toBase64 } from '../bytes.ts'
+import { HASH_BYTES, type ProofProviders } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+import { type LogTree, parseLogTree, verifyLogSignature } from './checkpoint.ts'
+import { verifyConsistency } from './merkle.ts'
+import { decodeBase64, type Note, type NoteKey, parseNote } from './note.ts'
+
+/* The request of C2SP tlog-witness, and what a witness decides of it: a function of the request and of what it has cosigned. */
+
+/** A request, which nobody has verified. `path`: RFC 9162 consistency proof from `oldSize`. */
+export type AddCheckpoint = {
+  readonly oldSize: number
+  readonly path: readonly Uint8Array[]
+  readonly note: string
+}
+
+/** The largest tree of a log that a witness has cosigned. */
+export type SeenTree = Pick<LogTree, 'size' | 'root'>
+
+/** C2SP has no request with more. */
+export const CONSISTENCY_HASHES_MAX = 63
+/** Sixteen signatures of the largest type (5 kB), and room to be read. */
+export const WITNESSED_NOTE_CHARS_MAX = 131_072
+const HASH_LINE_CHARS = 45
+export const ADD_CHECKPOINT_CHARS_MAX: number =
+  WITNESSED_NOTE_CHARS_MAX + CONSISTENCY_HASHES_MAX * HASH_LINE_CHARS + 64
+
+export function formatAddCheckpoint({ oldSize, path, note }: AddCheckpoint): string {
+  return `old ${oldSize}\n${path.map((hash) => `${toBase64(hash)}\n`).join('')}\n${note}`
+}
+
+const OLD = /^old (0|[1-9][0-9]{0,15})$/
+
+/** Throws `note_syntax`: a witness answers 400. */
+export function parseAddCheckpoint(body: string): AddCheckpoint {
+  const end = body.indexOf('\n\n')
+  const [first = '', ...hashes] = body.slice(0, Math.max(end, 0)).split('\n')
+  const oldSize = Number(OLD.exec(first)?.[1])
+  if (!Number.isSafeInteger(oldSize))
+    throw new ProofError('note_syntax', 'the first line is not `old <size>`')
+  if (hashes.length > CONSISTENCY_HASHES_MAX)
+    throw new ProofError('note_syntax', `${hashes.length} hashes in the consistency proof`)
+  return { oldSize, path: hashes.map(parseHash), note: body.slice(end + 2) }
+}
+
+function parseHash(line: string): Uint8Array {
+  const hash = decodeBase64(line, 'note_syntax')
+  if (hash.length !== HASH_BYTES) throw new ProofError('note_syntax', `a hash of ${hash.length} bytes`)
+  return hash
+}
+
+/** A log that a witness knows: its origin, and the keys that may sign for it (type 01). */
+export type KnownLog = { readonly origin: string; readonly keys: readonly NoteKey[] }
+
+/** Why a checkpoint is not cosigned, by the status that C2SP gives it. `size`: the largest that was. */
+export type Refusal =
+  | { readonly status: 400 | 403 | 404 | 422; readonly reason: string }
+  | { readonly status: 409; readonly size: number }
+
+/** `signed`: what the log has signed, whatever the witness says to it. null: nobody knows who sent this. */
+export type Judgement =
+  | { readonly refusal: null; readonly signed: SignedTree }
+  | { readonly refusal: Refusal; readonly signed: SignedTree | null }
+
+type SignedTree = { readonly note: Note; readonly tree: LogTree }
+
+/**
+ * Decides a request as a witness does: in the order of C2SP tlog-witness, so that a log hears the same of every witness. `findSeen`: the
+ * largest tree of the log that was cosigned, null where none was. Decision and record of it MUST be one step for each log.
+ */
+export function judgeCheckpoint(
+  body: string,
+  findLog: (origin: string) => KnownLog | null,
+  findSeen: (origin: string) => SeenTree | null,
+  providers: ProofProviders,
+): Judgement {
+  let log: KnownLog | null = null
+  try {
+    const request = parseAddCheckpoint(body)
+    const note = parseNote(request.note, WITNESSED_NOTE_CHARS_MAX)
+    const tree = parseLogTree(note.text)
+    log = findLog(tree.origin)
+    if (log === null)
+      return { refusal: { status: 404, reason: `no log ${tree.origin} is known here` }, signed: null }
+    verifyLogSignature(note, log.keys, providers.verifySignature)
+    return {
+      refusal: judgeGrowth(request, tree, findSeen(tree.origin), providers),
+      signed: { note, tree },
+    }
+  } catch (error) {
+    // Up to the log's signature everything is syntax.
+    return { refusal: { status: log === null ? 400 : 403, reason: detailOf(error) }, signed: null }
+  }
+}
+
+function judgeGrowth(
+  { oldSize, path }: AddCheckpoint,
+  { size, root }: LogTree,
+  seen: SeenTree | null,
+  { sha256 }: ProofProviders,
+): Refusal | null {
+  if (oldSize > size)
+    return { status: 400, reason: `the old size ${oldSize} is larger than the checkpoint's ${size}` }
+  const seenSize = seen?.size ?? 0
+  if (oldSize !== seenSize) return { status: 409, size: seenSize }
+  try {
+    if (size === 0) verifyEmpty(root, sha256(new Uint8Array(0)), path)
+    else if (seenSize === 0) verifyEmpty(root, root, path)
+    else verifyConsistency(sha256, oldSize, size, path, seen!.root, root)
+    return null
+  } catch (error) {
+    return { status: 422, reason: detailOf(error) }
+  }
+}
+
+/** A fault that is not the request's is thrown on. */
+function detailOf(error: unknown): string {
+  if (error instanceof ProofError) return error.detail
+  throw error
+}
+
+/** Whether the log has signed two trees of one size: with both, anybody can show it. */
+export function isFork(seen: SeenTree | null, { size, root }: SeenTree): boolean {
+  return seen?.size === size && !equalBytes(seen.root, root)
+}
+
+/** The empty tree is consistent with any, so there is nothing to prove. */
+function verifyEmpty(root: Uint8Array, expected: Uint8Array, path: readonly Uint8Array[]): void {
+  if (path.length > 0) throw new ProofError('merkle_path', 'a proof from a tree of no leaves')
+  if (!equalBytes(root, expected)) throw new ProofError('merkle_path', 'a tree of no leaves has another root')
+}

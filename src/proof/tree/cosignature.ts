@@ -1,0 +1,95 @@
+import { concat, toHex, utf8Encode } from '../bytes.ts'
+import { type ProofProviders, type Sha256, SIGNATURE_BYTES, type Signer } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+import { makeNoteKey, type Note, type NoteKey, parseNoteKey, signatureLine, signaturesOf } from './note.ts'
+
+/*
+ * Cosignatures of witnesses: C2SP tlog-cosignature, Ed25519 (cosignature/v1). One says that, at its time, the witness had seen no
+ * larger tree of that log, and none that this one does not begin with.
+ */
+
+/** Witnesses that a verifier knows, and how many of them MUST have cosigned a checkpoint before it counts. */
+export type WitnessPolicy = {
+  readonly witnesses: readonly NoteKey[]
+  readonly min: number
+}
+
+/** `witness`: its name. */
+export type Cosignature = { readonly witness: string; readonly timeSeconds: number }
+
+const TIME_BYTES = 8
+
+/** A line for the note of `text`, with its newline. `timeSeconds`: since 1970, not 0. `signer`: Ed25519; its key signs nothing else. */
+export function cosign(
+  text: string,
+  timeSeconds: number,
+  name: string,
+  signer: Signer,
+  sha256: Sha256,
+): string {
+  const { keyId } = makeNoteKey(name, 'cosignature', signer.key, sha256)
+  const time = new Uint8Array(TIME_BYTES)
+  new DataView(time.buffer).setBigUint64(0, BigInt(timeSeconds))
+  return signatureLine(name, keyId, concat([time, signer.sign(toBeCosigned(text, timeSeconds))]))
+}
+
+function toBeCosigned(text: string, timeSeconds: number): Uint8Array {
+  return utf8Encode(`cosignature/v1\ntime ${timeSeconds}\n${text}`)
+}
+
+/**
+ * Cosignatures of the note by these witnesses; signatures of others are passed over. Throws `signature_invalid` where one of a witness
+ * does not verify (C2SP signed-note), whatever the others are worth.
+ */
+export function verifyCosignatures(
+  { text, signatures }: Note,
+  witnesses: readonly NoteKey[],
+  { verifySignature }: ProofProviders,
+): Cosignature[] {
+  return witnesses.flatMap((witness) =>
+    signaturesOf(signatures, witness).map(({ signature }) => {
+      const timeSeconds = timeOf(signature)
+      const isSigned =
+        timeSeconds > 0 &&
+        verifySignature(witness.key, toBeCosigned(text, timeSeconds), signature.subarray(TIME_BYTES))
+      if (!isSigned)
+        throw new ProofError('signature_invalid', `the cosignature by ${witness.name} does not verify`)
+      return { witness: witness.name, timeSeconds }
+    }),
+  )
+}
+
+/** 0: none that anybody may have. A time beyond 2^53 s has no exact number here, and is no time either. */
+function timeOf(signature: Uint8Array): number {
+  if (signature.length !== TIME_BYTES + SIGNATURE_BYTES) return 0
+  const time = Number(new DataView(signature.buffer, signature.byteOffset).getBigUint64(0))
+  return Number.isSafeInteger(time) ? time : 0
+}
+
+/** How many of the witnesses cosigned the note. Throws as verifyCosignatures does. */
+export function countWitnesses(note: Note, { witnesses }: WitnessPolicy, providers: ProofProviders): number {
+  return new Set(verifyCosignatures(note, witnesses, providers).map(({ witness }) => witness)).size
+}
+
+/**
+ * `vkeys`: of the type 04. `min`: by default all of them. Throws `verifier_key` for what is none, and for a key or a name that stands there
+ * twice, which would count twice; `witnesses_too_few` for a `min` that is not from 1 to their number.
+ */
+export function parseWitnessPolicy(
+  vkeys: readonly string[],
+  min: number | undefined,
+  sha256: Sha256,
+): WitnessPolicy {
+  const witnesses = vkeys.map((vkey) => parseNoteKey(vkey, 'cosignature', sha256))
+  for (const each of [witnesses.map(({ name }) => name), witnesses.map(({ key }) => toHex(key.raw))]) {
+    if (new Set(each).size < each.length)
+      throw new ProofError('verifier_key', 'two witnesses have the same name or key, and would count twice')
+  }
+  const needed = min ?? witnesses.length
+  if (!Number.isInteger(needed) || needed < 1 || needed > witnesses.length)
+    throw new ProofError(
+      'witnesses_too_few',
+      `${needed} of ${witnesses.length} witnesses cannot be asked for`,
+    )
+  return { witnesses, min: needed }
+}

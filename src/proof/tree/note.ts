@@ -1,0 +1,128 @@
+import { concat, equalBytes, fromBase64, fromHex, toBase64, toHex, utf8Encode } from '../bytes.ts'
+import type { PublicKey, Sha256 } from '../crypto.ts'
+import { ProofError } from '../error.ts'
+import { parsePublicKey, spkiOf } from '../keys.ts'
+
+/* C2SP signed-note: a text, a blank line, signature lines; and the keys that verify them, as C2SP writes them (vkey). */
+
+export type Note = {
+  /** The signed text; its last character is a newline. */
+  readonly text: string
+  readonly signatures: readonly NoteSignature[]
+}
+
+/** `keyId`: the first 4 bytes of the key's hash. */
+export type NoteSignature = {
+  readonly name: string
+  readonly keyId: Uint8Array
+  readonly signature: Uint8Array
+}
+
+/** Ed25519. */
+export type NoteKey = { readonly name: string; readonly keyId: Uint8Array; readonly key: PublicKey }
+
+/** Signature types of signed-note: Ed25519 over the text, and over the text with a time before it. */
+export const NOTE_TYPES = { signature: 0x01, cosignature: 0x04 } as const
+type NoteType = keyof typeof NOTE_TYPES
+
+export const NOTE_CHARS_MAX = 16_384
+const NOTE_SIGNATURES_MAX = 64
+const KEY_ID_BYTES = 4
+
+/** Control characters other than newline. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f]/
+const SIGNATURE_LINE = /^\u2014 (\S+) (\S+)$/u
+
+/** The last blank line of the note counts. Throws `note_syntax`. */
+export function parseNote(note: string, charsMax = NOTE_CHARS_MAX): Note {
+  if (note.length > charsMax) throw new ProofError('note_syntax', `${note.length} characters`)
+  if (CONTROL.test(note) || !note.isWellFormed()) throw new ProofError('note_syntax', 'a control character')
+  const end = note.lastIndexOf('\n\n')
+  if (end < 0 || !note.endsWith('\n')) throw new ProofError('note_syntax', 'no text and signatures')
+  const text = note.slice(0, end + 1)
+  return { text, signatures: parseSignatures(note.slice(end + 2)) }
+}
+
+/** Lines of `signatureLine`. Throws `note_syntax`. */
+export function parseSignatures(text: string): NoteSignature[] {
+  const lines = text.slice(0, -1).split('\n')
+  if (lines.length > NOTE_SIGNATURES_MAX) throw new ProofError('note_syntax', `${lines.length} signatures`)
+  return lines.map(parseSignature)
+}
+
+function parseSignature(line: string): NoteSignature {
+  const [, name = '', encoded = ''] = SIGNATURE_LINE.exec(line) ?? []
+  if (!isKeyName(name)) throw new ProofError('note_syntax', `no signature line: ${line.slice(0, 80)}`)
+  const bytes = decodeBase64(encoded, 'note_syntax')
+  if (bytes.length <= KEY_ID_BYTES) throw new ProofError('note_syntax', 'a signature of no bytes')
+  return { name, keyId: bytes.subarray(0, KEY_ID_BYTES), signature: bytes.subarray(KEY_ID_BYTES) }
+}
+
+/** Canonical base64, or `code` is thrown. */
+export function decodeBase64(text: string, code: 'note_syntax' | 'checkpoint_syntax'): Uint8Array {
+  try {
+    return fromBase64(text)
+  } catch (error) {
+    throw new ProofError(code, (error as ProofError).detail)
+  }
+}
+
+/** One signature of a note, with its newline. `keyId`: of `keyIdOf`. */
+export function signatureLine(name: string, keyId: Uint8Array, signature: Uint8Array): string {
+  return `\u2014 ${name} ${toBase64(concat([keyId, signature]))}\n`
+}
+
+/** Those under the name and id of the key: all others are to be ignored, and each of these MUST verify. */
+export function signaturesOf(signatures: readonly NoteSignature[], { name, keyId }: Omit<NoteKey, 'key'>) {
+  return signatures.filter((each) => each.name === name && equalBytes(each.keyId, keyId))
+}
+
+/** SHA-256(name ‖ 0x0A ‖ signature type ‖ key), its first 4 bytes. `typedKey`: the type before the key. */
+export function keyIdOf(sha256: Sha256, name: string, typedKey: Uint8Array): Uint8Array {
+  return sha256(concat([utf8Encode(`${name}\n`), typedKey])).subarray(0, KEY_ID_BYTES)
+}
+
+export function makeNoteKey(name: string, type: NoteType, key: PublicKey, sha256: Sha256): NoteKey {
+  return { name, keyId: keyIdOf(sha256, name, typed(type, key.raw)), key }
+}
+
+/** `<name>+<key id>+<base64 of type ‖ key>`. `rawPublicKey`: 32 bytes. */
+export function formatNoteKey(
+  name: string,
+  type: NoteType,
+  rawPublicKey: Uint8Array,
+  sha256: Sha256,
+): string {
+  const typedKey = typed(type, rawPublicKey)
+  return `${name}+${toHex(keyIdOf(sha256, name, typedKey))}+${toBase64(typedKey)}`
+}
+
+/** Throws `verifier_key`, also for a key of another type. */
+export function parseNoteKey(text: string, type: NoteType, sha256: Sha256): NoteKey {
+  const [name, keyId, encoded, ...rest] = text.split('+')
+  if (keyId === undefined || encoded === undefined || !isKeyName(name!)) throw badKey('not <name>+<id>+<key>')
+  try {
+    const bytes = fromBase64([encoded, ...rest].join('+'))
+    if (bytes[0] !== NOTE_TYPES[type]) throw badKey(`not an Ed25519 key of the type 0${NOTE_TYPES[type]}`)
+    const key = parsePublicKey('EdDSA', spkiOf('EdDSA', bytes.subarray(1)))
+    const noteKey = makeNoteKey(name!, type, key, sha256)
+    if (!equalBytes(fromHex(keyId), noteKey.keyId)) throw badKey('the key id is not the key’s')
+    return noteKey
+  } catch (error) {
+    throw badKey((error as ProofError).detail)
+  }
+}
+
+function badKey(detail: string): ProofError {
+  return new ProofError('verifier_key', detail)
+}
+
+function typed(type: NoteType, rawPublicKey: Uint8Array): Uint8Array {
+  return concat([new Uint8Array([NOTE_TYPES[type]]), rawPublicKey])
+}
+
+/** Not empty, no Unicode spaces, no plus. */
+export function isKeyName(name: string): boolean {
+  return name !== '' && !/[\s+]/u.test(name)
+}

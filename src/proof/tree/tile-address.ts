@@ -1,0 +1,50 @@
+import { TILE_HASHES } from './merkle.ts'
+
+/* Addresses of C2SP tlog-tiles: `<L>/<N>`, `entries/<N>`, and `.p/<W>` behind those that are not full. */
+
+/** `width`: hashes or entries from the tile's first one on; of a full tile TILE_HASHES. */
+export type TileAddress = {
+  readonly level: number | 'entries'
+  readonly tile: number
+  readonly width: number
+}
+
+/** Digits of an element of N, which is written in as many elements as it needs. */
+const ELEMENT_DIGITS = 3
+const ELEMENT = 10 ** ELEMENT_DIGITS
+const LEVEL_MAX = 63
+/** N has at most six elements, as a safe integer has 16 digits. */
+const ADDRESS = /^(entries|0|[1-9][0-9]?)\/((?:x[0-9]{3}\/){0,5}[0-9]{3})(?:\.p\/([1-9][0-9]{0,2}))?$/
+
+/** The one address that has this text; null for any other, so that a tile has one address. */
+export function parseTileAddress(text: string): TileAddress | null {
+  const [, level, elements, width] = ADDRESS.exec(text) ?? []
+  if (level === undefined || elements === undefined) return null
+  const address = {
+    level: level === 'entries' ? level : Number(level),
+    tile: Number(elements.replaceAll(/[x/]/g, '')),
+    width: width === undefined ? TILE_HASHES : Number(width),
+  } as const
+  const isKnown =
+    (level === 'entries' || Number(level) <= LEVEL_MAX) &&
+    Number.isSafeInteger(address.tile) &&
+    (width === undefined || address.width < TILE_HASHES)
+  // Elements in front of the first digit would be a second address of the same.
+  return isKnown && formatTileAddress(address) === text ? address : null
+}
+
+export function formatTileAddress({ level, tile, width }: TileAddress): string {
+  const elements: string[] = []
+  for (let left = tile; ; left = Math.floor(left / ELEMENT)) {
+    const digits = String(left % ELEMENT).padStart(ELEMENT_DIGITS, '0')
+    elements.unshift(elements.length === 0 ? digits : `x${digits}`)
+    if (left < ELEMENT) break
+  }
+  return `${level}/${elements.join('/')}${width === TILE_HASHES ? '' : `.p/${width}`}`
+}
+
+/** Whether a log of `size` entries has all of it. Entries are as many as the hashes of level 0. */
+export function isCovered({ level, tile, width }: TileAddress, size: number): boolean {
+  const hashes = Math.floor(size / TILE_HASHES ** (level === 'entries' ? 0 : level))
+  return tile * TILE_HASHES + width <= hashes
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ProofErrorCode } from '../../../src/proof/error.ts'
+import { bundleTexts, rangeOf, selectionOf, type TestBundle, verifyTexts } from '../../helpers/test-bundle.ts'
+import { makeChain, makeId } from '../../helpers/test-chain.ts'
+import { refuses } from '../refuses.ts'
+
+const chain = makeChain()
+const line = chain.notarize()
+const batch = chain.notarizeBatch(2)
+chain.notarize()
+const RANGE = rangeOf(chain, { from: 3, to: 4 })
+const RECORD = selectionOf(chain, { record: line.documents[0]!.subject }, [{ line }])
+const ITEM = selectionOf(chain, { record: batch.documents[1]!.subject }, [{ line: batch, items: [1] }])
+
+function refusesWith(code: ProofErrorCode, bundle: TestBundle, change: (copy: TestBundle) => unknown): void {
+  const copy = structuredClone(bundle)
+  change(copy)
+  refuses(code, () => verifyTexts(bundleTexts(copy)))
+}
+
+test('the lines are as they were made', () => {
+  for (const bundle of [RANGE, RECORD, ITEM]) verifyTexts(bundleTexts(bundle))
+})
+
+test('every member must be there, of its form, and no other', () => {
+  for (const bundle of [RANGE, RECORD, ITEM]) {
+    for (const name of Object.keys(bundle.head)) {
+      refusesWith('bundle_syntax', bundle, ({ head }) => delete head[name])
+      refusesWith('bundle_syntax', bundle, ({ head }) => Object.assign(head, { [name]: 0 }))
+    }
+    refusesWith('bundle_syntax', bundle, ({ head }) => Object.assign(head, { more: 0 }))
+    for (const i of bundle.lines.keys()) {
+      for (const name of Object.keys(bundle.lines[i]!)) {
+        refusesWith('bundle_syntax', bundle, ({ lines }) => delete lines[i]![name])
+        refusesWith('bundle_syntax', bundle, ({ lines }) => Object.assign(lines[i]!, { [name]: false }))
+      }
+      refusesWith('bundle_syntax', bundle, ({ lines }) =>
+        Object.assign(lines[i]!, { chain: '00'.repeat(32) }),
+      )
+      refusesWith('bundle_syntax', bundle, ({ lines }) => Object.assign(lines[i]!, { received: 0 }))
+      refusesWith('bad_base64', bundle, ({ lines }) => Object.assign(lines[i]!, { received: '=' }))
+    }
+  }
+})
+
+test('a line has a path where it is not of the range, and only there', () => {
+  refusesWith('bundle_syntax', RANGE, ({ lines }) => Object.assign(lines[1]!, { path: [] }))
+  refusesWith('bundle_syntax', RANGE, ({ lines }) => delete lines[0]!['path'])
+  for (const text of ['null', '0', '[]', '"seq"'])
+    refuses('bundle_syntax', () => verifyTexts([bundleTexts(RANGE)[0]!, text, '{"entries":1}']))
+})
+
+test('it says what it is, and is that', () => {
+  const isOf = (of: object, completeness = 'selection') =>
+    refusesWith('bundle_syntax', RECORD, ({ head }) => Object.assign(head, { of, completeness }))
+  const record = makeId('rec')
+  isOf({ record }, 'complete')
+  isOf({ run: record }, 'complete')
+  isOf({ record, run: record })
+  isOf({ record: makeId('bat') })
+  isOf({})
+  isOf({ range: { from: 3, to: 4, left: [], right: [] } })
+  isOf({ range: { from: 4, to: 3, left: [], right: [] } }, 'complete')
+  isOf({ range: { from: -1, to: 3, left: [], right: [] } }, 'complete')
+  isOf({ range: { from: 0, to: 3, left: [] } }, 'complete')
+  isOf({ range: { from: 0, to: 3, left: ['00'], right: [] } }, 'complete')
+  isOf({ range: { from: 0, to: 3, left: Array(55).fill('00'.repeat(32)), right: [] } }, 'complete')
+})
+
+test('texts that are not strict JSON are refused', () => {
+  const [head, ...rest] = bundleTexts(RANGE)
+  refuses('json_duplicate_member', () => verifyTexts([head!.replace('{', '{"bundle":1,'), ...rest]))
+  refuses('bundle_syntax', () => verifyTexts([head!.padEnd(1024 * 1024 + 1), ...rest]))
+  refuses('json_depth', () => verifyTexts([head!.replace('1', '[[[[[]]]]]'), ...rest]))
+  refuses('json_syntax', () => verifyTexts([head!, rest[0]!.slice(1), ...rest.slice(1)]))
+  assert.match(rest.at(-1)!, /^\{"entries":\d\}$/)
+})

@@ -1,0 +1,346 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fromBase64, toBase64, toHex } from '../../../src/proof/bytes.ts'
+import { withSigner } from '../../../src/proof/entry/verify-entry.ts'
+import { parseEnvelope } from '../../../src/proof/envelope/cose.ts'
+import type { ProofErrorCode } from '../../../src/proof/error.ts'
+import { AGENT_KEYS_MAX, LedgerAgentKeys } from '../../../src/proof/ledger/agent-keys.ts'
+import { parseStatement } from '../../../src/proof/statement/statement.ts'
+import { makeChain, makeId, makeSigner, providers, sha256, type TestChain } from '../../helpers/test-chain.ts'
+import { makeGated } from '../../helpers/test-gated.ts'
+import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
+
+const mine = (chain: TestChain, key: ReturnType<typeof makeSigner>, predicate: object = {}) =>
+  chain.notarize(predicate, undefined, undefined, key)
+
+test('an agent signs between the registration and the revocation of its key; the server signs beside it', () => {
+  const chain = makeChain()
+  const [first, second] = [makeSigner(), makeSigner()]
+  chain.registerSigningKey(first)
+  mine(chain, first)
+  chain.notarize()
+  chain.registerSigningKey(second, { endorsedBy: first })
+  mine(chain, first)
+  chain.revokeSigningKey(first)
+  mine(chain, second)
+  chain.rotateServerKey()
+  chain.notarize()
+  const { agentSigned, size, kids } = verifyChain(chain)
+  assert.deepEqual([agentSigned, size, kids.size], [3, chain.lines.length, 2])
+})
+
+test('a key is registered again in another ledger, and an agent that revokes all of its keys has had its first one', () => {
+  const key = makeSigner()
+  for (const chain of [makeChain(), makeChain()]) {
+    chain.registerSigningKey(key)
+    chain.revokeSigningKey(key)
+    verifyChain(chain)
+    chain.registerSigningKey(makeSigner())
+    assertRefused('agent_key_refused', () => verifyChain(chain), /endorses/)
+  }
+})
+
+type Forge = (chain: TestChain, key: ReturnType<typeof makeSigner>) => unknown
+
+/** Each begins with a key of the ledger's agent. */
+const FORGED: readonly (readonly [what: string, ProofErrorCode, Forge])[] = [
+  ['behind its revocation', 'key_not_valid', (c, k) => [c.revokeSigningKey(k), mine(c, k)]],
+  ['before its registration', 'key_not_current', (c) => [mine(c, LATER), c.registerSigningKey(LATER)]],
+  ['for another agent', 'key_of_another_agent', (c, k) => mine(c, k, actAs(c))],
+  [
+    'a kind that agents do not sign',
+    'actor_not_entitled',
+    (c, k) => c.registerSigningKey(makeSigner(), { endorsedBy: k, own: k }),
+  ],
+  ['by a key that nobody registered', 'key_not_current', (c) => mine(c, makeSigner())],
+  [
+    'a second registration of a key',
+    'duplicate_subject',
+    (c, k) => c.registerSigningKey(k, { endorsedBy: k }),
+  ],
+  ['a key without an endorsement', 'agent_key_refused', (c) => c.registerSigningKey(makeSigner())],
+  [
+    'an endorsement by a stranger',
+    'agent_key_refused',
+    (c) => c.registerSigningKey(makeSigner(), { endorsedBy: makeSigner() }),
+  ],
+  [
+    'an endorsement by a revoked key',
+    'agent_key_refused',
+    (c, k) => [c.revokeSigningKey(k), c.registerSigningKey(makeSigner(), { endorsedBy: k })],
+  ],
+  [
+    'an endorsement by another agent',
+    'agent_key_refused',
+    (c, k) => c.registerSigningKey(makeSigner(), { ...another(c), endorsedBy: k }),
+  ],
+  [
+    'an endorsement of something else',
+    'agent_key_refused',
+    (c, k) =>
+      c.registerSigningKey(makeSigner(), {
+        wrong: { endorsement: { kid: k.kidHex, signature: toBase64(k.sign(new Uint8Array(1))) } },
+      }),
+  ],
+  [
+    'no proof of possession',
+    'agent_key_refused',
+    (c, k) =>
+      c.registerSigningKey(makeSigner(), {
+        endorsedBy: k,
+        wrong: { proof: toBase64(k.sign(new Uint8Array(1))) },
+      }),
+  ],
+  [
+    'another word for required',
+    'agent_key_refused',
+    (c, k) => c.registerSigningKey(makeSigner(), { endorsedBy: k, wrong: { required: true } }),
+  ],
+  [
+    'a key under another name',
+    'kid_mismatch',
+    (c, k) =>
+      c.registerSigningKey(makeSigner(), {
+        endorsedBy: k,
+        wrong: { newKey: { kid: '00'.repeat(32), alg: 'EdDSA', spki: toBase64(k.key.spki) } },
+      }),
+  ],
+  [
+    'an agent that nobody registered',
+    'subject_unknown',
+    (c, k) => c.registerSigningKey(makeSigner(), { of: makeId('agt'), endorsedBy: k }),
+  ],
+  [
+    'the key of the server',
+    'duplicate_subject',
+    (c, k) => c.registerSigningKey(c.firstSigner, { endorsedBy: k }),
+  ],
+  ["a server that takes the agent's key", 'key_not_current', (c, k) => c.rotateServerKey(k)],
+  ['a revocation of what is none', 'subject_unknown', (c) => c.revokeSigningKey(makeSigner())],
+  ["a revocation of another agent's key", 'subject_unknown', (c, k) => revokeOfAnother(c, k)],
+  ['a second revocation', 'duplicate_subject', (c, k) => [c.revokeSigningKey(k), c.revokeSigningKey(k)]],
+]
+
+const LATER = makeSigner()
+
+function another(chain: TestChain): { of: string; name: string } {
+  const of = makeId('agt')
+  chain.registerAgent(of, 'another')
+  return { of, name: 'another' }
+}
+
+function actAs(chain: TestChain): object {
+  const { of } = another(chain)
+  const key = makeId('key')
+  chain.createKey(key, of)
+  return chain.acting(of, key)
+}
+
+function revokeOfAnother(chain: TestChain, key: ReturnType<typeof makeSigner>): unknown {
+  const { of, name } = another(chain)
+  return chain.revokeSigningKey(key, {}, of, name)
+}
+
+for (const [what, code, forge] of FORGED) {
+  test(`refuses ${what}`, () => {
+    const chain = makeChain()
+    const key = makeSigner()
+    chain.registerSigningKey(key)
+    mine(chain, key)
+    verifyChain(chain)
+    forge(chain, key)
+    assertRefused(code, () => verifyChain(chain))
+  })
+}
+
+test('a ninth current key is refused, and one in the place of a revoked one is not', () => {
+  const chain = makeChain()
+  const keys = Array.from({ length: AGENT_KEYS_MAX }, makeSigner)
+  for (const [i, key] of keys.entries())
+    chain.registerSigningKey(key, i === 0 ? {} : { endorsedBy: keys[0]! })
+  chain.revokeSigningKey(keys[1]!)
+  chain.registerSigningKey(makeSigner(), { endorsedBy: keys[0]! })
+  verifyChain(chain)
+  chain.registerSigningKey(makeSigner(), { endorsedBy: keys[0]! })
+  assertRefused('agent_key_refused', () => verifyChain(chain), /8 current keys/)
+})
+
+/** Entries that the server signs of an agent which signs for itself. */
+const UNSIGNED: Readonly<Record<string, (chain: TestChain, agent: string) => unknown>> = {
+  'a record': (chain) => chain.notarize(),
+  'a batch': (chain) => chain.notarizeBatch(2),
+  'another agent': (chain) => chain.registerAgent(makeId('agt'), 'x', chain.acting()),
+  'a record on its behalf': (chain, agent) => chain.notarize({ ...actAs(chain), onBehalfOf: agent }),
+  'an item of a batch on its behalf': (chain, agent) =>
+    chain.notarizeBatch(2, { predicate: actAs(chain), item: { onBehalfOf: agent } }),
+}
+
+for (const [what, make] of Object.entries(UNSIGNED)) {
+  test(`refuses ${what} that the server signed of an agent which signs for itself`, () => {
+    const chain = makeChain()
+    const key = makeSigner()
+    make(chain, chain.agent)
+    chain.registerSigningKey(key, { required: true })
+    mine(chain, key)
+    chain.revokeSigningKey(key)
+    verifyChain(chain)
+    make(chain, chain.agent)
+    assertRefused('agent_signature_missing', () => verifyChain(chain))
+  })
+}
+
+test('records of a type that demands it, and what agents do with them, are refused without their own signatures', () => {
+  const chain = makeChain()
+  const key = makeSigner()
+  const digest = '44'.repeat(32)
+  chain.registerSigningKey(key)
+  chain.registerType('signed/1', digest, { agentSigned: true })
+  chain.registerType('free/1', digest)
+  chain.notarize({ type: 'free/1' })
+  mine(chain, key, { type: 'signed/1' })
+  chain.notarizeBatch(2, { item: { type: 'signed/1' }, own: key })
+  const terms = { type: 'signed/1', typeDigest: digest, performer: undefined }
+  const made = (more: object = {}) => makeGated(chain, { ...terms, ...more }, { own: key })
+  made().cancel({ own: key })
+  made({ deadline: '2020-01-01T00:00:00.000Z' }).expire()
+  const open = made()
+  for (const forge of [
+    () => chain.notarize({ type: 'signed/1' }),
+    () => chain.notarizeBatch(3, { items: [{}, { type: 'signed/1' }, {}] }),
+    () => makeGated(chain, terms),
+    () => open.cancel(),
+  ]) {
+    verifyChain(chain)
+    forge()
+    assertRefused('agent_signature_missing', () => verifyChain(chain))
+    chain.forget()
+  }
+})
+
+test('an agent whose key is known from elsewhere has signed all that it did, by that key and those that it endorsed', () => {
+  const chain = makeChain()
+  const [first, second, stranger] = [makeSigner(), makeSigner(), makeSigner()]
+  const pin = (...keys: (typeof first)[]) => ({
+    pinnedAgents: new Map([[chain.agent, new Set(keys.map(({ kidHex }) => kidHex))]]),
+  })
+  const { length } = chain.lines
+  chain.registerSigningKey(first)
+  mine(chain, first)
+  chain.registerType('order/1')
+  chain.registerSigningKey(second, { endorsedBy: first })
+  chain.revokeSigningKey(first)
+  mine(chain, second)
+  verifyChain(chain, pin(first))
+  // Trust goes forward only: who knows the second key knows nothing of what the first one signed.
+  assertRefused('agent_key_refused', () => verifyChain(chain, pin(second)), /nor endorsed/)
+  verifyChain(chain, pin(first, second))
+  assertRefused('agent_key_refused', () => verifyChain(chain, pin(stranger)))
+  // An operator's own key in front, which then endorses the genuine one; and what it has signed in the agent's name.
+  chain.notarize()
+  verifyChain(chain)
+  assertRefused('agent_signature_missing', () => verifyChain(chain, pin(first)))
+  while (chain.lines.length > length) chain.forget()
+  chain.registerSigningKey(stranger)
+  chain.registerSigningKey(first, { endorsedBy: stranger })
+  verifyChain(chain)
+  assertRefused('agent_key_refused', () => verifyChain(chain, pin(first)))
+  while (chain.lines.length > length) chain.forget()
+  assertRefused('trusted_key_absent', () => verifyChain(chain, pin(first)))
+})
+
+test('an agent that signs for itself is spoken for by no other one that signs', () => {
+  const chain = makeChain()
+  chain.registerSigningKey(makeSigner(), { required: true })
+  const { of, name } = another(chain)
+  const apiKey = makeId('key')
+  chain.createKey(apiKey, of)
+  const key = makeSigner()
+  const by = chain.acting(of, apiKey)
+  chain.registerSigningKey(key, { of, name, by: chain.acting(of, apiKey) })
+  mine(chain, key, chain.acting(of, apiKey))
+  verifyChain(chain)
+  mine(chain, key, { ...by, recordedAt: chain.acting().recordedAt, onBehalfOf: chain.agent })
+  assertRefused('agent_signature_missing', () => verifyChain(chain))
+})
+
+test('a key that may write records rotates and revokes those of its own agent, and no others', () => {
+  const withWriter = (
+    make: (chain: TestChain, by: object, key: ReturnType<typeof makeSigner>) => unknown,
+  ) => {
+    const chain = makeChain()
+    const writer = makeId('key')
+    chain.createKey(writer, chain.agent, { scopes: ['records:write'] })
+    const key = makeSigner()
+    chain.registerSigningKey(key)
+    make(chain, { key: writer }, key)
+    return () => verifyChain(chain)
+  }
+  withWriter((chain, by, key) => chain.registerSigningKey(makeSigner(), { by, endorsedBy: key }))()
+  withWriter((chain, by, key) => chain.revokeSigningKey(key, by))()
+  const others = [
+    withWriter((chain, by) => chain.registerSigningKey(makeSigner(), { ...another(chain), by })),
+    withWriter((chain, by) => {
+      const { of, name } = another(chain)
+      const key = makeSigner()
+      chain.registerSigningKey(key, { of, name })
+      chain.revokeSigningKey(key, by, of, name)
+    }),
+  ]
+  for (const verify of others) assertRefused('actor_not_entitled', verify, /agents:manage/)
+})
+
+test('a line without the key of its signer, or with another one, is refused', () => {
+  const chain = makeChain()
+  const key = makeSigner()
+  chain.registerSigningKey(key)
+  const line = mine(chain, key)
+  const { signer } = line
+  line.signer = { alg: 'EdDSA', spki: toBase64(makeSigner().key.spki) }
+  assertRefused('key_unknown', () => verifyChain(chain))
+  line.signer = { alg: 'EdDSA', spki: 'AAAA' }
+  assertRefused('bad_key', () => verifyChain(chain))
+  delete line.signer
+  assertRefused('key_unknown', () => verifyChain(chain))
+  line.signer = signer!
+  verifyChain(chain)
+})
+
+test('the digest of all keys is that of what became of them, whoever has found out', () => {
+  const keys = new LedgerAgentKeys(providers)
+  assert.equal(keys.digest, null)
+  const chain = makeChain()
+  const [first, second] = [makeSigner(), makeSigner()]
+  const of = (line: { predicate: object }) => line.predicate as never
+  const registered = (key: typeof first, endorsedBy?: typeof first) => {
+    const { envelope } = chain.registerSigningKey(key, endorsedBy ? { endorsedBy } : { required: true })
+    return of(parseStatement(parseEnvelope(fromBase64(envelope)).payload))
+  }
+  const { ledger, agent } = chain
+  keys.register({ ledger }, registered(first))
+  const one = toHex(keys.digest!)
+  keys.register({ ledger }, registered(second, first))
+  assert.notEqual(toHex(keys.digest!), one)
+  keys.revoke({ agent, kid: second.kidHex })
+  const loaded = new LedgerAgentKeys(providers)
+  const rows = [
+    { kid: second.kidHex, agent, key: second.key, required: false, registeredSeq: 4, revokedSeq: 5 },
+    { kid: first.kidHex, agent, key: first.key, required: true, registeredSeq: 3, revokedSeq: null },
+  ]
+  loaded.load(rows)
+  assert.deepEqual(loaded.digest, keys.digest)
+  const other = new LedgerAgentKeys(providers)
+  other.load(rows.map((row) => ({ ...row, revokedSeq: null })))
+  assert.notDeepEqual(other.digest, keys.digest)
+  assert.ok(loaded.has(second.kidHex))
+})
+
+test('keys that lines bring along are kept for those that follow, up to a number of them', () => {
+  const findKey = () => null
+  const signerOf = (key = makeSigner()) => ({ alg: 'EdDSA' as const, spki: toBase64(key.key.spki) })
+  assert.equal(withSigner(findKey, {}, sha256), findKey)
+  const first = signerOf()
+  const found = withSigner(findKey, { signer: first }, sha256)
+  assert.equal(withSigner(findKey, { signer: first }, sha256), found)
+  for (let i = 0; i < 1_000; i++) withSigner(findKey, { signer: signerOf() }, sha256)
+  assert.notEqual(withSigner(findKey, { signer: first }, sha256), found)
+})
