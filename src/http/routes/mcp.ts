@@ -1,0 +1,125 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions } from 'fastify'
+import { z } from 'zod'
+import { ApiError } from '../../errors.ts'
+import { describeError } from '../../observe/log.ts'
+import { watchStreams } from '../../observe/metrics/reading.ts'
+import type { Deps } from '../deps.ts'
+import { heldBy } from '../held.ts'
+import { MCP_BODY_BYTES_MAX, MCP_CALLS_MAX, MCP_CALLS_PER_LEDGER_MAX } from '../limits.ts'
+import { Slots } from '../tails/slots.ts'
+import { traceparentOf } from '../traceparent.ts'
+
+/**
+ * The ledger for clients of MCP (docs/mcp.md): what `tallystick mcp` serves, over streamable HTTP and without sessions. It decides
+ * nothing: a tool asks this server's own routes with the caller's key, so that scopes, rate limits and ledgers are theirs alone. Those
+ * requests come from here and not from a connection; `/mcp` is none that a tool asks.
+ */
+export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | 'metrics'>): void {
+  const slots = new Slots(MCP_CALLS_PER_LEDGER_MAX, MCP_CALLS_MAX)
+  watchStreams(deps.metrics, 'mcp', slots)
+
+  app.post(
+    '/mcp',
+    {
+      config: {
+        mcp: true,
+        access: { scope: ['records:read', 'records:write', 'audit:read'], own: 'records:read:own' },
+      },
+      // A protocol of its own, which says what there is.
+      schema: { summary: 'Serve a message of MCP', hide: true, body: message },
+      bodyLimit: MCP_BODY_BYTES_MAX,
+    },
+    async (request, reply) => {
+      refuseOtherSites(request, deps.publicUrl)
+      const release = slots.take(request.caller.ledger)
+      // The requests that it makes have their places.
+      heldBy(request, reply).leave()
+      try {
+        // Loaded for the first of them, because most servers serve none: it takes 0.1 s, and 15 MB.
+        const { serveHttp } = await import('../../mcp/serve-http.ts')
+        const answer = await serveHttp(
+          callerOf(request),
+          webRequest(request, abortedWith(reply)),
+          request.body,
+        )
+        if (answer.contentType !== null) reply.header('content-type', answer.contentType)
+        return reply.code(answer.status).send(answer.body.length > 0 ? answer.body : undefined)
+      } finally {
+        release()
+      }
+    },
+  )
+
+  function callerOf(request: FastifyRequest) {
+    const { caller, headers, log } = request
+    return {
+      baseUrl: new URL(deps.publicUrl).origin,
+      apiKey: headers.authorization!.slice('Bearer '.length),
+      fetch: (url: unknown, init?: RequestInit) => injected(app, new URL(`${url}`), init!),
+      key: { agent: caller.agent, scopes: [...caller.scopes] },
+      traceparent: traceparentOf(request) ?? undefined,
+      report: (error: unknown) => log.error({ error: describeError(error) }, 'a call of MCP failed'),
+    }
+  }
+
+  function webRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {
+    const told = Object.entries(headers).filter(([name]) => name === 'accept' || name.startsWith('mcp-'))
+    return new Request(new URL('/mcp', deps.publicUrl), {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(Object.fromEntries(told) as Record<string, string>),
+      },
+      signal,
+    })
+  }
+}
+
+const message = z.looseObject({}).describe('a message of JSON-RPC 2.0; batches are not taken')
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+
+/**
+ * A page in somebody's browser reaches servers on that machine, also under a name of its own (DNS rebinding); nothing here is for pages.
+ * Browsers send `Origin` with every POST. A request that comes by loopback was sent to a name of that machine, or to the public one by
+ * way of a proxy.
+ */
+function refuseOtherSites({ headers, socket }: FastifyRequest, publicUrl: string): void {
+  const { origin, host } = headers
+  const ownNames = [...LOOPBACK, hostnameOf(publicUrl)]
+  if (origin !== undefined && !ownNames.includes(hostnameOf(origin)))
+    throw new ApiError('origin_refused', `pages of ${origin.slice(0, 200)} may not call this server`)
+  const { localAddress } = socket as { localAddress?: string }
+  if (localAddress === undefined || !/^(::ffff:)?127\.|^::1$/.test(localAddress)) return
+  if (!ownNames.includes(hostnameOf(`http://${host}`)))
+    throw new ApiError('origin_refused', `this server is not called ${String(host).slice(0, 200)}`)
+}
+
+/** Empty for what is no address, such as `null`. */
+function hostnameOf(address: string): string {
+  return URL.canParse(address) ? new URL(address).hostname : ''
+}
+
+function abortedWith({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort()
+  })
+  return gone.signal
+}
+
+const WITHOUT_BODY = [204, 304]
+
+/** fetch, from the server itself. */
+async function injected(app: FastifyInstance, url: URL, init: RequestInit): Promise<Response> {
+  const { statusCode, headers, rawPayload } = await app.inject({
+    method: init.method as NonNullable<InjectOptions['method']>,
+    url: url.pathname + url.search,
+    headers: init.headers as Record<string, string>,
+    ...(typeof init.body === 'string' && { payload: init.body }),
+    ...(init.signal && { signal: init.signal }),
+  })
+  const told = Object.entries(headers).map(([name, value]): [string, string] => [name, `${value}`])
+  const body = WITHOUT_BODY.includes(statusCode) ? null : new Uint8Array(rawPayload)
+  return new Response(body, { status: statusCode, headers: told })
+}

@@ -1,0 +1,53 @@
+/** A piece of a stream of lines: a whole line with its end, or a part of one that is too long to be kept. */
+export type Piece = {
+  readonly bytes: Buffer
+  /** null: a whole line. Parts of a line that is too long are numbered; `isLast` has its end. */
+  readonly part: { readonly index: number; readonly isLast: boolean } | null
+}
+
+export const NEWLINE = 0x0a
+
+/** Cuts a stream into lines. All pieces together are the stream, byte for byte; no more than `lineBytesMax` is held. */
+export class LineCutter {
+  readonly #lineBytesMax: number
+  #held: Buffer[] = []
+  #heldBytes = 0
+  /** Parts of the line that were given out; 0 while it may be whole. */
+  #parts = 0
+
+  constructor(lineBytesMax: number) {
+    this.#lineBytesMax = lineBytesMax
+  }
+
+  /** Whether the stream stands at the beginning of a line. */
+  get isAtStart(): boolean {
+    return this.#heldBytes === 0 && this.#parts === 0
+  }
+
+  *cut(chunk: Buffer): Generator<Piece, void, undefined> {
+    let from = 0
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      yield* this.#take(chunk.subarray(from, end + 1), true)
+      from = end + 1
+    }
+    if (from < chunk.length) yield* this.#take(chunk.subarray(from), false)
+  }
+
+  /** The last line, if it has no end. */
+  *end(): Generator<Piece, void, undefined> {
+    if (!this.isAtStart) yield* this.#take(Buffer.alloc(0), true)
+  }
+
+  *#take(bytes: Buffer, isEnd: boolean): Generator<Piece, void, undefined> {
+    this.#held.push(bytes)
+    this.#heldBytes += bytes.length
+    const isTooLong = this.#parts > 0 || this.#heldBytes > this.#lineBytesMax
+    if (!isEnd && !isTooLong) return
+    const whole = Buffer.concat(this.#held)
+    const part = isTooLong ? { index: this.#parts, isLast: isEnd } : null
+    this.#held = []
+    this.#heldBytes = 0
+    this.#parts = isEnd ? 0 : this.#parts + 1
+    yield { bytes: whole, part }
+  }
+}

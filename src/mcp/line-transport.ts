@@ -1,0 +1,184 @@
+import { isUtf8 } from 'node:buffer'
+import {
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  parseJSONRPCMessage,
+  type Transport,
+} from '@modelcontextprotocol/server'
+import { ProofError } from '../proof/error.ts'
+import { parseJsonText } from '../proof/json/json-text.ts'
+import type { JsonValue } from '../proof/json/json-value.ts'
+import {
+  MCP_DRAIN_MS_MAX,
+  MCP_LINE_BYTES_MAX,
+  MCP_LINE_DEPTH_MAX,
+  MCP_REQUESTS_AT_ONCE_MAX,
+} from './limits.ts'
+import { LineCutter, NEWLINE, type Piece } from './line-cutter.ts'
+
+type Id = string | number
+const [PARSE_ERROR, INVALID_REQUEST] = [-32700, -32600]
+
+/**
+ * Messages of JSON-RPC on standard input and output, one a line. Unlike the SDK's own transport it refuses what a JavaScript value
+ * could not hold as it was sent, says so to the client by the request's id, reads no further while too much is under way, and
+ * answers what came before the input ended.
+ */
+export class LineTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+
+  readonly #input: NodeJS.ReadableStream
+  readonly #output: NodeJS.WritableStream
+  readonly #waiting = new Set<Id>()
+  /** A line of so many bytes, and its end. */
+  readonly #cutter = new LineCutter(MCP_LINE_BYTES_MAX + 1)
+  /** Lines that were read while as many requests as may be were under way. */
+  #ready: string[] = []
+  #hasEnded = false
+  #isClosed = false
+
+  constructor(input: NodeJS.ReadableStream, output: NodeJS.WritableStream) {
+    this.#input = input
+    this.#output = output
+  }
+
+  async start(): Promise<void> {
+    this.#input.on('data', (bytes: Buffer) => this.#take(this.#cutter.cut(bytes)))
+    this.#input.once('end', () => this.#end())
+    this.#input.once('close', () => this.#end())
+    this.#input.once('error', (error: Error) => {
+      this.onerror?.(error)
+      this.#end()
+    })
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    await this.#write(message)
+    if ('id' in message && !('method' in message)) this.#settle(message.id)
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#input.pause()
+    this.onclose?.()
+  }
+
+  #take(pieces: Iterable<Piece>): void {
+    for (const { bytes, part } of pieces) {
+      // Nothing is kept of a line that is too long, but that it is.
+      if (part === null) this.#takeLine(bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes)
+      else if (part.isLast) this.#refuseLength()
+    }
+    this.#deliver()
+  }
+
+  #takeLine(line: Buffer): void {
+    const text = line.toString('utf8')
+    if (line.length > MCP_LINE_BYTES_MAX) this.#refuseLength()
+    else if (!isUtf8(line)) this.#refuse(null, PARSE_ERROR, 'the message holds bytes that are not UTF-8')
+    else if (text.trim() !== '') this.#ready.push(text)
+  }
+
+  #refuseLength(): void {
+    this.#refuse(
+      null,
+      INVALID_REQUEST,
+      `a message has at most ${MCP_LINE_BYTES_MAX} bytes: send less at once`,
+    )
+  }
+
+  #deliver(): void {
+    while (this.#ready.length > 0 && this.#waiting.size < MCP_REQUESTS_AT_ONCE_MAX)
+      this.#read(this.#ready.shift()!)
+    if (this.#ready.length > 0) this.#input.pause()
+    else if (!this.#hasEnded) this.#input.resume()
+  }
+
+  #read(line: string): void {
+    let message: JSONRPCMessage
+    try {
+      message = parseMessage(line)
+    } catch (error) {
+      if (!(error instanceof BadLine)) throw error
+      this.#refuse(idOf(line), error.code, error.message)
+      return
+    }
+    if (isJSONRPCRequest(message)) this.#waiting.add(message.id)
+    // The server answers no request that its client has cancelled.
+    else if ('method' in message && message.method === 'notifications/cancelled')
+      this.#waiting.delete(message.params?.['requestId'] as Id)
+    this.onmessage?.(message)
+  }
+
+  #settle(id: Id | undefined): void {
+    if (id !== undefined) this.#waiting.delete(id)
+    this.#deliver()
+    this.#closeIfDone()
+  }
+
+  #end(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    // The last line may end with the input.
+    this.#take(this.#cutter.end())
+    setTimeout(() => void this.close(), MCP_DRAIN_MS_MAX).unref()
+    this.#closeIfDone()
+  }
+
+  #closeIfDone(): void {
+    if (this.#hasEnded && this.#waiting.size === 0 && this.#ready.length === 0) void this.close()
+  }
+
+  #refuse(id: Id | null, code: number, message: string): void {
+    void this.#write({ jsonrpc: '2.0', id, error: { code, message } })
+  }
+
+  #write(message: object): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#output.write(`${JSON.stringify(message)}\n`, (error) => (error ? reject(error) : resolve()))
+    })
+  }
+}
+
+/** A line that is no message; the sender hears of it. */
+class BadLine extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+function parseMessage(line: string): JSONRPCMessage {
+  const value = parseLine(line)
+  if (Array.isArray(value))
+    throw new BadLine(INVALID_REQUEST, 'batches are not taken: send one message a line')
+  try {
+    return parseJSONRPCMessage(value)
+  } catch {
+    throw new BadLine(INVALID_REQUEST, 'the message is no JSON-RPC 2.0 request, notification or response')
+  }
+}
+
+function parseLine(line: string): JsonValue {
+  try {
+    return parseJsonText(line, { depthMax: MCP_LINE_DEPTH_MAX })
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    throw new BadLine(PARSE_ERROR, `the message is not taken: ${error.message}`)
+  }
+}
+
+/** Id of a message that is not taken, so that its sender does not wait for an answer; null where it shows none. */
+function idOf(line: string): Id | null {
+  try {
+    const { id } = JSON.parse(line) as { id?: unknown }
+    return typeof id === 'string' || typeof id === 'number' ? id : null
+  } catch {
+    return null
+  }
+}

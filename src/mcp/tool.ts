@@ -1,0 +1,72 @@
+import type { McpServer, ToolAnnotations } from '@modelcontextprotocol/server'
+import type { z } from 'zod'
+import type { StepOptions } from '../../sdk/http/transport.ts'
+import { isTraceparent } from '../proof/statement/fields.ts'
+import { explain, toError, toResult } from './answers.ts'
+import type { McpDeps } from './deps.ts'
+
+export type Tool = {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  /** Scopes, any of which is enough. */
+  readonly scopes: readonly string[]
+  readonly hints: ToolAnnotations
+  readonly input: z.ZodObject
+  readonly output: z.ZodObject
+  run(deps: McpDeps, args: never, options: StepOptions): Promise<object>
+}
+
+/** Arguments that are options of the call to the server, and no members of its body. */
+type Options = Pick<StepOptions, 'idempotencyKey' | 'ifVersion'>
+
+/** A tool whose arguments are those of its schema. */
+export function defineTool<Input extends z.ZodObject>(
+  tool: Omit<Tool, 'input' | 'run'> & {
+    readonly input: Input
+    run(deps: McpDeps, args: Omit<z.output<Input>, keyof Options>, options: StepOptions): Promise<object>
+  },
+): Tool {
+  return tool as unknown as Tool
+}
+
+/** Nothing is changed by it, and nothing beyond the ledger is asked. */
+export const READS = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const
+
+export function isAllowed({ scopes }: Tool, { key }: McpDeps): boolean {
+  return key === null || scopes.some((scope) => key.scopes.includes(scope))
+}
+
+/** One that the key may not use is known, and not listed: whoever calls it all the same hears that it is disabled. */
+export function registerTool(server: McpServer, deps: McpDeps, tool: Tool): void {
+  const { name, title, description, hints, input, output, run } = tool
+  const about = {
+    title,
+    description,
+    inputSchema: input,
+    outputSchema: output,
+    annotations: { title, ...hints },
+  }
+  const registered = server.registerTool(name, about, async (args, context) => {
+    const { idempotencyKey, ifVersion, ...rest } = args as Options
+    const { signal, _meta } = context.mcpReq
+    const options = { signal, idempotencyKey, ifVersion, traceparent: traceparentOf(_meta, deps) }
+    try {
+      return toResult(await run(deps, rest as never, options))
+    } catch (error) {
+      // Nobody waits for it any more.
+      if (signal.aborted) return toError('cancelled')
+      return toError(explain(error, deps.report))
+    }
+  })
+  if (!isAllowed(tool, deps)) registered.disable()
+}
+
+/** The one of the call (SEP-414), or else of the request that brought it. */
+function traceparentOf(
+  meta: Readonly<Record<string, unknown>> | undefined,
+  deps: McpDeps,
+): string | undefined {
+  const traceparent = meta?.['traceparent']
+  return typeof traceparent === 'string' && isTraceparent(traceparent) ? traceparent : deps.traceparent
+}

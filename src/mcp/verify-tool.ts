@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import type { CallOptions } from '../../sdk/http/transport.ts'
+import { VerificationError } from '../../sdk/verify/errors.ts'
+import { type ProofReport, proof as verifyProof } from '../../sdk/verify/proof.ts'
+import type { McpDeps } from './deps.ts'
+import { json, recordId } from './schemas.ts'
+import { defineTool, READS } from './tool.ts'
+
+export const verifyRecord = defineTool({
+  name: 'verify_record',
+  title: 'Verify a record',
+  description:
+    'Proves a record: fetches its proof, and checks the signature, the place in the ledger’s Merkle tree, the checkpoint, and that what the record ' +
+    'shows is what was signed; of a gated record its newest step too. `verified: false` means that something is not as it was signed: say so, with ' +
+    '`code` and `reason`. `summary` says what the finding rests on.',
+  scopes: ['records:read', 'records:read:own'],
+  hints: READS,
+  input: z.strictObject({ record: recordId }),
+  output: z.looseObject({
+    verified: z.boolean(),
+    summary: z.string().describe('for people: what was checked, by whom, and what it rests on'),
+    record: z.string(),
+    reports: z.array(json).describe('of each entry that was verified; where it failed, of those before'),
+    code: z.string().nullable().describe('what is wrong, for programs (docs/formats); null where nothing is'),
+    reason: z.string().nullable(),
+  }),
+  async run(deps, { record: id }, { signal }) {
+    const record = await deps.client.records.get(id, { signal })
+    const reports: ProofReport[] = []
+    try {
+      reports.push(await proved(deps, record, undefined, { signal }))
+      // The first entry is that of the creation: what became of a gated record, its newest step says.
+      if (record.version > 1) reports.push(await proved(deps, record, record.entry.seq, { signal }))
+    } catch (error) {
+      if (!(error instanceof VerificationError)) throw error
+      const { code, detail } = error
+      return {
+        verified: false,
+        summary: `NOT VERIFIED: ${code}: ${detail}`,
+        record: id,
+        reports,
+        code,
+        reason: detail,
+      }
+    }
+    return {
+      verified: true,
+      summary: summaryOf(reports, deps),
+      record: id,
+      reports,
+      code: null,
+      reason: null,
+    }
+  },
+})
+
+async function proved(
+  { client, trust }: McpDeps,
+  record: { readonly id: string },
+  seq: number | undefined,
+  options: CallOptions,
+): Promise<ProofReport> {
+  return verifyProof(await client.records.proof(record.id, { seq }, options), { ...trust, record })
+}
+
+/** A reader must hear what rests on the proof's own word. */
+function summaryOf(reports: readonly ProofReport[], { verifier }: McpDeps): string {
+  const [first] = reports as [ProofReport]
+  const entries = reports.map(({ seq, kind, signedBy }) => `${seq} (${kind}, signed by the ${signedBy})`)
+  const own = [
+    ...(first.keys === 'given' ? [] : ['the key is the one that the proof names']),
+    ...(first.noteKey === 'given' ? [] : ['the checkpoint’s key is the one that it names']),
+    'the checkpoint is the newest of the server',
+    ...(verifier === 'the server' ? ['the server itself did the checking'] : []),
+  ]
+  return `VERIFIED by ${verifier}: entries ${entries.join(' and ')} of ${first.ledger}, covered by a checkpoint of ${first.covered} entries. It rests on this: ${own.join('; ')}.`
+}

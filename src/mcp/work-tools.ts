@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import type { LedgerRecord } from '../../sdk/generated/api.ts'
+import type { RecordsQuery } from '../../sdk/resources/records.ts'
+import type { McpDeps } from './deps.ts'
+import { MCP_PAGE_ITEMS_DEFAULT, MCP_WORK_ITEMS_MAX } from './limits.ts'
+import { json, peer, reason, record, stepping } from './schemas.ts'
+import { defineTool, READS } from './tool.ts'
+
+const WRITE = ['records:write']
+/** A second call of the same step is refused by the lifecycle, so that nothing is done twice. */
+const STEP = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+/** The record has ended by it, or what was judged stays judged. */
+const FINAL = { ...STEP, destructiveHint: true }
+
+/** Lists of work, by the searches of docs/search.md. */
+const LISTS = {
+  offered: (agent) => [{ performer: agent, state: 'CREATED' }],
+  active: (agent) => [{ performer: agent, state: 'ACTIVE' }],
+  toJudge: (agent) => [
+    { principal: agent, state: 'VERIFIED' },
+    { principal: agent, state: 'DISCREPANT' },
+  ],
+  unclaimed: (agent) => [{ principal: agent, state: 'CREATED' }],
+} as const satisfies Record<string, (agent: string) => RecordsQuery[]>
+type List = keyof typeof LISTS
+const NAMES = Object.keys(LISTS) as [List, ...List[]]
+
+const workList = z
+  .looseObject({
+    records: z.array(record),
+    hasMore: z.boolean().describe('there are further ones: deal with these first, or search'),
+  })
+  .optional()
+
+export const listWork = defineTool({
+  name: 'list_work',
+  title: 'List the work that waits for me',
+  description:
+    'Shows gated records whose next step is yours, oldest first: offered (activate them), active (complete them), toJudge (give a verdict, or ' +
+    'request a revision; DISCREPANT: a rule failed), unclaimed (yours, and nobody has taken them on).',
+  scopes: ['records:read', 'records:read:own'],
+  hints: READS,
+  input: z.strictObject({
+    list: z.enum(NAMES).describe('only this list; absent: all').optional(),
+    agent: z
+      .string()
+      .max(100)
+      .describe('of another agent (agt_…); absent: the one of the API key')
+      .optional(),
+    limit: z.int().min(1).max(MCP_WORK_ITEMS_MAX).describe('how many of each list at most').optional(),
+  }),
+  output: z.looseObject({
+    agent: z.string(),
+    offered: workList,
+    active: workList,
+    toJudge: workList,
+    unclaimed: workList,
+  }),
+  async run(deps, { list, limit = MCP_PAGE_ITEMS_DEFAULT, agent: named }, { signal }) {
+    const agent = named ?? (await ownAgent(deps, signal))
+    const found: Record<string, unknown> = { agent }
+    for (const name of list === undefined ? NAMES : [list]) {
+      const records: LedgerRecord[] = []
+      let hasMore = false
+      for (const query of LISTS[name](agent)) {
+        const { data, nextCursor } = await deps.client.records
+          .list({ ...query, order: 'asc', limit }, { signal })
+          .page()
+        records.push(...data)
+        hasMore ||= nextCursor !== null
+      }
+      found[name] = { records, hasMore }
+    }
+    return found
+  },
+})
+
+async function ownAgent({ key, client }: McpDeps, signal: AbortSignal | undefined): Promise<string> {
+  return key?.agent ?? (await client.ledger.get({ signal })).key.agent
+}
+
+export const activate = defineTool({
+  name: 'activate',
+  title: 'Take work on',
+  description: 'Takes on work that was offered to you: CREATED becomes ACTIVE. The performer’s step.',
+  scopes: WRITE,
+  hints: STEP,
+  input: z.strictObject({ ...stepping, peer }),
+  output: record,
+  run: ({ client }, { record, ...body }, options) => client.records.activate(record, body, options),
+})
+
+export const complete = defineTool({
+  name: 'complete',
+  title: 'Deliver work',
+  description:
+    'Delivers the work, with evidence that the rules of its type compare with what was agreed: ACTIVE becomes SUBMITTED, and within seconds ' +
+    'VERIFIED or DISCREPANT (get_record with waitSeconds shows it). The performer’s step.',
+  scopes: WRITE,
+  hints: STEP,
+  input: z.strictObject({
+    ...stepping,
+    peer,
+    evidence: json.describe('a JSON object as the type’s evidence schema has it; of task/1 any'),
+  }),
+  output: record,
+  run: ({ client }, { record, ...body }, options) => client.records.complete(record, body, options),
+})
+
+export const verdict = defineTool({
+  name: 'verdict',
+  title: 'Judge a delivery',
+  description:
+    'Accepts or rejects what was delivered: the record ends ACCEPTED or REJECTED, and the signed signal says SETTLE or HOLD to whoever pays. ' +
+    'Final: look at the evidence and at `gated.verification` first. The principal’s step.',
+  scopes: WRITE,
+  hints: FINAL,
+  input: z.strictObject({
+    ...stepping,
+    verdict: z.enum(['accept', 'reject']),
+    reason: reason.optional(),
+    validUntil: z
+      .string()
+      .max(40)
+      .describe('until when the signal may be acted upon, RFC 3339 in UTC')
+      .optional(),
+  }),
+  output: record,
+  run: ({ client }, { record, ...body }, options) => client.records.verdict(record, body, options),
+})
+
+export const requestRevision = defineTool({
+  name: 'request_revision',
+  title: 'Ask for a delivery again',
+  description:
+    'Asks the performer to deliver again: VERIFIED or DISCREPANT becomes ACTIVE. As often as the record’s maxRevisions. The principal’s step.',
+  scopes: WRITE,
+  hints: STEP,
+  input: z.strictObject({ ...stepping, reason }),
+  output: record,
+  run: ({ client }, { record, ...body }, options) => client.records.requestRevision(record, body, options),
+})
+
+export const cancel = defineTool({
+  name: 'cancel',
+  title: 'Call work off',
+  description: 'Calls off work that is not delivered: the record ends CANCELLED. The principal’s step.',
+  scopes: WRITE,
+  hints: FINAL,
+  input: z.strictObject({ ...stepping, reason }),
+  output: record,
+  run: ({ client }, { record, ...body }, options) => client.records.cancel(record, body, options),
+})
