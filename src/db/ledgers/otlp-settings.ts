@@ -1,0 +1,23 @@
+import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
+
+/** Column `otlp` of api_keys: as the route has taken it. */
+export type OtlpRow = {
+  readonly take: 'agents' | 'all'
+  readonly content: 'digest' | 'keep'
+  readonly rest: 'reject' | 'drop'
+}
+
+/** false: the ledger has no such key. */
+export async function setKeyOtlp(
+  pool: pg.Pool,
+  ledgerId: Uuid,
+  keyId: Uuid,
+  settings: OtlpRow | null,
+): Promise<boolean> {
+  const { rows } = await pool.query<{ found: boolean }>(
+    'select tallystick.set_key_otlp($1, $2, $3) as found',
+    [ledgerId, keyId, settings && JSON.stringify(settings)],
+  )
+  return rows[0]!.found
+}

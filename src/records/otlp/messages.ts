@@ -1,0 +1,111 @@
+/*
+ * The messages of OTLP 1.11 (opentelemetry-proto) that a span or a log record consists of: number, name and kind of each field. One
+ * table is read in protobuf and in JSON. Fields that are not here are skipped, as both encodings demand.
+ */
+
+/** Attributes become an object, and values plain JSON. Ids are hex, nanoseconds decimal digits. */
+type Kind = 'text' | 'id' | 'nanoseconds' | 'number' | 'attributes' | 'value'
+
+export type Field = {
+  readonly name: string
+  readonly kind: Kind | Message
+  readonly repeated: boolean
+}
+
+export class Message {
+  /** By number. */
+  readonly fields: readonly (Field | undefined)[]
+  readonly names: ReadonlyMap<string, Field>
+
+  constructor(fields: Readonly<Record<number, readonly [name: string, kind: Kind | Message | [Message]]>>) {
+    const made: Field[] = []
+    for (const [number, [name, kind]] of Object.entries(fields))
+      made[Number(number)] = Array.isArray(kind)
+        ? { name, kind: kind[0]!, repeated: true }
+        : { name, kind, repeated: false }
+    this.fields = made
+    this.names = new Map(made.flatMap((field) => (field ? [[field.name, field]] : [])))
+  }
+}
+
+const resource = new Message({ 1: ['attributes', 'attributes'], 2: ['droppedAttributesCount', 'number'] })
+
+const scope = new Message({
+  1: ['name', 'text'],
+  2: ['version', 'text'],
+  3: ['attributes', 'attributes'],
+  4: ['droppedAttributesCount', 'number'],
+})
+
+const event = new Message({
+  1: ['timeUnixNano', 'nanoseconds'],
+  2: ['name', 'text'],
+  3: ['attributes', 'attributes'],
+  4: ['droppedAttributesCount', 'number'],
+})
+
+const link = new Message({
+  1: ['traceId', 'id'],
+  2: ['spanId', 'id'],
+  3: ['traceState', 'text'],
+  4: ['attributes', 'attributes'],
+  5: ['droppedAttributesCount', 'number'],
+  6: ['flags', 'number'],
+})
+
+const status = new Message({ 2: ['message', 'text'], 3: ['code', 'number'] })
+
+const span = new Message({
+  1: ['traceId', 'id'],
+  2: ['spanId', 'id'],
+  3: ['traceState', 'text'],
+  4: ['parentSpanId', 'id'],
+  5: ['name', 'text'],
+  6: ['kind', 'number'],
+  7: ['startTimeUnixNano', 'nanoseconds'],
+  8: ['endTimeUnixNano', 'nanoseconds'],
+  9: ['attributes', 'attributes'],
+  10: ['droppedAttributesCount', 'number'],
+  11: ['events', [event]],
+  12: ['droppedEventsCount', 'number'],
+  13: ['links', [link]],
+  14: ['droppedLinksCount', 'number'],
+  15: ['status', status],
+  16: ['flags', 'number'],
+})
+
+const logRecord = new Message({
+  1: ['timeUnixNano', 'nanoseconds'],
+  2: ['severityNumber', 'number'],
+  3: ['severityText', 'text'],
+  5: ['body', 'value'],
+  6: ['attributes', 'attributes'],
+  7: ['droppedAttributesCount', 'number'],
+  8: ['flags', 'number'],
+  9: ['traceId', 'id'],
+  10: ['spanId', 'id'],
+  11: ['observedTimeUnixNano', 'nanoseconds'],
+  12: ['eventName', 'text'],
+})
+
+/** A request, from the resources down; spans and logs are nested alike. */
+function request(ofResource: string, ofScope: string, name: string, item: Message): Message {
+  const scoped = new Message({ 1: ['scope', scope], 2: [name, [item]], 3: ['schemaUrl', 'text'] })
+  const grouped = new Message({
+    1: ['resource', resource],
+    2: [ofScope, [scoped]],
+    3: ['schemaUrl', 'text'],
+  })
+  return new Message({ 1: [ofResource, [grouped]] })
+}
+
+export const TRACES = request('resourceSpans', 'scopeSpans', 'spans', span)
+export const LOGS = request('resourceLogs', 'scopeLogs', 'logRecords', logRecord)
+
+/** A message as it was read: a member that was not sent is absent. */
+export type Read = { readonly [name: string]: unknown }
+
+/** An attribute may be called `__proto__`. */
+export function newObject(): Record<string, unknown> {
+  return Object.create(null)
+}

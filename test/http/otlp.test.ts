@@ -1,0 +1,426 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
+import { BUILT_IN_TYPES } from '../../src/ledgers/types/built-in.ts'
+import { CanonicalDocument } from '../../src/records/documents.ts'
+import { KnownItems } from '../../src/records/otlp/known-items.ts'
+import { OTLP_ITEMS_MAX, OTLP_PLAIN_BYTES_MAX, OTLP_TOKENS_MAX } from '../../src/records/otlp/limits.ts'
+import { expectStatus, type TestApp } from '../helpers/app.ts'
+import { addAgent, addKey } from '../helpers/more-keys.ts'
+import { agentLogs, agentRun, type Encoding, encodeLogs, encodeSpans, sendOtlp } from '../helpers/otlp.ts'
+import { addressOf, sharedApp } from '../helpers/shared-app.ts'
+import { assertVerifies } from '../helpers/verify-app.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+type Record = any
+
+async function recordsOf(app: TestApp, query = ''): Promise<Record[]> {
+  return expectStatus(200, await app.send('GET', `/v1/records?order=asc&limit=200${query}`)).json().data
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+const ENCODINGS: Encoding[] = ['protobuf', 'json']
+
+for (const encoding of ENCODINGS) {
+  for (const gzip of [false, true]) {
+    test(`spans in ${encoding}${gzip ? ', compressed' : ''}, become records, each once, signed as one batch`, async () => {
+      const app = await sharedApp()
+      const [call, root] = agentRun(['refund'])
+      const body = encodeSpans([call!, root!], encoding)
+      const answer = expectStatus(200, await sendOtlp(app, 'traces', body, { encoding, gzip }))
+      assert.equal(answer.body, encoding === 'json' ? '{}' : '')
+      const records = await recordsOf(app)
+      assert.equal(new Set(records.map(({ batch }) => batch)).size, 1)
+      const { traceId, spanId } = call!.spanContext()
+      const [first, second] = records
+      assert.equal(first.type, 'otel-span/1')
+      assert.deepEqual(first.references, ['gen_ai.conversation.id:c-1', 'gen_ai.tool.call.id:call_0'])
+      assert.equal(first.actor, app.ledger.agent.id)
+      const [seconds, nanoseconds] = call!.endTime
+      assert.equal(Date.parse(first.occurredAt), seconds * 1_000 + Math.floor(nanoseconds / 1e6))
+      const { startTimeUnixNano, endTimeUnixNano, events, ...payload } = first.payload
+      assert.equal(BigInt(endTimeUnixNano), BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds))
+      assert.ok(BigInt(startTimeUnixNano) <= BigInt(endTimeUnixNano))
+      assert.deepEqual([events[0].name, events[0].attributes], ['tried', { times: 1 }])
+      assert.deepEqual(payload, {
+        traceId,
+        spanId,
+        parentSpanId: root!.spanContext().spanId,
+        name: 'execute_tool refund',
+        kind: 'INTERNAL',
+        flags: payload.flags,
+        status: { code: 'OK' },
+        attributes: {
+          'gen_ai.operation.name': 'execute_tool',
+          'gen_ai.tool.name': 'refund',
+          'gen_ai.tool.call.id': 'call_0',
+          'gen_ai.conversation.id': 'c-1',
+        },
+        digests: { 'gen_ai.tool.call.arguments': { sha256: sha256('{"n":0}'), of: 'bytes', length: 7 } },
+        resource: payload.resource,
+        scope: { name: 'agents', version: '2.0' },
+        told: 'after',
+      })
+      assert.equal(payload.resource.attributes['service.name'], 'agents')
+      assert.equal(second.payload.kind, 'SERVER')
+      assert.deepEqual(second.references, ['gen_ai.agent.id:billing'])
+      assert.equal((await recordsOf(app, `&traceId=${traceId}`)).length, 2)
+      await assertVerifies(app)
+    })
+  }
+
+  test(`logs in ${encoding} become records, with what they hold by its digest`, async () => {
+    const app = await sharedApp()
+    const logs = agentLogs([
+      {
+        body: 'claude_code.tool_result',
+        attributes: { 'event.name': 'tool_result', 'session.id': 's1', tool_name: 'Bash' },
+      },
+      {
+        eventName: 'codex.user_prompt',
+        body: 'all of it',
+        attributes: { prompt: 'pay', 'conversation.id': 's2', tags: ['a', 'b'] },
+      },
+      { body: 'a request of HTTP' },
+    ])
+    const answer = expectStatus(200, await sendOtlp(app, 'logs', encodeLogs(logs, encoding), { encoding }))
+    if (encoding === 'json') assert.equal(answer.json().partialSuccess.rejectedLogRecords, '1')
+    const [tool, prompt, ...others] = await recordsOf(app)
+    assert.deepEqual(others, [])
+    assert.equal(tool.type, 'otel-log/1')
+    assert.equal(tool.payload.body, 'claude_code.tool_result')
+    assert.equal(tool.payload.severityNumber, 9)
+    assert.equal(tool.references[0], 'gen_ai.conversation.id:s1')
+    assert.equal(prompt.payload.eventName, 'codex.user_prompt')
+    assert.deepEqual(prompt.payload.attributes, { 'conversation.id': 's2', tags: ['a', 'b'] })
+    assert.equal(prompt.payload.digests.prompt.sha256, sha256('pay'))
+    assert.equal(prompt.payload.bodyDigest.sha256, sha256('all of it'))
+    assert.equal(Date.parse(prompt.occurredAt), 1_790_000_000_001)
+  })
+}
+
+test('whatever is sent again is one record: the same request, other groups of the same spans, and from another server', async (t) => {
+  const app = await sharedApp()
+  const spans = agentRun(['a', 'b', 'c', 'd', 'e'])
+  // As an exporter does, which a busy machine makes do so.
+  const send = async (some: typeof spans, options = {}) => {
+    for (;;) {
+      const answer = await sendOtlp(app, 'traces', encodeSpans(some), options)
+      if (answer.statusCode !== 503) return expectStatus(200, answer)
+    }
+  }
+  const spanIds = async () => (await recordsOf(app)).map(({ payload }) => payload.spanId)
+  const ids = spans.map((span) => span.spanContext().spanId)
+
+  await send(spans.slice(0, 3))
+  const written = await app.written()
+  await send(spans.slice(0, 3))
+  await send(spans.slice(1, 2), { encoding: 'protobuf', gzip: true })
+  assert.deepEqual(await app.written(), written)
+
+  await send([spans[2]!, spans[3]!, spans[0]!, spans[3]!])
+  assert.deepEqual(await spanIds(), ids.slice(0, 4))
+
+  await t.test('many at once', async () => {
+    await Promise.all([...spans, ...spans].map((span, i) => send([span, spans[i % 4]!])))
+    assert.deepEqual((await spanIds()).toSorted(), ids.toSorted())
+  })
+
+  await t.test('another agent says its own', async () => {
+    const key = await addKey(app, { agent: await addAgent(app, 'other'), scopes: ['records:write'] })
+    await send(spans.slice(0, 1), { key })
+    await send(spans.slice(0, 1), { key })
+    assert.deepEqual((await spanIds()).slice(6), ids.slice(0, 1))
+  })
+
+  await t.test('logs too; and so a process does that remembers nothing', async () => {
+    const logs = agentLogs([{ eventName: 'codex.a' }, { eventName: 'codex.b' }, { eventName: 'codex.c' }])
+    for (const some of [logs.slice(0, 2), logs.slice(1), logs])
+      expectStatus(200, await sendOtlp(app, 'logs', encodeLogs(some)))
+    const names = (await recordsOf(app, '&type=otel-log/1')).map(({ payload }) => payload.eventName)
+    assert.deepEqual(names, ['codex.a', 'codex.b', 'codex.c'])
+
+    const { knownItems, readPool } = app.deps
+    const fresh = new KnownItems(readPool)
+    knownItems.find = fresh.find.bind(fresh)
+    const before = await app.written()
+    await send(spans)
+    expectStatus(200, await sendOtlp(app, 'logs', encodeLogs(logs)))
+    Reflect.deleteProperty(knownItems, 'find')
+    assert.deepEqual(await app.written(), before)
+  })
+  await assertVerifies(app)
+})
+
+test('an entry that names very many groups of logs does not keep those who ask for them', async () => {
+  const app = await sharedApp()
+  const hours = Array.from({ length: 1_000 }, (_, hour) => String(BigInt(hour) * 3_600_000_000_000n + 1n))
+  const send = (some: string[]) => {
+    const logRecords = some.map((timeUnixNano) => ({ timeUnixNano, eventName: 'codex.a' }))
+    const text = JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] })
+    return app.send('POST', '/v1/logs', { text })
+  }
+  expectStatus(200, await send(hours.slice(0, 1)))
+  const [{ references }] = await recordsOf(app)
+  const group = (hour: number) => references[0].replace(/0$/, hour)
+  // 1,000 of them in each of its chunks of 64 records.
+  const records = Array.from({ length: 320 }, (_, i) => ({
+    type: 'generic/1',
+    payload: {},
+    references: Array.from({ length: 16 }, (_, j) => group((16 * i + j) % 1_000)),
+  }))
+  expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
+  for (const _ of [1, 2]) expectStatus(200, await send(hours))
+  const batches = (await app.entries('?limit=50')).filter(({ kind }) => kind === 'batch-notarized')
+  assert.equal(batches.length, 3)
+})
+
+test('a batch is stale once its trace has got spans since it was looked for them', async () => {
+  const app = await sharedApp()
+  const [a, b] = agentRun(['a']).map((span) => encodeSpans([span]))
+  const { knownItems } = app.deps
+  // Another server writes between the look and the append.
+  const find = knownItems.find.bind(knownItems)
+  let looks = 0
+  knownItems.find = async (...about) => {
+    const found = await find(...about)
+    if (about[0].ledgerId !== app.ledgerId || ++looks > 1) return found
+    knownItems.holding = (_sender, _groups, work) => work()
+    expectStatus(200, await sendOtlp(app, 'traces', a!))
+    return found
+  }
+  expectStatus(200, await sendOtlp(app, 'traces', a!))
+  assert.equal(looks, 3)
+
+  // Another agent's spans of the trace do not count.
+  const key = await addKey(app, { agent: await addAgent(app, 'other'), scopes: ['records:write'] })
+  looks = 0
+  knownItems.find = async (...about) => {
+    const found = await find(...about)
+    if (about[0].ledgerId !== app.ledgerId || ++looks > 1) return found
+    expectStatus(200, await sendOtlp(app, 'traces', b!, { key }))
+    return found
+  }
+  expectStatus(200, await sendOtlp(app, 'traces', b!))
+  for (const name of ['find', 'holding']) Reflect.deleteProperty(knownItems, name)
+  assert.equal(looks, 2)
+  expectStatus(200, await sendOtlp(app, 'traces', b!))
+  assert.equal((await recordsOf(app)).length, 3)
+})
+
+test('a key takes what it is told to take, and keeps content if it is told to', async () => {
+  const app = await sharedApp()
+  const key = { id: app.ledger.key.id }
+  const set = (otlp: object | null) => app.send('PUT', `/v1/keys/${key.id}/otlp`, { body: { otlp } })
+  const { [0]: call } = agentRun(['x'])
+  const plain = agentRun([], {})[0]!
+  Reflect.deleteProperty(plain.attributes, 'gen_ai.operation.name')
+  const body = encodeSpans([call!, plain], 'json')
+  const rejectedBy = async () =>
+    (await sendOtlp(app, 'traces', body, { encoding: 'json' })).json().partialSuccess
+  assert.match((await rejectedBy()).errorMessage, /^1 spans not an agent’s/)
+
+  const otlp = { take: 'agents', content: 'digest', rest: 'drop' }
+  assert.deepEqual(expectStatus(200, await set(otlp)).json(), { otlp })
+  assert.equal(await rejectedBy(), undefined)
+  assert.equal((await recordsOf(app)).length, 1)
+
+  expectStatus(200, await set({ take: 'all', content: 'keep', rest: 'reject' }))
+  const [other] = agentRun(['y'])
+  await sendOtlp(app, 'traces', encodeSpans([other!, plain], 'json'), { encoding: 'json' })
+  const records = await recordsOf(app)
+  assert.equal(records.length, 3)
+  assert.equal(records[1].payload.attributes['gen_ai.tool.call.arguments'], '{"n":0}')
+  assert.equal(records[1].payload.digests, undefined)
+
+  const shown = expectStatus(200, await app.send('GET', `/v1/keys/${key.id}`)).json()
+  assert.deepEqual(shown.otlp, { take: 'all', content: 'keep', rest: 'reject' })
+  assert.equal(expectStatus(200, await set(null)).json().otlp, null)
+  for (const wrong of [{ take: 'none' }, { take: 'all' }]) assert.equal((await set(wrong)).statusCode, 422)
+})
+
+test('a body that is no OTLP is refused as OTLP says, and nothing is written', async () => {
+  const app = await sharedApp()
+  const before = await app.written()
+  const spans = encodeSpans(agentRun(['a']))
+  const nested = (depth: number) =>
+    `${'{"arrayValue":{"values":['.repeat(depth)}{"boolValue":true}${']}}'.repeat(depth)}`
+  const withValue = (value: string) =>
+    `{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[{"key":"a","value":${value}}]}]}]}]}`
+  const bomb = gzipSync(Buffer.alloc(OTLP_PLAIN_BYTES_MAX + 1))
+  const json = { 'content-type': 'application/json' }
+  const protobuf = { 'content-type': 'application/x-protobuf' }
+  for (const [status, text, headers, message] of [
+    [400, spans.subarray(0, spans.length - 3), protobuf, /bad_otlp/],
+    [400, Buffer.from([0x0b]), protobuf, /bad_otlp/],
+    [400, Buffer.from('not gzip'), { ...protobuf, 'content-encoding': 'gzip' }, /not gzip/],
+    [413, bomb, { ...protobuf, 'content-encoding': 'gzip' }, /decompressed/],
+    [413, Buffer.alloc(4 * 1024 * 1024 + 1), protobuf, /body_too_large/],
+    [413, manySpans(OTLP_ITEMS_MAX + 1), protobuf, /more than 10000 spans/],
+    // A small request that becomes gigabytes, by its resource, or by empty messages.
+    [
+      413,
+      gzipSync(spansOf('x'.repeat(60_000), 1_000)),
+      { ...json, 'content-encoding': 'gzip' },
+      /smaller resource/,
+    ],
+    [
+      413,
+      gzipSync(spansOf('x'.repeat(2_000_000), 100)),
+      { ...json, 'content-encoding': 'gzip' },
+      /smaller resource/,
+    ],
+    [
+      413,
+      gzipSync(Buffer.alloc(2 * OTLP_TOKENS_MAX, '0a00', 'hex')),
+      { ...protobuf, 'content-encoding': 'gzip' },
+      /fewer spans/,
+    ],
+    [415, spans, { ...protobuf, 'content-encoding': 'zstd' }, /gzip/],
+    [415, spans, { 'content-type': 'text/plain' }, /unsupported_media_type/],
+    [400, '{', json, /bad_json/],
+    [400, '[]', json, /body must be an object/],
+    [400, '{"resourceSpans":{}}', json, /\/resourceSpans must be an array/],
+    [400, withValue('{"intValue":"1.5"}'), json, /\/intValue must be/],
+    [400, withValue(nested(17)), json, /more than 16 deep/],
+    [400, withValue(nested(200)), json, /json_too_deep/],
+    [400, `${'0a80'.repeat(9)}`, json, /bad_json/],
+  ] as const) {
+    const answer = await app.send('POST', '/v1/traces', { text: text as Buffer, headers })
+    assert.equal(answer.statusCode, status, `${message} ${answer.body}`)
+    assert.match(answer.body, message)
+    if (answer.headers['content-type'] !== 'application/x-protobuf') assert.ok(answer.json().code > 0)
+  }
+  // Neither a body nor a type of one.
+  const nothing = await app.send('POST', '/v1/traces')
+  assert.equal(nothing.statusCode, 400)
+  assert.match(nothing.body, /has no body: send application/)
+  assert.deepEqual(await app.written(), before)
+  // A request that says nothing is one, in either encoding.
+  expectStatus(200, await app.send('POST', '/v1/traces', { text: Buffer.alloc(0), headers: protobuf }))
+  expectStatus(200, await app.send('POST', '/v1/logs', { text: '{}', headers: json }))
+  assert.deepEqual(await app.written(), before)
+})
+
+test('a text with U+0000, which protobuf may hold, becomes a document that verifiers read', async () => {
+  const app = await sharedApp()
+  const nul = { 'nul\0': ['a\0', '\\u0000'], 'gen_ai.tool.call.arguments': 'b\0' }
+  expectStatus(200, await sendOtlp(app, 'traces', encodeSpans(agentRun(['c\0'], nul).slice(0, 1))))
+  const [{ payload }] = await recordsOf(app)
+  assert.equal(payload.name, 'execute_tool c\ufffd')
+  assert.deepEqual(payload.attributes['nul\ufffd'], ['a\ufffd', '\\u0000'])
+  assert.equal(payload.digests['gen_ai.tool.call.arguments'].sha256, sha256('b\0'))
+  assert.throws(() => new CanonicalDocument('{"a":"\\u0000"}'), /U\+0000/)
+  await assertVerifies(app)
+})
+
+test('a span without ids, or that is too large, is rejected, and its neighbours are taken', async () => {
+  const app = await sharedApp()
+  const span = (traceId: string, spanId: string, text = 'x') => ({
+    ...{ traceId, spanId, name: 'n', unknownField: { a: [1] } },
+    attributes: [
+      { key: 'gen_ai.operation.name', value: { stringValue: text } },
+      { key: '__proto__', value: { intValue: '9007199254740993' } },
+      { key: 'nan', value: { doubleValue: 'NaN' } },
+      { key: 'bytes', value: { bytesValue: 'aGk=' } },
+      { key: 'none', value: null },
+    ],
+  })
+  const [trace, id] = ['AB'.repeat(16), 'CD'.repeat(8)]
+  const spans = [
+    span('0'.repeat(32), id),
+    span(trace, ''),
+    span(trace, 'EF'.repeat(8), 'x'.repeat(70_000)),
+    span(trace, id),
+  ]
+  const text = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] })
+  const answer = expectStatus(200, await app.send('POST', '/v1/traces', { text })).json()
+  assert.equal(answer.partialSuccess.rejectedSpans, '3')
+  assert.match(
+    answer.partialSuccess.errorMessage,
+    /2 spans without a valid traceId and spanId; 1 spans larger than/,
+  )
+  const [{ payload }, ...others] = await recordsOf(app)
+  assert.deepEqual(others, [])
+  assert.equal(payload.traceId, trace.toLowerCase())
+  assert.deepEqual(JSON.parse(JSON.stringify(Object.entries(payload.attributes).sort())), [
+    ['__proto__', '9007199254740993'],
+    ['bytes', 'aGk='],
+    ['gen_ai.operation.name', 'x'],
+    ['nan', 'NaN'],
+    ['none', null],
+  ])
+  assert.deepEqual(BUILT_IN_TYPES.get('otel-span/1')!.payload!.validate(payload, 10_000), {
+    outcome: 'valid',
+  })
+  await assertVerifies(app)
+})
+
+test('a request of more spans than a batch takes becomes batches', async () => {
+  const app = await sharedApp()
+  expectStatus(
+    200,
+    await app.send('POST', '/v1/traces', {
+      text: manySpans(2_100),
+      headers: { 'content-type': 'application/x-protobuf' },
+    }),
+  )
+  const { body } = await app.send('POST', '/v1/traces', {
+    text: manySpans(2_200),
+    headers: { 'content-type': 'application/x-protobuf' },
+  })
+  assert.equal(body, '')
+  const entries = await app.entries('?limit=50')
+  assert.deepEqual(
+    entries.slice(-4).map(({ kind }) => kind),
+    ['batch-notarized', 'batch-notarized', 'batch-notarized', 'batch-notarized'],
+  )
+})
+
+test('the exporter of OpenTelemetry is understood, and understands: a refusal that lasts, one that does not', async () => {
+  const app = await sharedApp()
+  const url = `${await addressOf(app)}/v1/traces`
+  const exportWith = (key: string) => {
+    const headers = { Authorization: `Bearer ${key}` }
+    const exporter = new OTLPTraceExporter({ url, headers, compression: 'gzip' as never })
+    return new Promise<{ code: number; error?: Error }>((resolve) =>
+      exporter.export(agentRun(['a', 'b']), resolve),
+    )
+  }
+  assert.equal((await exportWith(app.ledger.key.key)).code, 0)
+  assert.equal((await recordsOf(app)).length, 3)
+  assert.match(String((await exportWith('tly_none')).error), /Unauthorized|401/)
+
+  const refused = await app.send('POST', '/v1/traces', {
+    key: null,
+    text: Buffer.alloc(0),
+    headers: { 'content-type': 'application/x-protobuf' },
+  })
+  assert.deepEqual([refused.statusCode, refused.headers['content-type']], [401, 'application/x-protobuf'])
+  const [field, code, next] = refused.rawPayload
+  assert.deepEqual([field, code, next], [0x08, 16, 0x12])
+})
+
+/** Small spans under a resource that has `text`. */
+function spansOf(text: string, count: number): string {
+  const spans = Array.from({ length: count }, (_, i) => ({
+    ...{ traceId: 'ab'.repeat(16), spanId: (i + 1).toString(16).padStart(16, '0'), name: 'gen_ai.a' },
+  }))
+  const resource = { attributes: [{ key: 'text', value: { stringValue: text } }] }
+  return JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans }] }] })
+}
+
+/** Smallest spans of an agent, all of one trace. */
+function manySpans(count: number): Buffer {
+  const [one] = agentRun([])
+  const spans = Array.from({ length: count }, (_, i) => {
+    const spanId = (i + 1).toString(16).padStart(16, '0')
+    return Object.create(one!, {
+      spanContext: { value: () => ({ ...one!.spanContext(), traceId: 'ab'.repeat(16), spanId }) },
+    })
+  })
+  return Buffer.from(ProtobufTraceSerializer.serializeRequest(spans)!)
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type pg from 'pg'
+import { encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
+import { chunkKey } from '../../../src/db/chunks/chunk-keys.ts'
+import { CHUNKS_OF_KEYS_MAX } from '../../../src/db/limits.ts'
+import { BATCH_KEYS_MAX } from '../../../src/records/limits.ts'
+import { KnownItems } from '../../../src/records/otlp/known-items.ts'
+import {
+  OTLP_KNOWN_ITEMS_OF_GROUP_MAX,
+  OTLP_KNOWN_ITEMS_OF_LEDGER_MAX,
+  OTLP_LOOKS_MAX,
+  OTLP_WAITING_MAX,
+} from '../../../src/records/otlp/limits.ts'
+import { makeEntropy } from '../../../src/signing/entropy.ts'
+
+const entropy = makeEntropy()
+const newSender = () => ({ ledgerId: entropy.uuidv7(1), agentId: entropy.uuidv7(1) })
+/** Nothing is looked up. */
+const newItems = () => new KnownItems(null as unknown as pg.Pool)
+
+test('requests about the same trace take turns, others do not wait, and a failure lets the next one in', async () => {
+  const items = newItems()
+  const sender = newSender()
+  const said: string[] = []
+  const first = Promise.withResolvers<void>()
+  const work =
+    (name: string, until: Promise<void> = Promise.resolve()) =>
+    async () => {
+      said.push(`${name} begins`)
+      await until
+      said.push(`${name} ends`)
+    }
+  const waiting = [
+    items.holding(sender, ['a', 'b'], work('first', first.promise)),
+    items.holding(sender, ['b', 'c'], () => Promise.reject(new Error('second'))),
+    items.holding(sender, ['b'], work('third')),
+  ]
+  await items.holding(sender, ['d'], work('another trace'))
+  await items.holding(newSender(), ['a', 'b'], work('another ledger'))
+  first.resolve()
+  await assert.rejects(waiting[1]!, /second/)
+  await Promise.all([waiting[0], waiting[2]])
+  assert.deepEqual(said, [
+    'first begins',
+    ...['another trace begins', 'another trace ends', 'another ledger begins', 'another ledger ends'],
+    ...['first ends', 'third begins', 'third ends'],
+  ])
+})
+
+test('only so many of a ledger wait', async () => {
+  const items = newItems()
+  const sender = newSender()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const held = items.holding(sender, ['a'], () => promise)
+  const waiting = Array.from({ length: OTLP_WAITING_MAX }, () => items.holding(sender, ['a'], async () => {}))
+  await assert.rejects(
+    items.holding(sender, ['a'], async () => {}),
+    /too many requests about the same traces/,
+  )
+  resolve()
+  await Promise.all([held, ...waiting])
+})
+
+type Query = { readonly name: string; readonly values: readonly unknown[] }
+const pooled = (query: (query: Query) => Promise<object[]>) =>
+  new KnownItems({ query: async (of: Query) => ({ rows: await query(of) }) } as unknown as pg.Pool)
+const NOTHING = [{ size: 1_000_000, index: null, seq: null, chunk: null, own: null }]
+const identities = (count: number) => Array.from({ length: count }, (_, i) => `${i}`)
+
+test('a ledger has a share, and of a trace the newest spans are remembered', async () => {
+  const items = pooled(async () => NOTHING)
+  const [quiet, loud] = [newSender(), newSender()]
+  const span = new Map([['aa', ['x']]])
+  items.note(quiet, span, 1)
+  for (let i = 0; i < 4; i++)
+    items.note(loud, new Map([[`${i}${i}`, identities(OTLP_KNOWN_ITEMS_OF_GROUP_MAX + 5)]]), i)
+  assert.equal(items.figures.items, OTLP_KNOWN_ITEMS_OF_LEDGER_MAX + 1)
+  assert.equal(items.figures.groups, OTLP_KNOWN_ITEMS_OF_LEDGER_MAX / OTLP_KNOWN_ITEMS_OF_GROUP_MAX + 1)
+  assert.deepEqual((await items.find(quiet, span)).repeated, span)
+  const { repeated } = await items.find(loud, new Map([['33', ['4', '5']]]))
+  assert.deepEqual([...repeated], [['33', ['5']]])
+})
+
+test('a group that is forgotten while it is read does not count', async () => {
+  const sender = newSender()
+  const trace = 'ab'.repeat(16)
+  const record = {
+    ...{ type: 'otel-span/1', occurredAtMs: null, onBehalfOf: null, parentId: null },
+    document: { salt: Buffer.alloc(16), payload: Buffer.from('{}'), references: null, metadata: null },
+    traceparent: `00-${trace}-${'cd'.repeat(8)}-01`,
+  }
+  const items = pooled(async ({ name }) => {
+    if (name === 'find_chunks_of_keys') return [{ size: 1_000_000, index: 0, seq: 9, chunk: 0, own: true }]
+    for (let i = 0; i < 3; i++)
+      items.note(sender, new Map([[`${i}${i}`, identities(OTLP_KNOWN_ITEMS_OF_GROUP_MAX)]]), i)
+    return [{ seq: 9, chunk: 0, firstRecordId: '', count: 1, content: encodeChunk([record]), erasures: null }]
+  })
+  const sent = new Map([[chunkKey.traceId(trace).toString('hex'), ['cd'.repeat(8)]]])
+  assert.deepEqual((await items.find(sender, sent)).repeated, sent)
+  assert.equal(items.figures.items, OTLP_KNOWN_ITEMS_OF_LEDGER_MAX)
+})
+
+test('what takes too many looks is answered later, and goes on where it was', async () => {
+  const sender = newSender()
+  const since: number[] = []
+  const items = pooled(async ({ values }) => {
+    const [from] = values[2] as number[]
+    since.push(from!)
+    const place = (i: number) => ({ size: 1_000_000, index: 0, seq: from! + 1 + i, chunk: 0, own: false })
+    return since.length > OTLP_LOOKS_MAX
+      ? NOTHING
+      : Array.from({ length: CHUNKS_OF_KEYS_MAX + 1 }, (_, i) => place(i))
+  })
+  const sent = new Map([['aa', ['x']]])
+  await assert.rejects(items.find(sender, sent), { code: 'overloaded', retryable: true })
+  assert.equal((await items.find(sender, sent)).size, 1_000_000)
+  // Otherwise an entry could have more places than a look takes, and every look would stay there.
+  assert.ok(CHUNKS_OF_KEYS_MAX >= BATCH_KEYS_MAX)
+  assert.deepEqual(
+    since,
+    Array.from({ length: OTLP_LOOKS_MAX + 1 }, (_, i) => i * (CHUNKS_OF_KEYS_MAX + 1)),
+  )
+})
