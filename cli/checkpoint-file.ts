@@ -15,8 +15,8 @@ import { SourceError } from '../src/verify/source.ts'
 import { RefusedError } from './run.ts'
 
 /**
- * The checkpoint notes of a file: one note as text, or lines `{"checkpoint":"<note>"}`, which is what an export ends
- * with. Throws SourceError where there is none, so that a mistaken file never counts as a kept checkpoint.
+ * The checkpoint notes of a file: one note as text; lines `{"checkpoint":"<note>"}`, which is what an export ends with; or that of
+ * a bundle, in its first line. Throws SourceError where there is none, so that a mistaken file never counts as a kept checkpoint.
  */
 export async function readCheckpointFile(path: string): Promise<string[]> {
   const text = await readText(path)
@@ -35,10 +35,10 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** Lines of an export that are no checkpoint are passed over: a whole export may be given. */
+/** Lines of an export or a bundle that hold no checkpoint are passed over: the whole file may be given. */
 function lineNotes(text: string): string[] {
   return text.split('\n').flatMap((line) => {
-    if (!line.startsWith('{"checkpoint":')) return []
+    if (!line.startsWith('{"checkpoint":') && !line.startsWith('{"bundle":')) return []
     try {
       const { checkpoint } = JSON.parse(line) as { checkpoint: unknown }
       return typeof checkpoint === 'string' ? [checkpoint] : []
@@ -78,11 +78,11 @@ export class CheckpointFile {
    */
   static async open(
     path: string,
-    ledger: { origin: string; verifierKey: string },
+    ledger: { origin: string; noteKey: string },
     providers: ProofProviders,
   ): Promise<CheckpointFile> {
     await refuseEvidence(path)
-    const key = parseVerifierKey(ledger.verifierKey, providers.sha256)
+    const key = parseVerifierKey(ledger.noteKey, providers.sha256)
     const file = new CheckpointFile(path, key, providers)
     const text = await readText(path).catch((error) => {
       if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return ''

@@ -25,6 +25,18 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'notarize records: JSON, files, NDJSON in batches',
     load: async () => (await import('./commands/notarize.ts')).notarize,
   },
+  hook: {
+    summary: 'record what a coding agent tells its hooks',
+    load: async () => (await import('./commands/hook.ts')).hook,
+  },
+  'mcp-proxy': {
+    summary: 'stand between an MCP client and a server, and record every tool call',
+    load: async () => (await import('./commands/mcp-proxy.ts')).mcpProxy,
+  },
+  flush: {
+    summary: 'send what hooks and proxies have recorded, and show what is left',
+    load: async () => (await import('./commands/flush.ts')).flush,
+  },
   create: {
     summary: 'create a gated record: commission work',
     load: async () => (await import('./commands/create.ts')).create,
@@ -85,9 +97,33 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'get the proof of an entry, for offline verification',
     load: async () => (await import('./commands/proof.ts')).proof,
   },
+  receipt: {
+    summary: 'get a COSE receipt of an entry, for offline verification',
+    load: async () => (await import('./commands/receipt.ts')).receipt,
+  },
+  statement: {
+    summary: 'show the statement of an entry, or export it as DSSE',
+    load: async () => (await import('./commands/statement.ts')).statement,
+  },
+  bundle: {
+    summary: 'save a record, a run or a range of entries as one file, for offline verification',
+    load: async () => (await import('./commands/bundle.ts')).bundle,
+  },
   verify: {
     summary: 'verify a ledger, an entry or a record, offline',
     load: async () => (await import('./commands/verify.ts')).verify,
+  },
+  'verify receipt': {
+    summary: 'verify an entry by its receipt, offline',
+    load: async () => (await import('./commands/verify-receipt.ts')).verifyReceipt,
+  },
+  'verify bundle': {
+    summary: 'verify a bundle, offline',
+    load: async () => (await import('./commands/verify-bundle.ts')).verifyBundle,
+  },
+  'verify statement': {
+    summary: 'verify a Transparent Statement, offline',
+    load: async () => (await import('./commands/verify-statement.ts')).verifyStatement,
   },
   reconcile: {
     summary: 'verify two ledgers that share records against each other, offline',
@@ -104,6 +140,14 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'checkpoints watch': {
     summary: 'keep checkpoints outside of the ledger',
     load: async () => (await import('./commands/checkpoints-watch.ts')).checkpointsWatch,
+  },
+  witness: {
+    summary: 'run a witness, which cosigns checkpoints of logs',
+    load: async () => (await import('./commands/witness.ts')).witness,
+  },
+  mcp: {
+    summary: 'serve the ledger to an MCP client, on standard input and output',
+    load: async () => (await import('./commands/mcp.ts')).mcp,
   },
   'types list': {
     summary: 'list types',
@@ -141,6 +185,22 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'disable an agent and its keys, for good',
     load: async () => (await import('./commands/agents.ts')).agentsDisable,
   },
+  'agents keygen': {
+    summary: 'make a key by which an agent signs for itself',
+    load: async () => (await import('./commands/agents-keygen.ts')).agentsKeygen,
+  },
+  'agents signing-keys': {
+    summary: 'list the signing keys of an agent',
+    load: async () => (await import('./commands/agents-keys.ts')).agentsKeys,
+  },
+  'agents register-key': {
+    summary: 'register a signing key of an agent',
+    load: async () => (await import('./commands/agents-keys.ts')).agentsRegisterKey,
+  },
+  'agents revoke-key': {
+    summary: 'revoke a signing key of an agent, for good',
+    load: async () => (await import('./commands/agents-keys.ts')).agentsRevokeKey,
+  },
   'keys list': {
     summary: 'list API keys',
     load: async () => (await import('./commands/keys.ts')).keysList,
@@ -160,6 +220,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'keys revoke': {
     summary: 'revoke an API key, for good',
     load: async () => (await import('./commands/keys-revoke.ts')).keysRevoke,
+  },
+  'keys otlp': {
+    summary: 'set which spans and logs an API key takes',
+    load: async () => (await import('./commands/keys-otlp.ts')).keysOtlp,
   },
   'keys limit': {
     summary: 'set the rate limit of an API key',
@@ -272,6 +336,30 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'peers reconciliation': {
     summary: 'compare records with a peer',
     load: async () => (await import('./commands/peers-reconciliation.ts')).peersReconciliation,
+  },
+  'statements register': {
+    summary: 'register a Signed Statement of somebody else (SCITT)',
+    load: async () => (await import('./commands/statements.ts')).statementsRegister,
+  },
+  'statements get': {
+    summary: 'show a registered statement, or write it with its receipt',
+    load: async () => (await import('./commands/statements.ts')).statementsGet,
+  },
+  'statements list': {
+    summary: 'list registered statements, by issuer and subject',
+    load: async () => (await import('./commands/statements.ts')).statementsList,
+  },
+  'statements policy': {
+    summary: 'show the registration policy: whose statements are registered',
+    load: async () => (await import('./commands/statements.ts')).statementsPolicy,
+  },
+  'statements set-policy': {
+    summary: 'replace the registration policy',
+    load: async () => (await import('./commands/statements.ts')).statementsSetPolicy,
+  },
+  'ledgers tiles': {
+    summary: 'let anybody read the tiles of a ledger, or only its keys',
+    load: async () => (await import('./commands/ledgers-tiles.ts')).ledgersTiles,
   },
   audit: {
     summary: 'have the server verify the whole ledger',

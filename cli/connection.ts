@@ -1,24 +1,30 @@
-import { open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Tallystick } from '../sdk/client.ts'
 import { Transport } from '../sdk/http/transport.ts'
+import type { AgentSigner } from '../sdk/signing/index.ts'
 import { SourceError } from '../src/verify/source.ts'
 import { environment } from './environment.ts'
 import { isLoopback, parseUrl } from './parse-url.ts'
+import { readPrivate } from './read-private.ts'
 import { UsageError } from './run.ts'
+import { openSigner } from './signing-key.ts'
+
+export const SERVER_OPTIONS = { server: { type: 'string' }, 'api-key': { type: 'string' } } as const
 
 /** Options of every command that talks to a server. */
 export const CONNECTION_OPTIONS = {
-  server: { type: 'string' },
-  'api-key': { type: 'string' },
+  ...SERVER_OPTIONS,
+  'signing-key': { type: 'string' },
 } as const
 
 export const CONNECTION_HELP = `  --server URL     the server; otherwise TALLYSTICK_URL, or what \`tallystick init\` or \`npm start\` kept
-  --api-key KEY    an API key; otherwise TALLYSTICK_API_KEY, which no process list shows, or what was kept`
+  --api-key KEY    an API key; otherwise TALLYSTICK_API_KEY, which no process list shows, or what was kept
+  --signing-key FILE  the agent's own key, which signs what it does; otherwise TALLYSTICK_SIGNING_KEY, or the server signs`
 
 export type ConnectionValues = {
   readonly server?: string | undefined
   readonly 'api-key'?: string | undefined
+  readonly 'signing-key'?: string | undefined
 }
 
 export type Connection = {
@@ -41,13 +47,18 @@ export const URL_DEFAULT = 'http://localhost:3000'
 /** A client for the server and key of the options, the environment or a credentials file; throws UsageError without one. */
 export async function connect(values: ConnectionValues): Promise<Tallystick> {
   const { url, apiKey } = await findConnection(values)
-  return new Tallystick({ baseUrl: url, apiKey })
+  return new Tallystick({ baseUrl: url, apiKey, signer: await findSigner(values) })
 }
 
 /** The same below the client, for what no method of it does. */
 export async function openTransport(values: ConnectionValues): Promise<Transport> {
   const { url, apiKey } = await findConnection(values)
-  return new Transport({ baseUrl: url, apiKey })
+  return new Transport({ baseUrl: url, apiKey, signer: await findSigner(values) })
+}
+
+async function findSigner(values: ConnectionValues): Promise<AgentSigner | undefined> {
+  const file = values['signing-key'] ?? environment.signingKey()
+  return file === undefined ? undefined : openSigner(file)
 }
 
 /**
@@ -121,23 +132,6 @@ export async function readKept(file: string): Promise<Kept | null> {
   if (!kept)
     throw new SourceError('io', `${file} is damaged: mend it, or remove it and run \`tallystick init\``)
   return { ...kept, file }
-}
-
-/** Looked at and read by one handle: nobody can put another file there in between. */
-async function readPrivate(file: string): Promise<string> {
-  const handle = await open(file, 'r')
-  try {
-    const { mode, uid } = await handle.stat()
-    const self = process.getuid?.()
-    if (self !== undefined && ((mode & 0o077) !== 0 || uid !== self))
-      throw new SourceError(
-        'denied',
-        `${file} is not this user's alone: chmod 600 it, or remove it; another user's is not taken`,
-      )
-    return await handle.readFile('utf8')
-  } finally {
-    await handle.close()
-  }
 }
 
 function parseKept(text: string): Omit<Kept, 'file'> | null {

@@ -8,6 +8,9 @@ import { UsageError } from './run.ts'
 export const environment = {
   serverUrl: (): string | undefined => process.env['TALLYSTICK_URL'] || undefined,
   apiKey: (): string | undefined => process.env['TALLYSTICK_API_KEY'] || undefined,
+  /** The file of the agent's own key. */
+  signingKey: (): string | undefined => process.env['TALLYSTICK_SIGNING_KEY'] || undefined,
+  operatorKey: (): string | undefined => process.env['TALLYSTICK_OPERATOR_KEY'] || undefined,
   databaseOptions: (): DatabaseOptions => {
     const { options, issues } = parseDatabaseOptions(process.env)
     const [issue] = issues
@@ -17,6 +20,16 @@ export const environment = {
   databaseUrl: (): string | undefined => process.env['DATABASE_URL'],
   /** Where a server of this machine keeps its data. */
   dataDirectory: (): string | undefined => process.env['TALLYSTICK_DATA'] || undefined,
+  /** For a program of somebody else's: without our keys. */
+  withoutOwn: (): NodeJS.ProcessEnv =>
+    Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TALLYSTICK_'))),
+  variable: (name: string): string | undefined => process.env[name],
+  /** Trace context of the agent that runs this command, if it has one. */
+  traceparent: (): string | undefined => process.env['TRACEPARENT'] || undefined,
+  /** Where records wait that hooks and proxies of this user have made. */
+  outboxDirectory: (): string =>
+    process.env['TALLYSTICK_SPOOL'] ||
+    join(process.env['XDG_STATE_HOME'] || join(homedir(), '.local', 'state'), 'tallystick', 'outbox'),
   /** XDG base directory specification. */
   configDirectory: (): string =>
     join(process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'tallystick'),

@@ -27,6 +27,8 @@ export function whatOf({ type, data }: LedgerEvent): string {
       return `${data.record.id} ${data.record.type}`
     case 'entry.received':
       return `${data.peer} ${data.received.kind} ${data.record?.id ?? ''}`.trimEnd()
+    case 'statement.registered':
+      return `${data.statement.id} ${data.statement.issuer} ${data.statement.subject}`
     case 'signal.emitted':
       return `${data.record.id} ${data.record.type} ${data.signal.decision}`
     case 'record.recorded':

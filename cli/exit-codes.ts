@@ -2,6 +2,7 @@
 export const EXIT = {
   ok: 0,
   refused: 1,
+  deny: 2,
   usage: 64,
   notALedger: 65,
   badInput: 65,
@@ -18,6 +19,7 @@ export const HELP_EXIT_CODES = `Exit codes:
   1   refused by the server; verify: an entry, a checkpoint or a key was refused, or --strict found too little trust;
       reconcile: the same, or the two differ; peers reconciliation: not reconciled; audit: it found a fault; doctor,
       preflight: something is wrong; types preview: a document or a rule fails; webhooks test: it was not delivered
+  2   hook --fail-closed: the call is not to be made, because it could not be recorded
   64  wrong arguments
   65  what was read is not a ledger, or its end is missing; or is no JSON
   69  a server or database cannot be reached, or broke off

@@ -1,3 +1,4 @@
+import { isId } from '../src/proof/ids.ts'
 import type { CompromisedKeys } from '../src/proof/ledger/compromised-keys.ts'
 import { UsageError } from './run.ts'
 
@@ -6,6 +7,19 @@ export const THREADS_MAX = 256
 export function parseKid(text: string): string {
   if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase()
   throw new UsageError('--key takes a kid: 64 hex digits, as in /.well-known/tallystick-keys.json')
+}
+
+/** `--agent-key AGENT=KID`, as the SDK takes it. */
+export function parseAgentKeys(texts: readonly string[] = []): Record<string, string[]> | undefined {
+  if (texts.length === 0) return undefined
+  const keys: Record<string, string[]> = {}
+  for (const text of texts) {
+    const [, agent, kid] = /^(agt_[0-9a-z]{26})=([0-9a-f]{64})$/i.exec(text) ?? []
+    if (agent === undefined || !isId('agt', agent))
+      throw new UsageError('--agent-key takes an agent and the kid of its key: agt_…=<64 hex digits>')
+    keys[agent] = [...(keys[agent] ?? []), kid!.toLowerCase()]
+  }
+  return keys
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)$/

@@ -1,4 +1,10 @@
 #!/usr/bin/env node
-import { runAsProcess } from './process.ts'
-
-await runAsProcess(process.argv.slice(2))
+// A coding agent waits for each of its hooks: what other commands need, the standard streams included, is not loaded for it.
+const [name, ...rest] = process.argv.slice(2)
+if (name === 'hook') {
+  const { runHook } = await import('./commands/hook.ts')
+  process.exitCode = await runHook(rest)
+} else {
+  const { runAsProcess } = await import('./process.ts')
+  await runAsProcess(process.argv.slice(2))
+}

@@ -9,8 +9,18 @@ const HEADER = `// Made by \`tallystick types codegen\` from the types that a le
 //   const tallystick = new Tallystick<Types>()
 `
 
-/** TypeScript for `new Tallystick<Types>()`: what the payloads and the evidence of these types hold. The order is that of their names. */
+/** TypeScript for `new Tallystick<Types>()`. */
 export function typesSource(types: readonly RecordType[]): string {
+  const { documents, references } = typesBlock(types)
+  return `${HEADER}
+export type Types = ${documents}
+${references === null ? '' : `\n/** Schemas that others refer to with \`$ref\`. */\nexport type References = ${references}\n`}`
+}
+
+type Described = Pick<RecordType, 'type' | 'digest' | 'gated' | 'definition'>
+
+/** Contents of the payloads and the evidence of these types, in the order of their names; and what they refer to with `$ref`. */
+export function typesBlock(types: readonly Described[]): { documents: string; references: string | null } {
   const references = new Map<string, string>()
   const documentOf = (schema: unknown, place: string) => {
     const made = new SchemaType(schema, place)
@@ -25,15 +35,13 @@ export function typesSource(types: readonly RecordType[]): string {
     return `${comment(`digest ${digest}`)}${quote(type)}: {\n  ${documents.map(indent).join('\n  ')}\n}`
   })
   const shared = [...references].map(([name, type]) => `${quote(name)}: ${type}`)
-  return `${HEADER}
-export type Types = ${block(members)}
-${shared.length === 0 ? '' : `\n/** Schemas that others refer to with \`$ref\`. */\nexport type References = ${block(shared.toSorted())}\n`}`
+  return { documents: block(members), references: shared.length === 0 ? null : block(shared.toSorted()) }
 }
 
 function block(members: readonly string[]): string {
   return members.length === 0 ? '{}' : `{\n  ${members.map(indent).join('\n  ')}\n}`
 }
 
-function byName(one: RecordType, other: RecordType): number {
+function byName(one: Described, other: Described): number {
   return one.type < other.type ? -1 : 1
 }

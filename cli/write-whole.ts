@@ -6,11 +6,15 @@ import { SourceError } from '../src/verify/source.ts'
  * Written beside and renamed: a crash leaves the old file, and nobody ever sees half of one. `isPrivate`: for this user
  * alone, in a folder that is made where it is missing. Throws SourceError.
  */
-export async function writeWhole(path: string, text: string, { isPrivate = false } = {}): Promise<void> {
+export async function writeWhole(
+  path: string,
+  content: string | Uint8Array,
+  { isPrivate = false } = {},
+): Promise<void> {
   const part = `${path}.${process.pid}`
   try {
     if (isPrivate) await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    await writeFile(part, text, { flag: 'wx', mode: isPrivate ? 0o600 : 0o666, flush: true })
+    await writeFile(part, content, { flag: 'wx', mode: isPrivate ? 0o600 : 0o666, flush: true })
     await rename(part, path)
   } catch (error) {
     await rm(part, { force: true })

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tallystick } from '../../sdk/client.ts'
 import { TallystickError } from '../../sdk/errors.ts'
 import { plain } from '../../sdk/plain.ts'
+import { countWitnesses, type WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
+import { parseNote } from '../../src/proof/tree/note.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { SourceError } from '../../src/verify/source.ts'
 import { onlyArgument, parseCount } from '../arguments.ts'
@@ -11,11 +13,12 @@ import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { RefusedError } from '../run.ts'
+import { parseWitnessOptions, WITNESS_OPTIONS } from '../witness-options.ts'
 
 const EVERY_SECONDS_DEFAULT = 60
 const EVERY_SECONDS_MAX = 86_400
 
-const HELP = `tallystick checkpoints watch FILE [--every SECONDS] [--once]
+const HELP = `tallystick checkpoints watch FILE [--every SECONDS] [--once] [--witness VKEY…]
 
 Keeps a ledger's checkpoints outside of it: the ledger's operator cannot take them back, and
 \`tallystick verify --checkpoint FILE\` later finds every change to what they cover. Each new checkpoint is
@@ -26,6 +29,8 @@ nothing is watched any more until you have moved them away. Needs a key with the
 
   --every SECONDS  how often to ask (default ${EVERY_SECONDS_DEFAULT})
   --once           ask once, and end
+  --witness VKEY   keep only checkpoints that this witness has cosigned. Repeatable
+  --witnesses-min K  how many of them (default all)
 ${CONNECTION_HELP}
   -h, --help
 
@@ -34,7 +39,12 @@ Examples:
   tallystick checkpoints watch kept.ndjson --once
 `
 
-const OPTIONS = { every: { type: 'string' }, once: { type: 'boolean' }, ...CONNECTION_OPTIONS } as const
+const OPTIONS = {
+  every: { type: 'string' },
+  once: { type: 'boolean' },
+  ...WITNESS_OPTIONS,
+  ...CONNECTION_OPTIONS,
+} as const
 
 export const checkpointsWatch = defineCommand({ help: HELP, options: OPTIONS, run: watch })
 
@@ -46,16 +56,13 @@ async function watch(
   const path = onlyArgument(positionals, 'checkpoints watch FILE')
   const everySeconds =
     parseCount(values.every, '--every', { max: EVERY_SECONDS_MAX }) ?? EVERY_SECONDS_DEFAULT
+  const witnesses = await parseWitnessOptions(values)
   const client = await connect(values)
   const { origin, noteVerifierKey } = await client.ledger.get()
-  const file = await CheckpointFile.open(
-    path,
-    { origin, verifierKey: noteVerifierKey },
-    await loadProviders(),
-  )
+  const file = await CheckpointFile.open(path, { origin, noteKey: noteVerifierKey }, await loadProviders())
   const prove = makeProve(client, path)
   for (;;) {
-    const contradiction = await look(client, file, prove).catch((error) => {
+    const contradiction = await look(client, file, prove, witnesses).catch((error) => {
       if (values.once || !isPassing(error)) throw error
       io.stderr.write(`tallystick: ${plain(error.message)}\n`)
       return null
@@ -69,9 +76,26 @@ async function watch(
   }
 }
 
-async function look(client: Tallystick, file: CheckpointFile, prove: Prove): Promise<string | null> {
-  const note = await client.checkpoints.latest()
-  return note === null ? null : file.keep(note, prove)
+async function look(
+  client: Tallystick,
+  file: CheckpointFile,
+  prove: Prove,
+  witnesses: WitnessPolicy | undefined,
+): Promise<string | null> {
+  const note = await client.checkpoints.latest({ cosignatures: witnesses?.min })
+  if (note === null) return null
+  if (witnesses) await requireWitnesses(note, witnesses)
+  return file.keep(note, prove)
+}
+
+/** The server counts cosignatures of any witness. A next checkpoint may have enough of these, so it is asked again. */
+async function requireWitnesses(note: string, policy: WitnessPolicy): Promise<void> {
+  const cosigned = countWitnesses(parseNote(note), policy, await loadProviders())
+  if (cosigned >= policy.min) return
+  throw new SourceError(
+    'unavailable',
+    `the checkpoint is not kept: ${cosigned} of the ${policy.witnesses.length} witnesses cosigned it, and ${policy.min} are needed`,
+  )
 }
 
 /** A server that gives no proof is not believed, because a fork has none. */

@@ -6,11 +6,11 @@ import { noArguments } from '../arguments.ts'
 import { askSecret } from '../ask-secret.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
 import {
-  CONNECTION_OPTIONS,
   findServersOwn,
   isSameServer,
   ownCredentialsFile,
   readKept,
+  SERVER_OPTIONS,
   URL_DEFAULT,
 } from '../connection.ts'
 import { type Credentials, keepCredentials, refuseOtherLedger } from '../credentials.ts'
@@ -52,7 +52,7 @@ const OPTIONS = {
   agent: { type: 'string' },
   scopes: { type: 'string' },
   force: { type: 'boolean' },
-  ...CONNECTION_OPTIONS,
+  ...SERVER_OPTIONS,
   ...OUTPUT_OPTIONS,
 } as const
 

@@ -1,9 +1,8 @@
-import { onlyArgument, parseCount } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { ENTRY_OPTIONS, parseEntryArgument, UNTIL_COVERED } from '../entry-argument.ts'
 import { EXIT } from '../exit-codes.ts'
 import { jsonLine } from '../output.ts'
-import { UsageError } from '../run.ts'
 import { writeWhole } from '../write-whole.ts'
 
 const HELP = `tallystick proof RECORD [--seq SEQ] [--size N] [-o FILE]
@@ -14,6 +13,7 @@ in the chain. Waits about half a minute for a checkpoint that covers it. Always 
 
   --seq SEQ        another entry of the record than its first
   --size N         prove it in the checkpoint of this size, such as one that somebody kept; otherwise in the newest
+  --cosignatures K the newest checkpoint that K witnesses have cosigned, instead of the newest
   -o, --out FILE   where to write; by default, or with -, standard output
 ${CONNECTION_HELP}
   -h, --help
@@ -24,28 +24,19 @@ Examples:
   tallystick proof 41 --size 1000 | jq .checkpoint
 `
 
-/** Doubling from 0.1 s to 5 s, that is about half a minute. */
-const RETRIES_MAX = 10
-
 export const proof = defineCommand({
   help: HELP,
   options: {
-    seq: { type: 'string' },
-    size: { type: 'string' },
-    out: { type: 'string', short: 'o' },
+    ...ENTRY_OPTIONS,
     ...CONNECTION_OPTIONS,
   },
   async run(values, positionals, io) {
-    const of = onlyArgument(positionals, 'proof RECORD, or SEQ')
-    const isSeq = /^\d+$/.test(of)
-    if (isSeq && values.seq !== undefined) throw new UsageError('--seq goes with a record')
-    const size = parseCount(values.size, '--size')
-    const seq = parseCount(isSeq ? of : values.seq, isSeq ? 'SEQ' : '--seq', { min: 0 })
+    const { record, seq, size, cosignatures } = parseEntryArgument('proof', positionals, values)
     const client = await connect(values)
-    const options = { retriesMax: RETRIES_MAX }
-    const found = isSeq
-      ? await client.entries.proof(seq!, { size }, options)
-      : await client.records.proof(of, { seq, size }, options)
+    const found =
+      record === null
+        ? await client.entries.proof(seq, { size, cosignatures }, UNTIL_COVERED)
+        : await client.records.proof(record, { seq, size, cosignatures }, UNTIL_COVERED)
     if (values.out === undefined || values.out === '-') io.stdout.write(jsonLine(found, io.stdout))
     else await writeWhole(values.out, `${JSON.stringify(found)}\n`)
     return EXIT.ok

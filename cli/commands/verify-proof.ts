@@ -2,6 +2,7 @@ import type { CompromisedKeys } from '../../src/proof/ledger/compromised-keys.ts
 import { PROOF_CHARS_MAX } from '../../src/proof/offline/entry-proof.ts'
 import { RECORD_CHARS_MAX } from '../../src/proof/offline/verify-record.ts'
 import { parseVerifierKey } from '../../src/proof/tree/checkpoint.ts'
+import type { WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
 import { checkProof, formatProofReport, strictly } from '../../src/verify/proof.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { readCheckpointFile } from '../checkpoint-file.ts'
@@ -27,7 +28,15 @@ type ProofValues = {
 /** `tallystick verify --proof`: one entry, and what it says of one record. */
 export async function verifyProofCommand(
   values: ProofValues,
-  { kids, compromised }: { readonly kids: readonly string[]; readonly compromised: CompromisedKeys },
+  {
+    kids,
+    compromised,
+    witnesses,
+  }: {
+    readonly kids: readonly string[]
+    readonly compromised: CompromisedKeys
+    readonly witnesses: WitnessPolicy | undefined
+  },
   io: Io,
 ): Promise<ExitCode> {
   const { checkpoint = [], consistency, record } = values
@@ -45,14 +54,15 @@ export async function verifyProofCommand(
     kids,
     noteKey,
     compromised,
+    witnesses,
   })
-  const report = values.strict ? strictly(found) : found
+  const report = values.strict ? strictly(found, witnesses) : found
   for (const notice of report.notices) io.stderr.write(`tallystick: ${notice}\n`)
   io.stdout.write(values.json ? jsonLine(report, io.stdout) : textLine(formatProofReport(report), io.stdout))
   return report.ok ? EXIT.ok : EXIT.refused
 }
 
-async function parseNoteKey(text: string | undefined): Promise<string | null> {
+export async function parseNoteKey(text: string | undefined): Promise<string | null> {
   if (text === undefined) return null
   try {
     parseVerifierKey(text, (await loadProviders()).sha256)

@@ -1,4 +1,6 @@
 import { Tallystick } from '../../sdk/client.ts'
+import { parseAgentKeys as pinnedAgentsOf } from '../../sdk/verify/given.ts'
+import { RECEIPT_FILE_BYTES_MAX } from '../../src/proof/receipt/receipt.ts'
 import { formatErasure } from '../../src/verify/erasures.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
 import { formatReport, strictly, type VerifyReport } from '../../src/verify/report.ts'
@@ -13,12 +15,14 @@ import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
 import { jsonLine, textLine } from '../output.ts'
-import { parseCompromised, parseKid, THREADS_MAX } from '../parse-kid.ts'
+import { parseAgentKeys, parseCompromised, parseKid, THREADS_MAX } from '../parse-kid.ts'
 import { parseUrl } from '../parse-url.ts'
 import { openProgressBar } from '../progress.ts'
+import { readBytes } from '../read-text.ts'
 import { asUsage, UsageError } from '../run.ts'
 import { displayUrl, serverLedger } from '../server-ledger.ts'
 import { parseSpoolMib, SPOOL_HELP, SPOOL_OPTIONS, standardInput } from '../standard-input.ts'
+import { parseWitnessOptions, WITNESS_OPTIONS } from '../witness-options.ts'
 import { verifyProofCommand } from './verify-proof.ts'
 
 const HELP = `tallystick verify [FILE | --server URL | --database URL]
@@ -39,18 +43,25 @@ ${CONNECTION_HELP}
 
 What to trust:
   --checkpoint FILE  a checkpoint kept outside: the ledger must extend it. Repeatable
+  --receipt FILE     a receipt kept outside (\`tallystick receipt\`): the ledger must have its entry, and extend its tree. It counts as a
+                     checkpoint of its size. Repeatable
   --key KID          the kid (64 hex digits) of the ledger's first envelope key, known from elsewhere. Repeatable
   --compromised KID[=TIME]  a key that is in wrong hands, whatever the export says: what it signed counts as far as a
                      checkpoint that you kept covers it, and what it signed from TIME on does not count. Repeatable
+  --agent-key AGENT=KID  a key of an agent that signs for itself, known from elsewhere: all that the agent did must be signed by it, or by a
+                     key that it endorsed. Repeatable
+  --witness VKEY     verifier key of a witness of the ledger, as its operator publishes it. Repeatable
+  --witnesses-min K  how many of them must have cosigned a checkpoint (default all): the ledger's own, or one of --checkpoint
   --pin              remember this ledger's first key as soon as it verified; later runs compare
   --strict           fail unless keys and checkpoint are given by you, and the ledger's own checkpoint reaches its end, but for
-                     the last minute
+                     the last minute. With --witness the checkpoint needs not be given, but cosigned
 With --proof:
   --key KID          the kid that signed the entry. Repeatable: one of them must have
   --compromised KID[=TIME]  as above
   --note-key VKEY    the ledger's note verifier key (noteVerifierKey of GET /v1/ledger)
   --checkpoint FILE  a checkpoint kept outside: the proof's must be that one, or be joined to it by
     --consistency FILE   an answer of GET /v1/checkpoints/consistency?from=…&to=…
+  --witness VKEY     as above; the proof's own checkpoint must be cosigned (\`tallystick proof --help\` says how to get such a one)
 
   --erasures         list what was erased, one line each: when, why, by whom. --json always has it
 ${SPOOL_HELP}
@@ -60,12 +71,12 @@ ${SPOOL_HELP}
 
 The last line:
   INTEGRITY_OK entries=… records=… keys=given|pinned|self-asserted checkpoint=given|own|none covered=<size> own=<size> of <entries>
-    erased=… documents=withheld (each where it applies; one line)
+    witnessed=<size> of <entries> erased=… documents=withheld (each where it applies; one line)
   INTEGRITY_FAILED seq=<first bad entry> code=… reason="…"
 With --proof:
   PROOF_OK ledger=… entry=… kind=… subject=… recorded=… keys=given|self-asserted note-key=given|self-asserted
     checkpoint=given|own covered=<size> of <size of the proof's>
-    record=same signal=SETTLE|HOLD|RELEASE version=… (each where it applies; one line)
+    cosigned=<witnesses> record=same signal=SETTLE|HOLD|RELEASE version=… (each where it applies; one line)
   PROOF_FAILED code=… reason="…"
 
 Examples:
@@ -82,9 +93,12 @@ const OPTIONS = {
   database: { type: 'string' },
   ledger: { type: 'string' },
   checkpoint: { type: 'string', multiple: true },
+  receipt: { type: 'string', multiple: true },
   key: { type: 'string', multiple: true },
   compromised: { type: 'string', multiple: true },
   pin: { type: 'boolean' },
+  'agent-key': { type: 'string', multiple: true },
+  ...WITNESS_OPTIONS,
   strict: { type: 'boolean' },
   threads: { type: 'string' },
   json: { type: 'boolean' },
@@ -103,17 +117,24 @@ async function verifyAny(values: Values, positionals: readonly string[], io: Io)
   const kids = (values.key ?? []).map(parseKid)
   refuseMixture(values, positionals)
   const compromised = parseCompromised(values.compromised)
+  const witnesses = await parseWitnessOptions(values)
   if (values.proof !== undefined)
-    return verifyProofCommand({ ...values, proof: values.proof }, { kids, compromised }, io)
+    return verifyProofCommand({ ...values, proof: values.proof }, { kids, compromised, witnesses }, io)
   const source = await chooseSource(values, positionals, io)
   const threads = parseCount(values.threads, '--threads', { min: 0, max: THREADS_MAX })
   const checkpoints = (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat()
+  const receipts = await Promise.all(
+    (values.receipt ?? []).map((path) => readBytes(path, RECEIPT_FILE_BYTES_MAX)),
+  )
   const bar = openProgressBar(io.stderr)
   try {
     const report = await verifyLedger(source, {
       checkpoints,
+      receipts,
       kids,
       compromised,
+      witnesses,
+      pinnedAgents: pinnedAgentsOf(parseAgentKeys(values['agent-key'])),
       pinned: await readKnownLedgers(),
       onProgress: bar.update,
       ...(threads !== undefined && { threads }),
@@ -136,6 +157,8 @@ async function conclude(report: VerifyReport, values: Values, io: Io): Promise<E
 
 const WITH_PROOF = ['record', 'consistency', 'note-key'] as const
 const WITHOUT_PROOF = [
+  'receipt',
+  'agent-key',
   'server',
   'api-key',
   'database',

@@ -2,7 +2,7 @@ import type { Tallystick } from '../../sdk/client.ts'
 import { AuthenticationError, PermissionError } from '../../sdk/errors.ts'
 import type { GetLedgerAnswer } from '../../sdk/generated/api.ts'
 import { ProofError } from '../../src/proof/error.ts'
-import { parseVerifierKey, verifyCheckpoint } from '../../src/proof/tree/checkpoint.ts'
+import { parseCheckpoint, parseVerifierKey, verifyCheckpoint } from '../../src/proof/tree/checkpoint.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { findFirstKid } from '../first-key.ts'
 import { readKnownLedgers } from '../known-ledgers.ts'
@@ -50,6 +50,7 @@ export async function* checkLedger(
   yield await checkCheckpoint(client, about, checkpointWaitMs).catch((error) =>
     fail('checkpoint', messageOf(error), null),
   )
+  yield* await checkWitnesses(client).catch((error) => [fail('witnesses', messageOf(error), null)])
   yield await checkPin(client, about).catch((error) => fail('first key', messageOf(error), null))
 }
 
@@ -91,6 +92,15 @@ async function checkCheckpoint(client: Tallystick, about: GetLedgerAnswer, waitM
       )
     await new Promise((resolve) => setTimeout(resolve, CHECKPOINT_POLL_MS))
   }
+}
+
+/** Says who has cosigned the ledger. Whether these are witnesses is known only to somebody who has their keys. */
+async function checkWitnesses(client: Tallystick): Promise<Finding[]> {
+  const note = await client.checkpoints.latest({ cosignatures: 1 })
+  if (note === null) return []
+  const { checkpoint, signatures } = parseCheckpoint(note)
+  const names = new Set(signatures.map(({ name }) => name).filter((name) => name !== checkpoint.origin))
+  return [ok('witnesses', `${checkpoint.size} entries are cosigned by ${[...names].join(', ')}`)]
 }
 
 async function checkPin(client: Tallystick, { id }: GetLedgerAnswer): Promise<Finding> {

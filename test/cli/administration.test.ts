@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { limited } from '../../cli/limited.ts'
+import { BUILT_IN_TYPES } from '../../src/ledgers/types/built-in.ts'
 import { Metrics } from '../../src/observe/metrics/metrics.ts'
 import { startWorker } from '../../src/run/worker.ts'
 import { genericBody, testConfig } from '../helpers/app.ts'
@@ -85,7 +86,7 @@ test('beside a running server with its worker', async (t) => {
     await fails(['types', 'preview', '-', '--payload', '-'], 64, /one of them only/)
 
     const names = (await linesOf(['types', 'list'])).map(({ type }) => type)
-    assert.deepEqual(names, ['generic/1', 'order/1', 'task/1'])
+    assert.deepEqual(names, ['order/1', ...BUILT_IN_TYPES.keys()].sort())
     assert.equal((await linesOf(['types', 'list', '--name', 'order'])).length, 1)
     const made = await runCommand(['types', 'codegen'])
     assert.match(made.stdout, /"order\/1": \{\n {4}payload: \{\n {6}quantity\?: number\n {6}sku: string\n/)
@@ -152,6 +153,14 @@ test('beside a running server with its worker', async (t) => {
         /--per-second N and --burst N, or --none/,
       )
       await fails([...limits, '--none'], 64, /or --none/)
+
+      const otlp = ['keys', 'otlp', made.id]
+      const taken = { take: 'agents', content: 'keep', rest: 'reject' }
+      assert.deepEqual(await linesOf([...otlp, '--content', 'keep']), [{ otlp: taken }])
+      assert.deepEqual(await linesOf([...otlp, '--default']), [{ otlp: null }])
+      await fails([...otlp, '--take', 'some'], 64, /--take takes agents or all/)
+      for (const none of [otlp, [...otlp, '--default', '--rest', 'drop']])
+        await fails(none, 64, /or --default/)
 
       await fails(['keys', 'revoke', made.id], 64, /can't be undone: add --yes/)
       const [revoked] = await linesOf(['keys', 'revoke', made.id, '--yes'])

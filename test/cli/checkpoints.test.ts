@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { formatVerifierKey } from '../../src/proof/tree/checkpoint.ts'
+import { makeCosigners } from '../helpers/cosigners.ts'
 import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain, sha256, type TestChain } from '../helpers/test-chain.ts'
@@ -135,4 +136,25 @@ test('refuses other arguments', async () => {
   for (const args of wrong) assert.equal((await runAlone(['checkpoints', ...args])).code, 64)
   const every = ['checkpoints', 'watch', 'a', '--server', 'http://x', '--every', '0', ...KEY]
   assert.match((await runAlone(every)).stderr, /from 1 to 86400/)
+})
+
+test('keeps only checkpoints that enough of the witnesses cosigned', async (t) => {
+  const chain = makeChain()
+  chain.notarize()
+  const { vkeys, cosigned } = makeCosigners(2)
+  let note = chain.checkpoint()
+  const url = await serve(t, chain, () => note)
+  const path = join(temporaryFiles(t).directory, 'kept.ndjson')
+  const witnesses = vkeys.flatMap((vkey) => ['--witness', vkey])
+  const watch = () =>
+    runAlone(['checkpoints', 'watch', path, '--server', url, '--once', ...witnesses, ...KEY])
+  for (const by of [[], [1]]) {
+    note = cosigned(chain.checkpoint(), ...by)
+    const { code, stderr } = await watch()
+    assert.equal(code, 69)
+    assert.match(stderr, new RegExp(`not kept: ${by.length} of the 2 witnesses cosigned it`))
+  }
+  note = cosigned(chain.checkpoint(), 0, 1)
+  assert.deepEqual(await watch(), { code: 0, stdout: '', stderr: '' })
+  assert.equal(JSON.parse(readFileSync(path, 'utf8')).checkpoint, note)
 })

@@ -28,7 +28,7 @@ function optionsOf(options: (typeof loaded)[number]['options']): string[] {
 }
 
 /** Options of another program in an example, or of another command in a text. */
-const FOREIGN = /^-(c|r|n|e|o|d|rc)$/
+const FOREIGN = /^-(c|r|n|e|o|d|y|rc)$/
 
 for (const { name, help, options } of loaded) {
   test(`the help of ${name} explains each of its options and no other, and has examples of them`, () => {

@@ -132,6 +132,7 @@ test('refuses options that would be passed over, and files that are not there', 
   await fails([...args, 'ledger.ndjson'], 64, /verify reads one thing/)
   await fails([...args, '--pin'], 64, /--pin does not go with --proof/)
   await fails([...args, '--server', 'http://x'], 64, /--server does not go/)
+  await fails([...args, '--receipt', 'x'], 64, /--receipt does not go/)
   await fails(['verify', 'ledger.ndjson', '--record', 'x'], 64, /--record goes with --proof/)
   await fails([...args, '--consistency', 'x'], 64, /name it with --checkpoint/)
   await fails([...args, '--note-key', 'x'], 64, /noteVerifierKey/)

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto'
+import { readSync } from 'node:fs'
+import { CONTENT_BYTES_MAX, short } from '../../sdk/actions/content.ts'
+import { makeIdempotencyKey } from '../../sdk/idempotency-key.ts'
+import { putInInbox } from '../../sdk/node/inbox.ts'
+import { makeItem } from '../../sdk/notarizer/items.ts'
+import { parseCount } from '../arguments.ts'
+import {
+  FAIL_CLOSED_SECONDS_DEFAULT,
+  FAIL_CLOSED_SECONDS_MAX,
+  HOOK_INPUT_BYTES_MAX,
+} from '../calls/limits.ts'
+import { readMessage, traceparentOf } from '../calls/message.ts'
+import { defineCommand, type ValuesOf } from '../command.ts'
+import { environment } from '../environment.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import { type HookRecord, type RecordingOptions, recordOf } from '../hook/events.ts'
+import { settingsOf } from '../hook/settings.ts'
+import { type Io, PROCESS_IO } from '../io.ts'
+import { isSent } from '../outbox/directory.ts'
+import { shellQuote } from '../shell-quote.ts'
+
+const HELP = `tallystick hook
+
+Records what a coding agent tells its hooks: reads one event from standard input, puts its record into the outbox of this user, begins a process
+that sends it, and ends with 0, unless --fail-closed denies a call. So it delays the agent by no more than its own start, and stops nothing.
+Every tool call becomes an action before it and an outcome after it, below the session; permissions that are asked for or denied become approvals.
+
+  --settings           print the hooks for the settings of Claude Code (~/.claude/settings.json), and end
+  --content            keep arguments and results, not only their digests, up to ${CONTENT_BYTES_MAX / 1024} KiB each
+  --fail-closed        a tool call waits until the server has recorded it, ${FAIL_CLOSED_SECONDS_DEFAULT} s at most; otherwise it is denied (exit code 2)
+  --timeout S          how long it waits for that
+  --framework NAME     stands in the records, such as claude-code
+  --spool DIR          the outbox; otherwise TALLYSTICK_SPOOL, or ~/.local/state/tallystick/outbox
+  --server URL         for the process that sends; otherwise as in every command: TALLYSTICK_URL and TALLYSTICK_API_KEY,
+                       or what \`tallystick init\` kept
+  -h, --help
+
+Examples:
+  tallystick hook --settings
+  echo '{"hook_event_name":"PreToolUse","session_id":"s1","tool_name":"Bash","tool_use_id":"t1"}' | tallystick hook
+`
+
+const OPTIONS = {
+  settings: { type: 'boolean' },
+  content: { type: 'boolean' },
+  'fail-closed': { type: 'boolean' },
+  timeout: { type: 'string' },
+  framework: { type: 'string' },
+  spool: { type: 'string' },
+  server: { type: 'string' },
+} as const
+
+type Values = ValuesOf<typeof OPTIONS>
+
+export const hook = defineCommand({
+  help: HELP,
+  options: OPTIONS,
+  async run(values, _positionals, io) {
+    const seconds = parseCount(values.timeout, '--timeout', { max: FAIL_CLOSED_SECONDS_MAX })
+    if (values.settings) {
+      io.stdout.write(settingsOf(commandOf(values)))
+      return EXIT.ok
+    }
+    try {
+      const record = recordOf(await readEvent(io), recordingOf(values))
+      if (record === null) throw new Error('the event has no hook_event_name')
+      return await keep(record, values, seconds ?? FAIL_CLOSED_SECONDS_DEFAULT, io)
+    } catch (error) {
+      io.stderr.write(`tallystick: this event is not recorded: ${(error as Error).message}\n`)
+      return values['fail-closed'] ? EXIT.deny : EXIT.ok
+    }
+  },
+})
+
+/** The command that the settings name: with the same options. */
+function commandOf(values: Values): string {
+  const flags = (['content', 'fail-closed'] as const)
+    .filter((name) => values[name])
+    .map((name) => `--${name}`)
+  const named = (['timeout', 'spool', 'server'] as const).flatMap((name) =>
+    values[name] === undefined ? [] : [`--${name}`, shellQuote(values[name])],
+  )
+  const framework = values.framework ?? 'claude-code'
+  return ['tallystick hook', '--framework', shellQuote(framework), ...flags, ...named].join(' ')
+}
+
+function recordingOf(values: Values): RecordingOptions {
+  return {
+    keep: values.content ?? false,
+    held: values['fail-closed'] ?? false,
+    framework: short(values.framework, 128),
+    sha256: (bytes) => createHash('sha256').update(bytes).digest('hex'),
+  }
+}
+
+async function readEvent(io: Io) {
+  const bytes = await readAll(io)
+  if (bytes.length > HOOK_INPUT_BYTES_MAX)
+    throw new Error(`it has more than the ${HOOK_INPUT_BYTES_MAX} bytes that are read`)
+  const message = readMessage(bytes.toString('utf8'))
+  if (message === null) throw new Error('standard input is no JSON')
+  return message
+}
+
+/** Reads without a stream, which takes longer to load than the hook to run; unless the other end of the pipe does not block. */
+async function readAll(io: Io): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  if (io === PROCESS_IO && readNow(pieces)) return Buffer.concat(pieces)
+  for await (const piece of io.stdin) pieces.push(Buffer.from(piece))
+  return Buffer.concat(pieces)
+}
+
+/** Whether it has read all of standard input. */
+function readNow(pieces: Buffer[]): boolean {
+  try {
+    for (;;) {
+      const piece = Buffer.alloc(READ_BYTES)
+      const bytes = readSync(0, piece)
+      if (bytes === 0) return true
+      pieces.push(piece.subarray(0, bytes))
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EAGAIN') return false
+    if (code === 'EOF') return true // Windows
+    throw error
+  }
+}
+
+const READ_BYTES = 64 * 1024
+
+async function keep(
+  { type, payload, options, isBefore }: HookRecord,
+  values: Values,
+  seconds: number,
+  io: Io,
+): Promise<ExitCode> {
+  const directory = values.spool ?? environment.outboxDirectory()
+  const isHeld = isBefore && values['fail-closed'] === true
+  const handle = options.handle ?? (isHeld ? `hook:${makeIdempotencyKey()}` : undefined)
+  const traceparent = traceparentOf(environment.traceparent())
+  const put = (type: string, payload: object, options: object) =>
+    putInInbox(
+      directory,
+      makeItem(payload, { type, traceparent, ...options }, Date.now()),
+      makeIdempotencyKey(),
+    )
+  const recorded = isHeld ? await import('../outbox/recorded.ts') : null
+  const before = recorded?.timesRecorded(directory, handle!)
+  put(type, payload, { ...options, handle })
+  if (!isSent(directory)) {
+    const { sendInBackground } = await import('../outbox/background.ts')
+    sendInBackground(directory, values.server === undefined ? [] : ['--server', values.server])
+  }
+  if (recorded === null) return EXIT.ok
+  if (await recorded.waitUntilRecorded(directory, handle!, seconds * 1_000, before)) return EXIT.ok
+  const error = `the ledger did not record it within ${seconds} s: tallystick hook --fail-closed denied it`
+  put('agent-outcome/1', { status: 'denied', error }, { parentHandle: handle })
+  io.stderr.write(
+    `tallystick: denied, because ${error}. What to do: \`tallystick flush\` says what is wrong\n`,
+  )
+  return EXIT.deny
+}
+
+/** `tallystick hook` as this process. Agents take every other exit code than that of a denial for leave: wrong arguments deny too. */
+export async function runHook(args: readonly string[]): Promise<ExitCode> {
+  try {
+    return await hook.run(args)
+  } catch (error) {
+    const { run } = await import('../run.ts')
+    const code = await run(() => Promise.reject(error), process.stderr)
+    return args.some((arg) => arg.startsWith('--fail-closed')) ? EXIT.deny : code
+  }
+}

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
+import { CONTENT_BYTES_MAX } from '../../sdk/actions/content.ts'
+import { plain } from '../../sdk/plain.ts'
+import { parseCount } from '../arguments.ts'
+import { FAIL_CLOSED_SECONDS_DEFAULT, FAIL_CLOSED_SECONDS_MAX } from '../calls/limits.ts'
+import { defineCommand, type ValuesOf } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect, findConnection } from '../connection.ts'
+import { environment } from '../environment.ts'
+import { EXIT } from '../exit-codes.ts'
+import { Calls } from '../mcp-proxy/calls.ts'
+import { openHttp } from '../mcp-proxy/http-upstream.ts'
+import { PROXY_CLOSE_MS_MAX, PROXY_MESSAGE_BYTES_MAX } from '../mcp-proxy/limits.ts'
+import { openProcess } from '../mcp-proxy/process-upstream.ts'
+import { McpProxy } from '../mcp-proxy/proxy.ts'
+import type { Receive, Upstream } from '../mcp-proxy/upstream.ts'
+import { sendInBackground } from '../outbox/background.ts'
+import { OpenCalls, settleCalls } from '../outbox/calls.ts'
+import { waitUntilRecorded } from '../outbox/recorded.ts'
+import { Sender } from '../outbox/sender.ts'
+import { parseUrl } from '../parse-url.ts'
+import { UsageError } from '../run.ts'
+
+const HELP = `tallystick mcp-proxy [OPTIONS] -- COMMAND [ARGS…]
+       tallystick mcp-proxy [OPTIONS] --upstream URL
+
+Stands between an MCP client and a server and records every tool call: an action before it is forwarded, an outcome after it. The client starts
+it instead of the server, over stdio. All messages pass byte for byte. Records wait in the outbox of this user until the server has them; a call whose proxy is
+killed gets the outcome "unknown" from whoever sends next.
+
+  --content        keep arguments and results, not only their digests, up to ${CONTENT_BYTES_MAX / 1024} KiB each
+  --fail-closed    a call is forwarded when the server has recorded it, and otherwise, after ${FAIL_CLOSED_SECONDS_DEFAULT} s, answered with an error; so are
+                   messages that cannot be read: no JSON, doubled names, more than ${PROXY_MESSAGE_BYTES_MAX / 1024 ** 2} MiB
+  --timeout S      how long a call waits for that
+  --upstream URL   an MCP server behind streamable HTTP, instead of a command
+  --header TEXT    a header for it, such as 'Authorization: Bearer …'. Repeatable; $NAME is a variable of the environment
+  --name NAME      name of the server in the records; otherwise as it calls itself
+  --spool DIR      the outbox; otherwise TALLYSTICK_SPOOL, or ~/.local/state/tallystick/outbox
+${CONNECTION_HELP}
+  -h, --help
+
+The server is not given the variables TALLYSTICK_…, which hold the API key.
+
+Examples:
+  tallystick mcp-proxy -- npx -y @modelcontextprotocol/server-filesystem /srv/files
+  tallystick mcp-proxy --upstream https://mcp.example/mcp --header 'Authorization: Bearer $TOKEN'
+`
+
+const OPTIONS = {
+  content: { type: 'boolean' },
+  'fail-closed': { type: 'boolean' },
+  timeout: { type: 'string' },
+  upstream: { type: 'string' },
+  header: { type: 'string', multiple: true },
+  name: { type: 'string' },
+  spool: { type: 'string' },
+  ...CONNECTION_OPTIONS,
+} as const
+
+type Values = ValuesOf<typeof OPTIONS>
+
+export const mcpProxy = defineCommand({
+  help: HELP,
+  options: OPTIONS,
+  async run(values, command, io) {
+    const open = openerOf(values, command)
+    const seconds = parseCount(values.timeout, '--timeout', { max: FAIL_CLOSED_SECONDS_MAX })
+    // A client shows its user that this fails at once; without a key nothing would ever be sent.
+    await findConnection(values)
+    const directory = values.spool ?? environment.outboxDirectory()
+    const say = (message: string) => void io.stderr.write(`tallystick: ${plain(message)}\n`)
+    settleCalls(directory)
+    const openCalls = new OpenCalls(directory)
+    const sender = new Sender({ directory, connect: () => connect(values), say })
+    const waitMs = (seconds ?? FAIL_CLOSED_SECONDS_DEFAULT) * 1_000
+    const isHeld = values['fail-closed'] ?? false
+    const calls = new Calls({
+      directory,
+      open: openCalls,
+      keep: values.content ?? false,
+      held: isHeld,
+      server: values.name ?? null,
+      command: values.upstream === undefined ? basename(command[0]!) : addressOf(values.upstream),
+      sha256: (bytes) => createHash('sha256').update(bytes).digest('hex'),
+      say,
+    })
+    const proxy = new McpProxy({
+      stdin: io.stdin as NodeJS.ReadStream,
+      stdout: io.stdout as NodeJS.WriteStream,
+      calls,
+      isRecorded: isHeld ? ({ handle }) => waitUntilRecorded(directory, handle, waitMs) : null,
+      say,
+    })
+    const { why, isFailure } = await proxy.run(open, stopped())
+    openCalls.close()
+    if (!(await sender.close(PROXY_CLOSE_MS_MAX))) sendInBackground(directory, connectionArgs(values))
+    if (isFailure) say(why)
+    return isFailure ? EXIT.unavailable : EXIT.ok
+  },
+})
+
+function openerOf(values: Values, command: readonly string[]): (receive: Receive) => Upstream {
+  if ((values.upstream === undefined) === (command.length === 0))
+    throw new UsageError(
+      'say: tallystick mcp-proxy -- COMMAND [ARGS…], or tallystick mcp-proxy --upstream URL',
+    )
+  const { upstream, header = [] } = values
+  if (upstream === undefined) {
+    if (header.length > 0) throw new UsageError('--header goes with --upstream')
+    return (receive) => openProcess(command, environment.withoutOwn(), receive)
+  }
+  const url = parseUrl(upstream)
+  if (url === null) throw new UsageError('--upstream takes a URL, such as https://mcp.example/mcp')
+  const headers = header.map(parseHeader)
+  return (receive) => openHttp({ url, headers, receive })
+}
+
+/** Without a query, which may hold a token. */
+function addressOf(upstream: string): string {
+  const url = new URL(upstream)
+  return `${url.origin}${url.pathname}`
+}
+
+/** `NAME: VALUE`, with variables of the environment for what no process list should show. */
+function parseHeader(text: string): [string, string] {
+  const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): *(.*)$/.exec(text) ?? []
+  if (name === undefined || value === undefined)
+    throw new UsageError("--header takes NAME: VALUE, such as 'Authorization: Bearer $TOKEN'")
+  return [
+    name,
+    value.replaceAll(/\$(\w+)/g, (_all, variable: string) => {
+      const found = environment.variable(variable)
+      if (found === undefined) throw new UsageError(`--header ${name}: the variable ${variable} is not set`)
+      return found
+    }),
+  ]
+}
+
+/** Options of the process that sends what is left. */
+function connectionArgs(values: Values): string[] {
+  return Object.keys(CONNECTION_OPTIONS).flatMap((name) => {
+    const value = values[name as keyof typeof CONNECTION_OPTIONS]
+    return value === undefined ? [] : [`--${name}`, value]
+  })
+}
+
+function stopped(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => resolve())
+  })
+}

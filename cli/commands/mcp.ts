@@ -1,0 +1,69 @@
+import type { Tallystick } from '../../sdk/client.ts'
+import { AuthenticationError, TallystickError } from '../../sdk/errors.ts'
+import type { OwnKey } from '../../src/mcp/deps.ts'
+import { serveStdio } from '../../src/mcp/serve-stdio.ts'
+import { noArguments } from '../arguments.ts'
+import { defineCommand } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { EXIT } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { parseKid } from '../parse-kid.ts'
+import { parseNoteKey } from './verify-proof.ts'
+
+/** Clients start this while the computer starts, and the server perhaps too: a long wait would be their time-out. */
+const KEY_LOOK_MS_MAX = 5_000
+
+const HELP = `tallystick mcp
+
+Serves the ledger to a client of the Model Context Protocol, on standard input and output: an assistant or agent writes records, finds them,
+verifies them on this machine, and does gated work, as far as the API key may. The client starts it; docs/mcp.md has its line of configuration
+for the common ones. It ends when its input does.
+
+  --key KID        verify_record: one of these keys (64 hex digits) must have signed the entry. Repeatable
+  --note-key VKEY  verify_record: the ledger's note verifier key, known from elsewhere
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  claude mcp add tallystick -- npx tallystick mcp
+  TALLYSTICK_URL=https://ledger.example TALLYSTICK_API_KEY=tly_… tallystick mcp
+`
+
+export const mcp = defineCommand({
+  help: HELP,
+  options: {
+    key: { type: 'string', multiple: true },
+    'note-key': { type: 'string' },
+    ...CONNECTION_OPTIONS,
+  },
+  async run(values, positionals, io) {
+    noArguments(positionals, 'mcp, which its client talks to on standard input')
+    const warn = (message: string) => void io.stderr.write(`tallystick: ${message}\n`)
+    const trust = {
+      kids: (values.key ?? []).map(parseKid),
+      noteKey: (await parseNoteKey(values['note-key'])) ?? undefined,
+    }
+    const client = await connect(values)
+    const key = await findOwnKey(client, warn)
+    await serveStdio(
+      { client, key, trust, verifier: 'this machine', traceparent: undefined, report: reportTo(io) },
+      io,
+    )
+    return EXIT.ok
+  },
+})
+
+/** null: the server did not say, so that every tool is listed. Throws where it does not know the key: nothing would ever work. */
+async function findOwnKey(client: Tallystick, warn: (message: string) => void): Promise<OwnKey | null> {
+  try {
+    return (await client.ledger.get({ retriesMax: 0, timeoutMs: KEY_LOOK_MS_MAX })).key
+  } catch (error) {
+    if (error instanceof AuthenticationError || !(error instanceof TallystickError)) throw error
+    warn(`every tool is listed, whether the key may use it or not: ${error.message}`)
+    return null
+  }
+}
+
+function reportTo({ stderr }: Io): (error: unknown) => void {
+  return (error) => void stderr.write(`tallystick: ${(error as Error)?.stack ?? String(error)}\n`)
+}

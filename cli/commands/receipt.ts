@@ -1,0 +1,45 @@
+import { defineCommand } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { ENTRY_OPTIONS, parseEntryArgument, UNTIL_COVERED } from '../entry-argument.ts'
+import { EXIT } from '../exit-codes.ts'
+import { UsageError } from '../run.ts'
+import { writeWhole } from '../write-whole.ts'
+
+const HELP = `tallystick receipt RECORD -o FILE [--seq SEQ] [--size N]
+tallystick receipt SEQ -o FILE [--size N]
+
+One small file (COSE, RFC 9942) that shows, with the ledger's note key alone, that an entry is in the ledger: the first entry of a
+record, another one of it, or any by its place in the chain. Waits about half a minute for a checkpoint that covers it
+(docs/formats/receipts.md).
+
+  --seq SEQ        another entry of the record than its first
+  --size N         in the checkpoint of this size; otherwise in the newest
+  --cosignatures K the newest checkpoint that K witnesses have cosigned, instead of the newest
+  -o, --out FILE   where to write
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick receipt rec_01kd2m3n4p5q6r7s8t9v0w1x2y -o record.cose
+  tallystick verify receipt record.cose --note-key "$NOTE_KEY"
+  tallystick receipt 41 --size 1000 -o entry.cose
+`
+
+export const receipt = defineCommand({
+  help: HELP,
+  options: {
+    ...ENTRY_OPTIONS,
+    ...CONNECTION_OPTIONS,
+  },
+  async run(values, positionals) {
+    const { record, seq, size, cosignatures } = parseEntryArgument('receipt', positionals, values)
+    if (values.out === undefined) throw new UsageError('a receipt is bytes: name a file with -o')
+    const client = await connect(values)
+    const bytes =
+      record === null
+        ? await client.entries.receipt(seq, { size, cosignatures }, UNTIL_COVERED)
+        : await client.records.receipt(record, { seq, size, cosignatures }, UNTIL_COVERED)
+    await writeWhole(values.out, bytes)
+    return EXIT.ok
+  },
+})

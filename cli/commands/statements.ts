@@ -1,0 +1,130 @@
+import type { Statement } from '../../sdk/generated/api.ts'
+import type { RegistrationPolicy } from '../../sdk/resources/statements.ts'
+import { ENVELOPE_BYTES_MAX } from '../../src/proof/envelope/envelope-layout.ts'
+import { onlyArgument } from '../arguments.ts'
+import { defineCommand } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { UNTIL_COVERED } from '../entry-argument.ts'
+import { EXIT } from '../exit-codes.ts'
+import { readObject } from '../json-input.ts'
+import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
+import { readBytes } from '../read-text.ts'
+import { listItems, showItem } from '../resource.ts'
+import { writeWhole } from '../write-whole.ts'
+
+const REGISTER_HELP = `tallystick statements register FILE [-o FILE]
+
+Registers a Signed Statement (RFC 9943): COSE_Sign1 as its issuer signed it, if the ledger's registration policy takes it. The same again is
+answered as the first time. Needs a key with the scope statements:write (docs/formats/registered-statements.md).
+
+  -o, --out FILE   write the Transparent Statement: the statement with its receipt; waits about half a minute for a checkpoint, and
+                   needs the scope audit:read
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick statements register sbom.cose
+  tallystick statements register sbom.cose -o sbom.transparent.cose
+`
+
+export const statementsRegister = defineCommand({
+  help: REGISTER_HELP,
+  options: { out: { type: 'string', short: 'o' }, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
+  async run(values, positionals, io) {
+    const path = onlyArgument(positionals, 'statements register FILE')
+    const bytes = await readBytes(path, ENVELOPE_BYTES_MAX)
+    const client = await connect(values)
+    const statement = await client.statements.register(bytes)
+    printItem(statement, values.json, io.stdout)
+    if (values.out !== undefined)
+      await writeWhole(values.out, await client.statements.receipt(statement, UNTIL_COVERED))
+    return EXIT.ok
+  },
+})
+
+const GET_HELP = `tallystick statements get STATEMENT [-o FILE]
+
+Shows a registered statement. Needs a key with one of the scopes statements:write, audit:read, records:read.
+
+  -o, --out FILE   write the Transparent Statement: the statement with its receipt; needs the scope audit:read
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick statements get stm_01kd2m3n4p5q6r7s8t9v0w1x2y
+  tallystick statements get stm_01kd2m3n4p5q6r7s8t9v0w1x2y -o sbom.transparent.cose
+`
+
+export const statementsGet = defineCommand({
+  help: GET_HELP,
+  options: { out: { type: 'string', short: 'o' }, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
+  async run(values, positionals, io) {
+    const id = onlyArgument(positionals, 'statements get STATEMENT')
+    const client = await connect(values)
+    const statement = await client.statements.get(id)
+    printItem(statement, values.json, io.stdout)
+    if (values.out !== undefined)
+      await writeWhole(values.out, await client.statements.receipt(statement, UNTIL_COVERED))
+    return EXIT.ok
+  },
+})
+
+export const statementsList = listItems({
+  usage: 'statements list',
+  flags: '[--issuer NAME] [--subject NAME] [--limit N]',
+  about: `Lists registered statements, the newest first. Needs a key with one of the scopes statements:write, audit:read, records:read.`,
+  options: { issuer: { type: 'string' }, subject: { type: 'string' } },
+  optionsHelp: `  --issuer NAME    only of this issuer (claim 1)
+  --subject NAME   only about this subject (claim 2)`,
+  examples: ['statements list', "statements list --subject 'pkg:generic/copper@1' | jq -r .issuer"],
+  columns: [
+    ['ID', ({ id }) => id],
+    ['SEQ', ({ seq }) => seq],
+    ['ISSUER', ({ issuer }) => issuer],
+    ['SUBJECT', ({ subject }) => subject],
+    ['TYPE', ({ contentType }) => contentType],
+    ['REGISTERED', ({ registeredAt }) => registeredAt],
+  ] satisfies readonly Column<Statement>[],
+  ask: (client, _argument, { issuer, subject }) => client.statements.list({ issuer, subject }),
+})
+
+export const statementsPolicy = showItem({
+  usage: 'statements policy',
+  about: `Shows the ledger's registration policy: which issuers' statements it registers, by which of their keys.`,
+  examples: ['statements policy', 'statements policy | jq .issuers'],
+  ask: (client) => client.statements.policy(),
+})
+
+const POLICY_HELP = `tallystick statements set-policy FILE
+
+Replaces the ledger's registration policy, by an entry of the ledger, from the next statement on. FILE is JSON; - is standard input. Needs a
+key with the scope policies:write.
+
+  {"issuers":[{"issuer":"https://build.example","keys":[{"alg":"EdDSA","spki":"<DER SubjectPublicKeyInfo, base64>"}]}],
+   "contentTypes":["application/spdx+json"]}
+
+A key may have a "kid", as the issuer's statements have it (hex); otherwise it is the thumbprint of RFC 9679.
+
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick statements set-policy policy.json
+  tallystick statements policy | jq '{issuers, contentTypes}' | tallystick statements set-policy -
+`
+
+export const statementsSetPolicy = defineCommand({
+  help: POLICY_HELP,
+  options: { ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
+  async run(values, positionals, io) {
+    const path = onlyArgument(positionals, 'statements set-policy FILE')
+    // Whether it is a policy the server says, and where it is none.
+    const policy = (await readObject(path, io)) as unknown as RegistrationPolicy
+    const client = await connect(values)
+    printItem(await client.statements.setPolicy(policy), values.json, io.stdout)
+    return EXIT.ok
+  },
+})

@@ -1,0 +1,149 @@
+import { type BundleReport, checkBundle } from '../../sdk/verify/bundle.ts'
+import { VerificationError } from '../../sdk/verify/errors.ts'
+import { PROOF_CHARS_MAX } from '../../src/proof/offline/entry-proof.ts'
+import type { WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
+import { onlyArgument } from '../arguments.ts'
+import { readCheckpointFile } from '../checkpoint-file.ts'
+import { defineCommand } from '../command.ts'
+import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
+import { openPieces } from '../open-pieces.ts'
+import { jsonLine, textLine } from '../output.ts'
+import { parseAgentKeys, parseCompromised, parseKid } from '../parse-kid.ts'
+import { readText } from '../read-text.ts'
+import { UsageError } from '../run.ts'
+import { parseWitnessOptions, WITNESS_OPTIONS } from '../witness-options.ts'
+import { parseNoteKey } from './verify-proof.ts'
+
+const HELP = `tallystick verify bundle FILE [--note-key VKEY | --key KID] [--checkpoint FILE]
+
+Checks a bundle, offline: every envelope and its signature, documents, items of batches, the place of each entry in the tree of the
+bundle's checkpoint, the keys from the ledger's first entry on, of a gated record its steps, of a run its parents, of a range that no
+entry was left out. FILE is what \`tallystick bundle\` wrote (docs/formats/bundles.md).
+
+What to trust (either key is enough: the ledger's first entry ties the two):
+  --note-key VKEY  the ledger's note verifier key, known from elsewhere (noteVerifierKey of GET /v1/ledger)
+  --key KID        the kid (64 hex digits) of the ledger's first envelope key, known from elsewhere. Repeatable
+  --checkpoint FILE  a checkpoint kept outside: the bundle's must be that one, or be joined to it by
+    --consistency FILE   an answer of GET /v1/checkpoints/consistency?from=…&to=…
+  --witness VKEY   the verifier key of a witness: how many of these cosigned the bundle's checkpoint is said. Repeatable
+  --witnesses-min K  how many of them must have, with --strict (default all)
+  --agent-key AGENT=KID  a key of an agent that signs for itself, known from elsewhere: all that the agent did must be signed by it, or by a
+                   key that it endorsed. Repeatable
+  --compromised KID[=TIME]  a key that is in wrong hands, whatever the bundle says. Repeatable
+  --strict         fail unless one of the keys is given, and a checkpoint that covers the entries (with --witness unless the bundle's is
+                   cosigned), and documents are shown
+
+  --json           the report as one JSON object
+  -h, --help
+
+The last line:
+  BUNDLE_OK ledger=… of=record:rec_…|run:rec_…|range:<from>-<to> completeness=complete|selection entries=…
+    keys=given|self-asserted note-key=given|self-asserted checkpoint=given|own covered=<size> of <size of the bundle's>
+    records=… agent-signed=… statements=… erased=… cosigned=… documents=withheld (each where it applies; one line)
+  BUNDLE_FAILED seq=<bad entry> code=… reason="…"
+A range is complete. A record or a run is a selection: all of it is genuine, and the ledger may hold more.
+
+Examples:
+  tallystick verify bundle record.bundle --note-key "$NOTE_KEY"
+  tallystick verify bundle thousand.bundle --key "$FIRST_KID" --checkpoint kept.ndjson --consistency consistency.json
+
+${HELP_EXIT_CODES}`
+
+/** A character of UTF-8 has three bytes at most for each that counts in a string's length. */
+const CONSISTENCY_BYTES_MAX = 3 * PROOF_CHARS_MAX
+
+export const verifyBundle = defineCommand({
+  help: HELP,
+  options: {
+    'note-key': { type: 'string' },
+    key: { type: 'string', multiple: true },
+    checkpoint: { type: 'string', multiple: true },
+    consistency: { type: 'string' },
+    compromised: { type: 'string', multiple: true },
+    'agent-key': { type: 'string', multiple: true },
+    ...WITNESS_OPTIONS,
+    strict: { type: 'boolean' },
+    json: { type: 'boolean' },
+  },
+  async run(values, positionals, io) {
+    const path = onlyArgument(positionals, 'verify bundle FILE')
+    const { consistency, checkpoint = [], key = [] } = values
+    if (consistency !== undefined && checkpoint.length === 0)
+      throw new UsageError(
+        '--consistency joins the bundle to a checkpoint that you kept: name it with --checkpoint',
+      )
+    const witnesses = await parseWitnessOptions(values)
+    const found = await checkBundle(openPieces(path), {
+      kids: key.map(parseKid),
+      noteKey: (await parseNoteKey(values['note-key'])) ?? undefined,
+      checkpoints: (await Promise.all(checkpoint.map(readCheckpointFile))).flat(),
+      consistency: consistency === undefined ? undefined : await readText(consistency, CONSISTENCY_BYTES_MAX),
+      compromised: timesOf(parseCompromised(values.compromised)),
+      witnesses,
+      agentKeys: parseAgentKeys(values['agent-key']),
+    }).catch(toFailure)
+    const report = values.strict ? strictly(found, witnesses) : found
+    if ('notices' in report) for (const notice of report.notices) io.stderr.write(`tallystick: ${notice}\n`)
+    io.stdout.write(values.json ? jsonLine(report, io.stdout) : textLine(formatReport(report), io.stdout))
+    return 'code' in report ? EXIT.refused : EXIT.ok
+  },
+})
+
+function timesOf(compromised: ReadonlyMap<string, number | null>): Record<string, string | null> {
+  const times = [...compromised].map(([kid, ms]) => [kid, ms === null ? null : new Date(ms).toISOString()])
+  return Object.fromEntries(times)
+}
+
+type Failure = { readonly seq: number | null; readonly code: string; readonly reason: string }
+
+function toFailure(error: unknown): Failure {
+  if (error instanceof VerificationError) return { seq: error.seq, code: error.code, reason: error.detail }
+  throw error
+}
+
+/** Applies `--strict`: drops every finding that rests on the bundle's own word. Witnesses that were given speak for the checkpoint. */
+function strictly(report: BundleReport | Failure, policy: WitnessPolicy | undefined): BundleReport | Failure {
+  if ('code' in report) return report
+  const { keys, noteKey, checkpoint, documents, cosigned } = report
+  const refusal = (code: string, reason: string) => ({ seq: null, code, reason })
+  if (keys !== 'given' && noteKey !== 'given')
+    return refusal('keys_not_given', 'neither key is: name one with --note-key or --key')
+  if (policy && cosigned! < policy.min)
+    return refusal(
+      'witnesses_too_few',
+      `${cosigned} of the ${policy.witnesses.length} witnesses cosigned its checkpoint, and ${policy.min} are needed`,
+    )
+  if (!policy && checkpoint !== 'given')
+    return refusal(
+      'checkpoint_not_given',
+      'no checkpoint that covers the entries was given: keep one, and name it with --checkpoint',
+    )
+  if (documents === 'withheld') return refusal('documents_withheld', 'the bundle was made without documents')
+  return report
+}
+
+/** Stable: scripts read it. */
+function formatReport(report: BundleReport | Failure): string {
+  if ('code' in report) {
+    const seq = report.seq === null ? '' : ` seq=${report.seq}`
+    return `BUNDLE_FAILED${seq} code=${report.code} reason=${JSON.stringify(report.reason)}`
+  }
+  const { ledger, of, completeness, entries, records, keys, noteKey, checkpoint, covered, treeSize } = report
+  const parts = [
+    `ledger=${ledger}`,
+    `of=${'from' in of ? `range:${of.from}-${of.to}` : Object.entries(of)[0]!.join(':')}`,
+    `completeness=${completeness}`,
+    `entries=${entries}`,
+    `keys=${keys}`,
+    `note-key=${noteKey}`,
+    `checkpoint=${checkpoint}`,
+    `covered=${covered} of ${treeSize}`,
+  ]
+  if (records !== null) parts.push(`records=${records}`)
+  if (report.agentSigned > 0) parts.push(`agent-signed=${report.agentSigned}`)
+  if (report.statements > 0) parts.push(`statements=${report.statements}`)
+  if (report.erased > 0) parts.push(`erased=${report.erased}`)
+  if (report.cosigned !== null) parts.push(`cosigned=${report.cosigned}`)
+  if (report.documents === 'withheld') parts.push('documents=withheld')
+  return `BUNDLE_OK ${parts.join(' ')}`
+}

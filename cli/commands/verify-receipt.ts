@@ -1,0 +1,105 @@
+import type { PublishedKey } from '../../sdk/generated/api.ts'
+import { VerificationError } from '../../sdk/verify/errors.ts'
+import { type ReceiptReport, receipt } from '../../sdk/verify/receipt.ts'
+import { RECORD_CHARS_MAX } from '../../src/proof/offline/verify-record.ts'
+import { RECEIPT_FILE_BYTES_MAX } from '../../src/proof/receipt/receipt.ts'
+import { onlyArgument } from '../arguments.ts'
+import { defineCommand } from '../command.ts'
+import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
+import { jsonLine, textLine } from '../output.ts'
+import { readBytes, readText } from '../read-text.ts'
+import { UsageError } from '../run.ts'
+import { parseNoteKey } from './verify-proof.ts'
+
+const HELP = `tallystick verify receipt FILE --note-key VKEY [--keys FILE] [--record FILE]
+
+Checks one entry with its receipt, offline: the entry is in the ledger of the note key, at its place in a tree that the key signed, and of
+a record from a batch its place in the batch. FILE is what \`tallystick receipt\` wrote (docs/formats/receipts.md).
+
+  --note-key VKEY  the ledger's note verifier key, known from elsewhere (noteVerifierKey of GET /v1/ledger). Needed
+  --keys FILE      signing keys, known from elsewhere (/.well-known/tallystick-keys.json): the entry's own signature is verified too
+  --record FILE    the record that it must be of: an answer of GET /v1/records/{id}
+  --json           the report as one JSON object
+  -h, --help
+
+The last line:
+  RECEIPT_OK ledger=… entry=… kind=… subject=… recorded=… size=… root=… keys=given|not-given
+    record=same signal=SETTLE|HOLD|RELEASE version=… (each where it applies; one line)
+  RECEIPT_FAILED code=… reason="…"
+
+Examples:
+  tallystick verify receipt record.cose --note-key "$NOTE_KEY"
+  tallystick verify receipt record.cose --note-key "$NOTE_KEY" --keys keys.json --record record.json
+
+${HELP_EXIT_CODES}`
+
+/** A keys document has 300 bytes a key. */
+const KEYS_BYTES_MAX = 1024 * 1024
+/** A character of UTF-8 has three bytes at most for each that counts in a string's length. */
+const CHAR_BYTES_MAX = 3
+
+export const verifyReceipt = defineCommand({
+  help: HELP,
+  options: {
+    'note-key': { type: 'string' },
+    keys: { type: 'string' },
+    record: { type: 'string' },
+    json: { type: 'boolean' },
+  },
+  async run(values, positionals, io) {
+    const path = onlyArgument(positionals, 'verify receipt FILE')
+    const noteKey = await parseNoteKey(values['note-key'])
+    if (noteKey === null)
+      throw new UsageError('--note-key is needed: with it alone a receipt is one of a ledger that you know')
+    const keys =
+      values.keys === undefined ? undefined : parseKeys(await readText(values.keys, KEYS_BYTES_MAX))
+    const record =
+      values.record === undefined
+        ? undefined
+        : await readText(values.record, RECORD_CHARS_MAX * CHAR_BYTES_MAX)
+    const report = await receipt(await readBytes(path, RECEIPT_FILE_BYTES_MAX), {
+      noteKey,
+      keys,
+      record,
+    }).catch(toFailure)
+    io.stdout.write(values.json ? jsonLine(report, io.stdout) : textLine(formatReport(report), io.stdout))
+    return 'code' in report ? EXIT.refused : EXIT.ok
+  },
+})
+
+function parseKeys(text: string): PublishedKey[] {
+  try {
+    const { keys } = JSON.parse(text) as { keys: PublishedKey[] }
+    if (Array.isArray(keys)) return keys
+  } catch {
+    // as below
+  }
+  throw new UsageError('--keys takes a file with the answer of /.well-known/tallystick-keys.json')
+}
+
+type Failure = { readonly code: string; readonly reason: string }
+
+function toFailure(error: unknown): Failure {
+  if (error instanceof VerificationError) return { code: error.code, reason: error.detail }
+  throw error
+}
+
+/** Stable: scripts read it. */
+function formatReport(report: ReceiptReport | Failure): string {
+  if ('code' in report) return `RECEIPT_FAILED code=${report.code} reason=${JSON.stringify(report.reason)}`
+  const { entry, seq, subject, size, root, keys, record } = report
+  const parts = [
+    `ledger=${entry.ledger}`,
+    `entry=${seq}`,
+    `kind=${entry.kind}`,
+    `subject=${subject}`,
+    `recorded=${entry.recordedAt}`,
+    `size=${size}`,
+    `root=${root}`,
+    `keys=${keys.replace(' ', '-')}`,
+  ]
+  if (record === 'same') parts.push('record=same')
+  if (entry.signal !== null) parts.push(`signal=${entry.signal.decision}`)
+  if (entry.version !== null) parts.push(`version=${entry.version}`)
+  return `RECEIPT_OK ${parts.join(' ')}`
+}

@@ -1,0 +1,41 @@
+import { onlyArgument, parseCount } from './arguments.ts'
+import { UsageError } from './run.ts'
+
+/** Options of a command that is about an entry in a checkpoint. */
+export const ENTRY_OPTIONS = {
+  seq: { type: 'string' },
+  size: { type: 'string' },
+  cosignatures: { type: 'string' },
+  out: { type: 'string', short: 'o' },
+} as const
+
+/** Witnesses that a deployment has at most. */
+const COSIGNATURES_MAX = 16
+
+/** Until a checkpoint covers the entry: doubling from 0.1 s to 5 s, that is about half a minute. */
+export const UNTIL_COVERED = { retriesMax: 10 }
+
+type EntryArgument = { readonly size: number | undefined; readonly cosignatures: number | undefined } & (
+  | { readonly record: string; readonly seq: number | undefined }
+  | { readonly record: null; readonly seq: number }
+)
+
+/** `RECORD [--seq SEQ]`, or `SEQ` of any entry. */
+export function parseEntryArgument(
+  command: string,
+  positionals: readonly string[],
+  values: {
+    readonly seq?: string | undefined
+    readonly size?: string | undefined
+    readonly cosignatures?: string | undefined
+  },
+): EntryArgument {
+  const of = onlyArgument(positionals, `${command} RECORD, or SEQ`)
+  const isSeq = /^\d+$/.test(of)
+  if (isSeq && values.seq !== undefined) throw new UsageError('--seq goes with a record')
+  const size = parseCount(values.size, '--size')
+  const cosignatures = parseCount(values.cosignatures, '--cosignatures', { max: COSIGNATURES_MAX })
+  if (size !== undefined && cosignatures !== undefined) throw new UsageError('say --size, or --cosignatures')
+  if (isSeq) return { record: null, seq: parseCount(of, 'SEQ', { min: 0 })!, size, cosignatures }
+  return { record: of, seq: parseCount(values.seq, '--seq', { min: 0 }), size, cosignatures }
+}

@@ -1,0 +1,14 @@
+import { createReadStream } from 'node:fs'
+import { SourceError } from '../src/verify/source.ts'
+
+/** Opens a file of any length, to be read piece by piece. The stream throws SourceError. */
+export function openPieces(path: string): () => AsyncIterable<Uint8Array> {
+  return async function* read() {
+    try {
+      yield* createReadStream(path) as AsyncIterable<Uint8Array>
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      throw new SourceError('io', `${path} cannot be read (${code})`, { cause: error })
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { SENDER_LOG } from './directory.ts'
+
+/** Begins a sender that outlives this process. If there is one already, it ends at once. */
+export function sendInBackground(directory: string, args: readonly string[]): void {
+  const log = openSync(join(directory, SENDER_LOG), 'w', 0o600)
+  try {
+    const command = [process.argv[1]!, 'flush', '--background', '--spool', directory, ...args]
+    spawn(process.execPath, [...process.execArgv, ...command], {
+      detached: true,
+      stdio: ['ignore', 'ignore', log],
+      windowsHide: true,
+    })
+      .on('error', () => {}) // the next one tries again
+      .unref()
+  } finally {
+    closeSync(log)
+  }
+}

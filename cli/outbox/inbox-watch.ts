@@ -1,0 +1,44 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { openInbox } from '../../sdk/node/inbox.ts'
+
+/** Tells at once what is put into an inbox, where the file system does; elsewhere the time is up. */
+export class InboxWatch {
+  readonly #watcher: FSWatcher | null
+  #changed = false
+  #wake: () => void = () => {}
+
+  constructor(directory: string) {
+    this.#watcher = tryWatch(openInbox(directory), () => {
+      this.#changed = true
+      this.#wake()
+    })
+  }
+
+  /** Resolves at a change since the last call, or after `waitMs`. */
+  async next(waitMs: number): Promise<void> {
+    if (!this.#changed)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, waitMs)
+        this.#wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    this.#changed = false
+    this.#wake = () => {}
+  }
+
+  close(): void {
+    this.#watcher?.close()
+    this.#changed = true
+    this.#wake()
+  }
+}
+
+function tryWatch(folder: string, changed: () => void): FSWatcher | null {
+  try {
+    return watch(folder, { persistent: false }, changed).on('error', () => {})
+  } catch {
+    return null
+  }
+}

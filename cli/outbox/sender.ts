@@ -1,0 +1,171 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Tallystick } from '../../sdk/client.ts'
+import { SpoolInUseError, type TallystickError } from '../../sdk/errors.ts'
+import { openSpool } from '../../sdk/node/spool.ts'
+import type { Notarizer } from '../../sdk/notarizer/notarizer.ts'
+import { settleCalls } from './calls.ts'
+import { hasWork } from './directory.ts'
+import { InboxWatch } from './inbox-watch.ts'
+import {
+  OUTBOX_BLOCKED_MS,
+  OUTBOX_BUSY_POLL_MS,
+  OUTBOX_DELAY_MS_MAX,
+  OUTBOX_IDLE_MS,
+  OUTBOX_POLL_MS,
+  OUTBOX_RETRY_MS,
+  OUTBOX_SAID_AGAIN_MS,
+} from './limits.ts'
+
+export type SenderOptions = {
+  readonly directory: string
+  /** Throws where no key is known. */
+  readonly connect: () => Promise<Tallystick>
+  /** Says to people what keeps records from being sent. */
+  readonly say: (message: string) => void
+}
+
+type SendOptions = {
+  readonly idleMs: number
+  readonly signal: AbortSignal
+  readonly onRecorded?: (() => void) | undefined
+}
+
+export type Sent = {
+  readonly recorded: number
+  readonly refused: number
+  /** Why the others wait; null: none do. */
+  readonly left: string | null
+}
+
+/**
+ * Sends what lies in an outbox until nothing comes any more for `idleMs`, only people can help, or the signal ends it. Throws
+ * SpoolInUseError while another process sends from it.
+ */
+export async function sendOnce(
+  { directory, connect, say }: SenderOptions,
+  { idleMs, signal, onRecorded }: SendOptions,
+): Promise<Sent> {
+  const client = await connect()
+  const spool = await openSpool(directory)
+  const watch = new InboxWatch(directory)
+  let blocked: TallystickError | null = null
+  const notarizer = client.notarizer({
+    spool,
+    delayMsMax: OUTBOX_DELAY_MS_MAX,
+    onRecorded,
+    onError: (error) => {
+      say(`records wait in ${directory}: ${error.message}`)
+      if (!error.retryable) blocked = error
+    },
+    onRefused: ({ type }, error) =>
+      say(`a record of type ${type} was refused, and lies in ${directory}/refused.ndjson: ${error.message}`),
+  })
+  try {
+    settleCalls(directory)
+    await adoptAll(notarizer, watch, { idleMs, isOver: () => signal.aborted || blocked !== null })
+  } finally {
+    watch.close()
+    // Rejects if something is left: that is in the spool.
+    await notarizer.close({ timeoutMs: 1 }).catch(() => {})
+  }
+  const { recorded, refused, buffered, lastError } = notarizer.stats
+  return { recorded, refused, left: buffered === 0 ? null : (lastError?.message ?? 'there was no time') }
+}
+
+/**
+ * Sends until nothing comes any more for `idleMs`, or nothing was recorded for `giveUpMs`. Why records are left; null: none are. Throws as
+ * sendOnce does.
+ */
+export async function sendWhileItWorks(
+  options: SenderOptions,
+  { idleMs, giveUpMs }: { readonly idleMs: number; readonly giveUpMs: number },
+): Promise<string | null> {
+  const stop = new AbortController()
+  const { signal } = stop
+  const timer = setTimeout(() => stop.abort(), giveUpMs)
+  const onRecorded = () => void timer.refresh()
+  try {
+    let left: string | null
+    // A hook that saw it alive began no other one: what came while it let go is its own still.
+    do left = (await sendOnce(options, { idleMs, signal, onRecorded })).left
+    while (left === null && hasWork(options.directory) && !signal.aborted)
+    return left
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function adoptAll(
+  notarizer: Notarizer,
+  watch: InboxWatch,
+  { idleMs, isOver }: { readonly idleMs: number; readonly isOver: () => boolean },
+): Promise<void> {
+  let idleSince = performance.now()
+  while (!isOver()) {
+    await notarizer.adopt()
+    if (notarizer.stats.buffered > 0) {
+      idleSince = performance.now()
+      await sleep(OUTBOX_BUSY_POLL_MS)
+      continue
+    }
+    const idleLeftMs = idleSince + idleMs - performance.now()
+    if (idleLeftMs <= 0) return
+    await watch.next(Math.min(idleLeftMs, OUTBOX_POLL_MS))
+  }
+}
+
+/** Sends for as long as a process lives. One process of those that share the outbox does it at a time. */
+export class Sender {
+  readonly #options: SenderOptions
+  readonly #stop = new AbortController()
+  readonly #watch: InboxWatch
+  readonly #done: Promise<void>
+
+  constructor(options: SenderOptions) {
+    this.#watch = new InboxWatch(options.directory)
+    this.#options = { ...options, say: sayRarely(options.say) }
+    this.#done = this.#run()
+  }
+
+  /** Ends, after `waitMs` at most: whether everything was sent. */
+  async close(waitMs: number): Promise<boolean> {
+    const until = performance.now() + waitMs
+    while (hasWork(this.#options.directory) && performance.now() < until) await sleep(OUTBOX_BUSY_POLL_MS)
+    this.#stop.abort()
+    this.#watch.close()
+    await this.#done
+    return !hasWork(this.#options.directory)
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      if (!hasWork(this.#options.directory)) await this.#watch.next(OUTBOX_POLL_MS)
+      else await sleep(await this.#send(signal), undefined, { signal }).catch(() => {})
+    }
+  }
+
+  /** How long to wait then. */
+  async #send(signal: AbortSignal): Promise<number> {
+    try {
+      const { left } = await sendOnce(this.#options, { idleMs: OUTBOX_IDLE_MS, signal })
+      return left === null ? 0 : OUTBOX_BLOCKED_MS
+    } catch (error) {
+      if (error instanceof SpoolInUseError) return OUTBOX_RETRY_MS
+      this.#options.say(`nothing is sent from ${this.#options.directory}: ${(error as Error).message}`)
+      return OUTBOX_BLOCKED_MS
+    }
+  }
+}
+
+/** A sender tries again and again, and would say the same as often. */
+export function sayRarely(say: (message: string) => void): (message: string) => void {
+  let last = ''
+  let saidAt = Number.NEGATIVE_INFINITY
+  return (message) => {
+    if (message === last && performance.now() - saidAt < OUTBOX_SAID_AGAIN_MS) return
+    last = message
+    saidAt = performance.now()
+    say(message)
+  }
+}

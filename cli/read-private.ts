@@ -1,0 +1,22 @@
+import { open } from 'node:fs/promises'
+import { SourceError } from '../src/verify/source.ts'
+
+/**
+ * A file that others may not read or write: throws SourceError for one that they may. Looked at and read by one handle: nobody can put
+ * another file there in between.
+ */
+export async function readPrivate(file: string): Promise<string> {
+  const handle = await open(file, 'r')
+  try {
+    const { mode, uid } = await handle.stat()
+    const self = process.getuid?.()
+    if (self !== undefined && ((mode & 0o077) !== 0 || uid !== self))
+      throw new SourceError(
+        'denied',
+        `${file} is not this user's alone: chmod 600 it, or remove it; another user's is not taken`,
+      )
+    return await handle.readFile('utf8')
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,33 @@
+import { ProofError } from '../src/proof/error.ts'
+import { parseWitnessPolicy, type WitnessPolicy } from '../src/proof/tree/cosignature.ts'
+import { loadProviders } from '../src/verify/providers.ts'
+import { parseCount } from './arguments.ts'
+import { UsageError } from './run.ts'
+
+/** Options of a command that asks for cosignatures. */
+export const WITNESS_OPTIONS = {
+  witness: { type: 'string', multiple: true },
+  'witnesses-min': { type: 'string' },
+} as const
+
+type WitnessValues = {
+  readonly witness?: readonly string[] | undefined
+  readonly 'witnesses-min'?: string | undefined
+}
+
+/** undefined: no witness is named. */
+export async function parseWitnessOptions(values: WitnessValues): Promise<WitnessPolicy | undefined> {
+  const { witness: vkeys = [] } = values
+  const min = parseCount(values['witnesses-min'], '--witnesses-min', { max: Math.max(1, vkeys.length) })
+  if (vkeys.length === 0) {
+    if (min !== undefined) throw new UsageError('--witnesses-min counts witnesses: name them with --witness')
+    return undefined
+  }
+  const { sha256 } = await loadProviders()
+  try {
+    return parseWitnessPolicy(vkeys, min, sha256)
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    throw new UsageError(`--witness takes the verifier key of a witness (of the type 04): ${error.detail}`)
+  }
+}

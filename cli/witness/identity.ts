@@ -1,0 +1,42 @@
+import { createPrivateKey, createPublicKey, randomBytes, sign } from 'node:crypto'
+import { fromBase64, fromHex, toBase64 } from '../../src/proof/bytes.ts'
+import type { Sha256, Signer } from '../../src/proof/crypto.ts'
+import { keyThumbprint, parsePublicKey } from '../../src/proof/keys.ts'
+
+/** Content of `witness.json`: the key, and the logs that a checkpoint was cosigned of, by the hash of their origin. */
+export type Identity = {
+  readonly name: string
+  /** 32 bytes, base64: RFC 8032's private key. */
+  readonly seed: string
+  readonly cosigned: readonly string[]
+  /** Logs among these of which the key has cosigned more than the state knows. */
+  readonly rolledBack: readonly string[]
+}
+
+const SEED_BYTES = 32
+/** DER of an Ed25519 private key, before its seed (RFC 8410 §7). */
+const PKCS8 = fromHex('302e020100300506032b657004220420')
+
+export function newIdentity(name: string): Identity {
+  return { name, seed: toBase64(randomBytes(SEED_BYTES)), cosigned: [], rolledBack: [] }
+}
+
+/** Throws an Error for what newIdentity and the state never write. */
+export function parseIdentity(text: string): Identity {
+  const { name, seed, cosigned, rolledBack } = JSON.parse(text) as Partial<Identity>
+  if (typeof name !== 'string' || typeof seed !== 'string' || fromBase64(seed).length !== SEED_BYTES)
+    throw new Error('no name and key of a witness')
+  if (!Array.isArray(cosigned) || !Array.isArray(rolledBack)) throw new Error('no list of logs')
+  return { name, seed, cosigned, rolledBack }
+}
+
+export function signerOf({ seed }: Identity, sha256: Sha256): Signer {
+  const privateKey = createPrivateKey({
+    key: Buffer.concat([PKCS8, fromBase64(seed)]),
+    format: 'der',
+    type: 'pkcs8',
+  })
+  const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
+  const key = parsePublicKey('EdDSA', spki)
+  return { kid: keyThumbprint(sha256, key), key, sign: (message) => sign(null, message, privateKey) }
+}

@@ -1,0 +1,129 @@
+import { RateLimits } from '../../src/ledgers/rate-limits.ts'
+import type { ProofProviders } from '../../src/proof/crypto.ts'
+import {
+  isFork,
+  type Judgement,
+  judgeCheckpoint,
+  type KnownLog,
+} from '../../src/proof/tree/add-checkpoint.ts'
+import { cosign } from '../../src/proof/tree/cosignature.ts'
+import { signatureLine, signaturesOf } from '../../src/proof/tree/note.ts'
+import {
+  WITNESS_COSIGN_AGAIN_MS,
+  WITNESS_REQUESTS_PER_LOG_BURST,
+  WITNESS_REQUESTS_PER_LOG_PER_SECOND,
+  WITNESS_WAITING_PER_LOG_MAX,
+} from './limits.ts'
+import { START_ANEW, type WitnessState } from './state.ts'
+
+/** Answer of a witness. `size`: the body is a size (409), and no text. */
+export type WitnessAnswer = { readonly status: number; readonly body: string; readonly isSize?: boolean }
+
+export const TOO_MANY: WitnessAnswer = { status: 429, body: 'too many requests: come again in a second\n' }
+
+/** Checkpoints that the log has signed and that its tree has grown to: others can't use up the log's own by naming it, or by sending its old ones. */
+const PER_LOG = {
+  requestsPerSecond: WITNESS_REQUESTS_PER_LOG_PER_SECOND,
+  burst: WITNESS_REQUESTS_PER_LOG_BURST,
+}
+
+type WitnessDeps = {
+  readonly state: WitnessState
+  readonly logs: ReadonlyMap<string, KnownLog>
+  readonly providers: ProofProviders
+  readonly now: () => number
+  /** Hears of what a log should not have signed. */
+  readonly warn: (message: string) => void
+}
+
+/** C2SP tlog-witness over a folder: one decision at a time for each log, which is on disk before anybody hears of it. */
+export class Witness {
+  readonly #deps: WitnessDeps
+  readonly #limits = new RateLimits(() => performance.now())
+  /** By origin: the last request, and how many there are. */
+  readonly #queues = new Map<string, { last: Promise<unknown>; length: number }>()
+
+  /** By origin: the newest cosignature. */
+  readonly #last = new Map<string, { text: string; atMs: number; line: string }>()
+
+  constructor(deps: WitnessDeps) {
+    this.#deps = deps
+  }
+
+  /** The origin that a body names, if it is of a log that is known here. */
+  findOrigin(body: string): string | null {
+    const begin = body.indexOf('\n\n') + 2
+    const origin = body.slice(begin, body.indexOf('\n', begin))
+    return this.#deps.logs.has(origin) ? origin : null
+  }
+
+  async addCheckpoint(body: string): Promise<WitnessAnswer> {
+    const origin = this.findOrigin(body)
+    if (origin === null) return this.#decide(body)
+    const queue = this.#queues.get(origin) ?? { last: Promise.resolve(), length: 0 }
+    if (queue.length >= WITNESS_WAITING_PER_LOG_MAX)
+      return { status: 503, body: 'too many requests of this log wait: come again\n' }
+    this.#queues.set(origin, queue)
+    queue.length++
+    const answer = queue.last.then(() => this.#decide(body))
+    queue.last = answer.catch(() => {})
+    try {
+      return await answer
+    } finally {
+      queue.length--
+      if (queue.length === 0) this.#queues.delete(origin)
+    }
+  }
+
+  async #decide(body: string): Promise<WitnessAnswer> {
+    const { state, logs, providers, warn } = this.#deps
+    const judgement = judgeCheckpoint(
+      body,
+      (origin) => logs.get(origin) ?? null,
+      (origin) => state.findSeen(origin),
+      providers,
+    )
+    if (await state.isRolledBack(judgement.signed)) {
+      const reason = `the state is older than what this key has cosigned of ${judgement.signed!.tree.origin}. ${START_ANEW}`
+      warn(reason)
+      return { status: 500, body: `${reason}\n` }
+    }
+    return judgement.refusal === null ? this.#cosign(judgement) : this.#refuse(judgement)
+  }
+
+  async #cosign({ signed: { note, tree } }: Judgement & { refusal: null }): Promise<WitnessAnswer> {
+    const { state, logs, providers, now } = this.#deps
+    const isNew = state.findSeen(tree.origin)?.size !== tree.size
+    if (isNew && !this.#limits.charge([{ id: tree.origin, limit: PER_LOG }]).allowed) return TOO_MANY
+    const last = this.#last.get(tree.origin)
+    const nowMs = now()
+    if (last?.text === note.text && Math.abs(nowMs - last.atMs) < WITNESS_COSIGN_AGAIN_MS)
+      return { status: 200, body: last.line }
+    const seconds = Math.floor(nowMs / 1_000)
+    const line = cosign(note.text, seconds, state.key.name, state.signer, providers.sha256)
+    if (!isNew) this.#last.set(tree.origin, { text: note.text, atMs: nowMs, line })
+    // The disk has this tree already, and anybody can send the newest checkpoint again.
+    if (!isNew) return { status: 200, body: line }
+    // The lines of others are anybody's.
+    const own = logs
+      .get(tree.origin)!
+      .keys.flatMap((key) => signaturesOf(note.signatures, key))
+      .map(({ name, keyId, signature }) => signatureLine(name, keyId, signature))
+    await state.keep(tree, `${note.text}\n${own.join('')}${line}`)
+    this.#last.set(tree.origin, { text: note.text, atMs: nowMs, line })
+    return { status: 200, body: line }
+  }
+
+  async #refuse({ refusal, signed }: Judgement & { refusal: object }): Promise<WitnessAnswer> {
+    const { state, warn } = this.#deps
+    if (signed !== null && isFork(state.findSeen(signed.tree.origin), signed.tree)) {
+      const { origin, size } = signed.tree
+      warn(`${origin} has signed two trees of ${size} entries: both notes are kept in the folder`)
+      const lines = signed.note.signatures.map((each) => signatureLine(each.name, each.keyId, each.signature))
+      await state.keepFork(signed.tree, `${signed.note.text}\n${lines.join('')}`)
+    }
+    if (refusal.status === 409) return { status: 409, body: `${refusal.size}\n`, isSize: true }
+    if (refusal.status === 422) warn(`${signed!.tree.origin} was not cosigned: ${refusal.reason}`)
+    return { status: refusal.status, body: `${refusal.reason}\n` }
+  }
+}

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { rotateKeys } from '../../src/followers/rotation/rotate-keys.ts'
+import { makeRotator, rotateKey } from '../followers/rotation/rotation.ts'
+import { addSigningKey, signedBatch, signedRecord, signingOf } from '../helpers/agent-signer.ts'
+import { expectStatus } from '../helpers/app.ts'
+import { makePublish } from '../helpers/checkpoints.ts'
+import { buildCliApp } from '../helpers/cli-app.ts'
+import { openEraser } from '../helpers/eraser.ts'
+import { gateLedger } from '../helpers/gated-app.ts'
+import { addKey } from '../helpers/more-keys.ts'
+import { runAlone, runCommand } from '../helpers/run-command.ts'
+import { addStatement } from '../helpers/signed-statements.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { bundleTexts, rangeOf, type TestBundle } from '../helpers/test-bundle.ts'
+import { makeChain } from '../helpers/test-chain.ts'
+import { consistencyOf, verifierKeyOf } from '../helpers/test-proof.ts'
+
+const generic = (more: object = {}) => ({ type: 'generic/1', payload: { did: 'something' }, ...more })
+
+/** A server, its commands, and a function that saves a bundle and verifies it with nothing but the note key. */
+async function setUp(t: TestContext) {
+  const app = await buildCliApp(t)
+  const publish = await makePublish(t, app)
+  const file = join(app.files.directory, 'x.bundle')
+  const { noteVerifierKey } = (await app.send('GET', '/v1/ledger')).json()
+  async function bundle(...args: string[]) {
+    await publish()
+    assert.deepEqual(await runCommand(['bundle', ...args, '-o', file]), { code: 0, stdout: '', stderr: '' })
+    const { code, stdout, stderr } = await runAlone(['verify', 'bundle', file, '--note-key', noteVerifierKey])
+    assert.equal(code, 0, stdout)
+    const [head, ...lines] = readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    return { stdout, stderr, head, lines: lines.slice(0, -1) }
+  }
+  return { app, file, bundle, publish, noteVerifierKey }
+}
+
+test('a run is saved with its batches and gated records, across a key rotation, and verifies alone', async (t) => {
+  const { app, file, bundle } = await setUp(t)
+  const gated = await gateLedger(t, app)
+  const root = await app.notarize(generic())
+  const task = await gated.reach('ACCEPTED', { parent: root.id })
+  await rotateKey(app)
+  await rotateKeys(makeRotator(t, app))
+  const records = [
+    generic({ parent: root.id, references: ['order:1'] }),
+    generic({ parent: 0 }),
+    generic(),
+    generic({ parent: task.id }),
+  ]
+  const batch = expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } })).json()
+  await app.notarize(generic({ parent: batch.records[3].id }))
+  await app.notarize(generic())
+  const erased = batch.records[0].id
+  expectStatus(
+    202,
+    await app.send('DELETE', `/v1/records/${erased}/payload`, { body: { code: 'gdpr_article_17' } }),
+  )
+  await openEraser(t, app).run()
+
+  const run = await bundle('--run', root.id)
+  const { id } = app.ledger.ledger
+  assert.ok(
+    run.stdout.startsWith(`BUNDLE_OK ledger=${id} of=run:${root.id} completeness=selection entries=8 `),
+    run.stdout,
+  )
+  assert.match(run.stdout, / keys=self-asserted note-key=given checkpoint=own .* records=6 erased=1\n$/)
+  assert.match(run.stderr, /it is a selection/)
+  assert.deepEqual([run.head.keys.length, run.head.completeness], [2, 'selection'])
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  const shown = run.lines.flatMap(({ items }) => items ?? []).map(({ item }) => item.record)
+  assert.deepEqual(
+    shown,
+    [0, 1, 3].map((i) => batch.records[i].id),
+    'the others of the batch are not shown',
+  )
+
+  const one = await bundle(task.id, '--no-documents')
+  assert.match(
+    one.stdout,
+    / of=record:\S+ completeness=selection entries=5 .* records=1 documents=withheld\n$/,
+  )
+  assert.ok(
+    one.lines.every(({ documents }) => documents.every((each: { salt: unknown }) => each.salt === null)),
+  )
+  assert.match((await bundle(erased)).stdout, / entries=1 .* records=1 erased=1\n$/)
+
+  const { seq } = root.entry
+  const range = await bundle('--from', String(seq), '--to', String(batch.entry.seq))
+  const count = batch.entry.seq - seq + 1
+  assert.match(
+    range.stdout,
+    new RegExp(` of=range:${seq}-${batch.entry.seq} completeness=complete entries=${count} `),
+  )
+  assert.match(range.stdout, / erased=1\n$/)
+  assert.equal(range.stderr, '')
+  const [, size] = / covered=(\d+) of/.exec(run.stdout)!
+  const first = await bundle('--from', '0', '--to', '0', '--size', size!)
+  assert.match(first.stdout, new RegExp(` of=range:0-0 .* covered=${size} of ${size}\n$`))
+})
+
+test('entries that an agent signed itself come with its keys, across a rotation of the server’s', async (t) => {
+  const { app, file, bundle } = await setUp(t)
+  const who = signingOf(app)
+  const first = await addSigningKey(app)
+  const send = async (body: object, url = '/v1/records') =>
+    expectStatus(201, await app.send('POST', url, { body })).json()
+  const one = await send(signedRecord(first, who))
+  const second = await addSigningKey(app, { endorsedBy: first })
+  expectStatus(
+    200,
+    await app.send('POST', `/v1/agents/${who.agent}/signing-keys/${first.kid}/revoke`, { body: {} }),
+  )
+  await rotateKey(app)
+  await rotateKeys(makeRotator(t, app))
+  const batch = await send(signedBatch(second, who, [{ payload: {} }, { payload: {} }]), '/v1/records/batch')
+  await app.notarize(generic())
+  const last = await send(signedRecord(second, who))
+  for (const id of [one.id, batch.records[1].id, last.id])
+    assert.match((await bundle(id)).stdout, / entries=1 .* agent-signed=1\n$/)
+  const { seq } = last.entry
+  const range = await bundle('--from', String(seq - 2), '--to', String(seq))
+  assert.match(range.stdout, / entries=3 .* agent-signed=2\n$/)
+  const kinds = range.lines.map(({ kind }) => kind)
+  assert.deepEqual(kinds, [
+    'ledger-created',
+    'agent-key-registered',
+    'agent-key-registered',
+    'agent-key-revoked',
+    'server-key-rotated',
+    'batch-notarized',
+    'record-notarized',
+    'record-notarized',
+  ])
+  assert.equal(range.head.keys.length, 2)
+  const pinned = (kid: string) => runAlone(['verify', 'bundle', file, '--agent-key', `${who.agent}=${kid}`])
+  // The range has an entry of the agent's that the server signed.
+  assert.match((await pinned(first.kid)).stdout, /^BUNDLE_FAILED .*code=agent_signature_missing /)
+  await bundle(last.id)
+  assert.match((await pinned(first.kid)).stdout, /^BUNDLE_OK /)
+  assert.match((await pinned('00'.repeat(32))).stdout, /^BUNDLE_FAILED .*code=agent_key_refused /)
+  assert.equal((await pinned('00')).code, 64)
+})
+
+test('a range holds registered statements whole, and is not made with half of one at its ends', async (t) => {
+  const { app, file, bundle } = await setUp(t)
+  const { seq } = await addStatement(app)
+  const last = (await app.notarize(generic())).entry.seq
+  const both = await bundle('--from', String(seq), '--to', String(last))
+  assert.match(both.stdout, / entries=3 .* statements=1\n$/)
+  // The policy stands before the range, and comes along.
+  assert.doesNotMatch(both.stderr, /was not judged/)
+  assert.ok(both.lines.some(({ kind }) => kind === 'registration-policy-set'))
+  for (const [from, to, advice] of [
+    [seq + 1, last, `begin with ${seq}`],
+    [seq - 1, seq, `end with ${seq + 1}`],
+  ]) {
+    const half = await runCommand(['bundle', '--from', String(from), '--to', String(to), '-o', file])
+    assert.equal(half.code, 64)
+    assert.ok(half.stderr.includes(String(advice)), half.stderr)
+  }
+})
+
+test('bundle refuses what it cannot make', async (t) => {
+  const { app, file, publish } = await setUp(t)
+  const record = await app.notarize(generic())
+  await publish()
+  for (const args of [
+    [],
+    [record.id, record.id],
+    [record.id, '--run', record.id],
+    [record.id, '--from', '1', '--to', '2'],
+    ['--run', record.id, '--from', '1', '--to', '2'],
+    ['--from', '1'],
+    ['--from', '2', '--to', '1'],
+    ['--from', '-1', '--to', '1'],
+    [record.id, '--size', '0'],
+  ])
+    assert.equal((await runCommand(['bundle', ...args, '-o', file])).code, 64, args.join(' '))
+  assert.equal((await runCommand(['bundle', record.id], { isTTY: true })).code, 64)
+  const piped = await runCommand(['bundle', record.id])
+  assert.match(piped.stdout, /^\{"bundle":1,.*\n\{"entries":2\}\n$/s)
+  const unknown = await runCommand(['bundle', 'rec_01jegv5gyme00r000000000001', '-o', file])
+  assert.match(unknown.stderr, /not_found|has no record/)
+  // A key that may audit and read no documents.
+  const key = await addKey(app, { agent: app.ledger.agent.id, scopes: ['audit:read'] })
+  const audit = (...args: string[]) =>
+    runCommand(['bundle', '--from', '1', '--to', '3', '-o', file, '--api-key', key, ...args])
+  assert.match((await audit()).stderr, /may not read/)
+  assert.deepEqual(await audit('--no-documents'), { code: 0, stdout: '', stderr: '' })
+})
+
+/** A ledger of eight entries, a bundle of two of them as a file, and a command that verifies it. */
+function setUpFile(t: TestContext) {
+  const chain = makeChain()
+  for (let i = 0; i < 5; i++) chain.notarize()
+  const bundle = rangeOf(chain, { from: 4, to: 5 })
+  const files = temporaryFiles(t)
+  const write = (changed: TestBundle, name = 'changed.bundle') =>
+    files.write(name, `${bundleTexts(changed).join('\n')}\n`)
+  const verify = (...args: string[]) => runAlone(['verify', 'bundle', ...args])
+  return { chain, bundle, files, write, verify, file: write(bundle, 'x.bundle') }
+}
+
+test('verify bundle says what it rests on', async (t) => {
+  const { chain, bundle, files, file, write, verify } = setUpFile(t)
+  const start = `BUNDLE_OK ledger=${chain.ledger} of=range:4-5 completeness=complete entries=2`
+  const bare = await verify(file)
+  assert.deepEqual(bare, {
+    code: 0,
+    stderr: '',
+    stdout: `${start} keys=self-asserted note-key=self-asserted checkpoint=own covered=8 of 8\n`,
+  })
+  const kept = files.write('kept.note', chain.checkpoint(6))
+  const consistency = files.write('c.json', JSON.stringify(consistencyOf(chain, 6, 8)))
+  const trust = ['--key', chain.firstSigner.kidHex, '--note-key', verifierKeyOf(chain)]
+  const given = await verify(file, ...trust, '--checkpoint', kept, '--consistency', consistency)
+  assert.equal(given.stdout, `${start} keys=given note-key=given checkpoint=given covered=6 of 8\n`)
+  const strict = (...args: string[]) => verify(file, '--strict', ...args)
+  const whole = ['--checkpoint', kept, '--consistency', consistency]
+  assert.match((await strict(...whole)).stdout, /^BUNDLE_FAILED code=keys_not_given /)
+  assert.match((await strict(...trust)).stdout, /^BUNDLE_FAILED code=checkpoint_not_given /)
+  for (const key of [trust.slice(0, 2), trust.slice(2)])
+    assert.match((await strict(...key, ...whole)).stdout, /^BUNDLE_OK /)
+  const withheld = structuredClone(bundle)
+  withheld.head['documents'] = 'withheld'
+  for (const { documents } of withheld.lines)
+    for (const document of documents as object[]) Object.assign(document, { salt: null, document: null })
+  const without = await verify(write(withheld), '--strict', ...trust, ...whole)
+  assert.match(without.stdout, /^BUNDLE_FAILED code=documents_withheld /)
+  const json = JSON.parse((await verify(file, '--json')).stdout)
+  assert.deepEqual([json.completeness, json.of, json.records], ['complete', { from: 4, to: 5 }, null])
+  const compromised = `${chain.firstSigner.kidHex}=2026-11-20T12:00:00Z`
+  assert.match((await verify(file, '--compromised', compromised)).stdout, /code=key_compromised/)
+})
+
+test('verify bundle refuses what does not hold, with 1, and what it was not told, with 64', async (t) => {
+  const { bundle, chain, files, file, write, verify } = setUpFile(t)
+  const refused = async (pattern: RegExp, ...args: string[]) => {
+    const { code, stdout, stderr } = await verify(...args)
+    assert.deepEqual([code, stderr], [1, ''], stdout)
+    assert.match(stdout, pattern)
+  }
+  const changed = structuredClone(bundle)
+  changed.lines.splice(1, 1)
+  await refused(/^BUNDLE_FAILED seq=5 code=seq_not_dense reason="[^\n]+"\n$/, write(changed))
+  changed.lines.pop()
+  changed.end = { entries: 1 }
+  await refused(/^BUNDLE_FAILED code=bundle_incomplete /, write(changed))
+  await refused(/^BUNDLE_FAILED code=bundle_syntax /, files.write('export', chain.exportLines().join('\n')))
+  await refused(/^BUNDLE_FAILED code=json_syntax /, files.write('empty', ''))
+  await refused(/^BUNDLE_FAILED code=bundle_incomplete /, files.write('head', bundleTexts(bundle)[0]!))
+  await refused(/code=trusted_key_absent/, file, '--note-key', verifierKeyOf(makeChain()))
+  await refused(
+    /code=consistency_missing/,
+    file,
+    '--checkpoint',
+    files.write('kept.note', chain.checkpoint(6)),
+  )
+  for (const args of [
+    [],
+    [file, file],
+    [file, '--note-key', 'x'],
+    [file, '--key', 'x'],
+    [file, '--consistency', file],
+  ])
+    assert.equal((await verify(...args)).code, 64, args.join(' '))
+  assert.equal((await verify('/nowhere')).code, 74)
+})

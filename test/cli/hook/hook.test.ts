@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { sharedCliApp } from '../../helpers/cli-app.ts'
+import { CLI, runCli } from '../../helpers/run-cli.ts'
+import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
+import { temporaryFiles } from '../../helpers/temporary-files.ts'
+import { until } from '../../helpers/wait.ts'
+import { deedsOf, spoolIn, waitForDeed, waitForDeeds, waiting } from '../mcp-proxy/set-up.ts'
+
+const SESSION = 's1'
+
+function eventOf(name: string, members: object = {}): string {
+  return JSON.stringify({ session_id: SESSION, cwd: '/work', hook_event_name: name, ...members })
+}
+
+const toolEvent = (name: string, id: string, members: object = {}) =>
+  eventOf(name, { tool_name: 'Bash', tool_use_id: id, ...members })
+
+test('a session with a tool call and a subagent is a tree, seconds after it happened, without a daemon', async (t) => {
+  const app = await sharedCliApp(t)
+  const spool = spoolIn(temporaryFiles(t).directory)
+  const secret = { command: 'cat secret' }
+  const events = [
+    eventOf('SessionStart', { source: 'startup' }),
+    toolEvent('PreToolUse', 't1', { tool_input: secret }),
+    toolEvent('PostToolUse', 't1', { tool_response: { stdout: 'the secret' } }),
+    eventOf('SubagentStart', { agent_id: 'a1', agent_type: 'Explore' }),
+    toolEvent('PreToolUse', 't2', { agent_id: 'a1', agent_type: 'Explore' }),
+    toolEvent('PostToolUseFailure', 't2', { agent_id: 'a1', error: 'exit code 1' }),
+    toolEvent('PermissionDenied', 't2', { reason: 'a rule' }),
+    eventOf('SubagentStop', { agent_id: 'a1', agent_type: 'Explore' }),
+    eventOf('SessionEnd', { reason: 'exit' }),
+  ]
+  for (const input of events) {
+    const { code, stdout, stderr } = await runCli(['hook', '--spool', spool], { input, env: app.env })
+    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: '', stderr: '' })
+  }
+  const deeds = await waitForDeeds(app, events.length)
+  const nameOf = new Map(deeds.map(({ recordId, payload }) => [recordId, payload.name]))
+  assert.deepEqual(
+    deeds.map(({ type, parentId, payload: { name, status, decision } }) => [
+      type.split('/')[0],
+      name,
+      status ?? decision ?? '',
+      parentId === null ? null : nameOf.get(parentId),
+    ]),
+    [
+      ['agent-action', 'session', '', null],
+      ['agent-action', 'Bash', '', 'session'],
+      ['agent-outcome', 'Bash', 'ok', 'Bash'],
+      ['agent-action', 'Explore', '', 'session'],
+      ['agent-action', 'Bash', '', 'Explore'],
+      ['agent-outcome', 'Bash', 'error', 'Bash'],
+      ['approval', 'Bash', 'deny', 'Bash'],
+      ['agent-outcome', 'Explore', 'ok', 'Explore'],
+      ['agent-outcome', 'session', 'ok', 'session'],
+    ],
+  )
+  assert.ok(!JSON.stringify(deeds).includes('secret'), 'content was not asked for')
+  assert.equal(readFileSync(join(spool, 'sender.log'), 'utf8'), '')
+})
+
+test('fifty hooks at the same time lose nothing and double nothing', async (t) => {
+  const app = await sharedCliApp(t)
+  const spool = spoolIn(temporaryFiles(t).directory)
+  const ids = Array.from({ length: 50 }, (_, i) => `t${i}`)
+  const codes = await Promise.all(
+    ids.map((id) => hook(['--spool', spool], toolEvent('PreToolUse', id), app.env)),
+  )
+  assert.ok(codes.every((code) => code === 0))
+  const deeds = await waitForDeeds(app, ids.length)
+  assert.deepEqual(deeds.map(({ payload }) => payload.callId).sort(), ids.toSorted())
+  await until(() => waiting(spool) === 0)
+})
+
+test('ends with 0 whatever it is told, and says why nothing is recorded', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const file = write('file', '')
+  for (const [input, spool, reason] of [
+    ['no JSON', directory, /standard input is no JSON/],
+    ['{"tool_name":"Bash"}', directory, /no hook_event_name/],
+    [eventOf('PreToolUse'), file, /ENOTDIR|EEXIST/],
+  ] as const) {
+    const { code, stderr } = await runCli(['hook', '--spool', spool], { input })
+    assert.equal(code, 0)
+    assert.match(stderr, reason)
+  }
+})
+
+test('with --fail-closed it denies what it does not understand, its own arguments included', async (t) => {
+  const args = ['hook', '--spool', temporaryFiles(t).directory]
+  for (const [wrong, input, reason] of [
+    [['--fail-closed'], 'no JSON', /no JSON/],
+    [['--fail-closed', '--timeout', '301'], toolEvent('PreToolUse', 't1'), /--timeout takes a whole number/],
+    [['--fail-closed', '--frame', 'x'], toolEvent('PreToolUse', 't1'), /--frame/],
+    [['--fail-closed=yes'], toolEvent('PreToolUse', 't1'), /--fail-closed/],
+  ] as const) {
+    const { code, stderr } = await runCli([...args, ...wrong], { input })
+    assert.equal(code, 2)
+    assert.match(stderr, reason)
+  }
+  assert.equal((await runCli([...args, '--timeout', '301'], { input: '{}' })).code, 64)
+})
+
+test('with --fail-closed a tool call waits for the ledger, and without it is denied, and that is recorded later', async (t) => {
+  const app = await sharedCliApp(t)
+  const network = await startTcpProxy(t, app.url)
+  const env = { ...app.env, TALLYSTICK_URL: network.url }
+  const args = ['hook', '--fail-closed', '--spool', spoolIn(temporaryFiles(t).directory)]
+  const allowed = await runCli(args, { input: toolEvent('PreToolUse', 't1'), env })
+  assert.equal(allowed.code, 0, allowed.stderr)
+  const [action] = await deedsOf(app)
+  assert.equal(action!.payload.told, 'held')
+  network.refuse()
+  // A call whose id was there before waits for its own record.
+  for (const id of ['t2', 't1']) {
+    const denied = await runCli([...args, '--timeout', '1'], { input: toolEvent('PreToolUse', id), env })
+    assert.equal(denied.code, 2)
+    assert.match(denied.stderr, /denied, because the ledger did not record it within 1 s/)
+  }
+  network.accept()
+  const outcome = await waitForDeed(app, ({ payload }) => payload.status === 'denied')
+  const asked = (await deedsOf(app)).find(({ recordId }) => recordId === outcome.parentId)
+  assert.match(String(asked!.payload.callId), /^t[12]$/)
+})
+
+test('prints settings whose command records', async (t) => {
+  const { stdout } = await runCli(['hook', '--settings', '--content', '--spool', '/a b'])
+  const { hooks } = JSON.parse(stdout) as { hooks: Record<string, { hooks: { command: string }[] }[]> }
+  assert.equal(
+    hooks['PreToolUse']![0]!.hooks[0]!.command,
+    "tallystick hook --framework 'claude-code' --content --spool '/a b'",
+  )
+  assert.ok('SessionEnd' in hooks)
+  const { directory } = temporaryFiles(t)
+  const args = ['--framework', 'claude-code', '--content', '--spool', directory]
+  await hook(args, toolEvent('PreToolUse', 't1', { tool_input: { command: 'ls' } }), { HOME: directory })
+  const [name] = readdirSync(join(directory, 'inbox'))
+  const [, line] = readFileSync(join(directory, 'inbox', name!), 'utf8').split('\n')
+  const { payload } = (JSON.parse(line!) as { record: { payload: Record<string, unknown> } }).record
+  assert.deepEqual(payload['arguments'], { command: 'ls' })
+  assert.equal(payload['framework'], 'claude-code')
+})
+
+async function hook(args: readonly string[], input: string, env: Record<string, string>) {
+  const child = spawn(process.execPath, [CLI, 'hook', ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  child.stdin.end(input)
+  const [code] = await once(child, 'close')
+  return code as number
+}
