@@ -7,6 +7,7 @@ import type { NotarizerOptions } from './notarizer/options.ts'
 import { Agents } from './resources/agents.ts'
 import { Audits } from './resources/audits.ts'
 import { Batches } from './resources/batches.ts'
+import { Bundles } from './resources/bundles.ts'
 import { Checkpoints } from './resources/checkpoints.ts'
 import { Entries, Exports } from './resources/entries.ts'
 import { Events } from './resources/events.ts'
@@ -15,6 +16,7 @@ import { Keys } from './resources/keys.ts'
 import { OwnLedger } from './resources/ledgers.ts'
 import { Peers } from './resources/peers.ts'
 import { Records } from './resources/records.ts'
+import { Statements } from './resources/statements.ts'
 import { RecordTypes } from './resources/types.ts'
 import { Webhooks } from './resources/webhooks.ts'
 import type { AnyTypes, TypeMap } from './typed.ts'
@@ -38,11 +40,13 @@ export class Tallystick<Types extends TypeMap = AnyTypes> {
   readonly ledger: OwnLedger
   readonly entries: Entries
   readonly exports: Exports
+  readonly bundles: Bundles
   readonly events: Events
   readonly checkpoints: Checkpoints
   readonly audits: Audits
   readonly webhooks: Webhooks
   readonly peers: Peers
+  readonly statements: Statements
   readonly health: Health
   readonly #http: Transport
 
@@ -65,6 +69,8 @@ export class Tallystick<Types extends TypeMap = AnyTypes> {
     this.audits = new Audits(this.#http)
     this.webhooks = new Webhooks(this.#http)
     this.peers = new Peers(this.#http)
+    this.statements = new Statements(this.#http)
+    this.bundles = new Bundles(new Records(this.#http), this.entries, this.agents, this.statements)
     this.health = new Health(this.#http)
   }
 

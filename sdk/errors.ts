@@ -51,6 +51,9 @@ export class BufferFullError extends TallystickError {
 /** The spool can't keep what it should, or another process has it. No record was taken. */
 export class SpoolError extends TallystickError {}
 
+/** Another process has the spool, or this one has it already. */
+export class SpoolInUseError extends SpoolError {}
+
 /**
  * Records that `flush` or `close` waited for were not recorded in time; `cause` is why, if that is known. Nothing is lost by
  * it.

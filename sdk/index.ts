@@ -4,7 +4,13 @@ export type * from './generated/api.ts'
 export { ADVICE, type ErrorCode } from './generated/errors.ts'
 export { Listing, type Page } from './http/listing.ts'
 export type { RetryPolicy } from './http/retries.ts'
-export type { CallOptions, StepOptions, TransportOptions, WriteOptions } from './http/transport.ts'
+export type {
+  CallOptions,
+  RequestSigner,
+  StepOptions,
+  TransportOptions,
+  WriteOptions,
+} from './http/transport.ts'
 export type { RecordOptions } from './notarizer/items.ts'
 export type { Notarizer } from './notarizer/notarizer.ts'
 export type {
@@ -16,9 +22,10 @@ export type {
 export type { Refused, Segment, Spool, SpooledBatch, SpoolOwner } from './notarizer/spool.ts'
 export type { WaitOptions } from './notarizer/wait.ts'
 export { TallystickOperator, type TallystickOperatorOptions } from './operator.ts'
-export type { AgentsQuery } from './resources/agents.ts'
+export type { AgentsQuery, SigningKeyRequest } from './resources/agents.ts'
 export type { AuditRunOptions, AuditsQuery } from './resources/audits.ts'
 export type { Batch, BatchItem } from './resources/batches.ts'
+export type { BundleRequest } from './resources/bundles.ts'
 export type { CheckpointPlace, CheckpointsQuery, ConsistencyProof } from './resources/checkpoints.ts'
 export type { EntryProof, EntryStreamOptions } from './resources/entries.ts'
 export type {
@@ -40,6 +47,7 @@ export type {
   RecordEntry,
   RecordsQuery,
 } from './resources/records.ts'
+export type { RegistrationPolicy, StatementsQuery } from './resources/statements.ts'
 export type { Documents, Preview, TypeDefinition, TypeSummary, TypesQuery } from './resources/types.ts'
 export type {
   DeliveriesQuery,

@@ -1,16 +1,11 @@
 import type { LedgerRecord } from './generated/api.ts'
+import type { BuiltInTypes } from './generated/built-in-types.ts'
 
 /**
  * Contents of records of each type, for the compiler: `new Tallystick<{ 'order/1': { payload: Order; evidence: Delivery } }>()`.
  * `tallystick types codegen` writes it from what a ledger has registered. The server checks it in any case.
  */
 export type TypeMap = { readonly [name: string]: { readonly payload: object; readonly evidence?: object } }
-
-/** Types that every ledger has. */
-export type BuiltInTypes = {
-  readonly 'generic/1': { readonly payload: object }
-  readonly 'task/1': { readonly payload: object; readonly evidence: object }
-}
 
 /** Where no types are given: any. */
 export type AnyTypes = {

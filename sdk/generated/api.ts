@@ -8,9 +8,11 @@ export type Scope =
   | 'keys:manage'
   | 'payloads:erase'
   | 'peers:manage'
+  | 'policies:write'
   | 'records:read'
   | 'records:read:own'
   | 'records:write'
+  | 'statements:write'
   | 'types:write'
   | 'verdicts:overturn'
   | 'webhooks:manage'
@@ -19,6 +21,8 @@ export type EntryKind =
   | 'server-key-rotated'
   | 'agent-registered'
   | 'agent-disabled'
+  | 'agent-key-registered'
+  | 'agent-key-revoked'
   | 'key-created'
   | 'key-revoked'
   | 'type-registered'
@@ -44,6 +48,8 @@ export type EntryKind =
   | 'entry-received'
   | 'step-offered'
   | 'offer-refused'
+  | 'registration-policy-set'
+  | 'statement-registered'
 export type RecordState =
   | 'RECORDED'
   | 'CREATED'
@@ -132,6 +138,18 @@ export type LedgerEvent =
        * the same however often it is asked for
        */
       id: string
+      type: 'statement.registered'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: StatementEventData
+    }
+  | {
+      /**
+       * the same however often it is asked for
+       */
+      id: string
       type: 'checkpoint.published'
       /**
        * when it was recorded
@@ -191,6 +209,14 @@ export type WebhookEvent =
       data: ReceivedEventData
     }
   | {
+      type: 'statement.registered'
+      /**
+       * when it was recorded
+       */
+      timestamp: string
+      data: StatementEventData
+    }
+  | {
       type: 'checkpoint.published'
       /**
        * when it was recorded
@@ -217,6 +243,7 @@ export type WebhookEvent =
 export type PostRecordsAnswer = LedgerRecord
 export type GetRecordsByIdAnswer = LedgerRecord
 export type GetRecordsByIdTreeQuery = PageQuery
+export type PostLogsAnswer = PostTracesAnswer
 export type PostRecordsByIdActivateAnswer = LedgerRecord
 export type PostRecordsByIdCompletionsAnswer = LedgerRecord
 export type PostRecordsByIdVerdictAnswer = LedgerRecord
@@ -226,12 +253,19 @@ export type PostRecordsByIdCancelAnswer = LedgerRecord
 export type PostRecordsByIdOverturnAnswer = LedgerRecord
 export type PostRecordsByIdShareAnswer = LedgerRecord
 export type GetEntriesBySeqProofAnswer = GetRecordsByIdProofAnswer
+export type PostEntriesAnswer = Statement
+export type GetStatementsByIdAnswer = Statement
+export type PutRegistrationPolicyAnswer = RegistrationPolicy
+export type GetRegistrationPolicyAnswer = RegistrationPolicy
 export type PostTypesAnswer = RecordType
 export type GetTypesByNameByVersionAnswer = RecordType
 export type PostTypesPreviewAnswer = PostTypesByNameByVersionPreviewAnswer
 export type PostAgentsAnswer = Agent
 export type GetAgentsByIdAnswer = Agent
 export type PostAgentsByIdDisableAnswer = Agent
+export type PostAgentsByIdSigningKeysAnswer = SigningKey
+export type GetAgentsByIdSigningKeysQuery = PageQuery
+export type PostAgentsByIdSigningKeysByKidRevokeAnswer = SigningKey
 export type GetKeysByIdAnswer = ApiKey
 export type PostKeysByIdRotateAnswer = PostKeysAnswer
 export type GetWebhooksQuery = PageQuery
@@ -279,6 +313,7 @@ export type GetLedgersByIdRestoreAnswer = LedgerRestore
 export type PostLedgersByIdRestoreAnswer = LedgerRestore
 export type PutLedgersByIdRateLimitBody = PutKeysByIdRateLimitBody
 export type PutLedgersByIdRateLimitAnswer = PutKeysByIdRateLimitAnswer
+export type PutLedgersByIdTilesAnswer = PutLedgersByIdTilesBody
 
 export interface RateLimit {
   requestsPerSecond: number
@@ -323,7 +358,7 @@ export interface SignedEntry {
    * place in the chain, from 0
    */
   seq: number
-  kind: EntryKind
+  kind: 'statement' | EntryKind
   /**
    * RFC 3339, UTC, milliseconds
    */
@@ -456,7 +491,7 @@ export interface LedgerRecord {
   /**
    * its newest entry; of a record of another ledger, the one that received that
    */
-  entry: EntryPlace
+  entry: RecordEntry
   batch: string | null
   /**
    * not signed
@@ -473,7 +508,7 @@ export interface LedgerRecord {
    */
   gated: GatedRecord | null
 }
-export interface EntryPlace {
+export interface RecordEntry {
   /**
    * place in the chain, from 0
    */
@@ -487,6 +522,10 @@ export interface EntryPlace {
    * SHA-256, lower-case hex
    */
   chain: string
+  /**
+   * who signed the entry: the agent itself with a registered key, or the server
+   */
+  signedBy: 'agent' | 'server'
 }
 export interface RecordErasure {
   /**
@@ -747,6 +786,10 @@ export interface Problem {
    */
   retryable: boolean
   /**
+   * why an envelope is not accepted: a code of its format
+   */
+  reason?: string | undefined
+  /**
    * JSON Pointer to the fault
    */
   path?: string | undefined
@@ -822,6 +865,16 @@ export interface ErasableDocument {
    */
   address: string
 }
+export interface RpcStatus {
+  /**
+   * of google.rpc.Code
+   */
+  code: number
+  /**
+   * `code: detail`, as a problem document has them (docs/errors.md)
+   */
+  message: string
+}
 export interface Ledger {
   id: string
   name: string
@@ -850,6 +903,68 @@ export interface PublishedKey {
   retiredAt: string | null
   compromisedAt: string | null
 }
+export interface Statement {
+  id: string
+  /**
+   * of the entry that the statement is; the next one registers it
+   */
+  seq: number
+  /**
+   * SHA-256, lower-case hex
+   */
+  leaf: string
+  issuer: string
+  subject: string
+  contentType: string
+  /**
+   * the issuer’s name for its key: label 4 of its statements, 1 to 64 bytes in hex
+   */
+  kid: string
+  /**
+   * who had it registered
+   */
+  actor: string
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  registeredAt: string
+}
+export interface RegistrationPolicy {
+  issuers: {
+    /**
+     * claim 1 of its statements
+     */
+    issuer: string
+    keys: {
+      /**
+       * the issuer’s name for its key: label 4 of its statements, 1 to 64 bytes in hex
+       */
+      kid: string
+      alg: 'EdDSA' | 'ES256'
+      /**
+       * DER SubjectPublicKeyInfo
+       */
+      spki: string
+    }[]
+  }[]
+  /**
+   * media types of payloads, or CoAP content formats in digits; absent: all
+   */
+  contentTypes?: string[] | undefined
+  /**
+   * of the entry that set it
+   */
+  seq: number
+  /**
+   * of the entry that set it; statements that it takes name it
+   */
+  leaf: string
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  setAt: string
+  actor: string
+}
 export interface RecordType {
   /**
    * name/version of a type
@@ -872,6 +987,21 @@ export interface RecordType {
    */
   entry: EntryPlace | null
 }
+export interface EntryPlace {
+  /**
+   * place in the chain, from 0
+   */
+  seq: number
+  kind: EntryKind
+  /**
+   * SHA-256, lower-case hex
+   */
+  leaf: string
+  /**
+   * SHA-256, lower-case hex
+   */
+  chain: string
+}
 export interface Agent {
   id: string
   name: string
@@ -880,6 +1010,48 @@ export interface Agent {
    */
   registeredAt: string
   disabledAt: string | null
+}
+export interface SigningKey {
+  /**
+   * RFC 9679 thumbprint
+   */
+  kid: string
+  alg: 'EdDSA' | 'ES256'
+  /**
+   * DER SubjectPublicKeyInfo
+   */
+  spki: string
+  /**
+   * from this entry on nothing is taken in the agent’s name but what it has signed; for good
+   */
+  required: boolean
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  registeredAt: string
+  revokedAt: string | null
+  /**
+   * of the entry that registers it
+   */
+  seq: number
+  /**
+   * of the entry that revokes it
+   */
+  revokedSeq: number | null
+}
+export interface OtlpSettings {
+  /**
+   * spans and logs that tell what an agent did, or all
+   */
+  take: 'agents' | 'all'
+  /**
+   * attributes with content by their digest, or as they are
+   */
+  content: 'digest' | 'keep'
+  /**
+   * whether the exporter is told how many were not taken
+   */
+  rest: 'reject' | 'drop'
 }
 export interface ApiKey {
   id: string
@@ -897,6 +1069,10 @@ export interface ApiKey {
   expiresAt: string | null
   revokedAt: string | null
   rateLimit: RateLimit | null
+  /**
+   * null: as by default (docs/otlp.md)
+   */
+  otlp: OtlpSettings | null
   /**
    * one, or more while the key is rotated; none once it is revoked
    */
@@ -1289,6 +1465,73 @@ export interface ReceivedEventData {
    */
   receivedEnvelope?: string | undefined
 }
+export interface StatementEventData {
+  ledger: string
+  entry: EntryPlace
+  /**
+   * as signed
+   */
+  subjects: {
+    name: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    sha256: string
+  }[]
+  /**
+   * as signed: `GET /predicates/{kind}/v1` says what it holds
+   */
+  predicate: {
+    [k: string]: unknown
+  }
+  record: null
+  statement: {
+    id: string
+    issuer: string
+    subject: string
+    contentType: string
+  }
+  /**
+   * COSE_Sign1 of the entry
+   */
+  envelope?: string | undefined
+  /**
+   * what lies beside the entry; none of a batch
+   */
+  documents?: {
+    subject: string
+    /**
+     * SHA-256, lower-case hex
+     */
+    digest: string
+    /**
+     * null when the document is erased or withheld
+     */
+    salt: string | null
+    /**
+     * payload and evidence: an object; compared values: an array; a reason: text
+     */
+    document:
+      | (
+          | {
+              [k: string]: unknown
+            }
+          | {
+              [k: string]: unknown
+            }[]
+          | string
+        )
+      | null
+    /**
+     * the entry that says so
+     */
+    erasedBy: number | null
+    /**
+     * where the record has some
+     */
+    references?: string[] | undefined
+  }[] | undefined
+}
 export interface CheckpointEventData {
   ledger: string
   record: null
@@ -1460,7 +1703,7 @@ export interface EntryLine {
    * place in the chain, from 0
    */
   seq: number
-  kind: EntryKind
+  kind: 'statement' | EntryKind
   /**
    * RFC 3339, UTC, milliseconds
    */
@@ -1518,6 +1761,13 @@ export interface EntryLine {
    * the envelope of another ledger’s entry that this one receives
    */
   received?: string | undefined
+  /**
+   * the key of the agent that signed the entry itself; absent: the server did
+   */
+  signer?: {
+    alg: 'EdDSA' | 'ES256'
+    spki: string
+  } | undefined
 }
 export interface Audit {
   id: string
@@ -1702,6 +1952,34 @@ export interface NewPeer {
     resetsAt: string | null
   }
   /**
+   * how each side witnesses the other; null before the handshake
+   */
+  witness: {
+    /**
+     * by which this ledger cosigns the peer’s; null: it does not
+     */
+    ownKey: string | null
+    /**
+     * by which the peer cosigns this ledger; null: it has not said
+     */
+    key: string | null
+    /**
+     * of this ledger, by the peer
+     */
+    cosignedSize: number
+    /**
+     * of the peer’s ledger, by this one
+     */
+    seenSize: number
+    /**
+     * two checkpoints of one size that the peer’s ledger has signed
+     */
+    fork: {
+      held: string
+      note: string
+    } | null
+  } | null
+  /**
    * for the other side’s administrator, once, and secret: anybody who has it can become the peer. null: one was accepted
    */
   invitation: string | null
@@ -1793,6 +2071,34 @@ export interface Peer {
      */
     resetsAt: string | null
   }
+  /**
+   * how each side witnesses the other; null before the handshake
+   */
+  witness: {
+    /**
+     * by which this ledger cosigns the peer’s; null: it does not
+     */
+    ownKey: string | null
+    /**
+     * by which the peer cosigns this ledger; null: it has not said
+     */
+    key: string | null
+    /**
+     * of this ledger, by the peer
+     */
+    cosignedSize: number
+    /**
+     * of the peer’s ledger, by this one
+     */
+    seenSize: number
+    /**
+     * two checkpoints of one size that the peer’s ledger has signed
+     */
+    fork: {
+      held: string
+      note: string
+    } | null
+  } | null
 }
 export interface PeerDeadLetter {
   /**
@@ -1978,6 +2284,10 @@ export interface LedgerSummary {
   closed: ('frozen' | 'restored') | null
   rateLimit: RateLimit | null
   /**
+   * who may read its tiles: keys of the ledger with audit:read, or anybody
+   */
+  tiles: 'key' | 'public'
+  /**
    * what verification found wrong with it: it gets no checkpoints until the operator has looked
    */
   fault: {
@@ -2088,6 +2398,10 @@ export interface PostRecordsBody {
    */
   salt?: string | undefined
   /**
+   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   */
+  envelope?: string | undefined
+  /**
    * `agt_…`, or `led_…/agt_…` of a ledger that `share` names; absent: the agent that activates it
    */
   performer?: string | undefined
@@ -2187,6 +2501,10 @@ export interface GetRecordsByIdQuery {
    * the peer that sent the record; absent: the ledger’s own, or of the peer that sent one of this id first
    */
   peer?: string | undefined
+  /**
+   * seconds, 20 at most: until the record leaves the version of If-None-Match, or without it the states in which it waits for the worker alone
+   */
+  wait?: number | undefined
 }
 export interface GetRecordsByIdEntriesQuery {
   /**
@@ -2208,7 +2526,7 @@ export interface GetRecordsByIdEntriesAnswer {
      * place in the chain, from 0
      */
     seq: number
-    kind: EntryKind
+    kind: 'statement' | EntryKind
     /**
      * RFC 3339, UTC, milliseconds
      */
@@ -2225,6 +2543,10 @@ export interface GetRecordsByIdEntriesAnswer {
      * COSE_Sign1
      */
     envelope: string
+    /**
+     * absent of a record of another ledger
+     */
+    signedBy?: 'agent' | 'server' | undefined
     /**
      * the step's own; null without one. The payload lies in the record
      */
@@ -2309,14 +2631,22 @@ export interface PostRecordsBatchBody {
      */
     references?: string[] | undefined
     /**
+     * with an envelope, and not without one
+     */
+    salt?: string | undefined
+    /**
      * W3C Trace Context, version 00; without one, that of the request
      */
     traceparent?: string | undefined
   }[]
+  /**
+   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   */
+  envelope?: string | undefined
 }
 export interface PostRecordsBatchAnswer {
   batch: string
-  entry: EntryPlace
+  entry: RecordEntry
   records: {
     id: string
     /**
@@ -2325,6 +2655,16 @@ export interface PostRecordsBatchAnswer {
     digest: string
     salt: string | null
   }[]
+}
+export interface PostTracesAnswer {
+  /**
+   * absent: everything was taken
+   */
+  partialSuccess?: {
+    rejectedSpans?: string | undefined
+    rejectedLogRecords?: string | undefined
+    errorMessage: string
+  } | undefined
 }
 export interface PostRecordsByIdActivateBody {
   /**
@@ -2336,6 +2676,10 @@ export interface PostRecordsByIdActivateBody {
    * RFC 3339, UTC, at most milliseconds
    */
   occurredAt?: string | undefined
+  /**
+   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   */
+  envelope?: string | undefined
 }
 export interface PostRecordsByIdCompletionsBody {
   /**
@@ -2357,6 +2701,10 @@ export interface PostRecordsByIdCompletionsBody {
    * RFC 3339, UTC, at most milliseconds
    */
   occurredAt?: string | undefined
+  /**
+   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   */
+  envelope?: string | undefined
 }
 export interface PostRecordsByIdVerdictBody {
   verdict: 'accept' | 'reject'
@@ -2365,6 +2713,10 @@ export interface PostRecordsByIdVerdictBody {
    */
   reason?: string | undefined
   /**
+   * 16 bytes, base64url without padding
+   */
+  salt?: string | undefined
+  /**
    * until when the signal may be acted upon; absent: without end
    */
   validUntil?: string | undefined
@@ -2373,17 +2725,29 @@ export interface PostRecordsByIdVerdictBody {
    * RFC 3339, UTC, at most milliseconds
    */
   occurredAt?: string | undefined
+  /**
+   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   */
+  envelope?: string | undefined
 }
 export interface PostRecordsByIdRevisionBody {
   /**
    * free text, kept beside the chain and signed by salted digest
    */
   reason: string
+  /**
+   * 16 bytes, base64url without padding
+   */
+  salt?: string | undefined
   onBehalfOf?: string | undefined
   /**
    * RFC 3339, UTC, at most milliseconds
    */
   occurredAt?: string | undefined
+  /**
+   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   */
+  envelope?: string | undefined
 }
 export interface PostRecordsByIdOverturnBody {
   /**
@@ -2391,6 +2755,10 @@ export interface PostRecordsByIdOverturnBody {
    */
   reason: string
   /**
+   * 16 bytes, base64url without padding
+   */
+  salt?: string | undefined
+  /**
    * until when the signal may be acted upon; absent: without end
    */
   validUntil?: string | undefined
@@ -2399,6 +2767,10 @@ export interface PostRecordsByIdOverturnBody {
    * RFC 3339, UTC, at most milliseconds
    */
   occurredAt?: string | undefined
+  /**
+   * COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents
+   */
+  envelope?: string | undefined
 }
 export interface PostRecordsByIdShareBody {
   /**
@@ -2433,6 +2805,10 @@ export interface GetRecordsByIdProofQuery {
    */
   size?: number | undefined
   /**
+   * in the newest checkpoint that so many witnesses have cosigned, instead of the newest
+   */
+  cosignatures?: number | undefined
+  /**
    * another entry of the record than its first
    */
   seq?: number | undefined
@@ -2440,9 +2816,13 @@ export interface GetRecordsByIdProofQuery {
 export interface GetRecordsByIdProofAnswer {
   ledger: Ledger
   /**
-   * the key that signed the envelope
+   * the key that signed the envelope, or the registration
    */
   keys: PublishedKey[]
+  /**
+   * where the agent signed the entry itself: the envelope by which the server registered its key
+   */
+  registration?: string | undefined
   entry: SignedEntry
   /**
    * place in the chain, from 0
@@ -2482,6 +2862,121 @@ export interface GetEntriesBySeqProofQuery {
    * prove it in the checkpoint of just that size; absent: in the newest
    */
   size?: number | undefined
+  /**
+   * in the newest checkpoint that so many witnesses have cosigned, instead of the newest
+   */
+  cosignatures?: number | undefined
+}
+export interface GetRecordsByIdReceiptQuery {
+  /**
+   * prove it in the checkpoint of just that size; absent: in the newest
+   */
+  size?: number | undefined
+  /**
+   * in the newest checkpoint that so many witnesses have cosigned, instead of the newest
+   */
+  cosignatures?: number | undefined
+  /**
+   * another entry of the record than its first
+   */
+  seq?: number | undefined
+  /**
+   * seconds to wait for a checkpoint that covers it, at most 10; absent: 0
+   */
+  wait?: number | undefined
+  /**
+   * `true`: the entry’s envelope with the receipt in its header, which verifies alone; absent: the receipt
+   */
+  statement?: 'true' | 'false' | undefined
+}
+export interface GetEntriesBySeqReceiptQuery {
+  /**
+   * prove it in the checkpoint of just that size; absent: in the newest
+   */
+  size?: number | undefined
+  /**
+   * in the newest checkpoint that so many witnesses have cosigned, instead of the newest
+   */
+  cosignatures?: number | undefined
+  /**
+   * seconds to wait for a checkpoint that covers it, at most 10; absent: 0
+   */
+  wait?: number | undefined
+  /**
+   * `true`: the entry’s envelope with the receipt in its header, which verifies alone; absent: the receipt
+   */
+  statement?: 'true' | 'false' | undefined
+}
+export interface GetCheckpointsConsistencyReceiptQuery {
+  /**
+   * the size of a checkpoint that the reader has
+   */
+  from: number
+  /**
+   * the size of a published checkpoint; absent: the newest
+   */
+  to?: number | undefined
+}
+export interface PostEntriesQuery {
+  /**
+   * seconds to wait for a checkpoint that covers it, at most 10; absent: 5
+   */
+  wait?: number | undefined
+}
+export interface GetEntriesByIdQuery {
+  /**
+   * seconds to wait for a checkpoint that covers it, at most 10; absent: 0
+   */
+  wait?: number | undefined
+  /**
+   * `true`: the Transparent Statement, with the receipt in its header; absent: the receipt
+   */
+  statement?: 'true' | 'false' | undefined
+}
+export interface GetStatementsQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: number | undefined
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string | undefined
+  /**
+   * claim 1 of the statements
+   */
+  issuer?: string | undefined
+  /**
+   * claim 2 of the statements
+   */
+  subject?: string | undefined
+}
+export interface GetStatementsAnswer {
+  data: Statement[]
+  nextCursor: string | null
+}
+export interface PutRegistrationPolicyBody {
+  issuers: {
+    /**
+     * claim 1 of its statements
+     */
+    issuer: string
+    keys: {
+      /**
+       * as its statements have it (label 4), in hex; absent: the thumbprint of RFC 9679
+       */
+      kid?: string | undefined
+      alg: 'EdDSA' | 'ES256'
+      /**
+       * DER SubjectPublicKeyInfo
+       */
+      spki: string
+    }[]
+  }[]
+  /**
+   * media types of payloads, or CoAP content formats in digits; absent: all
+   */
+  contentTypes?: string[] | undefined
 }
 export interface PostTypesBody {
   name: string
@@ -2506,6 +3001,10 @@ export interface PostTypesBody {
    * with an evidenceSchema only
    */
   rules?: Rule[] | undefined
+  /**
+   * agents sign its records, and all that they do with them, by keys of their own
+   */
+  agentSigned?: true | undefined
 }
 export interface GetTypesQuery {
   /**
@@ -2592,6 +3091,10 @@ export interface PostTypesPreviewBody {
    * with an evidenceSchema only
    */
   rules?: Rule[] | undefined
+  /**
+   * agents sign its records, and all that they do with them, by keys of their own
+   */
+  agentSigned?: true | undefined
   payload?: {
     [k: string]: unknown
   } | undefined
@@ -2618,6 +3121,38 @@ export interface GetAgentsQuery {
 }
 export interface GetAgentsAnswer {
   data: Agent[]
+  nextCursor: string | null
+}
+export interface PostAgentsByIdSigningKeysBody {
+  alg: 'EdDSA' | 'ES256'
+  /**
+   * DER SubjectPublicKeyInfo
+   */
+  spki: string
+  /**
+   * by the new key
+   */
+  proof: string
+  /**
+   * by a current key of the agent; absent: it is its first key
+   */
+  endorsement?: {
+    /**
+     * SHA-256, lower-case hex
+     */
+    kid: string
+    /**
+     * 64 bytes, over the text in docs/formats/statements.md, "Keys of agents"
+     */
+    signature: string
+  } | undefined
+  /**
+   * from this entry on nothing is taken in the agent’s name but what it has signed; for good
+   */
+  required?: boolean | undefined
+}
+export interface GetAgentsByIdSigningKeysAnswer {
+  data: SigningKey[]
   nextCursor: string | null
 }
 export interface PostKeysBody {
@@ -2651,6 +3186,10 @@ export interface PostKeysAnswer {
   expiresAt: string | null
   revokedAt: string | null
   rateLimit: RateLimit | null
+  /**
+   * null: as by default (docs/otlp.md)
+   */
+  otlp: OtlpSettings | null
   /**
    * one, or more while the key is rotated; none once it is revoked
    */
@@ -2709,6 +3248,10 @@ export interface PostKeysByIdRevokeAnswer {
   revokedAt: string | null
   rateLimit: RateLimit | null
   /**
+   * null: as by default (docs/otlp.md)
+   */
+  otlp: OtlpSettings | null
+  /**
    * one, or more while the key is rotated; none once it is revoked
    */
   secrets: {
@@ -2731,6 +3274,15 @@ export interface PutKeysByIdRateLimitBody {
 }
 export interface PutKeysByIdRateLimitAnswer {
   rateLimit: RateLimit | null
+}
+export interface PutKeysByIdOtlpBody {
+  /**
+   * null: as by default
+   */
+  otlp: OtlpSettings | null
+}
+export interface PutKeysByIdOtlpAnswer {
+  otlp: OtlpSettings | null
 }
 export interface GetEventsQuery {
   /**
@@ -2790,6 +3342,7 @@ export interface PostWebhooksBody {
     | 'record.expired'
     | 'payload.erased'
     | 'entry.received'
+    | 'statement.registered'
     | 'checkpoint.published'
     | 'webhook.paused'
   )[]
@@ -2922,6 +3475,7 @@ export interface PatchWebhooksByIdBody {
     | 'record.expired'
     | 'payload.erased'
     | 'entry.received'
+    | 'statement.registered'
     | 'checkpoint.published'
     | 'webhook.paused'
   )[] | undefined
@@ -2971,6 +3525,7 @@ export interface GetWebhooksByIdDeliveriesQuery {
     | 'record.expired'
     | 'payload.erased'
     | 'entry.received'
+    | 'statement.registered'
     | 'checkpoint.published'
     | 'webhook.paused'
     | 'webhook.test' | undefined
@@ -3037,6 +3592,12 @@ export interface GetEntriesQuery {
    * at most so many entries; absent: to the head
    */
   limit?: number | undefined
+}
+export interface GetCheckpointsLatestQuery {
+  /**
+   * in the newest checkpoint that so many witnesses have cosigned, instead of the newest
+   */
+  cosignatures?: number | undefined
 }
 export interface GetCheckpointsAnswer {
   data: {
@@ -3180,6 +3741,12 @@ export interface PostLedgersByIdRestoreBody {
      */
     chain: string
   }
+}
+export interface PutLedgersByIdTilesBody {
+  /**
+   * who may read its tiles: keys of the ledger with audit:read, or anybody
+   */
+  tiles: 'key' | 'public'
 }
 export interface GetWellKnownTallystickKeysJsonAnswer {
   keys: PublishedKey[]

@@ -15,7 +15,7 @@ export const operations = {
   postRecords: { method: 'POST', path: '/v1/records', repeat: 'with-key' },
   /** List records, newest first. */
   getRecords: { method: 'GET', path: '/v1/records', repeat: 'freely' },
-  /** Get a record. */
+  /** Get a record, or wait for its next step. */
   getRecordsById: { method: 'GET', path: '/v1/records/{id}', repeat: 'freely' },
   /** List the entries of a record, oldest first, with the documents of its steps. */
   getRecordsByIdEntries: { method: 'GET', path: '/v1/records/{id}/entries', repeat: 'freely' },
@@ -23,6 +23,10 @@ export const operations = {
   getRecordsByIdTree: { method: 'GET', path: '/v1/records/{id}/tree', repeat: 'freely' },
   /** Notarize a batch of records in one entry, all or nothing. */
   postRecordsBatch: { method: 'POST', path: '/v1/records/batch', repeat: 'with-key' },
+  /** Notarize spans (OTLP over HTTP). */
+  postTraces: { method: 'POST', path: '/v1/traces', repeat: 'never' },
+  /** Notarize log records (OTLP over HTTP). */
+  postLogs: { method: 'POST', path: '/v1/logs', repeat: 'never' },
   /** Activate: take the work on. */
   postRecordsByIdActivate: { method: 'POST', path: '/v1/records/{id}/activate', repeat: 'with-key' },
   /** Complete: deliver the work, with evidence. */
@@ -43,6 +47,28 @@ export const operations = {
   getRecordsByIdProof: { method: 'GET', path: '/v1/records/{id}/proof', repeat: 'freely' },
   /** Prove an entry in a checkpoint. */
   getEntriesBySeqProof: { method: 'GET', path: '/v1/entries/{seq}/proof', repeat: 'freely' },
+  /** Get the COSE receipt of an entry of a record, the first one by default. */
+  getRecordsByIdReceipt: { method: 'GET', path: '/v1/records/{id}/receipt', repeat: 'freely' },
+  /** Get the COSE receipt of an entry. */
+  getEntriesBySeqReceipt: { method: 'GET', path: '/v1/entries/{seq}/receipt', repeat: 'freely' },
+  /** Get the COSE receipt that the ledger of one checkpoint begins with that of another size. */
+  getCheckpointsConsistencyReceipt: { method: 'GET', path: '/v1/checkpoints/consistency/receipt', repeat: 'freely' },
+  /** Register a Signed Statement (SCRAPI): its receipt; 303 while no checkpoint covers it yet; or, asked for JSON, what was registered. */
+  postEntries: { method: 'POST', path: '/entries', repeat: 'freely' },
+  /** Get the receipt of a registered statement (SCRAPI); 202 while no checkpoint covers it yet. */
+  getEntriesById: { method: 'GET', path: '/entries/{id}', repeat: 'freely' },
+  /** Get the keys of receipts as a COSE Key Set (SCRAPI). */
+  getWellKnownScittKeys: { method: 'GET', path: '/.well-known/scitt-keys', repeat: 'freely' },
+  /** Get a key of receipts as a COSE Key, by its kid in base64url (SCRAPI). */
+  getWellKnownScittKeysByKid: { method: 'GET', path: '/.well-known/scitt-keys/{kid}', repeat: 'freely' },
+  /** List registered statements, the newest first, by issuer and subject. */
+  getStatements: { method: 'GET', path: '/v1/statements', repeat: 'freely' },
+  /** Get a registered statement. */
+  getStatementsById: { method: 'GET', path: '/v1/statements/{id}', repeat: 'freely' },
+  /** Set which issuers’ statements the ledger registers; an entry of the ledger says so. */
+  putRegistrationPolicy: { method: 'PUT', path: '/v1/registration-policy', repeat: 'freely' },
+  /** Get the registration policy of the ledger. */
+  getRegistrationPolicy: { method: 'GET', path: '/v1/registration-policy', repeat: 'freely' },
   /** Register a type, for good; 200 if the ledger has exactly this type already. */
   postTypes: { method: 'POST', path: '/v1/types', repeat: 'with-key' },
   /** List types, by name. */
@@ -61,6 +87,12 @@ export const operations = {
   getAgentsById: { method: 'GET', path: '/v1/agents/{id}', repeat: 'freely' },
   /** Disable an agent and its keys, for good. */
   postAgentsByIdDisable: { method: 'POST', path: '/v1/agents/{id}/disable', repeat: 'with-key' },
+  /** Register a key by which the agent signs for itself. */
+  postAgentsByIdSigningKeys: { method: 'POST', path: '/v1/agents/{id}/signing-keys', repeat: 'with-key' },
+  /** List the signing keys of an agent, oldest first. */
+  getAgentsByIdSigningKeys: { method: 'GET', path: '/v1/agents/{id}/signing-keys', repeat: 'freely' },
+  /** Revoke a signing key, for good: it signs nothing from then on. */
+  postAgentsByIdSigningKeysByKidRevoke: { method: 'POST', path: '/v1/agents/{id}/signing-keys/{kid}/revoke', repeat: 'with-key' },
   /** Create an API key for an agent. */
   postKeys: { method: 'POST', path: '/v1/keys', repeat: 'with-key' },
   /** List API keys, oldest first. */
@@ -73,6 +105,8 @@ export const operations = {
   postKeysByIdRevoke: { method: 'POST', path: '/v1/keys/{id}/revoke', repeat: 'with-key' },
   /** Set the rate limit of an API key. */
   putKeysByIdRateLimit: { method: 'PUT', path: '/v1/keys/{id}/rate-limit', repeat: 'freely' },
+  /** Set which spans and logs an API key takes, and whether their content is kept. */
+  putKeysByIdOtlp: { method: 'PUT', path: '/v1/keys/{id}/otlp', repeat: 'freely' },
   /** List events, oldest first: a page, or a stream (`Accept: text/event-stream`). */
   getEvents: { method: 'GET', path: '/v1/events', repeat: 'freely' },
   /** Create a webhook: deliver events from now on to a URL. */
@@ -115,12 +149,16 @@ export const operations = {
   getEntries: { method: 'GET', path: '/v1/entries', repeat: 'freely' },
   /** Export the whole ledger, for `tallystick verify`. */
   getExport: { method: 'GET', path: '/v1/export', repeat: 'freely' },
-  /** Get the newest checkpoint. */
+  /** Get the newest checkpoint, or the newest that witnesses have cosigned. */
   getCheckpointsLatest: { method: 'GET', path: '/v1/checkpoints/latest', repeat: 'freely' },
   /** Get the checkpoint of a size. */
   getCheckpointsBySize: { method: 'GET', path: '/v1/checkpoints/{size}', repeat: 'freely' },
   /** List checkpoints, newest first. */
   getCheckpoints: { method: 'GET', path: '/v1/checkpoints', repeat: 'freely' },
+  /** Get the newest checkpoint of a ledger as a tiled log. */
+  getTlogByLedgerCheckpoint: { method: 'GET', path: '/tlog/{ledger}/checkpoint', repeat: 'freely' },
+  /** Get a tile of hashes, or a bundle of entries, of a ledger as a tiled log. */
+  getTlogByLedgerTileByPath: { method: 'GET', path: '/tlog/{ledger}/tile/{path}', repeat: 'freely' },
   /** Request an audit of the whole ledger; answers the open one if there is one. */
   postAudits: { method: 'POST', path: '/v1/audits', repeat: 'freely' },
   /** List audits, newest first; the last hundred ended ones are kept. */
@@ -175,6 +213,8 @@ export const operations = {
   postLedgersByIdRestore: { method: 'POST', path: '/v1/ledgers/{id}/restore', repeat: 'never' },
   /** Set the rate limit of a ledger. */
   putLedgersByIdRateLimit: { method: 'PUT', path: '/v1/ledgers/{id}/rate-limit', repeat: 'freely' },
+  /** Let anybody read the tiles of a ledger, or only its keys. */
+  putLedgersByIdTiles: { method: 'PUT', path: '/v1/ledgers/{id}/tiles', repeat: 'freely' },
   /** Get the signing keys of envelopes. */
   getWellKnownTallystickKeysJson: { method: 'GET', path: '/.well-known/tallystick-keys.json', repeat: 'freely' },
   /** Get the JSON Schema of a kind of statement. */

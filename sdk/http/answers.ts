@@ -1,3 +1,4 @@
+import { concat } from '../../src/proof/bytes.ts'
 import { errorOf, type TallystickError, UnexpectedAnswerError } from '../errors.ts'
 import type { Problem } from '../generated/api.ts'
 
@@ -114,17 +115,33 @@ export async function readText(
   asked: Asked,
   bytesMax = ANSWER_BYTES_MAX,
 ): Promise<string> {
-  if (!response.body) return ''
   const decoder = new TextDecoder()
   const pieces: string[] = []
+  for await (const piece of piecesOf(response, asked, bytesMax))
+    pieces.push(decoder.decode(piece, { stream: true }))
+  pieces.push(decoder.decode())
+  return pieces.join('')
+}
+
+/** All of the body as bytes. */
+export async function readBytes(response: Response, asked: Asked): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of piecesOf(response, asked, ANSWER_BYTES_MAX)) pieces.push(piece)
+  return concat(pieces)
+}
+
+async function* piecesOf(
+  response: Response,
+  { name }: Asked,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if (!response.body) return
   let bytes = 0
   for await (const piece of bytesOf(response.body)) {
     bytes += piece.length
-    if (bytes > bytesMax) throw wrongServer(`${asked.name} answered more than ${bytesMax} bytes`)
-    pieces.push(decoder.decode(piece, { stream: true }))
+    if (bytes > bytesMax) throw wrongServer(`${name} answered more than ${bytesMax} bytes`)
+    yield piece
   }
-  pieces.push(decoder.decode())
-  return pieces.join('')
 }
 
 /** A stream's pieces; not every browser's streams are async iterable. An early end cancels the stream. */

@@ -1,9 +1,18 @@
 import { ApiError, UsageError } from '../errors.ts'
 import type { ErrorCode } from '../generated/errors.ts'
 import type { Operation } from '../generated/operations.ts'
+import { makeIdempotencyKey } from '../idempotency-key.ts'
 import { toJson } from '../json.ts'
 import { addressOf, type PathParams, parseBaseUrl, type Query } from './address.ts'
-import { type Asked, readJson, readRefusal, readText, refuseMediaType, wrongServer } from './answers.ts'
+import {
+  type Asked,
+  readBytes,
+  readJson,
+  readRefusal,
+  readText,
+  refuseMediaType,
+  wrongServer,
+} from './answers.ts'
 import { explain } from './failures.ts'
 import { Patience } from './patience.ts'
 import { parseRetryPolicy, type RetryPolicy, withRetries } from './retries.ts'
@@ -19,6 +28,8 @@ export type TransportOptions = {
   readonly retries?: Partial<RetryPolicy> | undefined
   /** Instead of the runtime's own, for a proxy or a pool of one's own. */
   readonly fetch?: typeof globalThis.fetch | undefined
+  /** Signs what the agent does with a key of its own (`@tallystick/sdk/signing`); absent: the server signs. */
+  readonly signer?: RequestSigner | undefined
 }
 
 /** Options of every call. */
@@ -49,11 +60,29 @@ export type Call = {
   readonly body?: unknown
   /** Text of JSON that was made already; instead of `body`. */
   readonly text?: string
+  /** A body that is no JSON; instead of `body`. */
+  readonly bytes?: { readonly mediaType: string; readonly content: Uint8Array }
   readonly options?: StepOptions | undefined
+  /** Whether the record is to be created, not notarized: the caller's word, which no server can change. */
+  readonly gated?: boolean
   /** An answer, not an obstacle: not asked again because of it. */
   readonly unretried?: ErrorCode
+  /** Version of the record that the caller has: 304 while it is the same. */
+  readonly knownVersion?: number
+  /** How long the server may hold the answer back, beyond the time for it. */
+  readonly heldMs?: number
 }
 
+/** Signs what an agent does, before it is sent. */
+export type RequestSigner = {
+  /** Body of the call with its envelope; null: such calls are not signed. */
+  sign(http: Transport, operation: Operation, call: Call): Promise<object | null>
+  /** Forgets who signs: the server says that it is somebody else by now. */
+  forget(http: Transport): void
+}
+
+/** With a clock that is off it is refused as often as it is signed. */
+const SIGNATURES_MAX = 3
 const TIMEOUT_MS_DEFAULT = 30_000
 const HEADER_VALUE = /^[\x21-\x7e]+$/
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
@@ -65,19 +94,58 @@ export class Transport {
   readonly #timeoutMs: number
   readonly #retries: RetryPolicy
   readonly #fetch: typeof globalThis.fetch
+  readonly #signer: RequestSigner | undefined
 
-  constructor({ baseUrl, apiKey, timeoutMs, retries, fetch }: TransportOptions) {
+  constructor({ baseUrl, apiKey, timeoutMs, retries, fetch, signer }: TransportOptions) {
     this.baseUrl = parseBaseUrl(baseUrl)
     this.#apiKey = typeof apiKey === 'function' ? apiKey : () => apiKey
     if (typeof apiKey !== 'function') requireKey(apiKey)
     this.#timeoutMs = parseTimeout(timeoutMs ?? TIMEOUT_MS_DEFAULT)
     this.#retries = parseRetryPolicy(retries)
+    this.#signer = signer
     this.#fetch = fetch ?? globalThis.fetch.bind(globalThis)
   }
 
   /** The answer of an operation that answers JSON. */
   json<T>(operation: Operation, call: Call = {}): Promise<T> {
-    return this.#call(operation, call, 'application/json', whole(readJson<T>))
+    const send = (asked: Call) => this.#call(operation, asked, 'application/json', whole(readJson<T>))
+    return this.#signer ? this.#signed(this.#signer, operation, call, send) : send(call)
+  }
+
+  /**
+   * Every attempt of a call sends the same bytes. If they come too late, nothing was written, and they are signed anew under the same
+   * Idempotency-Key, for which a signature makes no other request.
+   */
+  async #signed<T>(
+    signer: RequestSigner,
+    operation: Operation,
+    call: Call,
+    send: (call: Call) => Promise<T>,
+  ): Promise<T> {
+    const { text: _, ...rest } = call
+    const options = {
+      ...call.options,
+      idempotencyKey: call.options?.idempotencyKey ?? makeIdempotencyKey(),
+    }
+    for (let signatures = 1; ; signatures++) {
+      const body = await signer.sign(this, operation, call)
+      if (body === null) return send(call)
+      try {
+        return await send({ ...rest, body, options })
+      } catch (error) {
+        const code = error instanceof ApiError ? error.code : null
+        if (code === 'statement_mismatch') signer.forget(this)
+        if (code !== 'signed_time_refused' || signatures === SIGNATURES_MAX) throw error
+      }
+    }
+  }
+
+  /** The same, or null where the record still has `knownVersion`. */
+  jsonIfMoved<T>(operation: Operation, call: Call & { readonly knownVersion: number }): Promise<T | null> {
+    const read = whole<T | null>((response, asked) =>
+      response.status === 304 ? Promise.resolve(null) : readJson<T>(response, asked),
+    )
+    return this.#call(operation, call, 'application/json', read)
   }
 
   /** The answer of an operation that answers text, such as a note. */
@@ -85,6 +153,15 @@ export class Transport {
     const read = whole(async (response, asked) => {
       refuseMediaType(response, mediaType, asked)
       return readText(response, asked)
+    })
+    return this.#call(operation, call, mediaType, read)
+  }
+
+  /** The answer of an operation that answers bytes, such as a receipt. */
+  bytes(operation: Operation, mediaType: string, call: Call = {}): Promise<Uint8Array> {
+    const read = whole(async (response, asked) => {
+      refuseMediaType(response, mediaType, asked)
+      return readBytes(response, asked)
     })
     return this.#call(operation, call, mediaType, read)
   }
@@ -114,7 +191,7 @@ export class Transport {
   }
 
   async #call<T>(operation: Operation, call: Call, accept: string, read: Read<T>): Promise<T> {
-    const { params = {}, query = {}, options = {}, unretried } = call
+    const { params = {}, query = {}, options = {}, unretried, heldMs = 0 } = call
     const url = addressOf(this.baseUrl, operation.path, params, query)
     const { repeat, method } = operation
     const idempotencyKey = repeat === 'with-key' ? (options.idempotencyKey ?? makeIdempotencyKey()) : null
@@ -125,7 +202,7 @@ export class Transport {
     }
     const request = makeRequest(method, call, accept, idempotencyKey)
     const { signal } = options
-    const timeoutMs = parseTimeout(options.timeoutMs ?? this.#timeoutMs)
+    const timeoutMs = heldMs + parseTimeout(options.timeoutMs ?? this.#timeoutMs)
     const isFinal = (error: unknown) => error instanceof ApiError && error.code === unretried
     const attempt = () => this.#attempt(url, request, { asked, timeoutMs, signal }, read)
     return withRetries(this.retriesOf(options), signal, attempt, isFinal)
@@ -146,7 +223,8 @@ export class Transport {
     try {
       const { signal } = patience
       const response = await this.#fetch(url, { ...request, headers: { ...headers, authorization }, signal })
-      if (!response.ok) throw await readRefusal(response, asked)
+      const isSame = response.status === 304 && 'if-none-match' in headers
+      if (!response.ok && !isSame) throw await readRefusal(response, asked)
       return await read(response, asked, patience)
     } catch (error) {
       patience.giveUp()
@@ -178,18 +256,20 @@ function makeRequest(method: string, call: Call, accept: string, idempotencyKey:
   if (traceparent !== undefined && !HEADER_VALUE.test(traceparent))
     throw new UsageError('a traceparent is visible ASCII characters')
   const json = call.text ?? (call.body === undefined ? undefined : toJson(call.body))
+  const body = call.bytes?.content ?? json
   return {
     method,
     headers: {
       accept,
-      ...(json !== undefined && { 'content-type': 'application/json' }),
+      ...(body !== undefined && { 'content-type': call.bytes?.mediaType ?? 'application/json' }),
       ...(idempotencyKey !== null && { 'idempotency-key': idempotencyKey }),
       ...(ifVersion !== undefined && { 'if-match': `"${ifVersion}"` }),
+      ...(call.knownVersion !== undefined && { 'if-none-match': `"${call.knownVersion}"` }),
       ...(traceparent !== undefined && { traceparent }),
     },
     // An API key goes to the server that was named, and to no other.
     redirect: 'manual',
-    ...(json !== undefined && { body: json }),
+    ...(body !== undefined && { body: body as NonNullable<RequestInit['body']> }),
   }
 }
 
@@ -201,10 +281,4 @@ function requireKey(apiKey: unknown): string {
 function parseTimeout(timeoutMs: number): number {
   if (timeoutMs > 0) return timeoutMs
   throw new UsageError('timeoutMs is a number of milliseconds, more than 0')
-}
-
-/** 128 random bits as hex: needs no secure context, as `crypto.randomUUID` does in browsers. */
-export function makeIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

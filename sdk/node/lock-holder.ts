@@ -43,6 +43,11 @@ function isPid(pid: unknown): pid is number {
   return Number.isInteger(pid) && (pid as number) > 0 && (pid as number) < 2 ** 31
 }
 
+/** Whether its process is known to live. */
+export function isAlive(holder: Holder | null): boolean {
+  return holder !== null && holder.place === place() && !isGone(holder)
+}
+
 /** Whether its process is known not to live any more. */
 export function isGone(holder: Holder | null): boolean {
   if (holder?.place !== place()) return false

@@ -8,15 +8,19 @@ import type { Refused, Segment } from '../notarizer/spool.ts'
  *     {"idempotencyKey":"0123456789abcdef0123456789abcdef"}
  *     {"record":{"type":"generic/1","payload":{…},"occurredAt":"…"}}
  *     {"tag":"order 7","record":{…}}
+ *     {"handle":"call-1","record":{…}}
+ *     {"parentHandle":"call-1","record":{…}}
  */
 
 export function formatKey(idempotencyKey: string): string {
   return `{"idempotencyKey":${JSON.stringify(idempotencyKey)}}\n`
 }
 
-export function formatItem({ text, tag }: Item): string {
+export function formatItem({ text, tag, handle, parentHandle }: Item): string {
   const named = tag === undefined ? '' : `"tag":${JSON.stringify(tag)},`
-  return `{${named}"record":${text}}\n`
+  const own = handle === undefined ? '' : `"handle":"${handle}",`
+  const parent = parentHandle === undefined ? '' : `"parentHandle":"${parentHandle}",`
+  return `{${named}${own}${parent}"record":${text}}\n`
 }
 
 export function formatSegments(segments: readonly Segment[]): string {
@@ -37,7 +41,8 @@ export function formatRefused({ item, problem, idempotencyKey }: Refused, refuse
 
 const KEY_LINE = /^\{"idempotencyKey":"([0-9a-f]{32})"\}$/
 const RECORD = '{"record":'
-const TAGGED = /^\{"tag":("(?:[^"\\]|\\.)*"),"record":/
+const NAMED =
+  /^\{(?:"tag":("(?:[^"\\]|\\.)*"),)?(?:"handle":"([!#-[\]-~]{1,255})",)?(?:"parentHandle":"([!#-[\]-~]{1,255})",)?"record":/
 
 /**
  * The segments of a file. Its last line is dropped where it has no end: the power or the disk failed before that record was
@@ -65,11 +70,13 @@ export function parseSegments(path: string, text: string, everyLine: 'is JSON' |
 /** The record's text is cut out, not parsed, so that the second request sends the same bytes as the first. */
 function parseItem(line: string): Item | null {
   if (!line.endsWith('}}')) return null
-  if (line.startsWith(RECORD)) return { text: line.slice(RECORD.length, -1), tag: undefined }
-  const found = TAGGED.exec(line)
+  if (line.startsWith(RECORD))
+    return { text: line.slice(RECORD.length, -1), tag: undefined, handle: undefined, parentHandle: undefined }
+  const found = NAMED.exec(line)
   if (found === null) return null
-  const [about, tag] = found
-  return { text: line.slice(about.length, -1), tag: JSON.parse(tag!) as string }
+  const [about, tag, handle, parentHandle] = found
+  const named = { tag: tag === undefined ? undefined : (JSON.parse(tag) as string), handle, parentHandle }
+  return { text: line.slice(about.length, -1), ...named }
 }
 
 function isRecord(line: string): boolean {

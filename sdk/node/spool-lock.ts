@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { rename, rm, unlink, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SpoolError } from '../errors.ts'
+import { SpoolError, SpoolInUseError } from '../errors.ts'
 import { makeFile } from './files.ts'
 import { type Holder, isGone, type Lock, parseHolder, place, readLock, startedAtMs } from './lock-holder.ts'
 import { asSpoolError } from './spool-errors.ts'
@@ -174,8 +174,8 @@ export class SpoolLock {
   }
 }
 
-function inUse(directory: string, who: string): SpoolError {
-  return new SpoolError(
+function inUse(directory: string, who: string): SpoolInUseError {
+  return new SpoolInUseError(
     `the spool ${directory} is in use by ${who}. What to do: give each process a directory of its own, or end that one`,
   )
 }

@@ -1,14 +1,28 @@
 import { mkdirSync, realpathSync } from 'node:fs'
-import { type FileHandle, lstat, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
-import { SpoolError, UsageError } from '../errors.ts'
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  unlink,
+} from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { SpoolError, type TallystickError, UsageError } from '../errors.ts'
+import { makeIdempotencyKey } from '../idempotency-key.ts'
 import { ITEM_BYTES_MAX, type Item } from '../notarizer/items.ts'
-import type { Refused, Spool, SpooledBatch, SpoolOwner } from '../notarizer/spool.ts'
+import type { Found, Handles, Refused, Segment, Spool, SpooledBatch, SpoolOwner } from '../notarizer/spool.ts'
 import { BatchFile, type SpoolDirectory } from './batch-file.ts'
 import { keepRefused } from './dead-letters.ts'
-import { isOwnFile, takeDirectory } from './files.ts'
+import { isOwnFile, replaceFile, takeDirectory } from './files.ts'
+import { HANDLES_NAME, HandleFile } from './handle-file.ts'
+import { INBOX, INBOX_NAME } from './inbox.ts'
 import { asSpoolError } from './spool-errors.ts'
-import { parseSegments } from './spool-lines.ts'
+import { formatSegments, parseSegments } from './spool-lines.ts'
 import { SpoolLock } from './spool-lock.ts'
 import { claimSpool } from './spool-owner.ts'
 
@@ -26,8 +40,16 @@ export type SpoolOptions = {
 const BYTES_MAX_DEFAULT = 1024 ** 3
 const REFUSED_BYTES_MAX_DEFAULT = 256 * 1024 ** 2
 const LOCK_STALE_MS_DEFAULT = 5_000
-/** An item with its tag and its batch's key. */
-const LINE_BYTES_MAX = ITEM_BYTES_MAX + 2 * 1024
+/** An item with its tag, its handles and its batch's key. */
+const LINE_BYTES_MAX = ITEM_BYTES_MAX + 3 * 1024
+/** Moved out of the inbox at once. */
+const ADOPTED_FILES_MAX = 1_000
+/** Records of the inbox that become one batch: of no more types or parents than the server takes in one. */
+const MERGED_FILES_MAX = 32
+const MERGED_BYTES_MAX = 1_000_000
+const PARTS_NAME = /^\d{16}\.parts$/
+/** After which half a file in the inbox is one whose process ended, and took nothing. */
+const UNFINISHED_MS = 60_000
 const BATCH_NAME = /^\d{16}\.ndjson$/
 /** Unfinished replacement: the file that it should have replaced is there. */
 const UNFINISHED_NAME = /^\d{16}\.ndjson\.tmp$/
@@ -72,6 +94,8 @@ export async function openSpool(
   }
 }
 
+type Taken = { readonly batches: SpooledBatch[]; readonly errors: TallystickError[] }
+
 class DirectorySpool implements Spool, SpoolDirectory {
   readonly isDurable: boolean = true
   readonly bytesMax: number
@@ -81,7 +105,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
   readonly #lock: SpoolLock
   #handle: FileHandle | null = null
   #nextNumber = 1
-  #found: { batches: SpooledBatch[]; errors: SpoolError[] } | null = { batches: [], errors: [] }
+  #found: Taken | null = { batches: [], errors: [] }
+  #handles: Handles | null = null
 
   constructor(
     path: string,
@@ -98,6 +123,10 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return this.usedBytes + LINE_BYTES_MAX <= this.bytesMax
   }
 
+  get handles(): Handles {
+    return this.#handles!
+  }
+
   requireHeld(): void {
     this.#lock.requireHeld()
   }
@@ -105,30 +134,27 @@ class DirectorySpool implements Spool, SpoolDirectory {
   async open(): Promise<void> {
     // Windows opens no directories, and needs no such thing.
     if (process.platform !== 'win32') this.#handle = await open(this.#path, 'r')
+    this.#handles = await HandleFile.load(join(this.#path, HANDLES_NAME))
+    for (const name of (await readdir(this.#path)).sort())
+      if (PARTS_NAME.test(name)) await this.#merge(name.slice(0, 16), this.#found!.errors)
     for (const name of (await readdir(this.#path)).sort()) {
       const path = join(this.#path, name)
       if (UNFINISHED_NAME.test(name)) await unlink(path)
-      else if (BATCH_NAME.test(name)) await this.#takeOver(path, Number(name.slice(0, 16)))
+      else if (BATCH_NAME.test(name)) await this.#takeOver(path, Number(name.slice(0, 16)), this.#found!)
     }
   }
 
-  async #takeOver(path: string, number: number): Promise<void> {
+  async #takeOver(path: string, number: number, { batches, errors }: Taken): Promise<void> {
     this.#nextNumber = number + 1
-    const { batches, errors } = this.#found!
     try {
-      if (!isOwnFile(await lstat(path))) throw new SpoolError(`${path} is no file of this user`)
-      const bytes = await readFile(path)
-      const segments = parseSegments(path, bytes.toString('utf8'), 'is JSON')
+      const { bytes, segments } = await readBatch(path)
       const records = segments.reduce((sum, { items }) => sum + items.length, 0)
       // The process ended while it made the file: no record was taken.
       if (records === 0) await unlink(path)
-      else batches.push(BatchFile.leftBehind(this, path, bytes.length, records))
+      else batches.push(BatchFile.leftBehind(this, path, bytes, records))
     } catch (error) {
       if (!(error instanceof SpoolError)) throw error
-      await rename(path, `${path}.damaged`)
-      errors.push(
-        new SpoolError(`${error.message}: it is moved aside, as ….damaged, and what it holds is not sent`),
-      )
+      errors.push(await moveAside(path, `${path}.damaged`, error))
     }
   }
 
@@ -139,9 +165,57 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return found
   }
 
+  /** A record is in the inbox or in the spool, never in both: a rename moves it, whatever ends the process. */
+  async adopt(): Promise<Found> {
+    const inbox = join(this.#path, INBOX)
+    const taken: Taken = { batches: [], errors: [] }
+    try {
+      for (const names of await listInbox(inbox)) {
+        if (!this.hasRoom) break
+        this.requireHeld()
+        const number = this.#nextNumber
+        const path = this.#pathOf(number)
+        if (names.length === 1) await rename(join(inbox, names[0]!), path)
+        else {
+          const parts = path.replace(/ndjson$/, 'parts')
+          await mkdir(parts, { mode: 0o700 })
+          for (const name of names) await rename(join(inbox, name), join(parts, name))
+          await this.#merge(basename(path).slice(0, 16), taken.errors)
+        }
+        await this.#takeOver(path, number, taken)
+      }
+    } catch (error) {
+      taken.errors.push(asSpoolError(error, inbox))
+    }
+    return taken
+  }
+
+  /** Makes one batch of the files in a folder, which are in no other place. If the batch is there, it has all of them. */
+  async #merge(number: string, errors: TallystickError[]): Promise<void> {
+    const path = join(this.#path, `${number}.ndjson`)
+    const parts = join(this.#path, `${number}.parts`)
+    if ((await stat(path).catch(() => null)) === null) {
+      const items: Item[] = []
+      for (const [i, name] of (await readdir(parts)).sort().entries()) {
+        try {
+          items.push(...(await readBatch(join(parts, name))).segments.flatMap((segment) => segment.items))
+        } catch (error) {
+          if (!(error instanceof SpoolError)) throw error
+          errors.push(await moveAside(join(parts, name), `${path}.${i}.damaged`, error))
+        }
+      }
+      await replaceFile(path, formatSegments([{ idempotencyKey: makeIdempotencyKey(), items }]))
+      await this.sync()
+    }
+    await rm(parts, { recursive: true })
+  }
+
+  #pathOf(number: number): string {
+    return join(this.#path, `${`${number}`.padStart(16, '0')}.ndjson`)
+  }
+
   begin(idempotencyKey: string, item: Item): SpooledBatch {
-    const name = `${this.#nextNumber}`.padStart(16, '0')
-    const batch = BatchFile.begin(this, join(this.#path, `${name}.ndjson`), idempotencyKey, item)
+    const batch = BatchFile.begin(this, this.#pathOf(this.#nextNumber), idempotencyKey, item)
     this.#nextNumber++
     return batch
   }
@@ -175,5 +249,50 @@ class DirectorySpool implements Spool, SpoolDirectory {
     await this.#handle?.close()
     this.#handle = null
     await this.#lock.release()
+  }
+}
+
+async function readBatch(path: string): Promise<{ readonly bytes: number; readonly segments: Segment[] }> {
+  if (!isOwnFile(await lstat(path))) throw new SpoolError(`${path} is no file of this user`)
+  const bytes = await readFile(path)
+  return { bytes: bytes.length, segments: parseSegments(path, bytes.toString('utf8'), 'is JSON') }
+}
+
+async function moveAside(path: string, aside: string, { message }: SpoolError): Promise<SpoolError> {
+  await rename(path, aside)
+  return new SpoolError(`${message}: it is moved aside, as ….damaged, and what it holds is not sent`)
+}
+
+/** Files that are to become a batch each time, in the order in which they were put. */
+async function listInbox(inbox: string): Promise<string[][]> {
+  let names: string[]
+  try {
+    names = await readdir(inbox)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+  for (const name of names) if (name.endsWith('.tmp')) await removeUnfinished(join(inbox, name))
+  const groups: string[][] = []
+  let bytes = 0
+  const found = names.filter((name) => INBOX_NAME.test(name)).sort()
+  for (const name of found.slice(0, ADOPTED_FILES_MAX)) {
+    const group = groups.at(-1)
+    const { size } = await lstat(join(inbox, name))
+    bytes += size
+    if (group !== undefined && group.length < MERGED_FILES_MAX && bytes <= MERGED_BYTES_MAX) group.push(name)
+    else {
+      groups.push([name])
+      bytes = size
+    }
+  }
+  return groups
+}
+
+async function removeUnfinished(path: string): Promise<void> {
+  try {
+    if (Date.now() - (await stat(path)).mtimeMs > UNFINISHED_MS) await unlink(path)
+  } catch {
+    // It has its name by now.
   }
 }

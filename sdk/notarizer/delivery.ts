@@ -4,9 +4,10 @@ import { operations } from '../generated/operations.ts'
 import { retryDelayMs, sleep } from '../http/retries.ts'
 import type { Transport } from '../http/transport.ts'
 import type { Batch } from '../resources/batches.ts'
+import { giveParents, lacksParent, textsOf } from './handles.ts'
 import type { Limits } from './options.ts'
 import { isRefusal, splitRefused } from './refusals.ts'
-import type { Refused, Segment, Spool, SpooledBatch } from './spool.ts'
+import type { RecordHandle, Refused, Segment, Spool, SpooledBatch } from './spool.ts'
 
 /** Callbacks of a delivery; none of these throws. */
 export type DeliveryEvents = {
@@ -49,17 +50,21 @@ export class Delivery {
     this.#events = events
   }
 
-  async deliver(batch: SpooledBatch, signal: AbortSignal): Promise<void> {
+  /** `older`: batches that were taken before, and may hold parents of this one's records. */
+  async deliver(batch: SpooledBatch, older: Promise<unknown>, signal: AbortSignal): Promise<void> {
     this.#claimed ??= this.#claim(signal)
     await this.#claimed
     let segments = await this.#persistently(signal, () => batch.read())
     let refusals = 0
-    for (let segment = segments[0]; segment !== undefined; segment = segments[0]) {
+    while (segments.length > 0) {
+      segments = await this.#nameParents(batch, segments, older, signal)
+      const segment = segments[0]!
       const answer = await this.#send(segment, signal)
       const others = segments.slice(1)
       if (answer instanceof ApiError) {
         segments = await this.#refuse(batch, { segment, others, again: refusals++ > 0 }, answer, signal)
       } else {
+        await this.#keepHandles(segment, answer, signal)
         this.#events.recorded(segment, answer)
         segments = others
       }
@@ -79,9 +84,30 @@ export class Delivery {
     })
   }
 
+  async #nameParents(
+    batch: SpooledBatch,
+    segments: readonly Segment[],
+    older: Promise<unknown>,
+    signal: AbortSignal,
+  ): Promise<readonly Segment[]> {
+    const [first, ...others] = segments
+    if (!lacksParent(first!)) return segments
+    await untilAborted(older, signal)
+    const named = [giveParents(first!, this.#spool.handles), ...others]
+    await this.#persistently(signal, () => batch.replace(named))
+    return named
+  }
+
+  async #keepHandles({ items }: Segment, { records }: Batch, signal: AbortSignal): Promise<void> {
+    const found = items.flatMap(({ handle }, i): RecordHandle[] =>
+      handle === undefined ? [] : [[handle, records[i]!.id]],
+    )
+    if (found.length > 0) await this.#persistently(signal, () => this.#spool.handles.keep(found))
+  }
+
   /** The answer, or why the server will never take it. */
   async #send(segment: Segment, signal: AbortSignal): Promise<Batch | ApiError> {
-    const text = `{"records":[${segment.items.map((item) => item.text).join(',')}]}`
+    const text = `{"records":[${textsOf(segment).join(',')}]}`
     const { idempotencyKey } = segment
     const options = { idempotencyKey, signal, timeoutMs: this.#timeoutMs, retriesMax: 0 }
     return this.#persistently(signal, async () => {
@@ -151,6 +177,15 @@ export class Delivery {
   retryBlocked(): void {
     for (const mended of this.#blocked) mended.abort()
   }
+}
+
+function untilAborted(done: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+  signal.throwIfAborted()
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    done.then(resolve).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
 /** Throws unless the answer is about these records: anything that answers 201 could say that they are recorded. */

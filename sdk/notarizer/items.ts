@@ -1,3 +1,4 @@
+import { TRACEPARENT } from '../../src/proof/statement/traceparent.ts'
 import { UsageError } from '../errors.ts'
 import { JSON_DEPTH_MAX, toJson } from '../json.ts'
 
@@ -10,8 +11,15 @@ export type RecordOptions<Name extends string = string> = {
   readonly onBehalfOf?: string | undefined
   /** Free, at most 4 KiB, not signed. */
   readonly metadata?: object | undefined
-  /** Id of a record of the ledger. Its own records are known by their ids from `onRecorded` on. */
+  /** Id of a record of the ledger. Its own records are known by their ids from `onRecorded` on: `parentHandle` names one before. */
   readonly parent?: string | undefined
+  /** Name of the record for those that follow from it; no two have the same. 1 to 255 visible ASCII characters, no `"` or `\`. */
+  readonly handle?: string | undefined
+  /**
+   * `handle` of an earlier record of this notarizer, or of an earlier process on its spool, which becomes the parent. Without a parent if
+   * that record was refused, or is not among the newest 10 000 with a handle.
+   */
+  readonly parentHandle?: string | undefined
   /** URIs, or `system:id`: at most 16, of 256 characters each. */
   readonly references?: readonly string[] | undefined
   /** W3C Trace Context: signed with the record, which is found by its trace id. */
@@ -24,10 +32,14 @@ export type RecordOptions<Name extends string = string> = {
 export type Item = {
   readonly text: string
   readonly tag: string | undefined
+  readonly handle: string | undefined
+  /** Absent once the text names the parent, or it is known that there is none. */
+  readonly parentHandle: string | undefined
 }
 
 export type MeasuredItem = Item & {
   readonly type: string
+  /** Its id or its handle. */
   readonly parent: string | undefined
   /** Length of the text in UTF-8. */
   readonly bytes: number
@@ -38,7 +50,7 @@ const DOCUMENT_BYTES_MAX = 64 * 1024
 const METADATA_BYTES_MAX = 4 * 1024
 const REFERENCES_BYTES_MAX = 4 * 1024
 const TAG_CHARS_MAX = 255
-const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
+const HANDLE = /^[!#-[\]-~]{1,255}$/
 /** Type, time, agent, parent and trace, with room. */
 const FRAME_BYTES_MAX = 2 * 1024
 export const ITEM_BYTES_MAX = DOCUMENT_BYTES_MAX + METADATA_BYTES_MAX + REFERENCES_BYTES_MAX + FRAME_BYTES_MAX
@@ -54,12 +66,19 @@ export function makeItem(payload: object, options: RecordOptions, nowMs: number)
     onBehalfOf,
     metadata,
     parent,
+    handle,
+    parentHandle,
     references,
     traceparent,
     tag,
   } = options
   if (tag !== undefined && tag.length > TAG_CHARS_MAX)
     throw new UsageError(`a tag has at most ${TAG_CHARS_MAX} characters`)
+  for (const name of [handle, parentHandle])
+    if (name !== undefined && !HANDLE.test(name))
+      throw new UsageError('a handle has 1 to 255 visible ASCII characters, and neither " nor \\ among them')
+  if (parent !== undefined && parentHandle !== undefined)
+    throw new UsageError('a record has one parent: by its id or by its handle')
   if (traceparent !== undefined && !TRACEPARENT.test(traceparent))
     throw new UsageError('a traceparent is 00-<32 hex digits>-<16 hex digits>-<2 hex digits>')
   const text = `{"type":${toJson(type, '/type')},"payload":${documentText(payload, '/payload', DOCUMENT_BYTES_MAX)}${
@@ -72,7 +91,12 @@ export function makeItem(payload: object, options: RecordOptions, nowMs: number)
   const bytes = utf8Bytes(text)
   if (bytes > ITEM_BYTES_MAX)
     throw new UsageError('a type, an agent, a parent or a time is no longer than some words')
-  return { text, tag, type, parent, bytes }
+  return { text, tag, handle, parentHandle, type, parent: parent ?? parentHandle, bytes }
+}
+
+/** The text of a record with a parent: an id, or the place of an earlier record of its batch. */
+export function withParent(text: string, parent: string | number): string {
+  return `${text.slice(0, -1)},"parent":${JSON.stringify(parent)}}`
 }
 
 function documentText(document: object, at: string, bytesMax: number): string {

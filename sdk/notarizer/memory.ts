@@ -1,3 +1,4 @@
+import { MemoryHandles } from './handles.ts'
 import type { Item } from './items.ts'
 import { ITEM_BYTES_MAX } from './items.ts'
 import type { Segment, Spool, SpooledBatch } from './spool.ts'
@@ -5,6 +6,7 @@ import type { Segment, Spool, SpooledBatch } from './spool.ts'
 /** Where records wait that nothing but this process holds: they end with it. */
 export class Memory implements Spool {
   readonly isDurable: boolean = false
+  readonly handles: MemoryHandles = new MemoryHandles()
   readonly recordsMax: number
   readonly bytesMax: number
   usedRecords = 0

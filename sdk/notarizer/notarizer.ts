@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { BufferFullError, UsageError } from '../errors.ts'
-import { makeIdempotencyKey, type Transport } from '../http/transport.ts'
+import type { Transport } from '../http/transport.ts'
+import { makeIdempotencyKey } from '../idempotency-key.ts'
 import type { AnyTypes, PayloadOf, TypeMap, TypeName } from '../typed.ts'
 import { Delivery } from './delivery.ts'
 import { type MeasuredItem, makeItem, type RecordOptions } from './items.ts'
@@ -8,7 +9,7 @@ import { Memory } from './memory.ts'
 import { type Limits, type NotarizerOptions, type NotarizerStats, parseLimits } from './options.ts'
 import { count, fits, makeDeferred, makePending, type Open, type Pending } from './pending.ts'
 import { Reports } from './reports.ts'
-import type { Spool } from './spool.ts'
+import type { Found, Spool } from './spool.ts'
 import { type WaitOptions, waitFor } from './wait.ts'
 
 /**
@@ -39,13 +40,7 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     this.#spool = options.spool ?? new Memory(limits.bufferedRecordsMax, limits.bufferedBytesMax)
     this.#reports = new Reports(options)
     this.#delivery = new Delivery(http, this.#spool, limits, options.timeoutMs, this.#reports)
-    const { batches, errors } = this.#spool.recover()
-    for (const error of errors) this.#reports.failed(error)
-    for (const spooled of batches) {
-      this.#reports.buffered += spooled.records
-      this.#sealed.push(makePending(spooled))
-    }
-    this.#pump()
+    this.#take(this.#spool.recover())
   }
 
   /**
@@ -130,6 +125,27 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
     await this.#spool.close()
   }
 
+  /**
+   * Takes what other processes have put into the spool's inbox, as far as there is room: how many records. Each file is a batch, which is sent
+   * after those that were taken before.
+   */
+  async adopt(): Promise<number> {
+    if (this.#closing || !this.#spool.adopt) return 0
+    const found = await this.#spool.adopt()
+    if (this.#open !== null) this.#seal()
+    this.#take(found)
+    return found.batches.reduce((sum, { records }) => sum + records, 0)
+  }
+
+  #take({ batches, errors }: Found): void {
+    for (const error of errors) this.#reports.failed(error)
+    for (const spooled of batches) {
+      this.#reports.buffered += spooled.records
+      this.#sealed.push(makePending(spooled))
+    }
+    this.#pump()
+  }
+
   #begin(item: MeasuredItem): void {
     const spooled = this.#spool.begin(makeIdempotencyKey(), item, item.bytes)
     const timer = setTimeout(() => {
@@ -180,13 +196,14 @@ export class Notarizer<Types extends TypeMap = AnyTypes> {
       if (this.#sealed.length === 0 && this.#open?.due) this.#sealOpen()
       const next = this.#sealed.shift()
       if (next === undefined) return
-      this.#underWay.set(next, this.#deliver(next))
+      const older = Promise.all([...this.#underWay.keys()].map(({ settled }) => settled))
+      this.#underWay.set(next, this.#deliver(next, older))
     }
   }
 
-  async #deliver(pending: Pending): Promise<void> {
+  async #deliver(pending: Pending, older: Promise<unknown>): Promise<void> {
     try {
-      await this.#delivery.deliver(pending.spooled, this.#stop.signal)
+      await this.#delivery.deliver(pending.spooled, older, this.#stop.signal)
     } catch (error) {
       if (this.#stop.signal.aborted) return // it stays where it is
       throw error

@@ -1,14 +1,22 @@
 import { ApiError } from '../errors.ts'
-import { makeIdempotencyKey } from '../http/transport.ts'
+import { makeIdempotencyKey } from '../idempotency-key.ts'
 import type { Item } from './items.ts'
 import type { Segment } from './spool.ts'
 
 /** Statuses of what is wrong with a body: it would be refused as often as it is sent. */
 const OF_THE_BODY = [400, 413, 422]
 
+/** Codes of what is wrong with the signer, its key or its clock: no record's fault. */
+const OF_THE_SIGNER: ReadonlySet<string> = new Set([
+  'envelope_refused',
+  'signing_key_refused',
+  'signed_time_refused',
+  'statement_mismatch',
+])
+
 /** Whether the server will never take this request. It may take any other, when people have mended something. */
 export function isRefusal(error: unknown): error is ApiError {
-  return error instanceof ApiError && OF_THE_BODY.includes(error.status)
+  return error instanceof ApiError && OF_THE_BODY.includes(error.status) && !OF_THE_SIGNER.has(error.code)
 }
 
 type Split = { readonly refused: readonly Item[]; readonly rest: readonly Segment[] }

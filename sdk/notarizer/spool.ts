@@ -1,4 +1,4 @@
-import type { SpoolError } from '../errors.ts'
+import type { TallystickError } from '../errors.ts'
 import type { Problem } from '../generated/api.ts'
 import type { Item } from './items.ts'
 
@@ -18,6 +18,8 @@ export type SpoolOwner = { readonly ledger: string; readonly agent: string }
  * or `append` has returned MUST survive all that the spool promises to survive. If they throw, nothing was taken.
  */
 export type Spool = {
+  /** Ids of records that others name as parents by their handles. */
+  readonly handles: Handles
   /** Whether its contents survive the process: another one may send them. */
   readonly isDurable: boolean
   /** Whether an item of the largest size is sure to be taken. */
@@ -29,7 +31,9 @@ export type Spool = {
    * Takes over what earlier processes left behind, oldest first, with the first call; errors are about what could not be taken
    * over.
    */
-  recover(): { readonly batches: readonly SpooledBatch[]; readonly errors: readonly SpoolError[] }
+  recover(): Found
+  /** Moves batches of other processes out of its inbox, oldest first, as far as there is room. Absent: it has none. */
+  adopt?(): Promise<Found>
   /** Before anything is sent: rejects with SpoolError when it holds what is another's. Absent: it never can. */
   claim?(owner: SpoolOwner): Promise<void>
   /** A new batch, with its first item. */
@@ -39,6 +43,17 @@ export type Spool = {
   /** Lets another process have it. */
   close(): Promise<void>
 }
+
+export type Found = { readonly batches: readonly SpooledBatch[]; readonly errors: readonly TallystickError[] }
+
+/** Ids of the newest HANDLES_MAX records with a handle. */
+export type Handles = {
+  find(handle: string): string | undefined
+  /** Before their batch is removed: after a crash it is sent again, and answered with the same ids. */
+  keep(found: readonly RecordHandle[]): Promise<void>
+}
+
+export type RecordHandle = readonly [handle: string, id: string]
 
 export type SpooledBatch = {
   /** Items that it holds. */

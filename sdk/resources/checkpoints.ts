@@ -3,6 +3,7 @@ import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
 import { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
+import { COSE } from './receipts.ts'
 
 export type CheckpointsQuery = Omit<api.GetCheckpointsQuery, 'cursor'>
 export type CheckpointPlace = api.GetCheckpointsAnswer['data'][number]
@@ -18,10 +19,14 @@ export class Checkpoints {
     this.#http = http
   }
 
-  /** `GET /v1/checkpoints/latest`: the newest note; null in the first seconds of a ledger, which has none yet. */
-  async latest(options?: CallOptions): Promise<string | null> {
+  /**
+   * `GET /v1/checkpoints/latest`: the newest note; null in the first seconds of a ledger, which has none yet. `cosignatures`: the newest one
+   * that so many witnesses have cosigned; null where there is none.
+   */
+  async latest(query: api.GetCheckpointsLatestQuery = {}, options?: CallOptions): Promise<string | null> {
     try {
       return await this.#http.text(operations.getCheckpointsLatest, NOTE, {
+        query,
         options,
         unretried: 'checkpoint_pending',
       })
@@ -49,5 +54,16 @@ export class Checkpoints {
    */
   consistency(from: number, to: number, options?: CallOptions): Promise<ConsistencyProof> {
     return this.#http.json(operations.getCheckpointsConsistency, { query: { from, to }, options })
+  }
+
+  /**
+   * `GET /v1/checkpoints/consistency/receipt`: the same as a COSE receipt, to `verify.consistencyReceipt`. `to`: the size of a published
+   * checkpoint; absent: the newest one.
+   */
+  consistencyReceipt(from: number, to?: number, options?: CallOptions): Promise<Uint8Array> {
+    return this.#http.bytes(operations.getCheckpointsConsistencyReceipt, COSE, {
+      query: { from, to },
+      options,
+    })
   }
 }

@@ -5,6 +5,7 @@ import { type Asked, wrongServer } from '../http/answers.ts'
 import { Retries, sleep } from '../http/retries.ts'
 import { linesOf, wholeExport } from '../http/streams.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
+import { COSE, RECEIPT_QUERY } from './receipts.ts'
 
 export type EntryProof = api.GetEntriesBySeqProofAnswer
 
@@ -85,6 +86,19 @@ export class Entries {
   /** `GET /v1/entries/{seq}/proof`. Waits some seconds for a checkpoint that covers it. */
   proof(seq: number, query: api.GetEntriesBySeqProofQuery = {}, options?: CallOptions): Promise<EntryProof> {
     return this.#http.json(operations.getEntriesBySeqProof, { params: { seq }, query, options })
+  }
+
+  /** `GET /v1/entries/{seq}/receipt`: as `records.receipt`. */
+  receipt(
+    seq: number,
+    query: api.GetEntriesBySeqReceiptQuery = {},
+    options?: CallOptions,
+  ): Promise<Uint8Array> {
+    return this.#http.bytes(operations.getEntriesBySeqReceipt, COSE, {
+      params: { seq },
+      query: { ...RECEIPT_QUERY, ...query },
+      options,
+    })
   }
 }
 

@@ -67,4 +67,13 @@ export class Keys {
   ): Promise<api.PutKeysByIdRateLimitAnswer> {
     return this.#http.json(operations.putKeysByIdRateLimit, { params: { id }, body: { rateLimit }, options })
   }
+
+  /** `PUT /v1/keys/{id}/otlp`: which spans and logs it takes, and whether their content is kept; null: as by default. */
+  setOtlp(
+    id: string,
+    otlp: api.OtlpSettings | null,
+    options?: CallOptions,
+  ): Promise<api.PutKeysByIdOtlpAnswer> {
+    return this.#http.json(operations.putKeysByIdOtlp, { params: { id }, body: { otlp }, options })
+  }
 }

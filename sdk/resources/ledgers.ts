@@ -80,6 +80,15 @@ export class Ledgers {
     })
   }
 
+  /** `PUT /v1/ledgers/{id}/tiles`: lets anybody read its tiles, with all entries (`public`), or only its keys (`key`). */
+  setTiles(
+    id: string,
+    tiles: api.LedgerSummary['tiles'],
+    options?: CallOptions,
+  ): Promise<api.PutLedgersByIdTilesAnswer> {
+    return this.#http.json(operations.putLedgersByIdTiles, { params: { id }, body: { tiles }, options })
+  }
+
   /** `GET /v1/ledgers/{id}/restore`: the losses of a ledger that was found to be an older backup of itself. */
   getRestore(id: string, options?: CallOptions): Promise<api.LedgerRestore> {
     return this.#http.json(operations.getLedgersByIdRestore, { params: { id }, options })

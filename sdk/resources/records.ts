@@ -5,6 +5,7 @@ import { Listing } from '../http/listing.ts'
 import { sleep } from '../http/retries.ts'
 import type { CallOptions, StepOptions, Transport, WriteOptions } from '../http/transport.ts'
 import type { EvidenceOf, PayloadOf, RecordOf, TypeMap, TypeName } from '../typed.ts'
+import { COSE, RECEIPT_QUERY } from './receipts.ts'
 
 export type NotarizeRequest<Types extends TypeMap, Name extends TypeName<Types>> = Pick<
   api.PostRecordsBody,
@@ -39,8 +40,10 @@ export type RecordsQuery = Omit<api.GetRecordsQuery, 'cursor'>
 export type ReadOptions = CallOptions & { readonly peer?: string | undefined }
 export type RecordEntry = api.GetRecordsByIdEntriesAnswer['data'][number]
 
-const POLL_MS_MIN = 50
-const POLL_MS_MAX = 1_000
+/** As long as a server holds an answer back at most. */
+const WAIT_MS_MAX = 20_000
+/** Before a server is asked again that has nothing new: one that closes does not hold back. */
+const PAUSE_MS = 50
 
 /** Records, notarized at once or gated, and the steps of the gated ones. Every method names the route that it calls. */
 export class Records<Types extends TypeMap> {
@@ -57,6 +60,7 @@ export class Records<Types extends TypeMap> {
   ): Promise<RecordOf<PayloadOf<Types, Name>>> {
     return this.#http.json(operations.postRecords, {
       body: { type: type ?? 'generic/1', ...request },
+      gated: false,
       options,
     })
   }
@@ -66,7 +70,11 @@ export class Records<Types extends TypeMap> {
     { type, ...request }: CreateRequest<Types, Name>,
     options?: WriteOptions,
   ): Promise<RecordOf<PayloadOf<Types, Name>>> {
-    return this.#http.json(operations.postRecords, { body: { type: type ?? 'task/1', ...request }, options })
+    return this.#http.json(operations.postRecords, {
+      body: { type: type ?? 'task/1', ...request },
+      gated: true,
+      options,
+    })
   }
 
   /** `POST /v1/records/{id}/activate`: takes the work on. */
@@ -141,35 +149,57 @@ export class Records<Types extends TypeMap> {
     return this.#http.json(operation, { params: { id }, body, options })
   }
 
-  /** `GET /v1/records/{id}`. */
-  get(id: string, { peer, ...options }: ReadOptions = {}): Promise<api.LedgerRecord> {
-    return this.#http.json(operations.getRecordsById, { params: { id }, query: { peer }, options })
+  /**
+   * `GET /v1/records/{id}`. `wait`: for so many seconds at most, 20 or less, the server holds the answer back while the worker alone
+   * can take the record's next step.
+   */
+  get(
+    id: string,
+    { peer, wait, ...options }: ReadOptions & { readonly wait?: number | undefined } = {},
+  ): Promise<api.LedgerRecord> {
+    return this.#http.json(operations.getRecordsById, {
+      params: { id },
+      query: { peer, wait },
+      options,
+      heldMs: 1_000 * (wait ?? 0),
+    })
   }
 
   /**
-   * The record as soon as it is in one of the states, asking again and again, as a principal does that waits for the
-   * worker's verification. `timeoutMs` (by default 60 s) is for all of it. Throws TallystickError when the time is up,
-   * or when the record can't come into any of them, because it has ended.
+   * The record as soon as it is in one of the states, as a principal waits for the worker's verification: the server answers when the
+   * record moves. `timeoutMs` (by default 60 s) is for all of it. Throws TallystickError when the time is up, or when the
+   * record can't come into any of them, because it has ended.
    */
   async until(
     id: string,
     states: readonly api.RecordState[],
-    { timeoutMs = 60_000, ...options }: ReadOptions = {},
+    { timeoutMs = 60_000, peer, ...options }: ReadOptions = {},
   ): Promise<api.LedgerRecord> {
     const deadline = Date.now() + timeoutMs
-    for (let pollMs = POLL_MS_MIN; ; pollMs = Math.min(POLL_MS_MAX, pollMs * 1.5)) {
-      const record = await this.get(id, options)
+    let record = await this.get(id, { peer, ...options })
+    for (;;) {
       if (states.includes(record.state)) return record
       if (record.nextEvents.length === 0)
         throw new TallystickError(
           `${id} has ended as ${record.state}, and never becomes ${states.join(' or ')}`,
         )
-      if (Date.now() + pollMs > deadline)
+      const leftMs = deadline - Date.now()
+      if (leftMs <= 0)
         throw new TallystickError(
           `${id} is still ${record.state} after ${timeoutMs} ms, not ${states.join(' or ')}; next can be: ${record.nextEvents.join(', ')}`,
           { retryable: true },
         )
-      await sleep(pollMs, options.signal)
+      // Tenths of a second.
+      const heldMs = Math.min(WAIT_MS_MAX, 100 * Math.ceil(leftMs / 100))
+      const moved = await this.#http.jsonIfMoved<api.LedgerRecord>(operations.getRecordsById, {
+        params: { id },
+        query: { peer, wait: heldMs / 1_000 },
+        options,
+        knownVersion: record.version,
+        heldMs,
+      })
+      if (moved === null) await sleep(PAUSE_MS, options.signal)
+      record = moved ?? record
     }
   }
 
@@ -211,6 +241,22 @@ export class Records<Types extends TypeMap> {
     options?: CallOptions,
   ): Promise<api.GetRecordsByIdProofAnswer> {
     return this.#http.json(operations.getRecordsByIdProof, { params: { id }, query, options })
+  }
+
+  /**
+   * `GET /v1/records/{id}/receipt`: the entry with its COSE receipt, one file that verifies alone (`verify.receipt`). With
+   * `statement: 'false'` the receipt alone. Waits some seconds for a checkpoint that covers it.
+   */
+  receipt(
+    id: string,
+    query: api.GetRecordsByIdReceiptQuery = {},
+    options?: CallOptions,
+  ): Promise<Uint8Array> {
+    return this.#http.bytes(operations.getRecordsByIdReceipt, COSE, {
+      params: { id },
+      query: { ...RECEIPT_QUERY, ...query },
+      options,
+    })
   }
 
   /** `DELETE /v1/records/{id}/payload`: not to be undone. `remaining` of the answer names what else there is to erase. */

@@ -3,9 +3,11 @@ import type { ProofProviders } from '../../src/proof/crypto.ts'
 import { ProofError } from '../../src/proof/error.ts'
 import { parseConsistencyProof } from '../../src/proof/offline/entry-proof.ts'
 import { type Checkpoint, parseVerifierKey, verifyCheckpoint } from '../../src/proof/tree/checkpoint.ts'
+import { countWitnesses } from '../../src/proof/tree/cosignature.ts'
 import { verifyConsistency } from '../../src/proof/tree/merkle.ts'
+import { parseNote } from '../../src/proof/tree/note.ts'
 import { refusing } from './errors.ts'
-import { type Answer, textOf } from './given.ts'
+import { type Answer, parseWitnesses, requireWitnesses, textOf, type WitnessOptions } from './given.ts'
 import { chooseEngine } from './providers.ts'
 
 export type CheckpointFindings = {
@@ -18,24 +20,26 @@ export type CheckpointFindings = {
 }
 
 /**
- * Verifies that the ledger's note key signed a checkpoint. `verifierKey`: `noteVerifierKey` of `GET /v1/ledger`, kept from
- * before.
+ * Verifies that the ledger's note key signed a checkpoint. `noteKey`: `noteVerifierKey` of `GET /v1/ledger`, kept from
+ * before. `witnesses`: so many of these must have cosigned it.
  */
 export async function checkpoint(
   note: string,
-  { verifierKey }: { readonly verifierKey: string },
+  options: { readonly noteKey: string; readonly witnesses?: WitnessOptions | undefined },
 ): Promise<CheckpointFindings> {
+  const witnesses = parseWitnesses(options.witnesses, chooseEngine().providers)
   return refusing(() =>
     chooseEngine().run((providers) => {
-      const { origin, size, root, chain } = verifyNote(note, verifierKey, providers)
+      const { origin, size, root, chain } = verifyNote(note, options.noteKey, providers)
+      if (witnesses) requireWitnesses(countWitnesses(parseNote(note), witnesses, providers), witnesses)
       return { origin, size, root: toHex(root), chain: toHex(chain) }
     }),
   )
 }
 
-function verifyNote(note: string, verifierKey: string, providers: ProofProviders): Checkpoint {
+function verifyNote(note: string, noteKey: string, providers: ProofProviders): Checkpoint {
   const { sha256, verifySignature } = providers
-  return verifyCheckpoint(note, parseVerifierKey(verifierKey, sha256), sha256, verifySignature)
+  return verifyCheckpoint(note, parseVerifierKey(noteKey, sha256), sha256, verifySignature)
 }
 
 export type ConsistencyFindings = { readonly origin: string; readonly from: number; readonly to: number }
@@ -46,13 +50,13 @@ export type ConsistencyFindings = { readonly origin: string; readonly from: numb
  */
 export async function consistency(
   consistency: Answer,
-  { from, to, verifierKey }: { readonly from: string; readonly to: string; readonly verifierKey: string },
+  { from, to, noteKey }: { readonly from: string; readonly to: string; readonly noteKey: string },
 ): Promise<ConsistencyFindings> {
   const text = textOf(consistency, 'a consistency proof')
   return refusing(async () => {
     const proof = parseConsistencyProof(text)
     return chooseEngine().run((providers) => {
-      const [earlier, later] = [from, to].map((note) => verifyNote(note, verifierKey, providers)) as [
+      const [earlier, later] = [from, to].map((note) => verifyNote(note, noteKey, providers)) as [
         Checkpoint,
         Checkpoint,
       ]

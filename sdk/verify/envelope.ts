@@ -1,6 +1,5 @@
 import { fromBase64, toHex } from '../../src/proof/bytes.ts'
-import type { PublicKey } from '../../src/proof/crypto.ts'
-import { verifySignedStatement } from '../../src/proof/entry/verify-entry.ts'
+import { type KnownKey, verifySignedStatement } from '../../src/proof/entry/verify-entry.ts'
 import type { ParsedEnvelope } from '../../src/proof/envelope/cose.ts'
 import { ProofError } from '../../src/proof/error.ts'
 import { findNamedKey } from '../../src/proof/offline/key-hints.ts'
@@ -9,13 +8,27 @@ import type { EntryKind, Subject } from '../../src/proof/statement/kinds.ts'
 import type { ParsedStatement } from '../../src/proof/statement/statement.ts'
 import { leafHash } from '../../src/proof/tree/merkle.ts'
 import { UsageError } from '../errors.ts'
-import type { PublishedKey } from '../generated/api.ts'
+import type { PublishedKey, SigningKey } from '../generated/api.ts'
 import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'
+
+/**
+ * A key by which an agent signs for itself: one of `agents.listSigningKeys(agent)`, and whose it is. It must have come from the agent, or
+ * be compared with it: the word of the server is what the agent's own signature makes needless.
+ */
+export type AgentPublicKey = Pick<SigningKey, 'kid' | 'alg' | 'spki'> & {
+  readonly ledger: string
+  readonly agent: string
+}
+
+/** Keys of servers, and of agents. */
+export type EnvelopeKeys = readonly (PublishedKey | AgentPublicKey)[]
 
 /** Contents of an entry, and its signer. */
 export type VerifiedEnvelope = {
   readonly kid: string
+  /** Owner of that key, by the keys that were given; null: none was. */
+  readonly signedBy: 'agent' | 'server' | null
   readonly issuer: string
   readonly ledger: string
   readonly kind: EntryKind
@@ -45,7 +58,7 @@ export type VerifiedEnvelope = {
  */
 export async function envelope(
   envelope: Uint8Array | string,
-  { keys, ledger }: { readonly keys: readonly PublishedKey[]; readonly ledger?: string | undefined },
+  { keys, ledger }: { readonly keys: EnvelopeKeys; readonly ledger?: string | undefined },
 ): Promise<VerifiedEnvelope> {
   if (!Array.isArray(keys)) throw new UsageError('keys is the list of /.well-known/tallystick-keys.json')
   return refusing(async () => {
@@ -55,18 +68,27 @@ export async function envelope(
       const { envelope, statement } = verifySignedStatement(bytes, findKey, providers)
       if (ledger !== undefined && ledger !== statement.ledger)
         throw new ProofError('ledger_foreign', `an entry of ${statement.ledger}, not of ${ledger}`)
-      return verifiedEnvelope(envelope, statement, toHex(leafHash(providers.sha256, bytes)))
+      const signedBy = signerOf(keys, envelope)
+      return verifiedEnvelope(envelope, statement, {
+        leaf: toHex(leafHash(providers.sha256, bytes)),
+        signedBy,
+      })
     })
   })
 }
 
 /** A compromised key can sign anything, so an envelope alone proves nothing under it. */
-function findEnvelopeKey(
-  keys: readonly PublishedKey[],
+export function findEnvelopeKey(
+  keys: EnvelopeKeys,
   kid: string,
   sha256: (data: Uint8Array) => Uint8Array,
-): PublicKey | null {
-  const ofEnvelopes = keys.filter(({ use }) => use === 'envelope')
+): KnownKey | null {
+  const own = keys.filter((key) => 'agent' in key).find((key) => key.kid === kid)
+  if (own) {
+    const key = findNamedKey([own], kid, sha256)
+    return key && { ...key, agent: { ledger: own.ledger, agent: own.agent } }
+  }
+  const ofEnvelopes = keys.filter((key) => 'use' in key).filter(({ use }) => use === 'envelope')
   if (ofEnvelopes.some((key) => key.kid === kid && key.compromisedAt !== null))
     throw new ProofError(
       'key_compromised',
@@ -75,16 +97,23 @@ function findEnvelopeKey(
   return findNamedKey(ofEnvelopes, kid, sha256)
 }
 
+/** Owner of the key that has signed an envelope, which was verified by these. */
+export function signerOf(keys: EnvelopeKeys, { kid }: ParsedEnvelope): 'agent' | 'server' {
+  const name = toHex(kid)
+  return keys.some((key) => 'agent' in key && key.kid === name) ? 'agent' : 'server'
+}
+
 export function verifiedEnvelope(
   { kid, issuer }: ParsedEnvelope,
   statement: ParsedStatement,
-  leaf: string,
+  { leaf, signedBy }: Pick<VerifiedEnvelope, 'leaf' | 'signedBy'>,
 ): VerifiedEnvelope {
   const { recordedAtMs: _, ...said } = statement
   const { kind, predicate } = statement
   return {
     ...said,
     kid: toHex(kid),
+    signedBy,
     issuer,
     version: gatedVersion(kind, predicate),
     signal: signalOf(predicate),

@@ -1,7 +1,8 @@
 import { utf8Decode } from '../../src/proof/bytes.ts'
 import { type Erasure, erasureOf } from '../../src/proof/entry/erasures.ts'
-import { verifyEntry } from '../../src/proof/entry/verify-entry.ts'
 import { type VerifiedLines, verifyLines } from '../../src/proof/entry/verify-lines.ts'
+import { verifyStep } from '../../src/proof/entry/verify-step.ts'
+import type { PinnedAgents } from '../../src/proof/ledger/agent-keys.ts'
 import { type CompromisedKeys, compromisedKeys } from '../../src/proof/ledger/compromised-keys.ts'
 import {
   DOCUMENTS_WITHHELD,
@@ -12,10 +13,19 @@ import {
 import { findingsOf, type LedgerFindings, verifyTrust } from '../../src/proof/ledger/findings.ts'
 import { LedgerVerifier } from '../../src/proof/ledger/verify-ledger.ts'
 import { makeFindKey } from '../../src/proof/offline/key-hints.ts'
+import type { WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
+import { UsageError } from '../errors.ts'
 import type { Engine } from './engine.ts'
 import { refusing } from './errors.ts'
 import { type ExportSource, type OpenExport, openExport } from './export-source.ts'
-import { parseCompromised, parseKids } from './given.ts'
+import {
+  parseAgentKeys,
+  parseCompromised,
+  parseKids,
+  parseWitnesses,
+  requireWitnesses,
+  type WitnessOptions,
+} from './given.ts'
 import { chooseEngine } from './providers.ts'
 
 export type ExportOptions = {
@@ -25,8 +35,20 @@ export type ExportOptions = {
   readonly pinned?: Readonly<Record<string, string>> | undefined
   /** Checkpoint notes that were kept outside: the ledger must extend each. */
   readonly checkpoints?: readonly string[] | undefined
+  /**
+   * Answers of `GET /v1/records/{id}/receipt?statement=true` that were kept outside: the ledger must have those entries, and extend
+   * those trees (`receipt_mismatch`, `checkpoint_beyond_chain`). One counts as a checkpoint of its size.
+   */
+  readonly receipts?: readonly Uint8Array[] | undefined
   /** Keys that others say are compromised, by kid: since when (RFC 3339), or null. The export itself could leave it out. */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
+  /**
+   * Kids of agents that sign for themselves, known from elsewhere, by agent: all that such an agent did it has signed by one of these, or by a key
+   * that one of these endorsed (`agent_signature_missing`, `agent_key_refused`).
+   */
+  readonly agentKeys?: Readonly<Record<string, string | readonly string[]>> | undefined
+  /** One of the ledger's checkpoints, or of `checkpoints`, must be cosigned by so many of these. */
+  readonly witnesses?: WitnessOptions | undefined
   /** Now and then, with so many bytes `done` of `total`. */
   readonly onProgress?: ((progress: { entries: number; done: number; total: number }) => void) | undefined
   /** Stops it: its reason is thrown. */
@@ -44,19 +66,29 @@ export async function verifyExport(source: ExportSource, options: ExportOptions 
   const trust = {
     kids: parseKids(options.kids ?? []),
     pinned: new Map(Object.entries(options.pinned ?? {})),
+    witnesses: parseWitnesses(options.witnesses, chooseEngine().providers),
+    pinnedAgents: parseAgentKeys(options.agentKeys),
   }
+  if (options.receipts?.some((file) => !(file instanceof Uint8Array)))
+    throw new UsageError('a receipt is bytes')
   const opened = openExport(source)
   const note = await refusing(async () => parseExportTail(utf8Decode(await opened.readLastLine())))
-  const { head, verifier, erasures } = await readEntries(opened, note, options)
+  const { head, verifier, erasures } = await readEntries(opened, note, options, trust)
   return refusing(() => {
     verifier.finish()
     verifyTrust(verifier.summary, head.ledger, trust)
+    if (trust.witnesses && verifier.summary.witnessedSize === 0) requireWitnesses(0, trust.witnesses)
     const { documents } = head
     return {
       ...findingsOf(verifier.summary, trust, { documents, erasures }),
       notices: documents === 'withheld' ? [DOCUMENTS_WITHHELD] : [],
     }
   })
+}
+
+type LedgerTrust = {
+  readonly witnesses: WitnessPolicy | undefined
+  readonly pinnedAgents: PinnedAgents | undefined
 }
 
 /** A ledger on its way. */
@@ -72,7 +104,8 @@ type Verification = {
 async function readEntries(
   opened: OpenExport,
   note: string | null,
-  { checkpoints = [], compromised = {}, onProgress, signal }: ExportOptions,
+  { checkpoints = [], receipts = [], compromised = {}, onProgress, signal }: ExportOptions,
+  trust: LedgerTrust,
 ): Promise<Verification> {
   const engine = chooseEngine()
   const known = parseCompromised(compromised)
@@ -84,7 +117,7 @@ async function readEntries(
     signal?.throwIfAborted()
     const isFirst = verification === null
     const { head, rest } = isFirst ? await splitHead(lines) : { head: null, rest: lines }
-    verification ??= begin(engine, head!, { checkpoints, known, note })
+    verification ??= begin(engine, head!, { checkpoints, receipts, known, note, ...trust })
     const begun = isLast ? null : verification.verify(rest)
     // It is awaited after the one before it, which may be refused.
     begun?.catch(() => {})
@@ -109,8 +142,9 @@ function splitHead(lines: Uint8Array): Promise<{ head: ExportHead; rest: Uint8Ar
 function begin(
   engine: Engine,
   head: ExportHead,
-  given: {
+  given: LedgerTrust & {
     readonly checkpoints: readonly string[]
+    readonly receipts: readonly Uint8Array[]
     readonly known: CompromisedKeys
     readonly note: string | null
   },
@@ -118,6 +152,9 @@ function begin(
   const { note } = given
   const verifier = new LedgerVerifier(engine.providers, {
     keptCheckpoints: given.checkpoints,
+    keptReceipts: given.receipts,
+    witnesses: given.witnesses,
+    pinnedAgents: given.pinnedAgents,
     compromised: compromisedKeys(head.keys, given.known),
     idSeed: crypto.getRandomValues(new Uint32Array(1))[0]!,
   })
@@ -125,9 +162,7 @@ function begin(
   const findKey = makeFindKey(head.keys, engine.providers)
   const { documents } = head
   const verify = (lines: Uint8Array) =>
-    engine.run((providers) =>
-      verifyLines(lines, (line) => verifyEntry(line, findKey, providers, documents).step),
-    )
+    engine.run((providers) => verifyLines(lines, (line) => verifyStep(line, findKey, providers, documents)))
   return { head, verifier, erasures: [], verify }
 }
 

@@ -2,13 +2,23 @@
  * Verification without a server: an export, a proof or an envelope, and a trusted key, are all that it needs. Each
  * function returns what it found, and throws VerificationError where something that should have been proved was not.
  */
+export { type BundleOptions, type BundleReport, bundle } from './bundle.ts'
 export { type CheckpointFindings, type ConsistencyFindings, checkpoint, consistency } from './checkpoints.ts'
 export { document } from './document.ts'
-export { envelope, type VerifiedEnvelope } from './envelope.ts'
+export { type DsseEnvelope, type DsseSigner, toDsse } from './dsse.ts'
+export { type AgentPublicKey, type EnvelopeKeys, envelope, type VerifiedEnvelope } from './envelope.ts'
 export { VerificationError, type VerificationErrorCode } from './errors.ts'
 export { type ExportOptions, type ExportReport, verifyExport as export } from './export.ts'
 export type { ExportSource } from './export-source.ts'
+export type { WitnessOptions } from './given.ts'
 export { type ProofOptions, type ProofReport, proof } from './proof.ts'
+export {
+  type ConsistencyReceiptFindings,
+  consistencyReceipt,
+  type ReceiptOptions,
+  type ReceiptReport,
+  receipt,
+} from './receipt.ts'
 export {
   type SignalEvent,
   SignalExpiredError,
@@ -16,3 +26,4 @@ export {
   signal,
   type VerifiedSignal,
 } from './signal.ts'
+export { type StatementOptions, type StatementReport, statement } from './statement.ts'

@@ -5,7 +5,15 @@ import { verifyRecord } from '../../src/proof/offline/verify-record.ts'
 import { UsageError } from '../errors.ts'
 import { type VerifiedEnvelope, verifiedEnvelope } from './envelope.ts'
 import { refusing } from './errors.ts'
-import { type Answer, parseCompromised, parseKids, textOf } from './given.ts'
+import {
+  type Answer,
+  parseCompromised,
+  parseKids,
+  parseWitnesses,
+  requireWitnesses,
+  textOf,
+  type WitnessOptions,
+} from './given.ts'
 import { chooseEngine } from './providers.ts'
 
 /** Knowledge from elsewhere. The more is missing, the more rests on the proof's own word: the report says which. */
@@ -22,6 +30,8 @@ export type ProofOptions = {
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /** An answer of `GET /v1/checkpoints/consistency`. */
   readonly consistency?: Answer | undefined
+  /** The proof's checkpoint must be cosigned by so many of these. */
+  readonly witnesses?: WitnessOptions | undefined
 }
 
 /** `entry`: what it says. */
@@ -38,6 +48,7 @@ export async function proof(proof: Answer, options: ProofOptions = {}): Promise<
   if (consistency !== undefined && checkpoints.length === 0)
     throw new UsageError('consistency joins the proof to a checkpoint that you kept: name it in checkpoints')
   const text = textOf(proof, 'a proof')
+  const witnesses = parseWitnesses(options.witnesses, chooseEngine().providers)
   const recordText = record === undefined ? null : textOf(record, 'a record')
   const consistencyText = consistency === undefined ? null : textOf(consistency, 'a consistency proof')
   return refusing(async () => {
@@ -47,14 +58,22 @@ export async function proof(proof: Answer, options: ProofOptions = {}): Promise<
       noteKey,
       keptCheckpoints: checkpoints,
       compromised,
+      witnesses,
       consistency: consistencyText === null ? null : parseConsistencyProof(consistencyText),
     }
     const verified = await chooseEngine().run((providers) => {
       const found = verifyProof(parsed, trust, providers)
       if (recordText !== null) verifyRecord(recordText, found, providers)
+      if (witnesses) requireWitnesses(found.cosigned!, witnesses)
       return found
     })
     const findings = findingsOfProof(verified, { kids, noteKey, record: recordText })
-    return { ...findings, entry: verifiedEnvelope(verified.envelope, verified.statement, parsed.entry.leaf) }
+    return {
+      ...findings,
+      entry: verifiedEnvelope(verified.envelope, verified.statement, {
+        leaf: parsed.entry.leaf,
+        signedBy: verified.signedBy,
+      }),
+    }
   })
 }

@@ -20,9 +20,15 @@ test('an item is sent with its parent, references and trace', () => {
   })
 })
 
-test('a spool keeps an item as it is sent, with its tag and without', () => {
+test('a spool keeps an item as it is sent, with its tag and handles and without', () => {
   const members = { parent: PARENT, references: ['order:7'], traceparent: TRACE }
-  const items = [item(), item(members), item({ ...members, tag: 'a "tag"' }), item({ tag: 'tag' })]
+  const named = { tag: 'a "tag"', handle: 'call-1' }
+  const items = [
+    item(),
+    item(members),
+    item({ ...members, ...named }),
+    item({ tag: 'tag', parentHandle: 'a:b' }),
+  ]
   const [segment] = parseSegments(
     'spool',
     formatKey('0'.repeat(32)) + items.map(formatItem).join(''),
@@ -30,7 +36,7 @@ test('a spool keeps an item as it is sent, with its tag and without', () => {
   )
   assert.deepEqual(
     segment!.items,
-    items.map(({ text, tag }) => ({ text, tag })),
+    items.map(({ text, tag, handle, parentHandle }) => ({ text, tag, handle, parentHandle })),
   )
 })
 

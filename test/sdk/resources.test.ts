@@ -10,8 +10,11 @@ import {
 } from '../../sdk/errors.ts'
 import type { Audit, Erasure } from '../../sdk/generated/api.ts'
 import { operations } from '../../sdk/generated/operations.ts'
+import { agentSigner } from '../../sdk/signing/index.ts'
+import * as verify from '../../sdk/verify/index.ts'
 import { makePublish } from '../helpers/checkpoints.ts'
 import { DELIVERY, FAILING, PASSING, PAYLOAD } from '../helpers/gated-app.ts'
+import { makeIssuer, signStatement } from '../helpers/signed-statements.ts'
 import { addPeer } from '../helpers/test-peers.ts'
 import { openTestWorker } from '../helpers/test-worker.ts'
 import { until } from '../helpers/wait.ts'
@@ -19,9 +22,16 @@ import { setUpSdk } from './set-up.ts'
 
 /** Operations that no method calls. Every other one of /openapi.json is called below, so that no new route is forgotten. */
 const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
+  postTraces: 'exporters of OpenTelemetry send it',
+  postLogs: 'exporters of OpenTelemetry send it',
   getPredicatesByKindV1: 'for verifiers in other languages; this library has its own',
   getOpenapiJson: 'the source of this library',
   getRoot: 'for people',
+  getTlogByLedgerCheckpoint: 'for clients of C2SP tlog-tiles',
+  getTlogByLedgerTileByPath: 'for clients of C2SP tlog-tiles',
+  getEntriesById: 'for clients of SCRAPI',
+  getWellKnownScittKeys: 'for clients of SCRAPI',
+  getWellKnownScittKeysByKid: 'for clients of SCRAPI',
   getDocs: 'for people',
   getDocsScalarJs: 'for people',
 }
@@ -80,6 +90,11 @@ test('every operation of the server has a method that calls it', async (t) => {
     const names: string[] = []
     for await (const { name } of client.agents.list({ limit: 1 })) names.push(name)
     assert.deepEqual(names, ['tester', 'buyer'])
+    const signer = await agentSigner({ seed: new Uint8Array(32).fill(1) })
+    const request = await signer.registration({ ledger: app.ledger.ledger.id, agent: agent.id })
+    const key = await client.agents.registerSigningKey(agent.id, request)
+    assert.deepEqual(await client.agents.listSigningKeys(agent.id).toArray(10), [key])
+    assert.notEqual((await client.agents.revokeSigningKey(agent.id, key.kid)).revokedAt, null)
     assert.notEqual((await client.agents.disable(agent.id)).disabledAt, null)
     await assert.rejects(client.agents.disable(agent.id), (error) => {
       assert.ok(error instanceof ConflictError)
@@ -95,6 +110,9 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.deepEqual(await client.keys.list({ agent: made.agent }).toArray(10), [made])
     const rateLimit = { requestsPerSecond: 100, burst: 200 }
     assert.deepEqual(await client.keys.setRateLimit(made.id, rateLimit), { rateLimit })
+    const otlp = { take: 'all', content: 'keep', rest: 'drop' } as const
+    assert.deepEqual(await client.keys.setOtlp(made.id, otlp), { otlp })
+    assert.deepEqual((await client.keys.get(made.id)).otlp, otlp)
     const rotated = await client.keys.rotate(made.id, { overlapSeconds: 60 })
     assert.notEqual(rotated.key, key)
     const reader = sdk.client({ apiKey: rotated.key })
@@ -282,6 +300,15 @@ test('every operation of the server has a method that calls it', async (t) => {
     const [record] = await client.records.list({ type: 'generic/1' }).toArray(1)
     const proof = await client.records.proof(record!.id, { size })
     assert.deepEqual(await client.entries.proof(record!.entry.seq), proof)
+    const receipt = await client.records.receipt(record!.id, { size })
+    assert.deepEqual(await client.entries.receipt(record!.entry.seq), receipt)
+    const { noteVerifierKey: noteKey } = await client.ledger.get()
+    const { keys } = await client.keyDocument()
+    const found = await verify.receipt(receipt, { noteKey, keys, record: record! })
+    assert.deepEqual([found.seq, found.size, found.record], [record!.entry.seq, size, 'same'])
+    const joined = await client.checkpoints.consistencyReceipt(size)
+    const { to } = await verify.consistencyReceipt(joined, { from: note!, noteKey })
+    assert.equal(to, size)
   })
 
   await t.test('an audit, waited for until the worker is done', async () => {
@@ -391,11 +418,42 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.deepEqual((await peers.reconcile(peer)).reasons, ['not_asked'])
   })
 
+  await t.test('statements of others, and whose are registered', async () => {
+    const { statements } = client
+    await assert.rejects(statements.policy(), NotFoundError)
+    const issuer = makeIssuer()
+    const policy = { issuers: [{ issuer: issuer.issuer, keys: [issuer.key] }] }
+    const set = await statements.setPolicy(policy)
+    assert.deepEqual(set.issuers, policy.issuers)
+    assert.deepEqual(await statements.policy(), set)
+    const signed = signStatement(issuer)
+    const made = await statements.register(signed)
+    assert.deepEqual([await statements.register(signed), await statements.get(made.id)], [made, made])
+    assert.deepEqual(await statements.list({ subject: made.subject }).toArray(5), [made])
+    assert.deepEqual(await statements.list({ issuer: 'nobody' }).toArray(5), [])
+    await publish()
+    const file = await statements.receipt(made)
+    const { noteVerifierKey: noteKey } = await client.ledger.get()
+    const found = await verify.statement(file, { noteKey, issuerKey: issuer.key })
+    assert.deepEqual(
+      [found.seq, found.leaf, found.issuer, found.issuerKey],
+      [made.seq, made.leaf, issuer.issuer, 'given'],
+    )
+    const other = verify.statement(file, { noteKey, issuerKey: makeIssuer().key })
+    await assert.rejects(other, /signature_invalid/)
+    assert.equal((await verify.statement(file, { noteKey })).issuerKey, 'not given')
+    await assert.rejects(
+      statements.register(signed.subarray(1)),
+      /statement_invalid.*cose_structure|cbor_malformed/,
+    )
+  })
+
   await t.test('an operator makes ledgers and freezes them, and reads none', async () => {
     const made = await operator.ledgers.create({ name: 'of the operator' })
     const { id } = made.ledger
     const rateLimit = { requestsPerSecond: 1_000, burst: 1_000 }
     assert.deepEqual(await operator.ledgers.setRateLimit(id, rateLimit), { rateLimit })
+    assert.deepEqual(await operator.ledgers.setTiles(id, 'public'), { tiles: 'public' })
     assert.equal((await operator.ledgers.freeze(id)).closed, 'frozen')
     const frozen = sdk.client({ apiKey: made.key.key })
     await assert.rejects(

@@ -9,10 +9,11 @@ export const RUNTIMES = {
 
 type Runtime = { readonly node?: boolean; readonly web?: boolean }
 
+const { getBuiltinModule } = process
+const { crypto } = globalThis
+
 /** Takes away, until the test ends, what another runtime does not have. */
 export function pretend(t: TestContext, { node = true, web = true }: Runtime): void {
-  const { getBuiltinModule } = process
-  const { crypto } = globalThis
   t.after(() => {
     process.getBuiltinModule = getBuiltinModule
     define(crypto)

@@ -37,7 +37,7 @@ test('a lock that nobody can read is another’s as long as somebody touches it'
   const touching = setInterval(() => utimesSync(lock, new Date(), new Date()), 10)
   await assert
     .rejects(openSpool(directory, { lockStaleMs: 300 }), {
-      name: 'SpoolError',
+      name: 'SpoolInUseError',
       message: /in use by another process/,
     })
     .finally(() => clearInterval(touching))

@@ -7,6 +7,7 @@ import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { makeChain, makeId, makeSigner } from '../helpers/test-chain.ts'
 import { makeGated } from '../helpers/test-gated.ts'
+import { receiptFileOf } from '../helpers/test-proof.ts'
 import { refusesVerification } from './refuses-verification.ts'
 import { pretend, RUNTIMES } from './runtimes.ts'
 
@@ -70,10 +71,11 @@ describe('an export', () => {
 
   test('has the report of the command line', async (t) => {
     const path = temporaryFiles(t).write('ledger.ndjson', text)
-    const options = { kids: [firstKid], checkpoints: [chain.checkpoint(5)] }
+    const receipts = [receiptFileOf(chain, chain.lines[5]!, { size: 7 })]
+    const options = { kids: [firstKid], checkpoints: [chain.checkpoint(5)], receipts }
     const { ok, failure, source, ...report } = await verifyLedger(exportFile(path), options)
     assert.deepEqual(await verify.export(text, options), report)
-    assert.deepEqual([report.keys, report.checkpoint, report.covered], ['given', 'given', 5])
+    assert.deepEqual([report.keys, report.checkpoint, report.covered], ['given', 'given', 7])
   })
 
   test('may be text, bytes, a file, or streams in pieces of any size', async () => {
@@ -164,6 +166,11 @@ test('trusts what it was given, and refuses a ledger that contradicts it', async
   const forged = chain.checkpoint(4, { chain: new Uint8Array(32) })
   await refusesVerification('checkpoint_mismatch', () => verify.export(text, { checkpoints: [forged] }), 3)
   const foreign = chain.checkpoint(4, { signer: makeSigner() })
+  const { ledger, noteSigner } = chain
+  const other = makeChain({ ledger, noteSigner })
+  const receipts = [receiptFileOf(other, other.notarize())]
+  await refusesVerification('receipt_mismatch', () => verify.export(text, { receipts }), 3)
+  await assert.rejects(verify.export(text, { receipts: ['x' as unknown as Uint8Array] }), UsageError)
   await refusesVerification('note_unsigned', () => verify.export(text, { checkpoints: [foreign] }), 0)
   const renamed = text.replace(chain.ledger, makeId('led'))
   await refusesVerification('ledger_foreign', () => verify.export(renamed))

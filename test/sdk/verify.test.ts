@@ -6,7 +6,7 @@ import * as verify from '../../sdk/verify/index.ts'
 import { fromBase64 } from '../../src/proof/bytes.ts'
 import { makeChain, makeId, makeSigner } from '../helpers/test-chain.ts'
 import { makeGated } from '../helpers/test-gated.ts'
-import { consistencyOf, proofOf, recordOf, verifierKeyOf } from '../helpers/test-proof.ts'
+import { consistencyOf, proofOf, receiptFileOf, recordOf, verifierKeyOf } from '../helpers/test-proof.ts'
 import { refusesVerification } from './refuses-verification.ts'
 import { pretend, RUNTIMES } from './runtimes.ts'
 
@@ -19,7 +19,7 @@ gated.submit()
 gated.verify()
 const verdict = gated.judge()
 const keys = chain.keys() as PublishedKey[]
-const verifierKey = verifierKeyOf(chain)
+const noteKey = verifierKeyOf(chain)
 
 describe('an envelope', () => {
   test('says what was signed, by whom, and what a verdict means for a settlement', async () => {
@@ -82,7 +82,7 @@ describe('a proof', () => {
     assert.deepEqual([found.keys, found.noteKey, found.checkpoint], ['self-asserted', 'self-asserted', 'own'])
     const trusted = await verify.proof(proof, {
       kids: [chain.firstSigner.kidHex.toUpperCase()],
-      noteKey: verifierKey,
+      noteKey,
       checkpoints: [chain.checkpoint()],
     })
     assert.deepEqual([trusted.keys, trusted.noteKey, trusted.checkpoint], ['given', 'given', 'given'])
@@ -131,21 +131,21 @@ describe('checkpoints', () => {
   const proof = consistencyOf(chain, 4, 7)
 
   test('of one note: what the ledger was', async () => {
-    const { origin, size, root, chain: link } = await verify.checkpoint(to, { verifierKey })
+    const { origin, size, root, chain: link } = await verify.checkpoint(to, { noteKey })
     assert.deepEqual([origin, size, link], [chain.origin, 7, chain.lines[6]!.chain])
     assert.match(root, /^[0-9a-f]{64}$/)
     const forged = chain.checkpoint(7, { signer: makeSigner() })
-    await refusesVerification('note_unsigned', () => verify.checkpoint(forged, { verifierKey }))
-    await refusesVerification('verifier_key', () => verify.checkpoint(to, { verifierKey: 'a+b+c' }))
+    await refusesVerification('note_unsigned', () => verify.checkpoint(forged, { noteKey }))
+    await refusesVerification('verifier_key', () => verify.checkpoint(to, { noteKey: 'a+b+c' }))
   })
 
   test('of two notes: that the later ledger begins with the earlier', async () => {
     const found = { origin: chain.origin, from: 4, to: 7 }
-    assert.deepEqual(await verify.consistency(proof, { from, to, verifierKey }), found)
-    assert.deepEqual(await verify.consistency(JSON.stringify(proof), { from, to, verifierKey }), found)
+    assert.deepEqual(await verify.consistency(proof, { from, to, noteKey }), found)
+    assert.deepEqual(await verify.consistency(JSON.stringify(proof), { from, to, noteKey }), found)
     const rewritten = chain.checkpoint(4, { root: new Uint8Array(32) })
     const refuses = (code: verify.VerificationErrorCode, given: object, changed: object = proof) =>
-      refusesVerification(code, () => verify.consistency(changed, { from, to, verifierKey, ...given }))
+      refusesVerification(code, () => verify.consistency(changed, { from, to, noteKey, ...given }))
     await refuses('merkle_path', { from: rewritten })
     await refuses('consistency_missing', { from: chain.checkpoint(5) })
     await refuses('consistency_missing', {}, consistencyOf(chain, 4, 8))
@@ -153,7 +153,7 @@ describe('checkpoints', () => {
   })
 
   test('of one size: that both are the same, chain hash included', async () => {
-    const same = { from: to, to, verifierKey }
+    const same = { from: to, to, noteKey }
     const nothing = { from: 7, to: 7, path: [] }
     assert.equal((await verify.consistency(nothing, same)).to, 7)
     const forked = chain.checkpoint(7, { chain: new Uint8Array(32) })
@@ -178,5 +178,44 @@ describe('a document', () => {
 
   test('is no value that JSON would change', async () => {
     await assert.rejects(verify.document({ n: Number.NaN }, given), UsageError)
+  })
+})
+
+describe('a receipt', () => {
+  const file = receiptFileOf(chain, batch, { item: 1 })
+  const record = recordOf(chain, batch, 1)
+
+  for (const [name, runtime] of Object.entries(RUNTIMES)) {
+    test(`shows a record of a batch in the tree that the note key signed, ${name}`, async (t) => {
+      pretend(t, runtime)
+      const found = await verify.receipt(file, { noteKey, keys, record })
+      assert.deepEqual(
+        [found.seq, found.size, found.subject, found.keys, found.record],
+        [batch.seq, chain.lines.length, record.id, 'given', 'same'],
+      )
+      assert.equal(found.entry.leaf, batch.leaf)
+      const changed = file.slice()
+      changed[changed.length - 90]! ^= 1
+      await refusesVerification('signature_invalid', () => verify.receipt(changed, { noteKey }))
+    })
+  }
+
+  test('tells of a verdict, and whether the keys of envelopes were given', async () => {
+    const { entry, keys } = await verify.receipt(receiptFileOf(chain, verdict), { noteKey })
+    assert.deepEqual([entry.signal?.decision, entry.version, keys], ['SETTLE', 5, 'not given'])
+  })
+
+  test('is refused by a key that is compromised, and for another record', async () => {
+    const compromised = keys.map((key) => ({ ...key, compromisedAt: '2026-11-20T12:00:00.000Z' }))
+    await refusesVerification('key_compromised', () => verify.receipt(file, { noteKey, keys: compromised }))
+    await refusesVerification('record_contradicts_proof', () =>
+      verify.receipt(file, { noteKey, record: recordOf(chain, batch, 0) }),
+    )
+  })
+
+  test('is bytes, and needs the note key', async () => {
+    await assert.rejects(verify.receipt('x' as never, { noteKey }), UsageError)
+    await assert.rejects(verify.receipt(file, {} as never), UsageError)
+    await assert.rejects(verify.consistencyReceipt('x' as never, { from: '', noteKey }), UsageError)
   })
 })

@@ -1,0 +1,300 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { toHex } from '../../src/proof/bytes.ts'
+import { Tallystick } from '../client.ts'
+import { NotRecordedError } from '../errors.ts'
+import type { RecordOptions } from '../notarizer/items.ts'
+import type { Notarizer } from '../notarizer/notarizer.ts'
+import type { NotarizerOptions, NotarizerStats } from '../notarizer/options.ts'
+import type { WaitOptions } from '../notarizer/wait.ts'
+import type { AnyTypes } from '../typed.ts'
+import { Action, type Call, type Decision, type Outcome, type Told, type Writer } from './action.ts'
+import { attributesOf, type ContentOptions, contentOf, defined, referencesOf, short } from './content.ts'
+
+export type ActionsOptions = Omit<NotarizerOptions, 'onError'> & {
+  /** Absent: the one of TALLYSTICK_URL and TALLYSTICK_API_KEY. */
+  readonly tallystick?: Tallystick | undefined
+  /** The program that tells the actions, with its version: stands in every record. */
+  readonly framework?: string | undefined
+  /** Keep arguments and results, of at most 48 KiB each, instead of their digests. */
+  readonly content?: boolean | undefined
+  /** An action begins only when its record is in the ledger, and is denied otherwise. Absent: nobody waits. */
+  readonly failClosed?: boolean | undefined
+  /** How long such an action waits for its record: 10 000 by default. */
+  readonly holdMsMax?: number | undefined
+  /** Hears of attempts that failed, and of records that could not be taken. Absent: the console, as with a notarizer. */
+  readonly onError?: ((error: unknown) => unknown) | undefined
+}
+
+const HOLD_MS_MAX = 10_000
+/** The server takes trees of 16 records: an outcome is one, and what lies deeper than this hangs at the action that is as deep. */
+const ACTION_DEPTH_MAX = 14
+const NAME_CHARS_MAX = 512
+const ID_CHARS_MAX = 256
+const FRAMEWORK_CHARS_MAX = 128
+const ERROR_CHARS_MAX = 4_096
+
+/**
+ * Writes down what agents do: an action before it, an outcome after it, approvals in between. They are records of the types
+ * `agent-action/1`, `agent-outcome/1` and `approval/1`, and make up the tree of the run.
+ *
+ *     const actions = new Actions()
+ *     const found = await actions.run({ kind: 'tool', name: 'search', arguments: query }, () => search(query))
+ *
+ * It never throws at an agent, unless it is told to fail closed, and then only from `run` and `permitted`.
+ */
+export class Actions implements Writer {
+  readonly #failClosed: boolean
+  readonly #notarizer: Notarizer<AnyTypes>
+  readonly #framework: string | undefined
+  readonly #content: ContentOptions
+  readonly #holdMsMax: number
+  readonly #onError: ((error: unknown) => unknown) | undefined
+  readonly #ended = new WeakSet<Action>()
+  /** Waiters for a record, by its handle. */
+  readonly #awaited = new Map<string, (id: string | null, error?: unknown) => void>()
+  /** Since the last record that was taken: the next one says so, or the ledger would hide it. */
+  #lost = 0
+
+  constructor(options: ActionsOptions = {}) {
+    const { tallystick = new Tallystick(), framework, content = false, failClosed = false } = options
+    this.#failClosed = failClosed
+    this.#framework = short(framework, FRAMEWORK_CHARS_MAX)
+    this.#content = { keep: content, sha256: (bytes) => toHex(sha256(bytes)) }
+    this.#holdMsMax = options.holdMsMax ?? HOLD_MS_MAX
+    this.#onError = options.onError
+    const { onRecorded, onRefused } = options
+    this.#notarizer = tallystick.notarizer({
+      ...options,
+      onRecorded: (batch) => {
+        for (const { tag, id } of batch.records) if (tag !== undefined) this.#awaited.get(tag)?.(id)
+        return onRecorded?.(batch)
+      },
+      onRefused: (record, error) => {
+        if (record.tag !== undefined) this.#awaited.get(record.tag)?.(null, error)
+        return onRefused ? onRefused(record, error) : complain(`refused: ${error.message}`)
+      },
+    })
+  }
+
+  /** How an action is to be begun that can wait for its record. */
+  get toldFirst(): Told {
+    return this.#failClosed ? 'held' : 'before'
+  }
+
+  /** Begins an action, does it, and says how it ended. The deed is told the action, for what is a part of it. */
+  async run<Result>(call: Call, deed: (action: Action) => Result | Promise<Result>): Promise<Result> {
+    const action = this.begin(call, this.toldFirst)
+    await action.permitted
+    try {
+      const result = await deed(action)
+      action.end({ result })
+      return result
+    } catch (error) {
+      action.end({ error })
+      throw error
+    }
+  }
+
+  /** Records an action. `isAwaited`: somebody waits for its id. */
+  begin(call: Call, told: Told = 'before', isAwaited = told === 'held'): Action {
+    const parent = call.parent && ancestorWithRoom(call.parent)
+    const handle = crypto.randomUUID()
+    const traceparent = call.traceparent ?? makeTraceparent(call.parent?.traceId)
+    const payload = {
+      ...this.#payloadOf(call),
+      ...contentOf('arguments', call.arguments, this.#content),
+      told,
+    }
+    const options = {
+      ...optionsOf(call, traceparent),
+      handle,
+      ...(parent?.isOf(this) && { parentHandle: parent.handle }),
+    }
+    const recorded = isAwaited ? this.#await(payload, options, handle) : Promise.resolve(null)
+    if (!isAwaited) this.#record('agent-action/1', payload, options)
+    recorded.catch((error) => {
+      if (told === 'held') action.end({ status: 'denied', error })
+    })
+    const permitted = told === 'held' ? recorded : Promise.resolve()
+    const depth = parent ? parent.depth + 1 : 0
+    const action = new Action(this, {
+      call,
+      handle,
+      traceparent,
+      depth,
+      permitted,
+      recorded,
+      beganAtMs: performance.now(),
+    })
+    return action
+  }
+
+  end(action: Action, { status, result, error, durationMs, attributes, occurredAt }: Outcome): void {
+    if (this.#ended.has(action)) return
+    this.#ended.add(action)
+    const told = errorOf(error)
+    const payload = {
+      ...this.#payloadOf({ ...action.call, attributes }),
+      status: status ?? (error === undefined ? 'ok' : 'error'),
+      ...told,
+      ...contentOf('result', result, { ...this.#content, besides: told.error }),
+      durationMs: durationMs ?? Math.round((performance.now() - action.beganAtMs) * 1_000) / 1_000,
+    }
+    this.#record('agent-outcome/1', payload, optionsAfter(action, occurredAt))
+  }
+
+  decide(action: Action, { decision, by, why, lasts, occurredAt }: Decision): void {
+    const id = short(by.id, ID_CHARS_MAX)
+    const payload = {
+      ...this.#payloadOf({ ...action.call, attributes: undefined }),
+      decision,
+      by: { kind: by.kind, ...(id !== undefined && { id }) },
+      ...defined({ why: short(why, ERROR_CHARS_MAX), lasts }),
+    }
+    this.#record('approval/1', payload, optionsAfter(action, occurredAt))
+  }
+
+  /** Resolves when everything so far is recorded, as a notarizer's `flush`. */
+  flush(options?: WaitOptions): Promise<void> {
+    return this.#notarizer.flush(options)
+  }
+
+  /** Takes no more, and flushes. Records in a spool stay there for the next process if that fails. */
+  close(options?: WaitOptions): Promise<void> {
+    return this.#notarizer.close(options)
+  }
+
+  get stats(): NotarizerStats {
+    return this.#notarizer.stats
+  }
+
+  #payloadOf({
+    kind,
+    name,
+    server,
+    callId,
+    session,
+    agent,
+    framework,
+    attributes,
+  }: Call): Record<string, unknown> {
+    return {
+      kind,
+      name: short(name, NAME_CHARS_MAX) ?? '(without a name)',
+      ...defined({
+        server: short(server, NAME_CHARS_MAX),
+        callId: short(callId, ID_CHARS_MAX),
+        session: short(session, ID_CHARS_MAX),
+        agent: short(agent, ID_CHARS_MAX),
+        framework: short(framework, FRAMEWORK_CHARS_MAX) ?? this.#framework,
+      }),
+      ...attributesOf({ ...attributes, ...(this.#lost > 0 && { lostBefore: this.#lost }) }),
+    }
+  }
+
+  #record(type: `${string}/1`, payload: object, options: RecordOptions): void {
+    try {
+      this.#take(type, payload, options)
+    } catch (error) {
+      this.#lose(error)
+    }
+  }
+
+  #lose(error: unknown): void {
+    if (this.#lost++ === 0 && !this.#onError) complain(`lost: ${error}`)
+    this.#tell(error)
+  }
+
+  #take(type: `${string}/1`, payload: object, options: RecordOptions): void {
+    this.#notarizer.record(payload, { ...options, type })
+    this.#lost = 0
+  }
+
+  /** Resolves with the record's id when it is in the ledger. */
+  #await(payload: object, options: RecordOptions, handle: string): Promise<string | null> {
+    const { promise, resolve, reject } = withResolvers<string | null>()
+    const timer = setTimeout(() => reject(`not in the ledger after ${this.#holdMsMax} ms`), this.#holdMsMax)
+    this.#awaited.set(handle, (id, error) => (error === undefined ? resolve(id) : reject(error)))
+    try {
+      this.#take('agent-action/1', payload, { ...options, tag: handle })
+      // Sends it now, and rejects at once for what only people can mend.
+      this.#notarizer.flush({ timeoutMs: this.#holdMsMax }).catch(reject)
+    } catch (error) {
+      this.#lose(error)
+      reject(error)
+    }
+    return promise
+      .catch((cause) => {
+        const detail = cause instanceof Error ? cause.message : cause
+        throw new NotRecordedError(
+          `the action did not begin, because the ledger has no record of it: ${detail}`,
+          { retryable: true, cause },
+        )
+      })
+      .finally(() => {
+        clearTimeout(timer)
+        this.#awaited.delete(handle)
+      })
+  }
+
+  #tell(error: unknown): void {
+    try {
+      this.#onError?.(error)
+    } catch {
+      // The agent is not to hear of it.
+    }
+  }
+}
+
+function complain(what: string): void {
+  console.error(`tallystick: a record was ${what}`)
+}
+
+function optionsOf({ callId, session, occurredAt }: Call, traceparent: string): RecordOptions {
+  const references = referencesOf({
+    'gen_ai.tool.call.id': callId,
+    'gen_ai.conversation.id': session,
+  })
+  return { traceparent, occurredAt, ...(references.length > 0 && { references }) }
+}
+
+function optionsAfter(
+  { call, traceparent, handle }: Action,
+  occurredAt: Date | string | undefined,
+): RecordOptions {
+  return { ...optionsOf({ ...call, occurredAt }, traceparent), parentHandle: handle }
+}
+
+function ancestorWithRoom(action: Action): Action {
+  let found = action
+  while (found.depth >= ACTION_DEPTH_MAX && found.call.parent) found = found.call.parent
+  return found
+}
+
+function errorOf(error: unknown): { errorType?: string; error?: string } {
+  if (error === undefined) return {}
+  const { name, message } = error instanceof Error ? error : { name: undefined, message: String(error) }
+  return defined({ errorType: short(name, ID_CHARS_MAX), error: short(message, ERROR_CHARS_MAX) })
+}
+
+function makeTraceparent(traceId = random(16)): string {
+  return `00-${traceId}-${random(8)}-01`
+}
+
+function random(bytes: number): string {
+  return toHex(crypto.getRandomValues(new Uint8Array(bytes)))
+}
+
+function withResolvers<Value>(): {
+  promise: Promise<Value>
+  resolve: (value: Value) => void
+  reject: (error: unknown) => void
+} {
+  let resolve!: (value: Value) => void
+  let reject!: (error: unknown) => void
+  const promise = new Promise<Value>((yes, no) => {
+    resolve = yes
+    reject = no
+  })
+  return { promise, resolve, reject }
+}

@@ -1,0 +1,2 @@
+export { Action, type Call, type Decision, type Outcome, type Told } from './action.ts'
+export { Actions, type ActionsOptions } from './actions.ts'

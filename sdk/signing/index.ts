@@ -1,0 +1,187 @@
+import { toBase64, toHex, utf8Encode } from '../../src/proof/bytes.ts'
+import type { SignatureAlgorithm } from '../../src/proof/crypto.ts'
+import { encodeEnvelope, encodeProtected, toBeSigned } from '../../src/proof/envelope/cose.ts'
+import { canonicalize } from '../../src/proof/json/jcs.ts'
+import type { JsonValue } from '../../src/proof/json/json-value.ts'
+import { keyThumbprint } from '../../src/proof/keys.ts'
+import { agentKeyText } from '../../src/proof/statement/agent-key.ts'
+import { buildStatement } from '../../src/proof/statement/statement.ts'
+import { UsageError } from '../errors.ts'
+import type * as api from '../generated/api.ts'
+import { type Operation, operations } from '../generated/operations.ts'
+import { wrongServer } from '../http/answers.ts'
+import type { Call, RequestSigner, Transport } from '../http/transport.ts'
+import { sha256 } from './parts.ts'
+import { makePrivateKey, type PrivateKey, readPrivateKey } from './private-key.ts'
+import { ofBatch, ofRecord, ofStep, type Step, type TypeFacts, type Unsigned } from './statements.ts'
+
+export { makePrivateKey }
+
+export type AgentSignerOptions = {
+  /** Private key in PKCS #8, as PEM or DER: Ed25519, or P-256. */
+  readonly pkcs8?: Uint8Array | string | undefined
+  /** Or the 32 bytes of an Ed25519 private key (RFC 8032). */
+  readonly seed?: Uint8Array | undefined
+}
+
+/**
+ * Signs what an agent does with the agent's own key, so that nobody else can say that it did it, not even who runs the server:
+ *
+ *     const signer = await agentSigner({ pkcs8: await readFile('agent.pem', 'utf8') })
+ *     const tallystick = new Tallystick({ signer })
+ *
+ * Records, batches and steps of gated records are signed, by the client and by its notarizer. A step is read and signed as the record is:
+ * the API key needs `records:read` or `records:read:own` besides. Throws UsageError for what is no such key.
+ */
+export async function agentSigner(options: AgentSignerOptions): Promise<AgentSigner> {
+  return new AgentSigner(await readPrivateKey(options))
+}
+
+/** Signer, as the server knows it by the API key. */
+type Identity = {
+  readonly ledger: string
+  readonly issuer: string
+  readonly agent: string
+  readonly key: string
+}
+
+const STEPS: ReadonlyMap<Operation, Step> = new Map<Operation, Step>([
+  [operations.postRecordsByIdActivate, 'activate'],
+  [operations.postRecordsByIdCompletions, 'completions'],
+  [operations.postRecordsByIdVerdict, 'verdict'],
+  [operations.postRecordsByIdRevision, 'revision'],
+  [operations.postRecordsByIdCancel, 'cancel'],
+  [operations.postRecordsByIdOverturn, 'overturn'],
+])
+
+export class AgentSigner implements RequestSigner {
+  readonly #private: PrivateKey
+  readonly #identities = new WeakMap<Transport, Promise<Identity>>()
+  readonly #types = new WeakMap<Transport, Map<string, Promise<TypeFacts>>>()
+  /** RFC 9679 thumbprint, lower-case hex. */
+  readonly kid: string
+  readonly alg: SignatureAlgorithm
+  /** DER SubjectPublicKeyInfo, base64. */
+  readonly spki: string
+
+  constructor(key: PrivateKey) {
+    this.#private = key
+    this.kid = toHex(keyThumbprint(sha256, key.key))
+    this.alg = key.key.alg
+    this.spki = toBase64(key.key.spki)
+  }
+
+  /**
+   * Request of `agents.registerSigningKey`. `endorsedBy`: a current key of the agent; absent: this is its first one. `required`: from
+   * then on nothing is taken in the agent's name but what it has signed, for good.
+   */
+  async registration(
+    { ledger, agent }: { readonly ledger: string; readonly agent: string },
+    {
+      required = false,
+      endorsedBy,
+    }: { readonly required?: boolean; readonly endorsedBy?: AgentSigner | undefined } = {},
+  ): Promise<api.PostAgentsByIdSigningKeysBody> {
+    const { kid, alg, spki } = this
+    const text = agentKeyText({ ledger, agent, kid, required })
+    const proof = toBase64(await this.#private.sign(text))
+    return {
+      alg,
+      spki,
+      proof,
+      required,
+      ...(endorsedBy && {
+        endorsement: { kid: endorsedBy.kid, signature: toBase64(await endorsedBy.#private.sign(text)) },
+      }),
+    }
+  }
+
+  async sign(http: Transport, operation: Operation, call: Call): Promise<object | null> {
+    const unsigned = await this.#unsigned(http, operation, call)
+    if (unsigned === null) return null
+    const { ledger, issuer, agent, key } = await this.#identify(http)
+    const nowMs = Date.now()
+    const { kind, subjects, predicate, body } = unsigned
+    const recordedAt = new Date(nowMs).toISOString()
+    const payload = utf8Encode(
+      buildStatement(kind, subjects, { ledger, actor: agent, key, recordedAt, ...predicate }),
+    )
+    const header = encodeProtected({
+      alg: this.alg,
+      kid: keyThumbprint(sha256, this.#private.key),
+      issuer,
+      subject: subjects[0]!.name,
+      issuedAtSeconds: Math.floor(nowMs / 1000),
+    })
+    const signature = await this.#private.sign(toBeSigned(header, payload))
+    return { ...body, envelope: toBase64(encodeEnvelope(header, payload, signature)) }
+  }
+
+  forget(http: Transport): void {
+    this.#identities.delete(http)
+  }
+
+  async #unsigned(http: Transport, operation: Operation, call: Call): Promise<Unsigned | null> {
+    const step = STEPS.get(operation)
+    const isRecord = operation === operations.postRecords
+    if (!step && !isRecord && operation !== operations.postRecordsBatch) return null
+    const body = call.text === undefined ? call.body : (JSON.parse(call.text) as unknown)
+    const traceparent = call.options?.traceparent
+    if (step) {
+      const id = (call.params as { readonly id: string }).id
+      const { idempotencyKey: _, ifVersion, ...options } = call.options ?? {}
+      const record = await http.json<api.LedgerRecord>(operations.getRecordsById, { params: { id }, options })
+      // A server that shows another record, or a later state of it, would have that signed.
+      if (record.id !== id) throw wrongServer(`the server answered another record than ${id}`)
+      const asked = { ...record, version: ifVersion ?? record.version }
+      return ofStep(step, asked, body as object, { traceparent })
+    }
+    if (!isRecord) return ofBatch(body as api.PostRecordsBatchBody, Date.now())
+    const request = body as api.PostRecordsBody
+    const facts = await this.#typeOf(http, request.type)
+    // The caller has said which it means: a server that says otherwise would have the other one signed.
+    if (call.gated !== undefined && call.gated !== facts.gated)
+      throw new UsageError(
+        `${request.type} is ${facts.gated ? '' : 'not '}gated, as the server says: use records.${facts.gated ? 'create' : 'notarize'}`,
+      )
+    return ofRecord(request, facts, { nowMs: Date.now(), traceparent })
+  }
+
+  #identify(http: Transport): Promise<Identity> {
+    const known = this.#identities.get(http)
+    if (known) return known
+    const read = http
+      .json<api.GetLedgerAnswer>(operations.getLedger)
+      .then(({ id, issuer, key }) => ({ ledger: id, issuer, agent: key.agent, key: key.id }))
+    this.#identities.set(http, read)
+    read.catch(() => this.#identities.delete(http))
+    return read
+  }
+
+  #typeOf(http: Transport, type: string): Promise<TypeFacts> {
+    const types = this.#types.get(http) ?? new Map<string, Promise<TypeFacts>>()
+    this.#types.set(http, types)
+    const known = types.get(type)
+    if (known) return known
+    const [name, version] = type.split('/')
+    if (version === undefined) throw new UsageError(`a type is name/version, not ${type}`)
+    const read = http
+      .json<api.GetTypesByNameByVersionAnswer>(operations.getTypesByNameByVersion, {
+        params: { name: name!, version },
+      })
+      .then((found) => factsOf(type, found))
+    types.set(type, read)
+    read.catch(() => types.delete(type))
+    return read
+  }
+}
+
+/** The digest is signed, so it must be that of the definition which the caller can read. */
+function factsOf(type: string, { digest, definition }: api.GetTypesByNameByVersionAnswer): TypeFacts {
+  const { name, version, evidenceSchema } = definition as Record<string, JsonValue>
+  const isOwn =
+    `${name}/${version}` === type &&
+    toHex(sha256(utf8Encode(canonicalize(definition as JsonValue)))) === digest
+  if (!isOwn) throw wrongServer(`the definition that the server shows is not that of ${type}`)
+  return { gated: evidenceSchema !== undefined, digest }
+}

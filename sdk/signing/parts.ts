@@ -1,0 +1,56 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { toBase64Url, toHex, utf8Encode } from '../../src/proof/bytes.ts'
+import { type Uuid, uuidOfBytes } from '../../src/proof/ids.ts'
+import { canonicalize } from '../../src/proof/json/jcs.ts'
+import type { JsonValue } from '../../src/proof/json/json-value.ts'
+import { documentDigest } from '../../src/proof/statement/document.ts'
+import { UsageError } from '../errors.ts'
+
+export { sha256 }
+
+/** A document's salt, and the digest that a statement signs. */
+export type Salted = {
+  readonly salt: Uint8Array
+  /** As a request has it. */
+  readonly saltText: string
+  /** Lower-case hex. */
+  readonly digest: string
+}
+
+export function saltDocument(document: unknown, given?: string | undefined): Salted {
+  const salt = given === undefined ? random(16) : parseSalt(given)
+  return { salt, saltText: toBase64Url(salt), digest: digestWith(salt, document) }
+}
+
+/** Digest of what lies beside a document under its salt: references. */
+export function digestWith(salt: Uint8Array, document: unknown): string {
+  return toHex(documentDigest(sha256, salt, utf8Encode(canonicalize(document as JsonValue))))
+}
+
+function parseSalt(text: string): Uint8Array {
+  const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
+  if (bytes.length === 16) return bytes
+  throw new UsageError('a salt is 16 bytes, base64url without padding')
+}
+
+/** As the server signs it: UTC, milliseconds. */
+export function timeOf(text: string): string {
+  const ms = Date.parse(text)
+  if (Number.isNaN(ms)) throw new UsageError(`${text} is no time`)
+  return new Date(ms).toISOString()
+}
+
+/** A fresh UUIDv7 (RFC 9562 §5.7). */
+export function uuidv7(nowMs: number): Uuid {
+  const id = random(16)
+  const view = new DataView(id.buffer)
+  view.setUint16(0, Math.floor(nowMs / 2 ** 32))
+  view.setUint32(2, nowMs % 2 ** 32)
+  id[6] = (id[6]! & 0x0f) | 0x70
+  id[8] = (id[8]! & 0x3f) | 0x80
+  return uuidOfBytes(id)
+}
+
+function random(bytes: number): Uint8Array<ArrayBuffer> {
+  return globalThis.crypto.getRandomValues(new Uint8Array(bytes))
+}

@@ -1,0 +1,86 @@
+import { concat, fromBase64Url, fromHex } from '../../src/proof/bytes.ts'
+import type { PublicKey, SignatureAlgorithm } from '../../src/proof/crypto.ts'
+import { parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
+import { lowS } from '../../src/proof/p256-low-s.ts'
+import { UsageError } from '../errors.ts'
+
+/** A private key, by WebCrypto: Node 20, Bun, Deno, and browsers have it. */
+export type PrivateKey = {
+  readonly key: PublicKey
+  sign(message: Uint8Array): Promise<Uint8Array>
+}
+
+type ImportedKey = Awaited<ReturnType<typeof globalThis.crypto.subtle.importKey>>
+
+/** PKCS #8 of RFC 8410 §7, before the 32 bytes of the seed. */
+const ED25519_PKCS8 = fromHex('302e020100300506032b657004220420')
+
+const ALGORITHMS = {
+  EdDSA: { key: { name: 'Ed25519' }, signature: { name: 'Ed25519' } },
+  ES256: { key: { name: 'ECDSA', namedCurve: 'P-256' }, signature: { name: 'ECDSA', hash: 'SHA-256' } },
+} as const
+
+/**
+ * `pkcs8`: DER (of an Ed25519 key or of one on P-256), or its PEM. `seed`: the 32 bytes of RFC 8032's private key. Throws UsageError.
+ */
+export async function readPrivateKey(from: {
+  readonly pkcs8?: Uint8Array | string | undefined
+  readonly seed?: Uint8Array | undefined
+}): Promise<PrivateKey> {
+  const der = from.seed ? concat([ED25519_PKCS8, from.seed]) : derOf(from.pkcs8)
+  for (const alg of ['EdDSA', 'ES256'] as const) {
+    const found = await importAs(alg, der)
+    if (found) return found
+  }
+  throw new UsageError(
+    'the key is neither Ed25519 nor P-256 in PKCS #8, or this runtime has no such WebCrypto',
+  )
+}
+
+/** PKCS #8 of a fresh key, as PEM. */
+export async function makePrivateKey(alg: SignatureAlgorithm): Promise<string> {
+  const { subtle } = globalThis.crypto
+  const pair = await subtle.generateKey(ALGORITHMS[alg].key, true, ['sign', 'verify'])
+  const der = new Uint8Array(
+    await subtle.exportKey('pkcs8', (pair as { readonly privateKey: ImportedKey }).privateKey),
+  )
+  const base64 = btoa(String.fromCharCode(...der))
+  return `-----BEGIN PRIVATE KEY-----\n${base64.replace(/.{64}(?=.)/g, '$&\n')}\n-----END PRIVATE KEY-----\n`
+}
+
+function derOf(pkcs8: Uint8Array | string | undefined): Uint8Array {
+  if (pkcs8 instanceof Uint8Array) return pkcs8
+  const pem = /^-----BEGIN PRIVATE KEY-----([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----\s*$/.exec(pkcs8 ?? '')
+  if (!pem) throw new UsageError('a private key is given as `pkcs8` (PEM or DER), or as `seed`')
+  return Uint8Array.from(atob(pem[1]!.replaceAll(/\s/g, '')), (char) => char.charCodeAt(0))
+}
+
+async function importAs(alg: SignatureAlgorithm, der: Uint8Array): Promise<PrivateKey | null> {
+  const { subtle } = globalThis.crypto
+  const { key: algorithm, signature } = ALGORITHMS[alg]
+  try {
+    const bytes = der as Uint8Array<ArrayBuffer>
+    const readable = await subtle.importKey('pkcs8', bytes, algorithm, true, ['sign'])
+    const key = publicKeyOf(alg, await subtle.exportKey('jwk', readable))
+    // The key that signs can't be read out of the process any more.
+    const secret = await subtle.importKey('pkcs8', bytes, algorithm, false, ['sign'])
+    return {
+      key,
+      async sign(message) {
+        const made = await subtle.sign(signature, secret, message as Uint8Array<ArrayBuffer>)
+        return alg === 'ES256' ? lowS(new Uint8Array(made)) : new Uint8Array(made)
+      },
+    }
+  } catch {
+    return null
+  }
+}
+
+function publicKeyOf(
+  alg: SignatureAlgorithm,
+  { x, y }: { readonly x?: string; readonly y?: string },
+): PublicKey {
+  const raw =
+    alg === 'EdDSA' ? fromBase64Url(x!) : concat([new Uint8Array([4]), fromBase64Url(x!), fromBase64Url(y!)])
+  return parsePublicKey(alg, spkiOf(alg, raw))
+}

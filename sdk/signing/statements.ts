@@ -1,0 +1,229 @@
+import { toHex } from '../../src/proof/bytes.ts'
+import { formatId, parseId } from '../../src/proof/ids.ts'
+import { batchRoot, itemBytes, itemLeaf } from '../../src/proof/statement/batch.ts'
+import { firstRecordId, formatRecordIds, ownRecordId } from '../../src/proof/statement/batch-ids.ts'
+import { completionIdOf } from '../../src/proof/statement/completion-ids.ts'
+import type { EntryKind, Subject } from '../../src/proof/statement/kinds.ts'
+import { UsageError } from '../errors.ts'
+import type * as api from '../generated/api.ts'
+import { digestWith, saltDocument, sha256, timeOf, uuidv7 } from './parts.ts'
+
+/*
+ * Statements that an agent signs, by request (docs/formats/statements.md). The server builds the same statement of the same request, and takes
+ * no other.
+ */
+
+/** Statement, but for who signs it and when; and the body that goes with it, but for the envelope. */
+export type Unsigned = {
+  readonly kind: EntryKind
+  readonly subjects: readonly Subject[]
+  readonly predicate: Readonly<Record<string, unknown>>
+  readonly body: object
+}
+
+/** Facts about a type that its records' statements name. */
+export type TypeFacts = { readonly gated: boolean; readonly digest: string }
+
+const MAX_REVISIONS_DEFAULT = 3
+
+/** A record: notarized, or created where its type is gated. */
+export function ofRecord(
+  body: api.PostRecordsBody,
+  { gated, digest: typeDigest }: TypeFacts,
+  { nowMs, traceparent }: { readonly nowMs: number; readonly traceparent: string | undefined },
+): Unsigned {
+  const { type, references, onBehalfOf, parent } = body
+  const record = formatId('rec', ownRecordId(uuidv7(nowMs)))
+  const { salt, saltText, digest } = saltDocument(body.payload, body.salt)
+  const origin = {
+    onBehalfOf,
+    occurredAt: body.occurredAt && timeOf(body.occurredAt),
+    traceparent,
+    parent,
+    references: references?.length ? digestWith(salt, references) : undefined,
+  }
+  const terms = {
+    to: 'CREATED',
+    typeDigest,
+    performer: body.performer,
+    gate: body.gate ?? 'principal',
+    deadline: body.deadline && timeOf(body.deadline),
+    maxRevisions: body.maxRevisions ?? MAX_REVISIONS_DEFAULT,
+    tolerances: body.tolerances,
+  }
+  return {
+    kind: gated ? 'record-created' : 'record-notarized',
+    subjects: [{ name: record, sha256: digest }],
+    predicate: { record, version: 1, type, ...origin, ...(gated && terms) },
+    body: { ...body, salt: saltText },
+  }
+}
+
+/** A batch, which has the id of its first record. */
+export function ofBatch({ records }: api.PostRecordsBatchBody, nowMs: number): Unsigned {
+  const first = firstRecordId(uuidv7(nowMs))
+  const batch = formatId('bat', first)
+  const ids = formatRecordIds(first, records.length)
+  const salted = records.map((item, i) => {
+    const { salt, saltText, digest } = saltDocument(item.payload, item.salt)
+    const signed = {
+      record: ids[i]!,
+      type: item.type,
+      digest,
+      ...(item.onBehalfOf !== undefined && { onBehalfOf: item.onBehalfOf }),
+      ...(item.occurredAt !== undefined && { occurredAt: timeOf(item.occurredAt) }),
+      ...(item.parent !== undefined && {
+        parent: typeof item.parent === 'number' ? parentAt(ids, item.parent) : item.parent,
+      }),
+      ...(item.references?.length && { references: digestWith(salt, item.references) }),
+      ...(item.traceparent !== undefined && { traceparent: item.traceparent }),
+    }
+    return { leaf: itemLeaf(sha256, itemBytes(signed)), item: { ...item, salt: saltText } }
+  })
+  const root = toHex(
+    batchRoot(
+      sha256,
+      salted.map(({ leaf }) => leaf),
+    ),
+  )
+  return {
+    kind: 'batch-notarized',
+    subjects: [{ name: batch, sha256: root }],
+    predicate: { batch, count: records.length, tree: 'RFC9162_SHA256' },
+    body: { records: salted.map(({ item }) => item) },
+  }
+}
+
+function parentAt(ids: readonly string[], index: number): string {
+  const id = ids[index]
+  if (id === undefined) throw new UsageError(`the batch has no record ${index}`)
+  return id
+}
+
+export type Step = 'activate' | 'completions' | 'verdict' | 'revision' | 'cancel' | 'overturn'
+
+type StepBody = {
+  readonly onBehalfOf?: string
+  readonly occurredAt?: string
+  readonly evidence?: object
+  readonly salt?: string
+  readonly reason?: string
+  readonly verdict?: 'accept' | 'reject'
+  readonly validUntil?: string
+}
+
+/** A step of a gated record, which is bound to the record as it is now. Throws UsageError where there is nothing to judge. */
+export function ofStep(
+  step: Step,
+  record: api.LedgerRecord,
+  body: StepBody,
+  { traceparent }: { readonly traceparent: string | undefined },
+): Unsigned {
+  const version = record.version + 1
+  const { onBehalfOf, occurredAt } = body
+  const event = {
+    record: record.id,
+    version,
+    previous: record.entry.leaf,
+    from: record.state,
+    onBehalfOf,
+    occurredAt: occurredAt && timeOf(occurredAt),
+    traceparent,
+  }
+  const about = { name: record.id, sha256: record.digest }
+  const { subjects, predicate, kind, document } = PARTS[step](record, body, version)
+  const salted = document === undefined ? null : saltDocument(document.content, body.salt)
+  return {
+    kind,
+    subjects: [
+      about,
+      ...subjects,
+      ...(salted && document ? [{ name: document.name, sha256: salted.digest }] : []),
+    ],
+    predicate: { ...event, ...predicate },
+    body: { ...body, ...(salted && { salt: salted.saltText }) },
+  }
+}
+
+type Parts = {
+  readonly kind: EntryKind
+  readonly subjects: readonly Subject[]
+  readonly predicate: object
+  readonly document?: { readonly name: string; readonly content: unknown }
+}
+
+const PARTS: Readonly<Record<Step, (record: api.LedgerRecord, body: StepBody, version: number) => Parts>> = {
+  activate: () => ({ kind: 'record-activated', subjects: [], predicate: { to: 'ACTIVE' } }),
+  completions({ id }, { evidence }, version) {
+    const completion = formatId('cmp', completionIdOf(sha256, parseId('rec', id), version))
+    return {
+      kind: 'completion-submitted',
+      subjects: [],
+      predicate: { to: 'SUBMITTED', completion },
+      document: { name: completion, content: evidence },
+    }
+  },
+  verdict(record, body) {
+    const { completion, verification } = judged(record)
+    const isAccepted = body.verdict === 'accept'
+    const failingRules = verification.rules.filter(({ outcome }) => outcome === 'fail').map(({ id }) => id)
+    const accepted = verification.outcome === 'pass' ? 'accepted' : 'accepted_anyway'
+    const signal = {
+      decision: isAccepted ? 'SETTLE' : 'HOLD',
+      code: isAccepted ? accepted : 'rejected',
+      failingRules,
+      validUntil: body.validUntil === undefined ? null : timeOf(body.validUntil),
+    }
+    return {
+      kind: 'verdict-rendered',
+      subjects: [completion],
+      predicate: {
+        to: isAccepted ? 'ACCEPTED' : 'REJECTED',
+        completion: completion.name,
+        verdict: body.verdict,
+        by: 'principal',
+        signal,
+      },
+      ...reasonOf(record, body),
+    }
+  },
+  revision: (record, body) => ({
+    kind: 'revision-requested',
+    subjects: [],
+    predicate: { to: 'ACTIVE', completion: judged(record).completion.name },
+    ...reasonOf(record, body),
+  }),
+  cancel: (record, body) => ({
+    kind: 'record-cancelled',
+    subjects: [],
+    predicate: { to: 'CANCELLED' },
+    ...reasonOf(record, body),
+  }),
+  overturn(record, body) {
+    const { completion, verdict } = judged(record)
+    if (!verdict) throw new UsageError(`${record.id} has no verdict to overturn`)
+    const signal = {
+      decision: 'RELEASE',
+      code: 'overturned',
+      failingRules: verdict.signal.failingRules,
+      validUntil: body.validUntil === undefined ? null : timeOf(body.validUntil),
+    }
+    return {
+      kind: 'verdict-overturned',
+      subjects: [completion],
+      predicate: { to: 'ACCEPTED', completion: completion.name, signal, supersedes: record.entry.leaf },
+      ...reasonOf(record, body),
+    }
+  },
+}
+
+function judged({ id, gated }: api.LedgerRecord) {
+  const { completion, verification, verdict } = gated ?? {}
+  if (!completion?.digest || !verification)
+    throw new UsageError(`${id} has no verified completion: there is nothing to judge yet`)
+  return { completion: { name: completion.id, sha256: completion.digest }, verification, verdict }
+}
+
+function reasonOf({ id }: api.LedgerRecord, { reason }: StepBody): Pick<Parts, 'document'> {
+  return reason === undefined ? {} : { document: { name: `${id}/reason`, content: reason } }
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Action, Actions } from '../../sdk/actions/index.ts'
+import { NotRecordedError } from '../../sdk/errors.ts'
+import { setUpSdk } from './set-up.ts'
+
+const OTHER_TRACE = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+
+test('actions', async (t) => {
+  const client = (await setUpSdk(t)).client()
+  const open = (options: ConstructorParameters<typeof Actions>[0] = {}) =>
+    new Actions({ tallystick: client, ...options })
+
+  await t.test(
+    'whatever a deed is given and answers, it is recorded: by digest, if no record can hold it',
+    async () => {
+      const circle: Record<string, unknown> = {}
+      circle['itself'] = circle
+      const strange = [
+        'page\u0000one',
+        '\ud800',
+        '"'.repeat(25_000),
+        circle,
+        2n ** 70n,
+        [Number.NaN],
+        () => {},
+        new Map(),
+      ]
+      const actions = open({ content: true, onError: (error) => assert.fail(`${error}`) })
+      const run = actions.begin({ kind: 'other', name: 'strange \u0000' })
+      for (const value of strange)
+        await actions.run({ kind: 'tool', name: 'read', arguments: value, parent: run }, () => value)
+      await actions.run(
+        { kind: 'tool', name: 'read', arguments: { b: 1, a: [null] }, parent: run },
+        () => 'short',
+      )
+      const end = { result: 'x'.repeat(48_000), error: '\u001b'.repeat(4_096) }
+      actions.begin({ kind: 'tool', name: 'long', parent: run, traceparent: OTHER_TRACE }).end(end)
+      await actions.close()
+      assert.deepEqual([actions.stats.recorded, actions.stats.refused], [strange.length * 2 + 5, 0])
+      const records = await client.records.list({ traceId: run.traceId, order: 'asc' }).toArray(100)
+      const [intent, outcome] = records.slice(-2).map(({ payload }) => payload as Record<string, unknown>)
+      assert.deepEqual([intent!['arguments'], outcome!['result']], [{ b: 1, a: [null] }, 'short'])
+      for (const { type, payload } of records.slice(1, -2)) {
+        const member = type === 'agent-action/1' ? 'argumentsDigest' : 'resultDigest'
+        assert.match((payload as Record<string, { sha256: string }>)[member]!.sha256, /^[0-9a-f]{64}$/)
+      }
+    },
+  )
+
+  await t.test(
+    'one that found no room is counted in the next; a tree that is too deep hangs where it can',
+    async () => {
+      const lost: unknown[] = []
+      const actions = open({ bufferedRecordsMax: 1, onError: (error) => lost.push(error) })
+      const root = actions.begin({ kind: 'other', name: 'root' })
+      const awaited = actions.begin({ kind: 'other', name: 'awaited', parent: root }, 'before', true)
+      root.end()
+      await assert.rejects(awaited.recorded, NotRecordedError)
+      await actions.flush()
+      let deep: Action = root
+      for (let depth = 1; depth <= 20; depth++) {
+        deep = actions.begin({ kind: 'agent', name: `${depth}`, parent: deep })
+        await actions.flush()
+      }
+      deep.end()
+      await actions.close()
+      assert.deepEqual([lost.length, actions.stats.refused], [2, 0])
+      const { data } = await client.records.list({ traceId: root.traceId, order: 'asc' }).page()
+      const [, first] = data.map(({ payload }) => payload as { attributes?: object })
+      assert.deepEqual(first!.attributes, { lostBefore: 2 })
+      assert.equal(data.at(-1)!.type, 'agent-outcome/1')
+    },
+  )
+
+  await t.test('a held one that is refused does not begin, and whoever waits hears why', async () => {
+    const actions = open({ failClosed: true, onRefused: () => {} })
+    let isDone = false
+    const call = { kind: 'nonsense' as 'tool', name: 'delete' }
+    await assert.rejects(
+      actions.run(call, () => {
+        isDone = true
+      }),
+      (error) => error instanceof NotRecordedError && /payload_invalid/.test(error.message),
+    )
+    await actions.close()
+    assert.equal(isDone, false)
+  })
+})
