@@ -31,6 +31,8 @@ comment on table record_transitions is
 insert into entry_kinds (kind, record_event, worker_only) values
   ('ledger-created', false, false),
   ('agent-registered', false, false),
+  ('agent-key-registered', false, false),
+  ('agent-key-revoked', false, false),
   ('key-created', false, false),
   ('record-notarized', true, false),
   ('batch-notarized', true, false),
@@ -58,7 +60,10 @@ insert into entry_kinds (kind, record_event, worker_only) values
   ('record-shared', false, false),
   ('entry-received', false, false),
   ('step-offered', false, false),
-  ('offer-refused', false, false);
+  ('offer-refused', false, false),
+  ('registration-policy-set', false, false),
+  ('statement', false, false),
+  ('statement-registered', false, false);
 
 insert into record_states (state, terminal) values
   ('RECORDED', true),

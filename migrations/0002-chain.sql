@@ -15,10 +15,13 @@ create table ledgers (
   note_kid bytea not null references server_keys,
   rate_limit_per_second real check (rate_limit_per_second > 0),
   rate_limit_burst int4 check (rate_limit_burst > 0),
+  tiles_public boolean not null default false,
   check ((rate_limit_per_second is null) = (rate_limit_burst is null))
 );
 comment on table ledgers is
   'Tenants. Each ledger is one chain, and the unit of isolation.';
+-- All of them are read at once, by every server every 5 s (src/ledgers/public-ledgers.ts).
+create index ledgers_public on ledgers (ledger_id) where tiles_public;
 
 create table chain_heads (
   ledger_id uuid primary key,
@@ -64,6 +67,7 @@ create table entries (
   leaf bytea not null check (length(leaf) = 32),
   chain bytea not null check (length(chain) = 32),
   envelope bytea not null check (length(envelope) between 1 and 32768),
+  signer_kid bytea check (length(signer_kid) = 32),  -- null: the ledger's envelope key
   primary key (ledger_id, seq),
   constraint entries_leaf check (leaf = sha256('\x00'::bytea || envelope)),
   constraint entries_batch check ((item_count is not null) = (kind = 'batch-notarized')),
@@ -81,13 +85,17 @@ comment on column entries.prev_seq is 'Previous entry of the record.';
 comment on column entries.actor_id is 'Agent that acted; null: the system.';
 comment on column entries.leaf is 'SHA-256 of 0x00 and the envelope (RFC 9162, section 2.1.1).';
 comment on column entries.chain is 'Chain after this entry (docs/formats/chain-and-checkpoints.md).';
-comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md).';
+comment on column entries.signer_kid is 'Key of the agent that signed the entry itself; null: the server signed it.';
+comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); of kind statement, somebody else''s (docs/formats/registered-statements.md).';
 
 -- Steps of a record, at most one of each version: an old entry that is inserted again is refused, and where the index is
 -- gone, found. Notarizations are not in it.
 create unique index entries_by_record on entries (ledger_id, subject_id, version) include (seq, kind) where version > 1;
 -- For searches by actor. Later events do not count, and batches are found by batch_keys.
 create index entries_by_actor on entries (ledger_id, actor_id, seq nulls first) where version = 1 and item_count is null;
+
+-- The newest registration policy of a ledger, without a look at its other entries.
+create index entries_policies on entries (ledger_id, seq) where kind = 'registration-policy-set';
 
 create trigger entries_extend_chain after insert on entries
   referencing new table as added for each statement execute function entries_extend_chain();

@@ -1,4 +1,4 @@
--- Agents, keys and types of a ledger. Each row is what an entry of the chain says.
+-- Agents, keys, types and registered statements of a ledger. Each row is what an entry of the chain says.
 
 set local search_path = tallystick;
 
@@ -14,6 +14,23 @@ create table agents (
 comment on table agents is
   'Agents of a ledger, as agent-registered and agent-disabled entries say.';
 
+create table agent_signing_keys (
+  ledger_id uuid not null,
+  agent_id uuid not null,
+  kid bytea not null check (length(kid) = 32),
+  alg text not null check (alg in ('EdDSA', 'ES256')),
+  spki bytea not null check (length(spki) <= 91),
+  required boolean not null,
+  registered_seq bigint not null,
+  revoked_seq bigint check (revoked_seq > registered_seq),
+  primary key (ledger_id, kid),
+  foreign key (ledger_id, agent_id) references agents
+);
+comment on table agent_signing_keys is
+  'Keys by which agents sign their entries themselves, as agent-key-registered and agent-key-revoked entries say. Whoever acts on a row verifies the entry that it names.';
+create index agent_signing_keys_by_agent on agent_signing_keys (ledger_id, agent_id);
+create index agent_signing_keys_required on agent_signing_keys (ledger_id, agent_id) where required;
+
 create table api_keys (
   ledger_id uuid not null,
   key_id uuid not null,
@@ -25,6 +42,7 @@ create table api_keys (
   revoked_seq bigint check (revoked_seq > created_seq),
   rate_limit_per_second real check (rate_limit_per_second > 0),
   rate_limit_burst int4 check (rate_limit_burst > 0),
+  otlp jsonb check (jsonb_typeof(otlp) = 'object'),
   primary key (ledger_id, key_id),
   foreign key (ledger_id, agent_id) references agents,
   check ((rate_limit_per_second is null) = (rate_limit_burst is null))
@@ -57,3 +75,23 @@ create table types (
 );
 comment on table types is
   'Registered types. definition is canonical JSON (JCS).';
+
+create table statements (
+  ledger_id uuid not null references ledgers,
+  statement_id uuid not null,
+  seq bigint not null,
+  leaf bytea not null check (length(leaf) = 32),
+  issuer text collate "C" not null,
+  subject text collate "C" not null,
+  content_type text not null,
+  kid bytea not null check (length(kid) between 1 and 64),
+  primary key (ledger_id, statement_id),
+  unique (ledger_id, seq),
+  unique (ledger_id, leaf)
+);
+comment on table statements is
+  'Registered Signed Statements of others (RFC 9943), by what they say of themselves. The statement is the envelope of the entry at seq, and statement-registered is the entry behind it.';
+create index statements_by_issuer on statements (ledger_id, issuer, seq);
+create index statements_by_subject on statements (ledger_id, subject, seq);
+-- Otherwise all statements of an issuer are read for those about a subject, of which there may be none.
+create index statements_by_both on statements (ledger_id, issuer, subject, seq);

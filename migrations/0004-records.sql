@@ -114,13 +114,14 @@ create table erasures (
   seq bigint not null,
   reason text check (length(reason) between 1 and 1000),
   erased_at timestamptz,
-  document_seq bigint not null check (document_seq < seq),  -- the entry that digests the document
-  primary key (ledger_id, subject_id, document, document_seq)
+  document_seq bigint not null check (document_seq < seq)  -- the entry that digests the document
 );
 comment on table erasures is
   'Erasures. The signed entry comes first; the worker then removes the document. An erasure names the entry that digests the document, because a record has many reasons. The reason is free text and unsigned.';
 create index erasures_pending on erasures (ledger_id, seq) where erased_at is null;
 create unique index erasures_by_seq on erasures (ledger_id, seq);
+-- Made last, as that of records: a record's erasure would otherwise be looked for among all of the ledger's.
+alter table erasures add primary key (ledger_id, subject_id, document, document_seq);
 
 -- ---------------------------------------------------------------------------------------------------------
 -- Searches (src/db/records/search-streams.ts) walk one of these indexes in the order of the chain, and look at the other

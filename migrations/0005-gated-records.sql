@@ -18,29 +18,25 @@ create table gated_records (
   version int4 not null check (version >= 1),
   last_seq bigint not null check (last_seq >= first_seq),
   revisions int4 not null default 0 check (revisions >= 0),
-  verification_job uuid,                  -- the job of pg-boss that verifies its completion; no evidence
+  -- The state in which it has ended, '' while it is open: for searches. A column that is indexed, or named by an index's
+  -- condition, and changes, makes an update write to every index.
+  ended_as text not null generated always as (
+    case when state in ('ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED') then state else '' end) stored,
   -- name (led_…/agt_…) of a performer of another ledger, whose performer_id no agent of this one can have
   -- (src/proof/statement/remote-agents.ts)
   performer_remote text check (performer_remote like 'led\_%/agt\_%'),
   constraint gated_records_parties check (performer_id <> principal_id),
   constraint gated_records_performer check (performer_id is not null or state in ('CREATED', 'CANCELLED', 'EXPIRED')),
   constraint gated_records_revisions check (revisions <= max_revisions)
-) with (autovacuum_vacuum_scale_factor = 0.02);
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
 comment on table gated_records is
-  'Standing of gated records. Apart from records, because it is written at every step: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row.';
+  'Standing of gated records. Apart from records, because it is written at every step: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates: no index holds what they change.';
 comment on column gated_records.performer_remote is 'Name (led_…/agt_…) of a performer of another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
-comment on column gated_records.verification_job is 'Job of pg-boss that verifies the completion; no evidence.';
+comment on column gated_records.ended_as is 'State in which it has ended; empty while it is open. An overturning moves it from REJECTED to ACCEPTED.';
 
-create index gated_records_by_state on gated_records (ledger_id, state collate "C", first_seq nulls first);
+create index gated_records_by_end on gated_records (ledger_id, ended_as collate "C", first_seq nulls first);
 create index gated_records_by_performer on gated_records (ledger_id, performer_id, first_seq nulls first)
   where performer_id is not null;
--- Work that waits for the worker, first what has no job, ledger by ledger: empty when there is nothing to do. It includes an
--- `auto` gate that was verified without its verdict: a call was taken apart because of another item, and the worker was killed
--- in between.
-create index gated_records_unverified on gated_records (verification_job nulls first, ledger_id, last_seq)
-  where state = 'SUBMITTED' or gate = 'auto' and state in ('VERIFIED', 'DISCREPANT');
-create index gated_records_by_deadline on gated_records (deadline)
-  where deadline is not null and state in ('CREATED', 'ACTIVE');
 -- Made last, for the reason at `records` (0004-records.sql).
 alter table gated_records add primary key (ledger_id, record_id);
 
@@ -52,6 +48,29 @@ create trigger gated_records_no_delete before delete on gated_records
   for each row execute function refuse_change();
 create trigger gated_records_no_truncate before truncate on gated_records
   for each statement execute function refuse_change();
+
+-- Work that waits for the worker: rows that come and go with the state of gated_records, by its triggers. They are no evidence,
+-- and both tables are empty when there is nothing to do.
+
+create table waiting_completions (
+  ledger_id uuid not null,
+  seq bigint not null,                    -- gated_records.last_seq
+  record_id uuid not null,
+  verification_job uuid,                  -- job of pg-boss that verifies it; null: none yet
+  primary key (ledger_id, seq)
+) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
+comment on table waiting_completions is
+  'Completions that are not verified yet. They include `auto` gates that were verified without their verdict: a call was taken apart because of another item, and the worker was killed in between.';
+create index waiting_completions_free on waiting_completions (ledger_id, seq) where verification_job is null;
+
+create table open_deadlines (
+  ledger_id uuid not null,
+  record_id uuid not null,
+  deadline timestamptz not null,
+  primary key (ledger_id, record_id)
+) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
+comment on table open_deadlines is 'Deadlines of gated records in which nothing was delivered.';
+create index open_deadlines_due on open_deadlines (deadline, ledger_id, record_id);
 
 create table documents (
   ledger_id uuid not null,

@@ -41,6 +41,27 @@ create trigger checkpoints_append_only before update or delete on checkpoints
 create trigger checkpoints_no_truncate before truncate on checkpoints
   for each statement execute function refuse_change();
 
+create table cosignatures (
+  ledger_id uuid not null,
+  size bigint not null,
+  witness_kid bytea not null check (length(witness_kid) = 32),
+  -- The peer whose cosignature it is; null: a witness that the operator has named. A peer may change its key, and counts once all the same.
+  peer_id uuid,
+  line text not null check (length(line) <= 512 and line ~ '^\u2014 [^\n]+\n$'),
+  cosigned_at timestamptz not null default now(),
+  primary key (ledger_id, size, witness_kid),
+  constraint cosignatures_once_a_peer unique (ledger_id, size, peer_id),
+  foreign key (ledger_id, size) references checkpoints
+);
+comment on table cosignatures is
+  'Signature lines of witnesses (C2SP tlog-cosignature) on checkpoints, which are served behind the note. witness_kid: the thumbprint of the key of the witness.';
+create index cosignatures_by_witness on cosignatures (ledger_id, witness_kid, size);
+
+create trigger cosignatures_append_only before update or delete on cosignatures
+  for each row execute function refuse_change();
+create trigger cosignatures_no_truncate before truncate on cosignatures
+  for each statement execute function refuse_change();
+
 create table audits (
   ledger_id uuid not null references ledgers,
   audit_id uuid not null,
@@ -70,6 +91,7 @@ create table audit_cursors (
   next_seq bigint not null check (next_seq > 0),
   chain bytea not null check (length(chain) = 32),
   envelope_kid bytea not null check (length(envelope_kid) = 32),
+  agent_keys bytea check (length(agent_keys) = 32),  -- digest of the keys by which agents sign; null: there was never one
   mac bytea not null check (length(mac) = 32)
 ) with (fillfactor = 50);
 comment on table audit_cursors is

@@ -100,12 +100,13 @@ create table shared_records (
   peer_id uuid not null,
   documents text not null check (documents in ('whole', 'digests')),
   shared_seq bigint not null,
-  primary key (ledger_id, record_id, peer_id),
   foreign key (ledger_id, peer_id) references peers
 );
 comment on table shared_records is
   'Records that a peer may read, with or without their documents.';
 create index shared_records_by_peer on shared_records (ledger_id, peer_id, record_id);
+-- Made last, as that of records.
+alter table shared_records add primary key (ledger_id, record_id, peer_id);
 
 create table received_entries (
   ledger_id uuid not null,
@@ -231,6 +232,31 @@ create trigger peer_forks_append_only before update or delete on peer_forks
   for each row execute function refuse_change();
 create trigger peer_forks_charged after insert on peer_forks referencing new table as came
   for each statement execute function charge_peers();
+
+create table peer_witnesses (
+  ledger_id uuid not null,
+  peer_id uuid not null,
+  -- The key by which the other side cosigns this ledger, as its server said: C2SP, and the thumbprint.
+  remote_key text check (length(remote_key) <= 512),
+  remote_kid bytea check (length(remote_kid) = 32),
+  -- The largest tree of the other ledger that this side has cosigned.
+  seen_size bigint check (seen_size >= 0),
+  seen_root bytea check (length(seen_root) = 32),
+  seen_note text check (length(seen_note) <= 16384),
+  -- Another tree of the size that had been seen, and what had been seen: the first such pair.
+  fork_note text check (length(fork_note) <= 16384),
+  fork_held text check (length(fork_held) <= 16384),
+  primary key (ledger_id, peer_id),
+  foreign key (ledger_id, peer_id) references peers,
+  constraint peer_witnesses_seen check (num_nulls(seen_size, seen_root, seen_note) in (0, 3)),
+  constraint peer_witnesses_fork check (num_nulls(fork_note, fork_held) in (0, 2))
+);
+comment on table peer_witnesses is
+  'Peers as witnesses of each other (docs/formats/witnesses.md). The seen tree only grows: this side never cosigns a smaller one.';
+create trigger peer_witnesses_grow before update on peer_witnesses
+  for each row execute function peer_witnesses_grow();
+create trigger peer_witnesses_no_delete before delete on peer_witnesses
+  for each row execute function refuse_change();
 
 -- ---------------------------------------------------------------------------------------------------------
 -- Sending

@@ -41,6 +41,12 @@ export const ERROR_CODES = {
     'no',
     'use a key with the scope that `scope` names',
   ],
+  origin_refused: [
+    403,
+    'The request comes from a page of another site, or to another name',
+    'no',
+    'call from a program; or have the operator set TALLYSTICK_PUBLIC_URL to the address that clients use',
+  ],
   // A request of a peer's server
   peer_unknown: [401, 'Unknown peering', 'no', 'check both ledger ids, and whether the peering was revoked'],
   signature_malformed: [
@@ -78,6 +84,7 @@ export const ERROR_CODES = {
     'wait for `Retry-After`, or have the other side set a higher budget: nothing was done',
   ],
   peer_revoked: [403, 'The peering was revoked', 'no', 'invite the peer again'],
+  witness_off: [404, 'The deployment does not witness its peers', 'no', 'do without its cosignatures'],
   token_used: [409, 'The invitation was used before', 'no', 'ask for another invitation'],
   token_invalid: [401, 'The invitation is unknown or has expired', 'no', 'ask for another invitation'],
   rate_limited: [
@@ -88,14 +95,20 @@ export const ERROR_CODES = {
   ],
   unsupported_media_type: [
     415,
-    'The body must be application/json',
+    'The body is not of the type that is taken here',
     'no',
-    'send `Content-Type: application/json`, uncompressed',
+    'send `Content-Type: application/json`, uncompressed; a Signed Statement as `application/cose`',
   ],
   body_too_large: [413, 'The body is too large', 'no', 'send less at once'],
   // The text of the body
   bad_encoding: [400, 'The body is not UTF-8', 'no', 'encode the body as UTF-8'],
   bad_json: [400, 'The body is not JSON', 'no', '`detail` says where it stops being valid JSON'],
+  bad_otlp: [
+    400,
+    'The body is not a request of OTLP',
+    'no',
+    'check that content-type and content-encoding say what the body is: `detail` says where it stops being OTLP',
+  ],
   lossy_json: [
     400,
     'The JSON cannot be kept exactly as sent',
@@ -161,7 +174,56 @@ export const ERROR_CODES = {
     'no',
     '`path` names the place in the definition, `detail` the reason',
   ],
+  statement_invalid: [
+    400,
+    'The Signed Statement is not accepted',
+    'no',
+    'mend it as docs/formats/registered-statements.md says: `detail` names the check',
+  ],
+  statement_rejected: [
+    400,
+    'The registration policy does not take the statement',
+    'no',
+    'sign it with a key of the policy, or have the issuer, its key or the content type added: `detail` says which is missing',
+  ],
   unknown_agent: [422, 'The ledger has no such agent', 'no', 'register the agent first'],
+  envelope_refused: [
+    422,
+    'The agent’s envelope is not accepted',
+    'no',
+    '`reason` says why, with a code of docs/formats/envelopes.md or statements.md',
+  ],
+  signing_key_refused: [
+    422,
+    'The key is no current signing key of the agent',
+    'no',
+    'sign with a key that the agent has registered, and has not revoked',
+  ],
+  statement_mismatch: [
+    422,
+    'The signed statement is not what the request says',
+    'no',
+    '`path` names the member of the statement, `detail` what belongs there; of a record, read it again first',
+  ],
+  signed_time_refused: [
+    422,
+    'The statement was signed too long ago, or in the future',
+    'no',
+    'set the clock, and sign anew with a new id: nothing was written, and this envelope never will be',
+  ],
+  not_signable: [422, 'An agent’s own signature is not taken here', 'no', 'leave the envelope out'],
+  agent_signature_required: [
+    403,
+    'The agent’s own signature is needed',
+    'no',
+    'sign the entry with a registered key of the agent, and send the envelope; nobody else speaks in its name',
+  ],
+  key_proof_refused: [
+    422,
+    'The proof or the endorsement of the key does not verify',
+    'no',
+    'sign exactly the text that docs/formats/statements.md gives',
+  ],
   agent_disabled: [422, 'The agent is disabled', 'no', 'name an active agent'],
   unknown_peer: [422, 'The ledger has no such peer', 'no', 'name a peering of this ledger'],
   performer_not_shared: [
@@ -211,6 +273,14 @@ export const ERROR_CODES = {
     'yes',
     'tell the operator: nothing was written',
   ],
+  no_registration_policy: [
+    409,
+    'The ledger has no registration policy',
+    'no',
+    'set one with PUT /v1/registration-policy: which issuers, with which keys',
+  ],
+  policy_changed: [409, 'The registration policy was replaced at the same time', 'yes', 'send it again'],
+  statement_exists: [409, 'The statement is being registered already', 'yes', 'send it again'],
   type_exists: [
     409,
     'The name and version belong to another type',
@@ -232,6 +302,19 @@ export const ERROR_CODES = {
     'wait for the decision: `gated.offer` of the record shows it',
   ],
   not_home: [409, 'The record’s home is another ledger', 'no', 'ask an agent of that ledger'],
+  signing_key_exists: [409, 'The ledger has had this signing key before', 'no', 'make a new key'],
+  endorsement_needed: [
+    409,
+    'Another key of the agent needs an endorsement',
+    'no',
+    'have a current key of the agent sign the same text; revoke keys that are not used',
+  ],
+  duplicate_envelope: [
+    409,
+    'The ledger has an entry of this id',
+    'no',
+    'nothing, if it was sent twice; otherwise sign anew with a new id',
+  ],
   already_shared: [409, 'The record is shared with that peer already', 'no', 'nothing to do'],
   already_ended: [409, 'It has ended already', 'no', 'nothing to do: it is disabled, revoked or erased'],
   checkpoint_pending: [409, 'No checkpoint covers this yet', 'yes', 'ask again in a second'],

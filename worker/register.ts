@@ -42,6 +42,7 @@ import {
 } from '../src/followers/verification/verify-completions.ts'
 import { makeVerificationRound } from '../src/followers/verification/verify-waiting.ts'
 import type { Waker } from '../src/followers/waker.ts'
+import type { WitnessLane } from '../src/followers/witnesses/witness-lane.ts'
 import type { PeerDrains } from '../src/outside/federation/drain.ts'
 import { type EnqueuePeersDeps, enqueuePeers } from '../src/outside/federation/enqueue.ts'
 import {
@@ -76,6 +77,7 @@ export function registerFollowers(
     FollowAwaitedDeps &
     CheckCursorsDeps & {
       readonly restored: RestoredLedgers
+      readonly witnesses: readonly WitnessLane[]
       /** Wakers of the followers of completions, and of the entries that money waits for. */
       readonly completionsWaker: Waker
       readonly awaitedWaker: Waker
@@ -140,6 +142,7 @@ export function registerFollowers(
       timeShareMax: PEER_ENQUEUE_TIME_SHARE_MAX,
       step: () => enqueuePeers(deps),
     },
+    ...deps.witnesses.map((lane) => lane.follower),
   ]
 }
 

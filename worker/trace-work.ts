@@ -3,6 +3,7 @@ import type { Follower } from '../src/followers/loop.ts'
 import type { VerificationObserver } from '../src/followers/verification/verify-completions.ts'
 import { failSpan } from '../src/observe/tracing/fail-span.ts'
 import type { Tracing } from '../src/observe/tracing/tracing.ts'
+import type { Uuid } from '../src/proof/ids.ts'
 import type { JobOutcome, QueueWork } from './work-queues.ts'
 
 /*
@@ -12,7 +13,7 @@ import type { JobOutcome, QueueWork } from './work-queues.ts'
 
 /** Callbacks of a round that does something. */
 type Told = {
-  readonly observeCheckpoint: () => void
+  readonly observeCheckpoint: (ledgerId: Uuid) => void
   readonly observeErasure: () => void
   readonly observeEntries: (entries: number) => void
   readonly observeExpiry: () => void

@@ -11,6 +11,10 @@ declare
   expected bigint;
   changed bigint;
 begin
+  -- Nine statements that find nothing cost an offer, or a request of a peer, as much as its own.
+  if not kinds && '{ledger-created,agent-registered,agent-key-registered,agent-key-revoked,key-created,type-registered,payload-erased,agent-disabled,key-revoked,server-key-rotated,ledger-restored}'
+    then return; end if;
+
   insert into ledgers (ledger_id, name, issuer, origin, note_kid)
   select i.ledger_id, d.name, d.issuer, d.origin, decode(d."noteKid", 'hex')
   from unnest(ledger_ids, kinds, details, outcomes) i (ledger_id, kind, detail, outcome)
@@ -23,6 +27,11 @@ begin
       i (ledger_id, kind, subject_id, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json) d (name text) on true
   where i.outcome = 0 and i.kind = 'agent-registered';
+
+  -- One a call and ledger: append_entries lets nothing follow it there.
+  if 'agent-key-registered' = any (kinds) then
+    perform register_signing_keys(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
+  end if;
 
   with made as (
     select i.ledger_id, i.subject_id, i.seq, d.*
@@ -52,19 +61,24 @@ begin
   where i.outcome = 0 and i.kind = 'payload-erased';
 
   select count(*) into expected from unnest(kinds, outcomes) i (kind, outcome)
-  where i.outcome = 0 and i.kind in ('agent-disabled', 'key-revoked', 'server-key-rotated', 'ledger-restored');
+  where i.outcome = 0 and i.kind in ('agent-disabled', 'agent-key-revoked', 'key-revoked', 'server-key-rotated', 'ledger-restored');
   if expected = 0 then return; end if;
 
   with item as (
-    select i.ledger_id, i.kind, i.subject_id, i.seq, d."newKid",
+    select i.ledger_id, i.kind, i.subject_id, i.seq, d."newKid", d.kid,
       count(*) over (partition by i.ledger_id) as of_ledger
     from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs)
         i (ledger_id, kind, subject_id, detail, outcome, seq)
-    left join lateral json_to_record(i.detail::json) d ("newKid" text) on true
+    left join lateral json_to_record(i.detail::json) d ("newKid" text, kid text) on true
     where i.outcome = 0
   ), disabled as (
     update agents a set disabled_seq = i.seq from item i
     where i.kind = 'agent-disabled' and a.ledger_id = i.ledger_id and a.agent_id = i.subject_id and a.disabled_seq is null
+    returning 1
+  ), silenced as (
+    update agent_signing_keys k set revoked_seq = i.seq from item i
+    where i.kind = 'agent-key-revoked' and k.ledger_id = i.ledger_id and k.kid = decode(i.kid, 'hex')
+      and k.agent_id = i.subject_id and k.revoked_seq is null
     returning 1
   ), revoked as (
     update api_keys k set revoked_seq = i.seq from item i
@@ -84,7 +98,7 @@ begin
   ), reopened as (
     update chain_heads h set closed = case when r.was_frozen then 'frozen' end from restored r where h.ledger_id = r.ledger_id
   )
-  select (select count(*) from disabled) + (select count(*) from revoked) + (select count(*) from rotated)
+  select (select count(*) from disabled) + (select count(*) from silenced) + (select count(*) from revoked) + (select count(*) from rotated)
     + (select count(*) from restored)
   into changed;
   if changed <> expected then

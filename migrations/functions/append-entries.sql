@@ -25,16 +25,20 @@
 --    3 refused_state      a ledger-restored with nothing to acknowledge
 --    7 again              a second item for the same record or idempotency key in this call
 --    8 refused_kind       unknown kind, or one that only the worker's login may append
---    6 stale              signed by a key that is not the ledger's current one
+--    6 stale              signed by a key that is not the ledger's current one; or a trace of a batch of spans has got others since
+--                         it was looked whether they are known
+--   13 refused_signature  signed by a key that is not a current one of the actor's; or by the server, of an agent that signs for itself
+--   14 refused_taken      an agent has chosen an id that the ledger has
 --    3 refused_state      no such transition from the record's state; a revision beyond the agreed number
 --    6 stale              `previous` is not the record's last leaf
 --   12 refused_party      not this agent's step: the principal judges, the performer performs, `auto` decides by the rules
 --   11 refused_deadline   an activation or completion after the record's deadline, or an expiry before it
---    4 refused_clock      recordedAt more than 30 s off the database's clock
+--    4 refused_clock      recordedAt more than 30 s off the database's clock, or 20 s where an agent has signed
 --    0 appended
 --
 -- A call takes one step of a record, with one exception: the worker's completion-verified and, right behind it, the `auto`
--- verdict that follows from it. Both are appended or neither; the one that could have been is `again`.
+-- verdict that follows from it. Both are appended or neither; the one that could have been is `again`. So it is with a statement
+-- of somebody else and the statement-registered right behind it. `kids` has the ledger's key for both.
 --
 -- Plans: the probes are `left join lateral (… offset 0)` and sequential scans are off, because a session keeps the plan that it
 -- made while the tables were empty: plain joins cost up to 92 ms a row after 100,000 rows. With hash joins off as well, joining
@@ -60,7 +64,7 @@
 create or replace function append_entries(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
   item_counts int4[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamptz[], leaves bytea[],
-  envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[],
+  envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], unseen_befores int8[],
   record_items int4[], record_ids uuid[], record_types text[], record_digests bytea[],
   record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamptz[],
   record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[],
@@ -83,12 +87,16 @@ declare
   seqs bigint[];
   answer bytea;
   head chain_heads;
+  -- An agent's key begins and ends with its entry, so nothing else is decided in a call behind one.
+  keys_change constant int8 := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
+  signing boolean;
+  overtaken int4[];
 begin
   if not mac_holds(array_send(array[
       array_send(ledger_ids), array_send(kinds), array_send(subject_ids), array_send(versions), array_send(to_states),
       array_send(previous_leaves), array_send(item_counts), array_send(actor_ids), array_send(party_ids), array_send(key_ids),
       array_send(kids), array_send(recorded_ats), array_send(leaves), array_send(envelopes), array_send(idempotency_hashes),
-      array_send(request_salts), array_send(request_hashes), array_send(details), array_send(record_items),
+      array_send(request_salts), array_send(request_hashes), array_send(details), array_send(unseen_befores), array_send(record_items),
       array_send(record_ids), array_send(record_types), array_send(record_digests),
       array_send(record_salts), array_send(record_payloads), array_send(record_on_behalf_of),
       array_send(record_occurred_ats), array_send(record_traceparents), array_send(record_metadata),
@@ -119,7 +127,12 @@ begin
     and num_nonnulls(variadic previous_leaves) + num_nonnulls(variadic details) + num_nonnulls(variadic record_reference_lists) = 0
     and cardinality(gated_items) + cardinality(document_items) = 0 then
     select * into head from chain_heads h where h.ledger_id = ledger_ids[1] for update;
-    if head.closed is null and head.size > 0 and head.envelope_kid = all (kids)
+    if head.closed is null and head.size > 0
+      and (num_nonnulls(variadic unseen_befores) = 0
+        or cardinality(items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys)) = 0)
+      and (head.envelope_kid = all (kids) or own_signatures_hold(head.ledger_id, head.envelope_kid, kids, actor_ids, subject_ids, recorded_ats))
+      and not exists (select from agent_signing_keys x where x.ledger_id = head.ledger_id and x.required and (
+        head.envelope_kid = any (kids) or x.agent_id = any (party_ids) or '\x42'::bytea || uuid_send(x.agent_id) = any (chunk_keys)))
       and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats)
       and (case when cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1] then true
         else (
@@ -135,14 +148,15 @@ begin
         ) end) then
       with appended as (
         select i.*, head.size + i.ix - 1 as seq, chain_extend(i.leaf, head.chain) over (order by i.ix) as chain
-        from unnest(kinds, subject_ids, item_counts, actor_ids, key_ids, recorded_ats, leaves, envelopes, idempotency_hashes,
+        from unnest(kinds, subject_ids, item_counts, actor_ids, key_ids, kids, recorded_ats, leaves, envelopes, idempotency_hashes,
             request_salts, request_hashes)
-          with ordinality i (kind, subject_id, item_count, actor_id, key_id, recorded_at, leaf, envelope, idempotency_hash,
+          with ordinality i (kind, subject_id, item_count, actor_id, key_id, kid, recorded_at, leaf, envelope, idempotency_hash,
             request_salt, request_hash, ix)
       ), new_entries as (
         insert into entries (ledger_id, seq, kind, subject_id, version, item_count, actor_id, key_id, recorded_at, leaf, chain,
-          envelope)
-        select head.ledger_id, seq, kind, subject_id, 1, item_count, actor_id, key_id, recorded_at, leaf, chain, envelope
+          envelope, signer_kid)
+        select head.ledger_id, seq, kind, subject_id, 1, item_count, actor_id, key_id, recorded_at, leaf, chain, envelope,
+          nullif(kid, head.envelope_kid)
         from appended
       ), new_idempotency_keys as (
         insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
@@ -171,9 +185,27 @@ begin
 
   -- In id order, so that two calls never wait for each other in a circle.
   perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
+  signing := exists (select from agent_signing_keys s where s.ledger_id = any (ledger_ids));
+  if num_nonnulls(variadic unseen_befores) > 0 then
+    overtaken := items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys);
+  end if;
 
-  -- Place of the other item, for each item of a pair. Null for the API's login.
-  if by_worker and 'completion-verified' = any (kinds) then
+  -- Place of the other item, for each item of a pair.
+  if 'statement-registered' = any (kinds) then
+    select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
+    into others
+    from (
+      select f.*, lead(f.follows) over (order by f.ix) as leads
+      from (
+        select i.ix, i.kind = 'statement-registered' and lag(i.kind) over w = 'statement'
+          and lag(i.ledger_id) over w = i.ledger_id and lag(i.subject_id) over w = i.subject_id
+          and lag(i.leaf) over w = i.previous_leaf as follows
+        from unnest(ledger_ids, kinds, subject_ids, previous_leaves, leaves)
+          with ordinality i (ledger_id, kind, subject_id, previous_leaf, leaf, ix)
+        window w as (order by i.ix)
+      ) f
+    ) p;
+  elsif by_worker and 'completion-verified' = any (kinds) then
     select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
     into others
     from (
@@ -196,6 +228,7 @@ begin
       case when o.place < i.ix then to_states[o.place] else r.state end as from_state,
       case when o.place < i.ix then i.version - 1 else r.version end as from_version,
       case when o.place < i.ix then i.previous_leaf else r.last_leaf end as last_leaf,
+      s.holds as by_agent, q.agents as unsigned,
       r.last_seq, r.principal_id, r.performer_id, r.gate, r.deadline, r.revisions < r.max_revisions as may_revise,
       i.idempotency_hash is not null
         and row_number() over (partition by i.ledger_id, i.actor_id, i.idempotency_hash order by i.ix) > 1 as same_key,
@@ -214,6 +247,21 @@ begin
       where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
       offset 0
     ) k on true
+    -- Keys of agents: whether the actor's own has signed, and which agents that sign for themselves the entry names besides.
+    left join lateral (
+      select x.agent_id = i.actor_id and x.revoked_seq is null as holds from agent_signing_keys x
+      where signing and i.kid <> h.envelope_kid and x.ledger_id = i.ledger_id and x.kid = i.kid
+      offset 0
+    ) s on true
+    left join lateral (
+      select array_agg(x.agent_id) as agents from agent_signing_keys x
+      where signing and x.ledger_id = i.ledger_id and x.required
+        and not (x.agent_id = i.actor_id and coalesce(s.holds, i.kind in ('agent-key-registered', 'agent-key-revoked')))
+        and (x.agent_id in (i.actor_id, i.party_id) or i.kind = 'batch-notarized' and exists (
+          select from unnest(chunk_key_items, chunk_keys) c (item, key)
+          where c.item = i.ix and c.key = '\x42'::bytea || uuid_send(x.agent_id)))
+      offset 0
+    ) q on true
     -- A first event needs no look: the primary key of records refuses a second record of that id.
     left join lateral (
       select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
@@ -233,15 +281,24 @@ begin
         when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
         -- A step that the record has passed is decided at once: otherwise only the first of many steps for one record
         -- would be, call after call.
-        when i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
+        when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
         when k.kind is null or k.record_event <> (i.version is not null) then 8
+        -- A statement is appended with the entry that registers it, right behind it, or not at all.
+        when i.kind in ('statement', 'statement-registered') and i.other is null then 8
         -- The worker alone speaks of a record as `system`.
         when (k.worker_only or (k.record_event and i.actor_id is null)) and not by_worker then 8
-        when i.kid is distinct from i.envelope_kid then 6
+        when i.kid is distinct from i.envelope_kid and i.by_agent is null or i.ix = any (overtaken) then 6
+        when i.by_agent is false or i.unsigned is not null then 13
+        when i.by_agent and i.version = 1 and (
+          exists (select from records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id)
+          or exists (select from batch_chunks x where x.ledger_id = i.ledger_id and x.first_record_id = i.subject_id)) then 14
         when k.record_event and not exists (
           select from record_transitions t
           where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
         when i.kind = 'revision-requested' and not i.may_revise then 3
+        -- its peers know the keys of servers alone
+        when i.by_agent and i.version > 1
+          and exists (select from shared_records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id) then 3
         when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
         when i.version > 1 and case
             when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
@@ -259,7 +316,7 @@ begin
           end is not true then 12
         when i.kind in ('record-activated', 'completion-submitted') and i.deadline <= clock_timestamp() then 11
         when i.kind = 'record-expired' and (i.deadline is null or i.deadline > clock_timestamp()) then 11
-        when abs(extract(epoch from i.recorded_at - clock_timestamp())) > 30 then 4
+        when abs(extract(epoch from i.recorded_at - clock_timestamp())) > 30 - 10 * (i.by_agent is true)::int then 4
         else 0
       end as outcome
     from item i left join entry_kinds k on k.kind = i.kind
@@ -271,9 +328,9 @@ begin
     window w as (partition by d.ledger_id order by d.ix)
   ), new_entries as (
     insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
-      leaf, chain, envelope)
+      leaf, chain, envelope, signer_kid)
     select ledger_id, seq, kind, subject_id, version, item_count, case when follows then seq - 1 else last_seq end, actor_id,
-      key_id, recorded_at, leaf, chain, envelope
+      key_id, recorded_at, leaf, chain, envelope, case when by_agent then kid end
     from appended
   ), new_idempotency_keys as (
     insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
@@ -332,8 +389,8 @@ begin
   end if;
   if 2 <= any (versions) or cardinality(document_items) > 0 then
     -- Twice for a pair: each of its steps is one.
-    for nth in 1 .. case when by_worker then 2 else 1 end loop
-      update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq, verification_job = null,
+    for nth in 1 .. case when num_nonnulls(variadic others) > 0 then 2 else 1 end loop
+      update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq,
         performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
         revisions = r.revisions + (i.kind = 'revision-requested')::int4
       from (
@@ -373,6 +430,9 @@ begin
   -- And entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then
     perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
+  end if;
+  if 'statement-registered' = any (kinds) then
+    perform append_statements(ledger_ids, kinds, subject_ids, previous_leaves, details, outcomes, seqs);
   end if;
   -- A ledger-created that was refused leaves nothing behind.
   if 'ledger-created' = any (kinds) then

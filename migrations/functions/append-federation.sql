@@ -91,6 +91,16 @@ begin
         and (p.state is null and i.kind = 'record-shared' or p.state not in ('active', 'suspended'))) then
       raise exception 'a record is shared with a peer' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_peer';
     end if;
+    -- A peer knows the keys of servers alone.
+    if 'record-shared' = any (kinds) and exists (
+      select from unnest(ledger_ids, kinds, subject_ids, outcomes) i (ledger_id, kind, record_id, outcome)
+      join records r on r.ledger_id = i.ledger_id and r.record_id = i.record_id
+      where i.outcome = 0 and i.kind = 'record-shared' and (
+        exists (select from entries e where e.ledger_id = i.ledger_id and e.seq = r.first_seq and e.signer_kid is not null)
+        or exists (select from entries e where e.ledger_id = i.ledger_id and e.subject_id = i.record_id and e.version > 1
+          and e.signer_kid is not null))) then
+      raise exception 'what agents have signed is not shared' using errcode = 'integrity_constraint_violation', constraint = 'shared_records_signed';
+    end if;
   end if;
   if kinds && '{record-created,record-activated}' then
     update gated_records g set performer_remote = d.performer

@@ -162,6 +162,7 @@ begin
 end $$;
 
 -- Trigger: a gated record begins with the entry that creates it, as it says. Its principal is the party of that entry.
+-- Its deadline is watched from then on.
 create or replace function gated_records_begin() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
@@ -179,18 +180,29 @@ begin
       offset 0
     ) record on true
     where entry.known is null or record.party_id is distinct from a.principal_id
-      or (a.version, a.last_seq, a.revisions, a.verification_job) is distinct from (1, a.first_seq, 0, null::uuid)
+      or (a.version, a.last_seq, a.revisions) is distinct from (1, a.first_seq, 0)
   ) then
     raise exception 'a gated record begins with the entry that creates it'
       using errcode = 'integrity_constraint_violation', constraint = 'gated_records_begin';
   end if;
+  insert into open_deadlines (ledger_id, record_id, deadline)
+  select ledger_id, record_id, deadline from added where deadline is not null;
   return null;
 end $$;
 
+-- Whether the worker has something to say about a gated record: a completion, or the verdict of an `auto` gate.
+create or replace function waits_for_worker(state text, gate text) returns boolean
+  language sql immutable parallel safe
+  return state = 'SUBMITTED' or gate = 'auto' and state in ('VERIFIED', 'DISCREPANT');
+
 -- Trigger: a gated record moves as record_transitions says, one version at a time, each step explained by its newest entry. Its
--- terms are fixed; the activation fixes the performer, and the entry that asks for a revision counts it.
+-- terms are fixed; the activation fixes the performer, and the entry that asks for a revision counts it. Work that waits for the worker
+-- follows the state. Its rows go one by one, by their keys: by a join the session keeps a plan that was made for few rows, and by ctid a row
+-- would stay that a worker has given a job meanwhile.
 create or replace function gated_records_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
+declare
+  gone record;
 begin
   if exists (
     select from before b
@@ -217,6 +229,17 @@ begin
     raise exception 'a gated record changes only by a known transition, explained by an entry'
       using errcode = 'integrity_constraint_violation', constraint = 'gated_records_change';
   end if;
+  for gone in select ledger_id, last_seq from before where waits_for_worker(state, gate) loop
+    delete from waiting_completions w where w.ledger_id = gone.ledger_id and w.seq = gone.last_seq;
+  end loop;
+  insert into waiting_completions (ledger_id, seq, record_id)
+  select ledger_id, last_seq, record_id from after where waits_for_worker(state, gate);
+  for gone in select ledger_id, record_id from after where deadline is not null and state not in ('CREATED', 'ACTIVE') loop
+    delete from open_deadlines d where d.ledger_id = gone.ledger_id and d.record_id = gone.record_id;
+  end loop;
+  insert into open_deadlines (ledger_id, record_id, deadline)
+  select ledger_id, record_id, deadline from after where deadline is not null and state in ('CREATED', 'ACTIVE')
+  on conflict do nothing;
   return null;
 end $$;
 
@@ -299,4 +322,18 @@ begin
   end if;
   raise exception 'the stored tree only grows'
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_grow';
+end $$;
+
+-- Trigger: the tree of a peer that this side has cosigned only grows, and a fork that was found stays.
+create or replace function peer_witnesses_grow() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if (new.ledger_id, new.peer_id) = (old.ledger_id, old.peer_id)
+    and (old.seen_size is null or new.seen_size > old.seen_size
+      or (new.seen_size, new.seen_root) = (old.seen_size, old.seen_root))
+    and (old.fork_note is null or (new.fork_note, new.fork_held) = (old.fork_note, old.fork_held)) then
+    return new;
+  end if;
+  raise exception 'what was cosigned of a peer only grows'
+    using errcode = 'integrity_constraint_violation', constraint = 'peer_witnesses_grow';
 end $$;

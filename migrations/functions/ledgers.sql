@@ -27,12 +27,31 @@ begin
   return found;
 end $$;
 
+-- Sets or removes (null) which spans and logs a key takes, and what of them is kept. false: no such key.
+create or replace function set_key_otlp(ledger uuid, key uuid, settings jsonb) returns boolean
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  update api_keys set otlp = settings where ledger_id = ledger and key_id = key;
+  return found;
+end $$;
+
 -- Sets or removes (null) the rate limit of a ledger. false: no such ledger.
 create or replace function set_ledger_rate_limit(ledger uuid, per_second real, burst int4) returns boolean
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 begin
   update ledgers set rate_limit_per_second = per_second, rate_limit_burst = burst where ledger_id = ledger;
   return found;
+end $$;
+
+-- Lets anybody read the tiles of a ledger, or only its keys. Answers 'set', 'absent' (no such ledger) or 'full' (public_max are public).
+create or replace function set_ledger_tiles_public(ledger uuid, public boolean, public_max int4) returns text
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  if public and public_max <= (select count(*) from ledgers where tiles_public and ledger_id <> ledger) then
+    return 'full';
+  end if;
+  update ledgers set tiles_public = public where ledger_id = ledger;
+  return case when found then 'set' else 'absent' end;
 end $$;
 
 -- Freezes a ledger or ends that. false: no such ledger.

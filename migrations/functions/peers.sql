@@ -67,6 +67,23 @@ begin
   values (ledger, peer, fork_leaf, at, record, record_version, held, fork) on conflict do nothing;
 end $$;
 
+-- Keeps what a request for a cosignature says: the other side's key, the tree that is cosigned, another tree of a size that was. null: as
+-- it is. The caller holds the lock of the peering.
+create or replace function keep_peer_witness(
+  ledger uuid, peer uuid, other_key text, other_kid bytea, tree_size bigint, tree_root bytea, tree_note text, other_note text
+) returns void
+language plpgsql security definer set search_path = tallystick, pg_temp as $$
+begin
+  insert into peer_witnesses (ledger_id, peer_id) values (ledger, peer) on conflict do nothing;
+  update peer_witnesses w set
+    remote_key = coalesce(other_key, w.remote_key), remote_kid = coalesce(other_kid, w.remote_kid),
+    seen_size = coalesce(tree_size, w.seen_size), seen_root = coalesce(tree_root, w.seen_root),
+    seen_note = coalesce(tree_note, w.seen_note),
+    fork_note = coalesce(w.fork_note, other_note),
+    fork_held = case when w.fork_note is null and other_note is not null then w.seen_note else w.fork_held end
+  where w.ledger_id = ledger and w.peer_id = peer;
+end $$;
+
 -- Sends dead letters again, and what waits behind them. `at`: their seqs; null: all. Answers how many there were.
 create or replace function replay_peer(ledger uuid, peer uuid, at bigint[]) returns bigint
 language plpgsql security definer set search_path = tallystick, pg_temp as $$

@@ -20,10 +20,11 @@ export async function appendOne<Built extends { readonly entry: EntryRow }>(
   ledger: SignedLedger,
   build: (signer: Signer) => Built | Promise<Built>,
 ): Promise<Written & { readonly built: Built }> {
+  const sinceMs = 'authenticatedAtMs' in ledger ? (ledger.authenticatedAtMs as number) : null
   let signer = deps.signers.signerOf(ledger)
   for (let attempt = 0; ; attempt++) {
     const built = await build(await signer)
-    const outcome = await deps.appender.append(built.entry)
+    const outcome = await deps.appender.append(built.entry, attempt === 0 ? sinceMs : null)
     if (outcome.status === 'appended')
       return { replayed: false, seq: outcome.seq, chain: outcome.chain, built }
     if (outcome.status === 'replayed') return { replayed: true, seq: outcome.seq, chain: '', built }
@@ -31,14 +32,18 @@ export async function appendOne<Built extends { readonly entry: EntryRow }>(
       signer = deps.signers.signerAfterStale(ledger, built.entry.kid)
       continue
     }
-    throw toApiError(outcome, built.entry.idempotency !== null)
+    throw toApiError(outcome, built.entry)
   }
 }
 
 type NotWritten = Exclude<AppendOutcome | Overloaded, { status: 'appended' | 'replayed' }>
 
 /** Error for the client about an append that did not happen, or perhaps did not. */
-export function toApiError(outcome: NotWritten, hasIdempotencyKey: boolean): Error {
+export function toApiError(
+  outcome: NotWritten,
+  { idempotency, isAgentSigned = false }: Pick<EntryRow, 'idempotency' | 'isAgentSigned'>,
+): Error {
+  const hasIdempotencyKey = idempotency !== null
   switch (outcome.status) {
     case 'conflict':
       return new ApiError(
@@ -66,7 +71,7 @@ export function toApiError(outcome: NotWritten, hasIdempotencyKey: boolean): Err
         { retryable: hasIdempotencyKey, cause: outcome.error },
       )
     case 'refused':
-      return refusal(outcome.reason)
+      return refusal(outcome.reason, isAgentSigned)
     case 'stale':
       // A step of a record may have been overtaken instead: take-step.ts answers that with the record as it is by now.
       return new ApiError(
@@ -85,7 +90,7 @@ export function toApiError(outcome: NotWritten, hasIdempotencyKey: boolean): Err
   }
 }
 
-function refusal(reason: RefusalReason): Error {
+function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
   switch (reason) {
     case 'state':
       return new ApiError('state_conflict', 'the state of the record does not allow this')
@@ -93,7 +98,18 @@ function refusal(reason: RefusalReason): Error {
       return new ApiError('not_entitled', 'this step is another agent’s')
     case 'deadline':
       return new ApiError('deadline_passed', 'nothing was written: the record’s deadline has passed')
+    case 'signature':
+      return isAgentSigned
+        ? new ApiError('signing_key_refused', 'nothing was written: the key was revoked')
+        : new ApiError('agent_signature_required', 'nothing was written: the agent signs for itself')
+    case 'taken':
+      return new ApiError('duplicate_envelope', 'nothing was written: the ledger has a record of this id')
     case 'clock':
+      if (isAgentSigned)
+        return new ApiError(
+          'signed_time_refused',
+          "nothing was written: recordedAt of the statement is more than 20 s off the database's clock",
+        )
       return new ApiError(
         'clock_skew',
         "nothing was written: this server's clock is more than 30 s off the database's",

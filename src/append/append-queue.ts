@@ -1,6 +1,5 @@
 import type { Uuid } from '../proof/ids.ts'
 import {
-  APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX,
   APPEND_BATCH_BYTES_MAX,
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_RECORDS_MAX,
@@ -22,8 +21,11 @@ export type Queued = {
   /** Records that it makes; 0 for other entries. */
   readonly records: number
   readonly bytes: number
-  /** Concerns agents, keys, types and so on: it comes with rows that the constraints of tables may refuse. */
-  readonly isAdministrative: boolean
+  /**
+   * Number of entries that a batch with it may hold, all of its own ledger, because it comes with rows that the constraints of tables
+   * may refuse; null: it joins any batch.
+   */
+  readonly ownBatchMax: number | null
 }
 
 /** Taken by `take`, and given back to `end` when Postgres has answered. */
@@ -152,8 +154,8 @@ export class AppendQueue<T extends Queued> {
 
   #isAt(flights: number, ledger: Uuid, { items }: LedgerQueue<T>): boolean {
     if ((this.#flights.get(ledger) ?? 0) !== flights) return false
-    // An administrative entry is decided alone: it waits until its ledger is free.
-    return flights === 0 || !items[0]!.isAdministrative
+    // A batch of one ledger's own is decided alone: it waits until its ledger is free.
+    return flights === 0 || items[0]!.ownBatchMax === null
   }
 
   #isDue(work: number, now: number, coming: number): boolean {
@@ -178,9 +180,9 @@ export class AppendQueue<T extends Queued> {
     for (const [ledger, queue] of this.#queues) {
       if (!this.#isAt(flights, ledger, queue)) continue
       const next = queue.items[0]!
-      if (next.isAdministrative) {
+      if (next.ownBatchMax !== null) {
         if (items.length > 0) continue // its ledger stays first in line
-        this.#takeAdministration(queue, items)
+        this.#takeOwn(queue, items)
         this.#putBack(ledger, queue)
         break
       }
@@ -196,13 +198,12 @@ export class AppendQueue<T extends Queued> {
   }
 
   /**
-   * Takes administrative entries with those of their own ledger only, and few at a time. The database can refuse such a batch
+   * Takes such entries with those of their own ledger only, and few at a time. The database can refuse such a batch
    * as a whole, for example because an agent's name is taken; halving then finds the guilty entry, and 300 of them in one
    * batch held up everybody else in it for a second.
    */
-  #takeAdministration(queue: LedgerQueue<T>, items: T[]): void {
-    while (items.length < APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX && queue.items[0]?.isAdministrative)
-      items.push(this.#shift(queue))
+  #takeOwn(queue: LedgerQueue<T>, items: T[]): void {
+    while (items.length < (queue.items[0]?.ownBatchMax ?? 0)) items.push(this.#shift(queue))
   }
 
   #begin(items: T[], records: number, now: number): Batch<T> {

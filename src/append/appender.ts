@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { EntryRow } from '../db/chain/append-entries.ts'
 import { AppendQueue, type Batch, type Queued } from './append-queue.ts'
 import { type AppendOutcome, commitBatch, type RetryCause } from './commit.ts'
+import { APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX, APPEND_BATCH_PEER_ENTRIES_MAX } from './limits.ts'
 
 /** Refused at once, because the queue is full or the wait would be too long: nothing was written. */
 export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs: number }
@@ -10,6 +11,10 @@ export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs:
 export type AppendObserver = {
   /** An entry was refused at once. */
   overloaded(): void
+  /** An entry waits. `ms`: since its author was authenticated. */
+  prepared(ms: number): void
+  /** Callers of a batch were answered, and what they sent is with the kernel. `ms`: since its commit. */
+  answered(entries: number, ms: number): void
   /** A call was made again. */
   retried(cause: RetryCause): void
   /** A batch was tried. `ms`: how long that took. */
@@ -18,6 +23,8 @@ export type AppendObserver = {
     readonly outcomes: readonly AppendOutcome[]
     readonly records: number
     readonly ms: number
+    /** How long each entry had waited for it, in ms. */
+    readonly waitsMs: readonly number[]
   }): void
 }
 
@@ -56,7 +63,8 @@ export class Appender {
     this.#countComing = countComing
   }
 
-  append(entry: EntryRow): Promise<AppendOutcome | Overloaded> {
+  /** `sinceMs`: when its author was authenticated, by Date.now(). */
+  append(entry: EntryRow, sinceMs: number | null = null): Promise<AppendOutcome | Overloaded> {
     if (this.#closed) {
       return Promise.resolve({ status: 'unavailable', error: new Error('the server is shutting down') })
     }
@@ -65,8 +73,9 @@ export class Appender {
       ledgerId: entry.ledgerId,
       records: countRecords(entry),
       bytes: bytesOf(entry),
-      isAdministrative: entry.detail !== null,
+      ownBatchMax: ownBatchMaxOf(entry),
       entry,
+      addedAt: performance.now(),
       settle: resolve,
     }
     const waitMs = this.#queue.refusal(waiting, performance.now())
@@ -74,6 +83,7 @@ export class Appender {
       this.#observer?.overloaded()
       return Promise.resolve({ status: 'overloaded', retryAfterMs: waitMs })
     }
+    if (sinceMs !== null) this.#observer?.prepared(Math.max(0, Date.now() - sinceMs))
     this.#queue.add(waiting, performance.now())
     this.#lookSoon()
     return promise
@@ -127,11 +137,14 @@ export class Appender {
     for (const waiting of againOf(batch.items, outcomes)) this.#queue.add(waiting, endedAt, 'first')
     this.#send()
     const { records, startedAt } = batch
-    this.#observer?.committed({ entries, outcomes, records, ms: endedAt - startedAt })
+    const waitsMs = batch.items.map(({ addedAt }) => startedAt - addedAt)
+    this.#observer?.committed({ entries, outcomes, records, ms: endedAt - startedAt, waitsMs })
     for (const [i, { settle }] of batch.items.entries()) {
       const outcome = outcomes[i]!
       if (outcome.status !== 'again') settle(outcome)
     }
+    // Behind all that the outcomes set off: it runs when no promise is left to go on.
+    process.nextTick(() => this.#observer?.answered(batch.items.length, performance.now() - endedAt))
     if (this.#isEmpty()) this.#emptied?.resolve()
   }
 
@@ -142,6 +155,7 @@ export class Appender {
 
 type Waiting = Queued & {
   readonly entry: EntryRow
+  readonly addedAt: number
   readonly settle: (outcome: AppendOutcome) => void
 }
 
@@ -153,6 +167,14 @@ function againOf(items: readonly Waiting[], outcomes: readonly AppendOutcome[]):
 /** A key of a chunk is a row in two indexes, whatever its length. */
 const KEY_OVERHEAD_BYTES = 128
 
+const ABOUT_PEERS: ReadonlySet<string> = new Set(['record-created', 'record-shared', 'step-offered'])
+
+/** As Queued has it. */
+function ownBatchMaxOf({ detail, kind }: EntryRow): number | null {
+  if (detail === null) return null
+  return ABOUT_PEERS.has(kind) ? APPEND_BATCH_PEER_ENTRIES_MAX : APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX
+}
+
 /** How many records the entry makes. */
 export function countRecords({ itemCount, records }: EntryRow): number {
   return itemCount ?? records.length
@@ -160,7 +182,7 @@ export function countRecords({ itemCount, records }: EntryRow): number {
 
 /** About what an entry adds to a call. */
 export function bytesOf(entry: EntryRow): number {
-  let bytes = entry.envelope.length + (entry.document?.content.length ?? 0)
+  let bytes = entry.envelope.length + (entry.document?.content.length ?? 0) + (entry.statement?.length ?? 0)
   for (const record of entry.records) bytes += record.payload.length + (record.metadata?.length ?? 0)
   for (const { content, keys } of entry.chunks) {
     bytes += content.length

@@ -22,7 +22,17 @@ export type AppendOutcome =
   | { readonly status: 'failed'; readonly error: Error }
   | { readonly status: 'unknown'; readonly error: Error }
 
-export type RefusalReason = 'state' | 'clock' | 'ledger' | 'kind' | 'frozen' | 'closed' | 'deadline' | 'party'
+export type RefusalReason =
+  | 'state'
+  | 'clock'
+  | 'ledger'
+  | 'kind'
+  | 'frozen'
+  | 'closed'
+  | 'deadline'
+  | 'party'
+  | 'signature'
+  | 'taken'
 
 /**
  * Why a call is made again: in halves, where Postgres refused the data of one of its entries; and where the database is another one
@@ -145,5 +155,9 @@ function toOutcome(answer: AppendAnswer): AppendOutcome {
       return { status: 'refused', reason: 'deadline' }
     case 'refused_party':
       return { status: 'refused', reason: 'party' }
+    case 'refused_signature':
+      return { status: 'refused', reason: 'signature' }
+    case 'refused_taken':
+      return { status: 'refused', reason: 'taken' }
   }
 }

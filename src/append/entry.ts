@@ -16,6 +16,7 @@ import type { EntryKind, Subject } from '../proof/statement/kinds.ts'
 import { buildStatement } from '../proof/statement/statement.ts'
 import { signEntry } from '../signing/sign-entry.ts'
 import type { SignedLedger } from '../signing/signers.ts'
+import { type AgentSigned, adoptEnvelope } from './agent-signature.ts'
 import { CALLER_AGE_MS_MAX } from './limits.ts'
 
 /** Author of an entry. */
@@ -59,24 +60,34 @@ type SaidOfAny = {
     readonly to: string
     /** Leaf of the record's last entry, lower-case hex; null: this is its first. */
     readonly previous: string | null
-    /** Party of the step of a gated record; absent for notarizations, and for `system`. */
+    /** Party of the step of a gated record, and of a notarization the agent that it is made for; absent for `system`. */
     readonly partyId?: Uuid | undefined
   }
   readonly records?: readonly RecordRow[]
   /** Records of a batch. */
   readonly chunks?: readonly ChunkRow[]
+  readonly unseenBefore?: number | null | undefined
   readonly gated?: GatedRow | undefined
   readonly document?: DocumentRow | undefined
+  /** Statement of somebody else, which the entry registers. `leaf`: 32 bytes. */
+  readonly statement?: { readonly bytes: Uint8Array; readonly leaf: Uint8Array }
 }
 
-/** The only place that makes an entry: signed, as append_entries takes it. Throws `overloaded` for a caller that waited too long. */
+/** Signature of an entry: the server makes it, or the agent has made it. */
+export type EntrySigner = Signer | AgentSigned
+
+/**
+ * The only place that makes an entry: signed, as append_entries takes it. Throws `overloaded` for a caller that waited too long, and
+ * `statement_mismatch`.
+ */
 export function sealEntry(
-  signer: Signer,
+  signer: EntrySigner,
   author: Author,
   said: Said,
   recordedAtMs: number,
 ): { readonly entry: EntryRow; readonly predicate: object } {
-  if ('keyId' in author) requireRecent(author, recordedAtMs)
+  const isOwn = 'envelope' in signer
+  if ('keyId' in author) requireRecent(author, isOwn ? signer.now() : recordedAtMs)
   const { kind, subject, besides = [], onBehalfOf, event } = said
   const predicate = {
     ledger: author.ledger,
@@ -96,19 +107,24 @@ export function sealEntry(
     version: event?.version ?? null,
     toState: event?.to ?? null,
     itemCount: said.chunks?.reduce((sum, { count }) => sum + count, 0) ?? null,
-    previousLeaf: event?.previous == null ? null : fromHex(event.previous),
+    previousLeaf: said.statement?.leaf ?? (event?.previous == null ? null : fromHex(event.previous)),
     actorId: 'agentId' in author ? author.agentId : null,
     partyId: event?.partyId,
     keyId: 'keyId' in author ? author.keyId : null,
     kid: signer.kid,
     recordedAtMs,
-    ...signEntry(signer, about, buildStatement(kind, subjects, predicate)),
+    isAgentSigned: isOwn,
+    ...(isOwn
+      ? adoptEnvelope(signer, { kind, subjects, predicate })
+      : signEntry(signer, about, buildStatement(kind, subjects, predicate))),
     idempotency: said.idempotency ?? null,
     detail: said.detail ?? null,
+    unseenBefore: said.unseenBefore,
     records: said.records ?? [],
     chunks: said.chunks ?? [],
     gated: said.gated,
     document: said.document,
+    statement: said.statement?.bytes,
   }
   return { entry, predicate }
 }

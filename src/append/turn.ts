@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TURN_MS_MAX } from './limits.ts'
 
 /**
@@ -13,7 +13,27 @@ export class Turn {
   }
 
   async next(): Promise<void> {
-    await setImmediate()
+    await nextTurn()
     this.#beganAtMs = performance.now()
+  }
+}
+
+/**
+ * Turns for work that goes on for long, such as exports: one of them has a piece of work in each turn of the event loop, however many
+ * there are. Without it a stream whose client takes all at once never lets go: nothing that it waits for is an event.
+ */
+export class Turns {
+  readonly #waiting: (() => void)[] = []
+
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve)
+      if (this.#waiting.length === 1) setImmediate(this.#give)
+    })
+  }
+
+  readonly #give = (): void => {
+    this.#waiting.shift()!()
+    if (this.#waiting.length > 0) setImmediate(this.#give)
   }
 }

@@ -8,6 +8,10 @@ export const PARENT_DEPTH_MAX = 16
 /** A content that decompresses to more is not decompressed further. */
 export const CHUNK_CONTENT_BYTES_MAX = 5 * 1024 * 1024
 
+// OTLP: where spans and logs that may be known lie
+/** Places that a query looks at; the next one goes on at the last. MUST be BATCH_KEYS_MAX or more, or it would stay at one entry. */
+export const CHUNKS_OF_KEYS_MAX = 8_192
+
 // Searches: what one request may look at (src/db/records/search-records.ts). A page that reaches it ends there.
 /** Rows of records, and keys of chunks. */
 export const SEARCH_CANDIDATES_MAX = 5_000
@@ -21,11 +25,24 @@ export const SEARCH_ENTRIES_SKIPPED_MAX = 20_000
 /** Twice what append_entries allows a clock to be off, and half a minute for a database's own clock that is set back. */
 export const SEARCH_CLOCK_SLACK_MS = 90_000
 export const SEARCH_CONNECTIONS_MAX = 4
+/** Pages that one statement of a search brings. */
+export const SEARCHES_PER_QUERY_MAX = 16
+/** Rows of these pages together. */
+export const PAGE_ROWS_PER_QUERY_MAX = 200
+/** Statements of one text under way. */
+export const SEARCH_QUERIES_MAX = 2
 export const SEARCH_STATEMENT_TIMEOUT_MS = 5_000
+
+// Cosignatures
+/** Among so many of the newest, of all witnesses, a checkpoint is looked for that enough of them cosigned. */
+export const COSIGNATURES_LOOKED_AT_MAX = 1_000
 
 // Postgres
 export const APPEND_STATEMENT_TIMEOUT_MS = 15_000
 export const CONNECT_TIMEOUT_MS = 5_000
+/** Between two attempts of a process to reach a database that is away (src/db/connect/reconnects.ts): doubled from the one to the other. */
+export const RECONNECT_PAUSE_MS_MIN = 20
+export const RECONNECT_PAUSE_MS_MAX = 500
 /** After this silence the kernel probes the connection; ten seconds later a dead one is known to be dead. */
 export const KEEP_ALIVE_AFTER_MS = 5_000
 export const CA_FILE_BYTES_MAX = 4 * 1024 * 1024

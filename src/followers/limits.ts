@@ -7,6 +7,32 @@ export const CHECKPOINT_EVERY_MS = 500
 export const CHECKPOINT_AGE_MS_MIN = 1_000
 export const CHECKPOINT_LEDGERS_PER_ROUND = 500
 
+// Witnesses (docs/formats/witnesses.md)
+export const WITNESSES_MAX = 16
+/** A signature line has 512 characters at most: 108 are the signature's. */
+export const WITNESS_NAME_CHARS_MAX = 384
+export const WITNESS_EVERY_MS = 1_000
+/** Under way to one witness: one that never answers holds no more than so many, for 15 s each. */
+export const WITNESS_POSTS_MAX = 4
+/** The oldest peerings of a ledger, which witness it unless that is switched off. A note has 64 signatures at most, and 16,384 characters. */
+export const PEER_WITNESSES_MAX = 16
+/** As `WITNESS_POSTS_MAX`, to all peers together. */
+export const PEER_WITNESS_POSTS_MAX = 16
+export const WITNESS_LEDGERS_PER_ROUND = 64
+/** After this a round begins no more requests; those under way have 15 s. */
+export const WITNESS_ROUND_MS_MAX = 10_000
+/** If there are more, a sweep finds the rest. */
+export const WITNESS_LEDGERS_WAITING_MAX = 100_000
+export const WITNESS_SWEEP_EVERY_MS = 60_000
+/** Younger ones are sent by the worker that published them. */
+export const WITNESS_SWEEP_AGE_MS = 30_000
+export const WITNESS_PAUSE_MS_MIN = 1_000
+export const WITNESS_PAUSE_MS_MAX = 300_000
+/** A cosignature has 300 bytes; several keys of one witness may sign. */
+export const WITNESS_ANSWER_BYTES_MAX = 16 * 1024
+/** Times that a witness may name another size than the one before, for one checkpoint. */
+export const WITNESS_CONFLICTS_MAX = 2
+
 // Verification of completions
 /** Half of it is what a completion waits on average, on a machine with nothing else to do. */
 export const COMPLETION_ENQUEUE_EVERY_MS = 50
@@ -78,6 +104,8 @@ export const FAULT_REASON_CHARS_MAX = 1_000
 export const JOB_POLL_SECONDS = 1
 export const AUDIT_ENQUEUE_EVERY_MS = 1_000
 export const AUDITS_PER_ROUND = 100
+/** Share of one core that an audit takes: half a million entries in a few minutes, or ten million records in batches. */
+export const AUDIT_TIME_SHARE_MAX = 0.5
 export const AUDIT_PROGRESS_EVERY_MS = 1_000
 /** Six times an hour: 72,000 ledgers a day. */
 export const AUDIT_SCHEDULE_CRON = '*/10 * * * *'

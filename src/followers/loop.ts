@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { threadCpuMs } from '../verify/thread-cpu.ts'
 import { POSTGRES_CPU_RATIO } from './limits.ts'
 import { Waker } from './waker.ts'
 
@@ -43,10 +44,7 @@ const FAILURE_PAUSE_MS_MAX = 5_000
  */
 const THREAD_METER: RoundMeter = {
   nowMs: () => performance.now(),
-  cpuMs() {
-    const { user, system } = process.threadCpuUsage()
-    return (user + system) / 1_000
-  },
+  cpuMs: threadCpuMs,
   async rest(ms, signal) {
     await sleep(ms, undefined, { signal }).catch(() => {})
   },

@@ -7,6 +7,12 @@ export function prefersEventStream(accept: string | undefined): boolean {
   return stream > 0 && stream > (qualities.get('application/json') ?? 0)
 }
 
+/** Whether an Accept header asks for JSON by name: where another form is the rule, wildcards mean that. */
+export function asksForJson(accept: string | undefined): boolean {
+  const qualities = new Map((accept ?? '').split(',').map(parseRange))
+  return (qualities.get('application/json') ?? 0) > 0
+}
+
 function parseRange(range: string): [mediaType: string, quality: number] {
   const [mediaType, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
   const q = parameters.find((parameter) => parameter.startsWith('q='))

@@ -29,18 +29,25 @@ import { keyDocumentRoutes } from './routes/key-document.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { ledgerRestoreRoutes } from './routes/ledger-restores.ts'
 import { ledgerRoutes } from './routes/ledgers.ts'
+import { mcpRoutes } from './routes/mcp.ts'
 import { openApiRoutes } from './routes/openapi.ts'
+import { otlpRoutes } from './routes/otlp.ts'
 import { peerReconciliationRoutes } from './routes/peer-reconciliation.ts'
 import { peerRoutes } from './routes/peers.ts'
 import { predicateRoutes } from './routes/predicates.ts'
 import { proofRoutes } from './routes/proofs.ts'
 import { rateLimitRoutes } from './routes/rate-limits.ts'
+import { receiptRoutes } from './routes/receipts.ts'
 import { recordReadRoutes } from './routes/record-reads.ts'
 import { recordRoutes } from './routes/records.ts'
 import { sharedRecordRoutes } from './routes/shared-records.ts'
+import { signingKeyRoutes } from './routes/signing-keys.ts'
+import { statementRoutes } from './routes/statements.ts'
+import { tileRoutes } from './routes/tiles.ts'
 import { typeRoutes } from './routes/types.ts'
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
+import { openCheckpointWaits } from './tails/checkpoint-waits.ts'
 import { useZodValidation } from './zod-validation.ts'
 
 /** Addresses are compared as they are. */
@@ -97,10 +104,12 @@ export function buildApp(deps: Deps): FastifyInstance {
   ledgerRoutes(app, deps)
   ledgerRestoreRoutes(app, deps)
   agentRoutes(app, deps)
+  signingKeyRoutes(app, deps)
   keyRoutes(app, deps)
   rateLimitRoutes(app, deps)
   typeRoutes(app, deps)
   recordRoutes(app, deps)
+  otlpRoutes(app, deps)
   gatedRecordRoutes(app, deps)
   erasureRoutes(app, deps)
   recordReadRoutes(app, deps)
@@ -108,6 +117,10 @@ export function buildApp(deps: Deps): FastifyInstance {
   entryRoutes(app, deps)
   checkpointRoutes(app, deps)
   proofRoutes(app, deps)
+  const waits = openCheckpointWaits(app, deps)
+  receiptRoutes(app, deps, waits)
+  statementRoutes(app, deps, waits)
+  tileRoutes(app, deps)
   auditRoutes(app, deps)
   eventRoutes(app, deps)
   webhookRoutes(app, deps)
@@ -115,6 +128,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   peerRoutes(app, deps)
   peerReconciliationRoutes(app, deps)
   federationRoutes(app, deps)
+  mcpRoutes(app, deps)
   predicateRoutes(app)
   openApiRoutes(app, operations)
   docsRoutes(app)

@@ -2,12 +2,12 @@ import type { FastifyRequest } from 'fastify'
 import { JSON_DEPTH_MAX, JSON_THREAD_MS_MAX } from '../append/limits.ts'
 import { ownBuffer } from '../append/threads/parse-json.ts'
 import type { ThreadPool } from '../append/threads/pool.ts'
-import { ApiError } from '../errors.ts'
 import { isCheap } from '../proof/json/json-text.ts'
 import type { BatchAbout, BuiltBatch } from '../records/build-batch.ts'
 import { BATCH_LOOP_TOKENS_MAX, BATCH_THREAD_BYTES_MIN } from './limits.ts'
 import { sendersOf } from './owner.ts'
 import { readBatch } from './read-batch.ts'
+import { requireRead } from './refused-body.ts'
 import { traceparentOf } from './traceparent.ts'
 import { ReadBody } from './zod-validation.ts'
 
@@ -34,9 +34,7 @@ export async function readBatchBody(
     request: headers['idempotency-key'] === undefined ? null : { method, path: url.split('?', 1)[0]! },
   }
   const read = isSmall(body) ? readBatch({ bytes: body, about }) : await inThread(ownBuffer(body))
-  if (!('refused' in read)) return new BatchBody(read)
-  const { code, message, members } = read.refused
-  throw new ApiError(code, message, { members })
+  return new BatchBody(requireRead(read))
 
   function inThread(bytes: Uint8Array<ArrayBuffer>) {
     const options = { ...sendersOf(request), bytes: bytes.length, msMax: JSON_THREAD_MS_MAX }

@@ -4,21 +4,25 @@ import type { Admission } from '../append/admission.ts'
 import type { Appender } from '../append/appender.ts'
 import type { ByteBudgets } from '../append/byte-budget.ts'
 import type { Lookups } from '../db/records/lookups.ts'
+import type { Searches } from '../db/records/searches.ts'
 import type { ServerKey } from '../db/schema/server-keys.ts'
 import type { SignedCheckpoints } from '../followers/checkpoints/signed-checkpoints.ts'
 import type { KeyMac } from '../ledgers/api-keys.ts'
 import type { CallerCache } from '../ledgers/caller.ts'
+import type { PublicLedgers } from '../ledgers/public-ledgers.ts'
 import type { TypeRegistry } from '../ledgers/types/type-registry.ts'
 import type { Metrics } from '../observe/metrics/metrics.ts'
 import type { Tracing } from '../observe/tracing/tracing.ts'
 import type { Allowances } from '../outside/connector/allowances.ts'
 import type { Inbox } from '../outside/federation/inbox.ts'
 import type { ReceiveDeps } from '../outside/federation/receive.ts'
+import type { KnownItems } from '../records/otlp/known-items.ts'
 import type { CursorMac } from '../signing/cursor-mac.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import type { PeerMacs } from '../signing/peer-macs.ts'
+import type { PeerWitnessKeys } from '../signing/peer-witness-keys.ts'
 import type { Signers } from '../signing/signers.ts'
 import type { Threads } from './threads.ts'
 import type { WriteDeadlines } from './write-deadlines.ts'
@@ -38,6 +42,7 @@ export type Deps = {
   readonly readPool: pg.Pool
   readonly searchPool: pg.Pool
   readonly lookups: Lookups
+  readonly searches: Searches
   readonly writePool: pg.Pool
   readonly signers: Signers
   readonly envelopeKeys: EnvelopeKeys
@@ -45,16 +50,20 @@ export type Deps = {
   readonly checkpoints: SignedCheckpoints
   readonly keyMac: KeyMac
   readonly peerMacs: PeerMacs
+  /** null: peers are not witnessed. */
+  readonly peerWitnessKeys: PeerWitnessKeys | null
   readonly cursorMac: CursorMac
   /** The only use of the master key here: a server seals the secrets of webhooks, and opens none. */
   readonly sealer: Pick<MasterKey, 'seal'>
   readonly outboundAllow: Allowances
   readonly callers: CallerCache
+  readonly publicLedgers: PublicLedgers
   readonly admission: Admission
   readonly budgets: ByteBudgets
   readonly writeDeadlines: WriteDeadlines
   readonly appender: Appender
   readonly types: TypeRegistry
+  readonly knownItems: KnownItems
   readonly threads: Threads
   readonly inbox: Inbox
   readonly observeReception: ReceiveDeps['observeReception']

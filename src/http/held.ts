@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Admission } from '../append/admission.ts'
+import type { Admission, RequestKind } from '../append/admission.ts'
 import type { ByteBudget } from '../append/byte-budget.ts'
 import { REQUEST_ABANDONED_MS_MAX } from './limits.ts'
-import { ledgerOf, ownerOf } from './owner.ts'
+import { kindOf, ledgerOf, ownerOf } from './owner.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -23,6 +23,7 @@ export function heldBy(request: FastifyRequest, reply: FastifyReply): Held {
  * listener.
  */
 export class Held {
+  readonly #kind: RequestKind
   readonly #ledger: string | null
   readonly #owner: string | null
   readonly #shares: Share[] = []
@@ -30,6 +31,7 @@ export class Held {
   #isOver: boolean
 
   constructor(request: FastifyRequest, { raw }: FastifyReply) {
+    this.#kind = kindOf(request.method)
     this.#ledger = ledgerOf(request)
     this.#owner = ownerOf(request)
     this.#isOver = raw.destroyed
@@ -43,11 +45,11 @@ export class Held {
 
   enter(admission: Admission): void {
     this.#admission = admission
-    admission.enter(this.#ledger)
+    admission.enter(this.#kind, this.#ledger)
   }
 
   leave(): void {
-    this.#admission?.leave(this.#ledger)
+    this.#admission?.leave(this.#kind, this.#ledger)
     this.#admission = null
   }
 

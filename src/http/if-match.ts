@@ -19,6 +19,19 @@ export function ifVersionOf(request: FastifyRequest): number | null {
   )
 }
 
+/** The version that the client has; null: it does not say (RFC 9110 §13.1.2). */
+export function knownVersionOf(request: FastifyRequest): number | null {
+  const value = request.headers['if-none-match']
+  if (value === undefined) return null
+  const match = VERSION_TAG.exec(value)
+  if (match) return Number(match[1])
+  throw new ApiError(
+    'invalid_request',
+    'If-None-Match takes one version in quotes, as the ETag of a record has it',
+    { members: { path: '/if-none-match' } },
+  )
+}
+
 export function etagOf(version: number): string {
   return `"${version}"`
 }

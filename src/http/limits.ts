@@ -6,6 +6,15 @@ export const KEPT_CONNECTION_MS = 72_000
 export const REQUEST_ABANDONED_MS_MAX = 60_000
 /** Asked of those that are refused, from 1 s on. */
 export const REFUSED_RETRY_AFTER_SECONDS_MAX = 2
+/** Head of a request that is refused from its bytes; a longer one is read by Node. */
+export const WHOLE_REQUEST_HEAD_BYTES_MAX = 4 * 1024
+/** Refusals beyond these leave their connection unread for a while (src/http/unread-connections.ts): a tenth of a processor. */
+export const REFUSALS_PER_SECOND = 4_000
+/** So many at once after a pause, as time of REFUSALS_PER_SECOND. */
+export const REFUSALS_BURST_MS_MAX = 100
+/** A connection may be another client's next, behind a proxy, or be read from. */
+export const REFUSED_UNREAD_MS_MAX = 250
+export const UNREAD_LOOK_EVERY_MS = 5
 /** How often requests that took REQUEST_TIMEOUT_MS are looked for; Node's own 30 s made 72 s of its 30. */
 export const CONNECTIONS_LOOK_EVERY_MS = 1_000
 /** Requests on one connection that came before the one in front was answered. They wait; with more the connection is closed. */
@@ -18,6 +27,8 @@ export const BODY_PIECE_BYTES = 256
  */
 export const JSON_LOOP_BYTES_MAX = 512 * 1024
 export const JSON_LOOP_TOKENS_MAX = 32 * 1024
+/** A smaller record is read on the event loop: that takes up to 1 ms, and to hand it over and back 0.1. */
+export const RECORD_THREAD_BYTES_MIN = 16 * 1024
 /** A smaller batch is built on the event loop: to hand it over and back takes as long as 20 records. */
 export const BATCH_THREAD_BYTES_MIN = 16 * 1024
 /** Names and values of a batch that is built on the event loop: a usual record of 400 bytes has 30. */
@@ -36,6 +47,37 @@ export const ANSWERS_LOOK_EVERY_MS = 1_000
 /** Larger ones are bytes from when they are made: those are not V8's heap, which is the smaller of the two. */
 export const ANSWER_TEXT_CHARS_MAX = 16 * 1024
 
+// Receipts (src/http/tails/checkpoint-waits.ts)
+/** A checkpoint comes a second after an entry, two at most while the worker keeps up. */
+export const RECEIPT_WAIT_SECONDS_MAX = 10
+/** A client of SCRAPI, which knows nothing of `wait`, gets its receipt at once while the worker keeps up. */
+export const STATEMENT_WAIT_SECONDS_DEFAULT = 5
+/** Shared by all that wait for one ledger's. */
+export const CHECKPOINT_LOOK_EVERY_MS = 200
+/** Requests that wait for a receipt's checkpoint. */
+export const CHECKPOINT_WAITS_PER_LEDGER_MAX = 32
+/** The same of all ledgers. A wait is a timer and an answer that is held. */
+export const CHECKPOINT_WAITS_MAX = 1_024
+
+// MCP (src/http/routes/mcp.ts)
+/** A message: the largest record, and its envelope. */
+export const MCP_BODY_BYTES_MAX = 528 * 1024
+/** Messages that are worked at. Each makes one request at a time, and six at most. */
+export const MCP_CALLS_PER_LEDGER_MAX = 32
+/** The same of all ledgers. */
+export const MCP_CALLS_MAX = 128
+
+// Tiles (src/http/routes/tiles.ts)
+/** Requests without a key, of each ledger that is public: on each server. */
+export const PUBLIC_READS_PER_SECOND = 100
+export const PUBLIC_READS_BURST = 300
+/** Nothing that a tile says ever changes. */
+export const TILE_CACHE_SECONDS = 31_536_000
+export const TILE_CHECKPOINT_CACHE_SECONDS = 1
+/** Bundles of entries that are being made; one has 8 MiB at most, and counts as an answer from then on. */
+export const ENTRY_BUNDLES_PER_LEDGER_MAX = 4
+export const ENTRY_BUNDLES_MAX = 16
+
 // Postgres
 export const READY_ANSWER_TIMEOUT_MS = 2_000
 
@@ -46,6 +88,16 @@ export const KEY_OVERLAP_SECONDS_MAX = 30 * 86_400
 // Streams: rows that one query fetches of a longer answer
 export const STREAMS_PER_LEDGER_MAX = 4
 export const STREAMS_MAX = 32
+
+// Waiting for the next step of a record (src/http/tails/record-waits.ts)
+/** Less than clients and proxies wait for an answer. */
+export const RECORD_WAIT_SECONDS_MAX = 20
+/** One query for all that wait. */
+export const RECORD_POLL_MS = 50
+/** Requests that wait for a record's next step. */
+export const RECORD_WAITS_PER_LEDGER_MAX = 1_000
+/** The same of all ledgers. */
+export const RECORD_WAITS_MAX = 4_000
 
 // Events
 /** Names in a filter. */

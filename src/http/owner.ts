@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { RequestKind } from '../append/admission.ts'
 import type { PieceOptions } from '../append/threads/piece.ts'
 
 /** An owner like any ledger: the operator, who has to hold one back, must not be refused because of it. */
@@ -10,9 +11,10 @@ export function claimedLedger(authorization: string | undefined): string | null 
   return authorization.startsWith('tlo_', 7) ? OPERATOR : authorization.slice(11, 37)
 }
 
-/** Ledger of the caller, as keys name it. null: nobody calls. */
-export function ledgerOf({ caller, routeOptions }: FastifyRequest): string | null {
+/** Ledger of the caller, as keys name it. null: nobody calls. Readers of a public ledger are an owner of their own. */
+export function ledgerOf({ caller, publicLedger, routeOptions }: FastifyRequest): string | null {
   if (caller !== null) return caller.ledger.slice(4)
+  if (publicLedger !== null) return `public ${publicLedger}`
   return routeOptions.config.access === 'operator' ? OPERATOR : null
 }
 
@@ -28,4 +30,9 @@ export function ownerOf(request: FastifyRequest): string | null {
 export function sendersOf({ caller, peer }: FastifyRequest): Pick<PieceOptions, 'owner' | 'ofAll'> {
   if (peer !== null) return { owner: `${peer.ledger} ${peer.peer}`, ofAll: `peers of ${peer.ledger}` }
   return { owner: caller === null ? 'nobody' : caller.ledger }
+}
+
+/** By the method, because nothing else is known of a request that may be refused. */
+export function kindOf(method: string | undefined): RequestKind {
+  return method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'
 }

@@ -1,5 +1,4 @@
 import { JSON_DEPTH_MAX, JSON_TOKENS_MAX } from '../append/limits.ts'
-import { ApiError } from '../errors.ts'
 import {
   type BatchAbout,
   type BatchRequestItem,
@@ -8,11 +7,9 @@ import {
 } from '../records/build-batch.ts'
 import { makeEntropy } from '../signing/entropy.ts'
 import { parseBody } from './json-refusals.ts'
+import { orRefused, type RefusedBody } from './refused-body.ts'
 import { batchBody } from './schemas/records.ts'
 import { validate } from './zod-validation.ts'
-
-/** Refusal as a value, because an error does not pass between threads as it is. */
-type RefusedBatch = { readonly refused: Pick<ApiError, 'code' | 'message' | 'members'> }
 
 const entropy = makeEntropy()
 
@@ -20,14 +17,14 @@ const entropy = makeEntropy()
 export function readBatch(given: {
   readonly bytes: Uint8Array
   readonly about: BatchAbout
-}): BuiltBatch | RefusedBatch {
-  try {
+}): BuiltBatch | RefusedBody {
+  return orRefused(() => {
     const { bytes, about } = given
     const body = parseBody(bytes, { depthMax: JSON_DEPTH_MAX, tokensMax: JSON_TOKENS_MAX })
-    const { records } = validate(batchBody, 'body', body) as { records: BatchRequestItem[] }
-    return buildBatch(entropy, records, about)
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    return { refused: { code: error.code, message: error.message, members: error.members } }
-  }
+    const { records, envelope } = validate(batchBody, 'body', body) as {
+      records: BatchRequestItem[]
+      envelope?: string
+    }
+    return buildBatch(entropy, records, { ...about, envelope })
+  })
 }

@@ -10,7 +10,7 @@ export type Threads = ThreadPool<Work>
 /** Beside this file, in the sources as well as where both are JavaScript. */
 const SCRIPT = new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url)
 
-/** `threads`: null is one for each CPU core that the process may use. */
+/** `threads`: null is one more than there are CPU cores that the process may use, because no owner has the last one. */
 export function openThreads(
   threads: number | null,
   log: { warn(details: object, message: string): void },
@@ -18,7 +18,7 @@ export function openThreads(
   setFlagsFromString(`--initial-heap-size=${THREAD_INITIAL_HEAP_MIB}`)
   return new ThreadPool<Work>({
     script: SCRIPT,
-    threads: threads ?? availableParallelism(),
+    threads: threads ?? availableParallelism() + 1,
     onLost: (err, owner) => log.warn({ err, owner }, 'work in a thread was not done'),
   })
 }

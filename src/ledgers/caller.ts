@@ -3,6 +3,7 @@ import { findApiKey } from '../db/ledgers/api-keys.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
 import { findLedgerOfKey, hashKey, type KeyMac } from './api-keys.ts'
 import { KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from './limits.ts'
+import { OTLP_SETTINGS_DEFAULT, type OtlpSettings } from './otlp-settings.ts'
 import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
 
@@ -23,6 +24,7 @@ type KnownCaller = {
   readonly expiresAtMs: number | null
   readonly keyLimit: RateLimit | null
   readonly ledgerLimit: RateLimit | null
+  readonly otlp: OtlpSettings
 }
 
 type CallerLog = { error(details: object, message: string): void }
@@ -111,6 +113,7 @@ export class CallerCache {
       expiresAtMs: row.expiresAtMs,
       keyLimit: row.keyLimit,
       ledgerLimit: row.ledgerLimit,
+      otlp: row.otlp ?? OTLP_SETTINGS_DEFAULT,
     }
     // An attacker who can write to the table could otherwise have the server sign as any agent.
     if (this.#keyMac.isOf({ ...caller, scopes: row.scopes, secretHash }, row.mac)) return caller

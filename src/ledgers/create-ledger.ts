@@ -90,7 +90,7 @@ export async function createLedger(
     entries.map((about) => sealEntry(signer, author, about, recordedAtMs).entry),
   )
   // Nobody saw the key of a ledger that was made without an answer: a retry makes another ledger.
-  if (outcome.status !== 'appended') throw toApiError(outcome, false)
+  if (outcome.status !== 'appended') throw toApiError(outcome, { idempotency: null })
   return {
     ledger: { id: ledger, name: request.name, issuer: definition.issuer, origin: definition.origin },
     agent: { id: agent, name: request.agentName },

@@ -9,6 +9,18 @@ export const RATE_LIMIT_RECORDS_PER_REQUEST = 100
 /** So many bytes of a body cost as much as one request. A batch costs the larger of the two. */
 export const RATE_LIMIT_BYTES_PER_REQUEST = 64 * 1024
 
+// Public ledgers (src/ledgers/public-ledgers.ts)
+/** Age of what is known of them. */
+export const PUBLIC_LEDGERS_AGE_MS_MAX = 5_000
+/** Public ledgers of a deployment, all of which each server reads. Calls at the same moment may exceed it by their number. */
+export const PUBLIC_LEDGERS_MAX = 5_000
+
+// Registered statements
+/** Canonical JSON of a registration policy: it stands whole in one envelope of 32,768 bytes. */
+export const POLICY_BYTES_MAX = 24_576
+/** A statement that another request overtook is looked for again, and registered by the new policy. */
+export const STATEMENT_RETRIES_MAX = 2
+
 // Keys
 export const KEY_CACHE_AGE_MS_MAX = 5_000
 export const KEY_CACHE_KEYS_MAX = 20_000

@@ -5,6 +5,9 @@ import { keysOfChunk } from '../db/chunks/chunk-keys.ts'
 import { itemOf } from '../db/chunks/item.ts'
 import { ApiError } from '../errors.ts'
 import { BUILT_IN_TYPES } from '../ledgers/types/built-in.ts'
+import { fromBase64 } from '../proof/bytes.ts'
+import { parseEnvelope } from '../proof/envelope/cose.ts'
+import { ProofError } from '../proof/error.ts'
 import { type IdPrefix, isId, parseId, type Uuid } from '../proof/ids.ts'
 import { quote } from '../proof/json/jcs.ts'
 import { batchRoot, itemBytes, itemLeaf } from '../proof/statement/batch.ts'
@@ -12,9 +15,16 @@ import { firstRecordId, formatRecordIds, recordIdAt } from '../proof/statement/b
 import type { Entropy } from '../signing/entropy.ts'
 import { nativeProviders } from '../signing/native.ts'
 import { toBase64Url, toHex } from '../signing/text-of-bytes.ts'
-import { canonicalMetadata, digestReferences, parseTime, saltDocument } from './documents.ts'
+import {
+  CanonicalDocument,
+  canonicalMetadata,
+  digestReferences,
+  parseTime,
+  saltDocument,
+} from './documents.ts'
 import { BATCH_KEYS_MAX } from './limits.ts'
 import { renderBatchRecord } from './render.ts'
+import { verifyBuiltIn } from './typed-payload.ts'
 
 /*
  * Everything of a batch that needs neither the database nor a key, and so can be done in a thread (src/http/thread.ts): documents are
@@ -33,6 +43,7 @@ export type BatchRequestItem = {
   readonly parent?: string | number | undefined
   readonly references?: readonly string[] | undefined
   readonly traceparent?: string | undefined
+  readonly salt?: string | undefined
 }
 
 export type BatchAbout = {
@@ -40,6 +51,8 @@ export type BatchAbout = {
   readonly actor: Uuid
   /** For the items that have none of their own. */
   readonly traceparent: string | null
+  /** The envelope of an agent that signs itself, in base64. */
+  readonly envelope?: string | undefined
   /** Method and path, where a hash of the request is wanted, for its Idempotency-Key. */
   readonly request: { readonly method: string; readonly path: string } | null
 }
@@ -50,19 +63,23 @@ export type Named = { readonly name: string; readonly index: number }
 /** All that the entry of a batch signs, all that lies beside it, and the names that only the ledger can judge. */
 export type BuiltBatch = {
   readonly count: number
+  /** Id of the first record. */
+  readonly first: Uuid
+  /** As the request has it. */
+  readonly envelope: string | undefined
   /** Merkle root of the items. */
   readonly root: Uint8Array
   readonly chunks: readonly ChunkRow[]
   /** The records as the answer shows them: JSON, without the brackets of the list. */
   readonly answer: string
-  /** H(method, path, JCS(body)), if it was wanted. */
+  /** H(method, path, JCS(body)), if it was wanted: without envelope and salts. */
   readonly requestHash: Uint8Array | null
   /** Each once, in the order of the items. */
   readonly types: readonly Named[]
   readonly agents: readonly Named[]
   /** One for each item; null where none has one. */
   readonly parents: readonly (string | number | null)[] | null
-  /** Payloads that a schema has to be held to, as canonical JSON. */
+  /** Payloads that the schema of a registered type has to be held to, as canonical JSON. */
   readonly payloads: readonly { readonly type: string; readonly index: number; readonly canonical: string }[]
 }
 
@@ -70,9 +87,9 @@ export type BuiltBatch = {
 export function buildBatch(
   entropy: Entropy,
   items: readonly BatchRequestItem[],
-  { actor, traceparent, request }: BatchAbout,
+  { actor, traceparent, request, envelope }: BatchAbout,
 ): BuiltBatch {
-  const first = firstRecordId(entropy.uuidv7(Date.now()))
+  const first = envelope === undefined ? firstRecordId(entropy.uuidv7(Date.now())) : chosenFirstId(envelope)
   const ids = formatRecordIds(first, items.length)
   const hash = request && createHash('sha256').update(`${request.method} ${request.path}\n{"records":[`)
   const types = new Map<string, number>()
@@ -83,14 +100,18 @@ export function buildBatch(
   let answer = ''
   for (const [index, item] of items.entries()) {
     const at = `/records/${index}`
-    const payload = saltDocument(entropy, item.payload, undefined, { index })
+    if ((item.salt === undefined) !== (envelope === undefined)) throw saltMismatch(`${at}/salt`, index)
+    const payload = saltDocument(entropy, item.payload, item.salt, { index })
     const references = digestReferences(item.references, payload.salt, { index, path: `${at}/references` })
     const metadata = canonicalMetadata(item.metadata, { index })
     const occurredAtMs =
       item.occurredAt === undefined ? null : parseTime(item.occurredAt, `${at}/occurredAt`, { index })
     if (!types.has(item.type)) types.set(item.type, index)
-    if (!BUILT_IN_TYPES.has(item.type))
-      payloads.push({ type: item.type, index, canonical: payload.canonical })
+    const builtIn = BUILT_IN_TYPES.get(item.type)
+    if (!builtIn) payloads.push({ type: item.type, index, canonical: payload.canonical })
+    // Ours are as their schema wants them.
+    else if (!(item.payload instanceof CanonicalDocument))
+      verifyBuiltIn(builtIn, { value: item.payload, bytes: payload.bytes }, { index })
     if (item.onBehalfOf !== undefined && !agents.has(item.onBehalfOf))
       agents.set(item.onBehalfOf, { index, id: idOf('agt', item.onBehalfOf, 'unknown_agent', { index }) })
     const record: ChunkRecord = {
@@ -104,7 +125,7 @@ export function buildBatch(
       occurredAtMs,
       onBehalfOf: item.onBehalfOf === undefined ? null : agents.get(item.onBehalfOf)!.id,
       parentId: parentOf(first, item, index),
-      traceparent: item.traceparent ?? traceparent,
+      traceparent: item.traceparent ?? (envelope === undefined ? traceparent : null),
     }
     records.push(record)
     const digest = toHex(payload.digest)
@@ -119,6 +140,8 @@ export function buildBatch(
   }
   return {
     count: items.length,
+    first,
+    envelope,
     root: batchRoot(sha256, leaves),
     chunks: chunksOf(first, actor, records),
     answer,
@@ -130,6 +153,27 @@ export function buildBatch(
       : null,
     payloads,
   }
+}
+
+/**
+ * A batch that an agent signs has the id of its first record. The rest of the envelope is compared when it is
+ * sealed; a shape that is none of a batch is refused there, too.
+ */
+function chosenFirstId(envelope: string): Uuid {
+  try {
+    return firstRecordId(parseId('bat', parseEnvelope(fromBase64(envelope)).subject))
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    throw new ApiError('envelope_refused', error.detail, { members: { reason: error.code } })
+  }
+}
+
+function saltMismatch(path: string, index: number): ApiError {
+  return new ApiError(
+    'invalid_request',
+    `${path}: with an envelope each record comes with its salt, and without one none does`,
+    { members: { path, index } },
+  )
 }
 
 function parentOf(first: Uuid, { parent }: BatchRequestItem, index: number): Uuid | null {

@@ -2,6 +2,7 @@ import { ApiError } from '../errors.ts'
 import { DOCUMENT_BYTES_MAX } from '../ledgers/types/limits.ts'
 import { fromBase64Url, toHex } from '../proof/bytes.ts'
 import { canonicalize } from '../proof/json/jcs.ts'
+import { parseChecked, parseJsonText } from '../proof/json/json-text.ts'
 import type { JsonValue } from '../proof/json/json-value.ts'
 import { documentDigest } from '../proof/statement/document.ts'
 import type { Entropy } from '../signing/entropy.ts'
@@ -17,14 +18,55 @@ export type SaltedDocument = {
 
 type Members = Record<string, unknown>
 
+/** A document that was salted and digested where it was read; its value is made again from its text for those who need it. */
+export class ReadDocument implements SaltedDocument {
+  readonly canonical: string
+  readonly salt: Uint8Array
+  readonly digest: Uint8Array
+
+  constructor({ canonical, salt, digest }: SaltedDocument) {
+    this.canonical = canonical
+    this.salt = salt
+    this.digest = digest
+  }
+
+  get value(): JsonValue {
+    return parseChecked(this.canonical)
+  }
+}
+
+/** A document that we have made, in canonical form. Throws ProofError for one that no verifier would read. */
+export class CanonicalDocument {
+  readonly text: string
+  readonly bytes: Buffer
+
+  constructor(text: string) {
+    // Canonical form refuses halves of pairs, but has an escape for U+0000. Seldom there: a backslash may stand before it.
+    if (text.includes(ESCAPED_NUL)) parseJsonText(text)
+    this.text = text
+    this.bytes = Buffer.from(text)
+  }
+}
+
+export const ESCAPED_NUL = '\\u0000'
+
+/** The payload of a request, salted, and its value for the type's schema. */
+export function saltPayload(
+  entropy: Entropy,
+  { payload, salt }: { readonly payload: unknown; readonly salt?: string | undefined },
+): SaltedDocument & { readonly value: unknown } {
+  if (payload instanceof ReadDocument) return payload
+  return { ...saltDocument(entropy, payload, salt), value: payload }
+}
+
 export function saltDocument(
   entropy: Entropy,
   value: unknown,
   salt: string | undefined,
   members: Members = {},
 ): SaltedDocument & { /** The canonical text in UTF-8. */ readonly bytes: Uint8Array } {
-  const canonical = canonicalize(value as JsonValue)
-  const bytes = Buffer.from(canonical)
+  const { text: canonical, bytes } =
+    value instanceof CanonicalDocument ? value : new CanonicalDocument(canonicalize(value as JsonValue))
   if (bytes.length > DOCUMENT_BYTES_MAX) {
     const detail = `the document has ${bytes.length} bytes in canonical form; at most ${DOCUMENT_BYTES_MAX} are taken`
     throw new ApiError('document_too_large', detail, { members })

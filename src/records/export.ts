@@ -103,7 +103,7 @@ type ReadEntry = {
  * (src/verify/verify-batch.ts).
  */
 export function entryLine({ entry, records, documents, received }: ReadEntry, shown: DocumentsShown): string {
-  return `${lineStart(entry)}${documentsJson({ records, documents }, shown)},"items":null${renderReceived(received)}}`
+  return `${lineStart(entry)}${documentsJson({ records, documents }, shown)},"items":null${renderReceived(received)}${renderSigner(entry)}}`
 }
 
 /** The same with its newline; of a batch a chunk at a time, because the line of a full one would be megabytes. */
@@ -140,7 +140,7 @@ async function* batchPieces(
   yield `${piece}],"items":[`
   for (let i = 0; i < items.length; i += ITEMS_PER_PIECE)
     yield `${i === 0 ? '' : ','}${items.slice(i, i + ITEMS_PER_PIECE).join(',')}`
-  yield ']}\n'
+  yield `]${renderSigner(entry)}}\n`
 }
 
 function lineStart(entry: EntryRowRead): string {
@@ -154,6 +154,11 @@ function lineStart(entry: EntryRowRead): string {
 /** Empty where the entry received none: such a member is left out, as `references` is. */
 function renderReceived(envelope: Buffer | null): string {
   return envelope === null ? '' : `,"received":"${envelope.toString('base64')}"`
+}
+
+/** Empty where the server signed. */
+function renderSigner({ signer }: EntryRowRead): string {
+  return signer === null ? '' : `,"signer":{"alg":"${signer.alg}","spki":"${signer.spki}"}`
 }
 
 /** Documents beside an entry, as its line shows them. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import { ApiError } from '../errors.ts'
 import { canonicalize } from '../proof/json/jcs.ts'
-import type { JsonValue } from '../proof/json/json-value.ts'
+import type { JsonObject, JsonValue } from '../proof/json/json-value.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import { IDEMPOTENCY_KEY_CHARS_MAX } from './limits.ts'
 
@@ -10,8 +10,9 @@ const KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`
 const KEY_HASH_BYTES = 16
 
 /**
- * Fingerprint of a request with an Idempotency-Key: a hash of the key, and H(method, path, JCS(body)), which Postgres salts.
- * null without the header. Two spellings of the same JSON are the same request.
+ * Fingerprint of a request with an Idempotency-Key: a hash of the key, and of the request, which Postgres salts.
+ * null without the header. Two spellings of the same JSON are the same request, and so are two signatures of an agent: one that has lost
+ * the answer, or its own memory, may sign the same thing again.
  */
 export function fingerprint(
   entropy: Entropy,
@@ -19,9 +20,20 @@ export function fingerprint(
   request: { method: string; path: string; body: unknown },
 ): IdempotencyRow | null {
   if (key === undefined) return null
-  const keyHash = hashKey(key)
-  const canonical = `${request.method} ${request.path}\n${canonicalize(request.body as JsonValue)}`
-  return { keyHash, requestHash: hash('sha256', canonical, 'buffer'), salt: entropy.bytes16() }
+  return { keyHash: hashKey(key), requestHash: hashRequest(request), salt: entropy.bytes16() }
+}
+
+/** H(method, path, JCS(body)). */
+export function hashRequest({ method, path, body }: { method: string; path: string; body: unknown }): Buffer {
+  const canonical = canonicalize(withoutSignature(body as JsonValue))
+  return hash('sha256', `${method} ${path}\n${canonical}`, 'buffer')
+}
+
+/** Each signature of an agent comes with another salt. A batch has its own way (build-batch.ts). */
+function withoutSignature(body: JsonValue): JsonValue {
+  if (body === null || typeof body !== 'object' || Array.isArray(body) || !('envelope' in body)) return body
+  const { envelope: _, salt: __, ...rest } = body as JsonObject
+  return rest
 }
 
 /** The same, of a request whose hash is known. */

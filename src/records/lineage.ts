@@ -3,6 +3,7 @@ import { PAGE_BYTES_MAX, PARENT_DEPTH_MAX } from '../db/limits.ts'
 import { Depths, listAncestors, listEntriesOfRecord, type RecordStepRow } from '../db/records/read-lineage.ts'
 import type { Place } from '../db/records/search.ts'
 import { searchRecords } from '../db/records/search-records.ts'
+import type { Searches } from '../db/records/searches.ts'
 import { ApiError } from '../errors.ts'
 import { isId, parseId, type Uuid } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
@@ -11,7 +12,7 @@ import { BATCH_PARENTS_MAX, PARENT_CHUNKS_MAX } from './limits.ts'
 import { isVisible, type RenderDeps, renderRows } from './read.ts'
 import { quotePlain } from './render.ts'
 
-type LineageDeps = RenderDeps & { readonly readPool: pg.Pool; readonly searchPool: pg.Pool }
+type LineageDeps = RenderDeps & { readonly readPool: pg.Pool; readonly searches: Searches }
 
 /** Which record of which ledger, for a caller who sees the records of `ownAgent` only, or all: null. */
 type About = {
@@ -79,12 +80,12 @@ export async function findTree(
   { ledgerId, recordId, ownAgent }: About,
   page: { after: Place | null; limit: number },
 ) {
-  const { readPool, searchPool, lookups } = deps
+  const { readPool, searches, lookups } = deps
   const row = await lookups.findRecord(ledgerId, recordId)
   if (!row || !isVisible(row, ownAgent)) return null
   const ancestors = row.parentId === null ? [] : await listAncestors(readPool, ledgerId, recordId)
   const filters = { parent: recordId, ...(ownAgent && { ownAgent }) }
-  const children = await searchRecords(searchPool, ledgerId, { filters, order: 'desc', ...page })
+  const children = await searchRecords(searches, ledgerId, { filters, order: 'desc', ...page })
   const above = ancestors.filter((ancestor) => isVisible(ancestor, ownAgent)).reverse()
   const [record, ...others] = await renderRows(deps, ledgerId, [row, ...above, ...children.rows])
   return {
@@ -112,7 +113,7 @@ export async function listRecordEntries(
 function renderEntryLine(row: RecordStepRow): string {
   return (
     `{"seq":${row.seq},"kind":"${row.kind}","recordedAt":"${row.recordedAt.toISOString()}",` +
-    `"leaf":"${toHex(row.leaf)}","chain":"${toHex(row.chain)}","envelope":"${row.envelope.toString('base64')}",` +
+    `"leaf":"${toHex(row.leaf)}","chain":"${toHex(row.chain)}","envelope":"${row.envelope.toString('base64')}","signedBy":"${row.signedBy}",` +
     `"document":${renderDocument(row)}}`
   )
 }

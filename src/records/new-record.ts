@@ -1,3 +1,4 @@
+import type { AgentSigned } from '../append/agent-signature.ts'
 import type { IdempotencyRow, RecordRow } from '../db/chain/append-entries.ts'
 import type { Caller } from '../ledgers/caller.ts'
 import type { RecordType } from '../ledgers/types/built-in.ts'
@@ -5,6 +6,7 @@ import { formatId } from '../proof/ids.ts'
 import { ownRecordId } from '../proof/statement/batch-ids.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import { toBase64Url, toHex } from '../signing/text-of-bytes.ts'
+import { chosenRecordId } from './agent-envelope.ts'
 import { canonicalMetadata, digestReferences, parseTime, type SaltedDocument } from './documents.ts'
 import type { ParentRecord } from './lineage.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
@@ -12,6 +14,7 @@ import type { EntryView, RecordView } from './render.ts'
 
 /** Members of every request that makes one record. */
 export type RecordRequest = {
+  /** Its value, or a ReadDocument. */
   readonly payload: unknown
   readonly salt?: string | undefined
   readonly metadata?: unknown
@@ -21,6 +24,8 @@ export type RecordRequest = {
   readonly references?: readonly string[] | undefined
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
+  /** The agent signs itself; null: the server signs. */
+  readonly signed: AgentSigned | null
 }
 
 /** Source of the record's entry, of its rows and of the answer. */
@@ -33,9 +38,9 @@ export function makeRecord(
   deps: { readonly entropy: Entropy; readonly now: () => number },
   request: Omit<RecordRequest, 'payload'> & { readonly type: RecordType; readonly payload: SaltedDocument },
 ) {
-  const { type, payload, onBehalfOf, parent, traceparent } = request
-  const recordedAtMs = deps.now()
-  const recordId = ownRecordId(deps.entropy.uuidv7(recordedAtMs))
+  const { type, payload, onBehalfOf, parent, signed } = request
+  const recordedAtMs = signed?.statement.recordedAtMs ?? deps.now()
+  const recordId = signed ? chosenRecordId(signed) : ownRecordId(deps.entropy.uuidv7(recordedAtMs))
   return {
     recordId,
     record: formatId('rec', recordId),
@@ -48,8 +53,17 @@ export function makeRecord(
     recordedAtMs,
     onBehalfOf,
     parent,
-    traceparent,
+    traceparent: traceparentOf(request),
+    signedBy: signed ? ('agent' as const) : ('server' as const),
   }
+}
+
+/** The trace that an agent signs is its own, whatever headers a proxy adds. */
+export function traceparentOf({
+  signed,
+  traceparent,
+}: Pick<RecordRequest, 'signed' | 'traceparent'>): string | null {
+  return signed ? ((signed.statement.predicate['traceparent'] as string | undefined) ?? null) : traceparent
 }
 
 /** Members of the predicate that say where the record comes from, of notarized and gated records alike: PREDICATES has them for both kinds. */

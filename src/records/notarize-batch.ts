@@ -1,16 +1,18 @@
 import type pg from 'pg'
 import { appendOne } from '../append/append-one.ts'
-import { requireRecent, sealEntry } from '../append/entry.ts'
+import { type EntrySigner, requireRecent, sealEntry } from '../append/entry.ts'
 import { Turn } from '../append/turn.ts'
-import type { IdempotencyRow } from '../db/chain/append-entries.ts'
+import type { EntryRow, IdempotencyRow } from '../db/chain/append-entries.ts'
 import { PARENT_DEPTH_MAX } from '../db/limits.ts'
 import type { Lookups } from '../db/records/lookups.ts'
 import { ApiError } from '../errors.ts'
 import type { Caller } from '../ledgers/caller.ts'
 import { BUILT_IN_TYPES, type RecordType } from '../ledgers/types/built-in.ts'
-import type { Signer } from '../proof/crypto.ts'
 import { formatId } from '../proof/ids.ts'
+import { ownRecordId } from '../proof/statement/batch-ids.ts'
+import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
+import { openEnvelope, refuseChosenBatch } from './agent-envelope.ts'
 import type { BuiltBatch } from './build-batch.ts'
 import { BATCH_TYPES_MAX } from './limits.ts'
 import { resolveParents } from './lineage.ts'
@@ -18,11 +20,19 @@ import { NOTARIZED } from './new-record.ts'
 import type { WriteDeps } from './notarize.ts'
 import { resolveAllOnBehalfOf } from './on-behalf-of.ts'
 import { renderBatch } from './render.ts'
-import { getNotarizable, verifyPayload } from './typed-payload.ts'
+import { getNotarizable, requireAgentSigned, verifyPayload } from './typed-payload.ts'
 
-type BatchDeps = WriteDeps & { readonly lookups: Lookups; readonly readPool: pg.Pool }
+export type BatchDeps = WriteDeps & {
+  readonly lookups: Lookups
+  readonly readPool: pg.Pool
+  readonly envelopeKeys: EnvelopeKeys
+}
 
-type BatchResult = { readonly batch: string } | { readonly replayedSeq: number }
+/** `seq`: place of the entry. `batch`: null if an earlier request with the same key wrote it. */
+type BatchResult = { readonly batch: string | null; readonly seq: number }
+
+/** Size of the ledger in which the caller has found none of the batch's spans and logs; asked for each time that it is signed. */
+type UnseenBefore = () => Promise<number>
 
 /**
  * Notarizes many records, all or nothing: one entry, one signature over the Merkle root of the items
@@ -33,17 +43,22 @@ export async function notarizeBatch(
   caller: Caller,
   built: BuiltBatch,
   idempotency: IdempotencyRow | null,
+  unseenBefore: UnseenBefore | null = null,
 ): Promise<BatchResult> {
   // Before the time is taken that is signed: the ledger may have to wait for its share of validation.
   await verifyPayloads(deps, caller, built)
   const agents = built.agents.map(({ name, index }) => ({ agent: name, members: { index } }))
   await resolveAllOnBehalfOf(deps.lookups, caller, agents)
   await refuseParents(deps, caller, built)
+  const signed = await openEnvelope(deps, caller, built.envelope)
+  if (signed) refuseChosenBatch(signed, built)
+  const seal = (signer: EntrySigner, unseen: number | null) =>
+    sealBatch(deps, signer, caller, built, { idempotency, unseenBefore: unseen })
   const written = await appendOne(deps, caller, (signer) =>
-    sealBatch(deps, signer, caller, built, idempotency),
+    unseenBefore ? unseenBefore().then((size) => seal(signer, size)) : seal(signed ?? signer, null),
   )
-  if (written.replayed) return { replayedSeq: written.seq }
-  return { batch: written.built.render(written.seq, written.chain) }
+  const { seq } = written
+  return { batch: written.replayed ? null : written.built.render(seq, written.chain), seq }
 }
 
 async function verifyPayloads(deps: BatchDeps, caller: Caller, built: BuiltBatch): Promise<void> {
@@ -64,7 +79,7 @@ async function verifyPayloads(deps: BatchDeps, caller: Caller, built: BuiltBatch
 async function findTypes(
   deps: BatchDeps,
   caller: Caller,
-  { types: named }: BuiltBatch,
+  { types: named, envelope }: BuiltBatch,
 ): Promise<ReadonlyMap<string, RecordType>> {
   const types = new Map<string, RecordType>()
   let registered = 0
@@ -75,7 +90,9 @@ async function findTypes(
       })
     }
     const found = getNotarizable(deps, caller, name, { index })
-    types.set(name, found instanceof Promise ? await found : found)
+    const type = found instanceof Promise ? await found : found
+    requireAgentSigned(type, envelope !== undefined, { index })
+    types.set(name, type)
   }
   return types
 }
@@ -102,14 +119,16 @@ async function refuseParents(
 
 function sealBatch(
   deps: BatchDeps,
-  signer: Signer,
+  signer: EntrySigner,
   caller: Caller,
-  { count, root, chunks, answer }: BuiltBatch,
-  idempotency: IdempotencyRow | null,
+  { count, first, root, chunks, answer }: BuiltBatch,
+  about: Pick<EntryRow, 'idempotency' | 'unseenBefore'>,
 ) {
-  const recordedAtMs = deps.now()
-  const batchId = deps.entropy.uuidv7(recordedAtMs)
+  const isOwn = 'envelope' in signer
+  const recordedAtMs = isOwn ? signer.statement.recordedAtMs : deps.now()
+  const batchId = isOwn ? first : ownRecordId(deps.entropy.uuidv7(recordedAtMs))
   const batch = formatId('bat', batchId)
+  const signedBy = isOwn ? 'agent' : 'server'
   const { entry } = sealEntry(
     signer,
     caller,
@@ -117,7 +136,7 @@ function sealBatch(
       kind: 'batch-notarized',
       subject: { id: batchId, name: batch, digest: toHex(root) },
       predicate: { batch, count, tree: 'RFC9162_SHA256' },
-      idempotency,
+      ...about,
       event: NOTARIZED,
       chunks,
     },
@@ -126,7 +145,7 @@ function sealBatch(
   const render = (seq: number, chain: string): string =>
     renderBatch({
       batch,
-      entry: { seq, kind: 'batch-notarized', leaf: toHex(entry.leaf), chain },
+      entry: { seq, kind: 'batch-notarized', leaf: toHex(entry.leaf), chain, signedBy },
       records: answer,
     })
   return { entry, render }

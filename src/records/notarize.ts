@@ -5,11 +5,12 @@ import type { RecordType } from '../ledgers/types/built-in.ts'
 import type { Signer } from '../proof/crypto.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
-import { type SaltedDocument, saltDocument } from './documents.ts'
+import { requireSalt } from './agent-envelope.ts'
+import { type SaltedDocument, saltPayload } from './documents.ts'
 import { makeRecord, NOTARIZED, originOf, type RecordRequest, rowOf, viewOfNew } from './new-record.ts'
 import type { RecordJson } from './read.ts'
 import { renderRecord } from './render.ts'
-import { type TypeDeps, verifyPayload } from './typed-payload.ts'
+import { requireAgentSigned, type TypeDeps, verifyPayload } from './typed-payload.ts'
 
 /** Dependencies of writing; opened once a process. */
 export type WriteDeps = AppendDeps &
@@ -28,8 +29,10 @@ export async function notarize(
   type: RecordType,
   request: RecordRequest,
 ): Promise<NotarizeResult> {
-  const payload = saltDocument(deps.entropy, request.payload, request.salt)
-  const verified = verifyPayload(deps, caller, type, { value: request.payload, canonical: payload.canonical })
+  requireAgentSigned(type, request.signed !== null)
+  requireSalt(request.signed, request.salt)
+  const payload = saltPayload(deps.entropy, request)
+  const verified = verifyPayload(deps, caller, type, payload)
   if (verified) await verified
   const build = (signer: Signer) => buildNotarization(deps, signer, caller, { ...request, type, payload })
   const written = await appendOne(deps, caller, build)
@@ -46,7 +49,7 @@ function buildNotarization(
   const made = makeRecord(deps, request)
   const { recordId, record, digest } = made
   const { entry } = sealEntry(
-    signer,
+    request.signed ?? signer,
     caller,
     {
       kind: 'record-notarized',
@@ -54,13 +57,13 @@ function buildNotarization(
       onBehalfOf: request.onBehalfOf,
       predicate: { record, version: 1, type: made.type.name, ...originOf(made) },
       idempotency: request.idempotency,
-      event: NOTARIZED,
+      event: { ...NOTARIZED, partyId: request.onBehalfOf?.agentId },
       records: [rowOf(made)],
     },
     made.recordedAtMs,
   )
   const render = (seq: number, chain: string): string => {
-    const place = { seq, kind: entry.kind, leaf: toHex(entry.leaf), chain }
+    const place = { seq, kind: entry.kind, leaf: toHex(entry.leaf), chain, signedBy: made.signedBy }
     return renderRecord(viewOfNew(caller, made, place, { state: 'RECORDED', nextEvents: [], gated: null }))
   }
   return { entry, render }

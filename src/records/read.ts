@@ -10,7 +10,7 @@ import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
 import { parseStatement } from '../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import { agentIdOf } from './agent-ids.ts'
-import { nextEvents, standingOf } from './gated/lifecycle.ts'
+import { nextEvents, standingOf, waitsForWorker } from './gated/lifecycle.ts'
 import { readSteps, renderGated, type Steps } from './gated/step-view.ts'
 import { type EntryView, type ErasureView, renderBatch, renderBatchRecord, renderRecord } from './render.ts'
 
@@ -22,20 +22,28 @@ export type RenderDeps = { readonly lookups: Lookups; readonly envelopeKeys: Env
 /** A record as JSON, and its version. */
 export type RecordJson = { readonly record: string; readonly version: number }
 
+/** One that was asked for. `peerId`: the peer that has sent it; null: it is the ledger's own. `render`: as JSON, as it was found. */
+export type FoundRecord = {
+  readonly version: number
+  readonly waitsForWorker: boolean
+  readonly peerId: Uuid | null
+  readonly render: () => Promise<string>
+}
+
 /**
  * null where the ledger has no record of that id. `ownAgent`: the only agent whose records may be seen, or null; the
  * caller does not hear that others exist.
  */
-export async function findRecordJson(
+export async function findVisibleRecord(
   deps: RenderDeps,
   ledgerId: Uuid,
   recordId: Uuid,
   ownAgent: Uuid | null,
-): Promise<RecordJson | null> {
+): Promise<FoundRecord | null> {
   const row = await deps.lookups.findRecord(ledgerId, recordId)
   if (!row || !isVisible(row, ownAgent)) return null
-  const [record] = await renderRows(deps, ledgerId, [row])
-  return { record: record!, version: row.version }
+  const render = async () => (await renderRows(deps, ledgerId, [row]))[0]!
+  return { version: row.version, waitsForWorker: waitsForWorker(row), peerId: null, render }
 }
 
 /** With the steps of those that are gated, in one query more. */
@@ -108,7 +116,13 @@ async function getRecordAsOf(
     // An agent that activates a record without a performer becomes its performer, by the second entry.
     ...(version === 1 && performerColumns(performer)),
   }
-  const shown = { ...row, ...then, ...entry, recordedAt: row.recordedAt } as RecordRowRead
+  const shown = {
+    ...row,
+    ...then,
+    ...entry,
+    signedBy: entry.signer ? 'agent' : 'server',
+    recordedAt: row.recordedAt,
+  } as RecordRowRead
   return { record: renderRow(ledgerId, shown, readSteps(envelopeKeys, rows)), version }
 }
 
@@ -194,5 +208,6 @@ function entryOf(row: RecordRowRead): EntryView {
     kind: row.kind,
     leaf: row.leaf.toString('hex'),
     chain: row.chain.toString('hex'),
+    signedBy: row.signedBy,
   }
 }

@@ -44,6 +44,7 @@ export type EntryView = {
   readonly kind: string
   readonly leaf: string
   readonly chain: string
+  readonly signedBy: 'agent' | 'server'
 }
 
 export function renderRecord(r: RecordView): string {
@@ -65,7 +66,7 @@ function renderErasure(e: ErasureView | null): string {
 }
 
 function renderEntry(e: EntryView): string {
-  return `{"seq":${e.seq},"kind":"${e.kind}","leaf":"${e.leaf}","chain":"${e.chain}"}`
+  return `{"seq":${e.seq},"kind":"${e.kind}","leaf":"${e.leaf}","chain":"${e.chain}","signedBy":"${e.signedBy}"}`
 }
 
 /** Escapes nothing: for ids, hashes, times and names of types, never for text that somebody gave (`quote` of proof/json/jcs.ts). */

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import type pg from 'pg'
 import type { Place, RecordSearch } from '../db/records/search.ts'
 import { searchRecords } from '../db/records/search-records.ts'
 import type { RecordFilters, TimeRange } from '../db/records/search-streams.ts'
+import type { Searches } from '../db/records/searches.ts'
 import { ApiError } from '../errors.ts'
 import { isId, parseId, type Uuid } from '../proof/ids.ts'
 import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
@@ -32,11 +32,11 @@ type RecordQuery = {
 type RecordListPage = { readonly records: readonly string[]; readonly next: Place | null }
 
 export async function listRecords(
-  deps: RenderDeps & { readonly searchPool: pg.Pool },
+  deps: RenderDeps & { readonly searches: Searches },
   ledgerId: Uuid,
   search: RecordSearch,
 ): Promise<RecordListPage> {
-  const { rows, next } = await searchRecords(deps.searchPool, ledgerId, search)
+  const { rows, next } = await searchRecords(deps.searches, ledgerId, search)
   return { records: await renderRows(deps, ledgerId, rows), next }
 }
 

@@ -36,6 +36,20 @@ export function getNotarizable(
   return requireNotarizable(type, members)
 }
 
+/** Throws `agent_signature_required` where the type demands what the request lacks: an envelope that the agent has signed. */
+export function requireAgentSigned(
+  { name, agentSigned }: RecordType,
+  isSigned: boolean,
+  members: Members = {},
+): void {
+  if (!agentSigned || isSigned) return
+  throw new ApiError(
+    'agent_signature_required',
+    `${name} takes only what agents have signed themselves: register a signing key of the agent, and have the SDK sign with it (docs/api.md)`,
+    { members: { ...members, recordType: name } },
+  )
+}
+
 function requireNotarizable(type: RecordType, members: Members): RecordType {
   if (!type.gated) return type
   throw new ApiError(
@@ -65,6 +79,19 @@ export function verifyPayload(
   )
 }
 
+/** As verifyPayload, where a batch is built: our own schemas take little for each byte, and cost the ledger nothing of its share. */
+export function verifyBuiltIn(
+  type: RecordType,
+  { value, bytes }: { readonly value: unknown; readonly bytes: Uint8Array },
+  members: Members,
+): void {
+  if (type.payload === null) return
+  const found = type.payload.validate(value as JsonValue, bytes.length)
+  if (found.outcome === 'invalid') throw invalid({ type, code: 'payload_invalid' }, found, members)
+  if (found.outcome !== 'valid')
+    throw new Error(`the schema of ${type.name} must be cheap for every document`)
+}
+
 /** As verifyPayload, of a completion: throws `evidence_invalid`. */
 export function verifyEvidence(
   deps: TypeDeps,
@@ -75,7 +102,9 @@ export function verifyEvidence(
   return verifyDocument(deps, ledger, { type, code: 'evidence_invalid', schema: type.evidence }, evidence)
 }
 
+/** `value`: asked for only where there is a schema, because of a large document it is made then. */
 type Document = { readonly value: unknown; readonly canonical: string }
+type JsonDocument = Document & { readonly value: JsonValue }
 type Expected = {
   readonly type: RecordType
   readonly code: 'payload_invalid' | 'evidence_invalid'
@@ -86,20 +115,24 @@ function verifyDocument(
   deps: TypeDeps,
   ledger: OfLedger,
   expected: Expected,
-  { value, canonical }: Document,
+  document: Document,
   members: Members = {},
 ): void | Promise<void> {
   if (expected.schema === null) return
-  const document = { value: value as JsonValue, bytes: Buffer.byteLength(canonical) }
-  const found = deps.types.validate(ledger, expected.schema, document, members)
+  const found = deps.types.validate(ledger, expected.schema, document as JsonDocument, members)
   if (found instanceof Promise) return found.then((late) => refuseInvalid(expected, late, members))
   refuseInvalid(expected, found, members)
 }
 
+function refuseInvalid(expected: Expected, found: Validity, members: Members): void {
+  if (found.outcome === 'invalid') throw invalid(expected, found, members)
+}
+
 /** Names no value of the document: problem documents end up in logs that documents must not be in. */
-function refuseInvalid({ type, code }: Expected, found: Validity, members: Members): void {
-  if (found.outcome === 'valid') return
-  throw new ApiError(code, `${type.name}: ${found.message}`, {
-    members: { ...members, path: found.path },
-  })
+function invalid(
+  { type, code }: Pick<Expected, 'type' | 'code'>,
+  { message, path }: Extract<Validity, { outcome: 'invalid' }>,
+  members: Members,
+): ApiError {
+  return new ApiError(code, `${type.name}: ${message}`, { members: { ...members, path } })
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { THREADS_MAX } from '../append/limits.ts'
 import type { DatabaseOptions } from '../db/connect/connection.ts'
 import { parseDatabaseOptions } from '../db/connect/options.ts'
+import { parseWitnesses, type WitnessSetting } from '../followers/witnesses/settings.ts'
 import { parseTracing, type TracingOptions } from '../observe/tracing/options.ts'
 import { type Allowances, parseAllowances } from '../outside/connector/allowances.ts'
 import { readKeyFiles } from './key-files.ts'
@@ -84,6 +85,12 @@ const environment = z.object({
   TALLYSTICK_OPERATOR_KEY_PREVIOUS: operatorKey.optional(),
   /** Addresses of inner networks that webhooks may be delivered to. */
   TALLYSTICK_OUTBOUND_ALLOW: allowances,
+  /** Witnesses that the worker has cosign each checkpoint; parsed below, because of what is allowed. */
+  TALLYSTICK_WITNESSES: z.string().default(''),
+  /** Peers cosign each other's checkpoints. */
+  TALLYSTICK_PEER_WITNESSES: z
+    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
+    .default(true),
   /** One line for each request that is answered. */
   TALLYSTICK_LOG_REQUESTS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
@@ -96,7 +103,7 @@ export type Config = {
   readonly port: number
   readonly metricsPort: number | null
   readonly drainMs: number
-  /** null: one for each CPU core. */
+  /** null: one more than there are CPU cores. */
   readonly threads: number | null
   readonly dataDir: string
   readonly publicUrl: string
@@ -115,6 +122,8 @@ export type Config = {
   readonly operatorKey: string | null
   readonly previousOperatorKey: string | null
   readonly outboundAllow: Allowances
+  readonly witnesses: readonly WitnessSetting[]
+  readonly peerWitnesses: boolean
   /** null: no traces. */
   readonly tracing: TracingOptions | null
   readonly logLevel: string
@@ -132,7 +141,8 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const parsed = environment.safeParse(given)
   const tracing = parseTracing(given)
   const database = parseDatabaseOptions(given)
-  const others = [...keys.issues, ...database.issues, ...tracing.issues]
+  const witnesses = readWitnesses(parsed.data)
+  const others = [...keys.issues, ...database.issues, ...tracing.issues, ...witnesses.issues]
   if (!parsed.success || others.length > 0) {
     const issues = [...(parsed.error?.issues ?? []), ...others]
     const faults = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
@@ -166,9 +176,23 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     operatorKey: values.TALLYSTICK_OPERATOR_KEY ?? null,
     previousOperatorKey: values.TALLYSTICK_OPERATOR_KEY_PREVIOUS ?? null,
     outboundAllow: values.TALLYSTICK_OUTBOUND_ALLOW,
+    witnesses: witnesses.settings,
+    peerWitnesses: values.TALLYSTICK_PEER_WITNESSES,
     tracing: tracing.options,
     logLevel: values.TALLYSTICK_LOG_LEVEL,
     logRequests: values.TALLYSTICK_LOG_REQUESTS,
+  }
+}
+
+type Outbound = { readonly TALLYSTICK_WITNESSES: string; readonly TALLYSTICK_OUTBOUND_ALLOW: Allowances }
+
+/** `values`: absent where something else is wrong, which is said first. */
+function readWitnesses(values: Outbound | undefined) {
+  try {
+    const { TALLYSTICK_WITNESSES: text = '', TALLYSTICK_OUTBOUND_ALLOW: allowances = [] } = values ?? {}
+    return { settings: parseWitnesses(text, allowances), issues: [] }
+  } catch (error) {
+    return { settings: [], issues: [{ path: ['TALLYSTICK_WITNESSES'], message: (error as Error).message }] }
   }
 }
 

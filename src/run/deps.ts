@@ -4,12 +4,13 @@ import { Admission } from '../append/admission.ts'
 import { Appender } from '../append/appender.ts'
 import { makeByteBudgets } from '../append/byte-budget.ts'
 import { openSigners } from '../append/open-signers.ts'
-import { readFindKey } from '../db/chain/signed-entries.ts'
+import { loadKeysFrom } from '../db/chain/signed-entries.ts'
 import { Database } from '../db/connect/connection.ts'
 import { watchHalfOpen } from '../db/connect/half-open.ts'
 import { checkLogin } from '../db/connect/logins.ts'
 import { openReadPool, openSearchPool, openWritePool } from '../db/connect/pools.ts'
 import { Lookups } from '../db/records/lookups.ts'
+import { Searches } from '../db/records/searches.ts'
 import { checkDatabase } from '../db/schema/check-database.ts'
 import { getNoteKey } from '../db/schema/server-keys.ts'
 import { SignedCheckpoints } from '../followers/checkpoints/signed-checkpoints.ts'
@@ -19,9 +20,10 @@ import { openThreads } from '../http/threads.ts'
 import { WriteDeadlines } from '../http/write-deadlines.ts'
 import { makeKeyMac } from '../ledgers/api-keys.ts'
 import { CallerCache } from '../ledgers/caller.ts'
+import { PublicLedgers } from '../ledgers/public-ledgers.ts'
 import { TypeRegistry } from '../ledgers/types/type-registry.ts'
 import { openLog } from '../observe/log.ts'
-import { watchAdmission } from '../observe/metrics/admission.ts'
+import { makeBeginObserver, watchAdmission } from '../observe/metrics/admission.ts'
 import { makeAppendObserver, watchQueue } from '../observe/metrics/appender.ts'
 import { watchLookups, watchPool } from '../observe/metrics/database.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
@@ -32,11 +34,13 @@ import { watchTypes } from '../observe/metrics/types.ts'
 import { openTracing } from '../observe/tracing/open.ts'
 import { TracedAppender } from '../observe/tracing/traced-appender.ts'
 import { Inbox } from '../outside/federation/inbox.ts'
+import { KnownItems } from '../records/otlp/known-items.ts'
 import { makeCursorMac } from '../signing/cursor-mac.ts'
 import { makeEntropy } from '../signing/entropy.ts'
 import { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
+import { makePeerWitnessKeys } from '../signing/peer-witness-keys.ts'
 import { type Config, required } from './config.ts'
 
 export async function openDeps(
@@ -69,7 +73,7 @@ export async function openDeps(
     database.renew()
     closers.push(watchHalfOpen(database, pooler, log))
     if (config.previousMasterKey) closers.push(followMasterKey({ signers, masterKey, database }, log))
-    const admission = new Admission(() => performance.now())
+    const admission = new Admission(() => performance.now(), undefined, makeBeginObserver(metrics))
     const budgets = makeByteBudgets()
     const writeDeadlines = new WriteDeadlines(() => performance.now())
     watchAdmission(metrics, { admission, budgets, writeDeadlines })
@@ -80,11 +84,11 @@ export async function openDeps(
     watchLookups(metrics, lookups)
     const callers = new CallerCache({ readPool, now, keyMac, log })
     watchKeyCache(metrics, callers)
-    const types = new TypeRegistry({ readPool })
-    watchTypes(metrics, 'server', types)
-    const noteKey = await getNoteKey(readPool)
     const threads = openThreads(config.threads, log)
     closers.push(() => threads.close())
+    const types = new TypeRegistry({ readPool, threads })
+    watchTypes(metrics, 'server', types)
+    const noteKey = await getNoteKey(readPool)
     const inbox = new Inbox()
     watchInbox(metrics, inbox)
     return {
@@ -98,21 +102,25 @@ export async function openDeps(
       operatorKeys: operatorKeysOf(config),
       ...pools,
       lookups,
+      searches: new Searches(pools.searchPool),
       signers,
-      envelopeKeys: new EnvelopeKeys(() => readFindKey(readPool)),
+      envelopeKeys: new EnvelopeKeys(loadKeysFrom(readPool)),
       noteKey,
       checkpoints: new SignedCheckpoints(readPool, noteKey),
       keyMac,
       peerMacs: makePeerMacs(masterKey),
+      peerWitnessKeys: config.peerWitnesses ? makePeerWitnessKeys(masterKey) : null,
       cursorMac: makeCursorMac(masterKey),
       sealer: { seal: (secret, context) => masterKey.seal(secret, context) },
       outboundAllow: config.outboundAllow,
       callers,
+      publicLedgers: new PublicLedgers(readPool, now),
       admission,
       budgets,
       writeDeadlines,
       appender,
       types,
+      knownItems: new KnownItems(readPool),
       threads,
       inbox,
       observeReception: makeReceptionObserver(metrics),
@@ -143,7 +151,7 @@ function openAppender(
   { admission, metrics, tracing }: Pick<Deps, 'admission' | 'metrics' | 'tracing'>,
 ): Appender {
   const observer = makeAppendObserver(metrics)
-  const countComing = () => admission.waiting
+  const countComing = () => admission.waiting('writes')
   const appender = tracing
     ? new TracedAppender(writePool, observer, countComing, tracing)
     : new Appender(writePool, observer, countComing)

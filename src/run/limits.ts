@@ -19,7 +19,7 @@ export const SCHEMA_WAIT_SECONDS_MAX = 3_600
 /** A file that holds the master key or the operator's. */
 export const KEY_FILE_BYTES_MAX = 1_024
 
-// The worker of `npm start`
+// The worker's process
 /** Half of the way to the lowest: where cores are short it gets a tenth of what an ordinary process gets. */
 export const WORKER_NICENESS = 10
 /** Shorter than the 30 s after which a stop as a whole is forced. */

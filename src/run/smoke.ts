@@ -101,7 +101,7 @@ async function waitForCheckpoint(
 ): Promise<string> {
   const beganAtMs = performance.now()
   for (;;) {
-    const note = await client.checkpoints.latest(call)
+    const note = await client.checkpoints.latest({}, call)
     if (note !== null && parseCheckpoint(note).checkpoint.size > seq) return note
     if (performance.now() - beganAtMs > checkpointMs) throw new Error(`none within ${checkpointMs / 1_000} s`)
     await sleep(SMOKE_POLL_MS, undefined, call)

@@ -6,7 +6,7 @@ import { traceFollowers, traceQueues } from '../../worker/trace-work.ts'
 import { openQueues, workQueues } from '../../worker/work-queues.ts'
 import { ByteBudget } from '../append/byte-budget.ts'
 import { loadSigners, openSigners } from '../append/open-signers.ts'
-import { readFindKey } from '../db/chain/signed-entries.ts'
+import { loadKeysFrom } from '../db/chain/signed-entries.ts'
 import { Database } from '../db/connect/connection.ts'
 import { watchHalfOpen } from '../db/connect/half-open.ts'
 import { checkLogin } from '../db/connect/logins.ts'
@@ -22,7 +22,10 @@ import { runFollower } from '../followers/loop.ts'
 import { ERASURES_REFUSED, EXPIRIES_REFUSED, Refused } from '../followers/refused.ts'
 import { followMasterKey } from '../followers/rotation/follow-master-key.ts'
 import { Waker } from '../followers/waker.ts'
-import { openThreads } from '../http/threads.ts'
+import { namedWitness } from '../followers/witnesses/named-witness.ts'
+import { peerWitnesses } from '../followers/witnesses/peer-witnesses.ts'
+import { WitnessLane } from '../followers/witnesses/witness-lane.ts'
+import { openThreads, type Threads } from '../http/threads.ts'
 import { TypeRegistry } from '../ledgers/types/type-registry.ts'
 import { openLog } from '../observe/log.ts'
 import { makeAuditObserver, makeEntryObserver, watchAudits } from '../observe/metrics/audits.ts'
@@ -51,6 +54,7 @@ import {
   watchOutbound,
   watchWebhooks,
 } from '../observe/metrics/webhooks.ts'
+import { makeWitnessObserver, watchWitnesses } from '../observe/metrics/witnesses.ts'
 import { makeAttemptTracer } from '../observe/tracing/delivery-spans.ts'
 import { openTracing } from '../observe/tracing/open.ts'
 import { makePostTracer } from '../observe/tracing/peer-spans.ts'
@@ -60,6 +64,7 @@ import { VERSION } from '../observe/version.ts'
 import { Connector } from '../outside/connector/connector.ts'
 import { PeerDrains } from '../outside/federation/drain.ts'
 import { type LanesDeps, WebhookLanes } from '../outside/webhooks/lanes.ts'
+import type { Signer } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { makeCursorMac } from '../signing/cursor-mac.ts'
 import { makeEntropy } from '../signing/entropy.ts'
@@ -68,10 +73,12 @@ import type { MasterKey } from '../signing/master-key.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { makeEd25519Signer, nativeProviders } from '../signing/native.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
+import { makePeerWitnessKeys } from '../signing/peer-witness-keys.ts'
 import type { Signers } from '../signing/signers.ts'
 import { type Config, parseConfig, required } from './config.ts'
 import { PEER_ANSWERS_BYTES_MAX } from './limits.ts'
 import { withMetrics } from './listen-metrics.ts'
+import { lowerPriority } from './lower-priority.ts'
 import { runProcess, type Service } from './run-process.ts'
 import { refuseArguments } from './run-to-end.ts'
 
@@ -169,7 +176,7 @@ async function openWorkDeps(
   // Before anything is published, and before a server that waits for us listens.
   await restored.checkAll()
   const faulty = new FaultyLedgers(Date.now)
-  const observeCheckpoint = watchCheckpoints(metrics, pool, faulty)
+  const countCheckpoint = watchCheckpoints(metrics, pool, faulty)
   const refusedErasures = new Refused(Date.now, ERASURES_REFUSED)
   const observeErasure = watchErasures(metrics, pool, refusedErasures)
   const unverified = new FaultyLedgers(Date.now)
@@ -179,7 +186,9 @@ async function openWorkDeps(
   watchVerification(metrics, pool)
   const unmoved = new FaultyLedgers(Date.now)
   watchRotation(metrics, pool, unmoved)
-  const types = new TypeRegistry({ readPool: pool })
+  const threads = openThreads(config.threads, log)
+  closers.push(() => threads.close())
+  const types = new TypeRegistry({ readPool: pool, threads })
   watchTypes(metrics, 'worker', types)
   const signers = openSigners(pool, masterKey, Date.now)
   await signers.load()
@@ -191,14 +200,16 @@ async function openWorkDeps(
   closers.push(() => queues.close())
   watchPool(metrics, 'jobs', queues.pool)
   watchJobs(metrics, pool)
-  const envelopeKeys = new EnvelopeKeys(() => readFindKey(pool))
+  const envelopeKeys = new EnvelopeKeys(loadKeysFrom(pool))
   const base = { config, database, masterKey, log, pool, metrics, tracing, closers }
   const cursorMac = makeCursorMac(masterKey)
   const [completionsWaker, awaitedWaker] = [new Waker(), new Waker()]
   const awaited = new AwaitedLedgers(() => awaitedWaker.wake())
   const awaitFloor = (ledgerId: Uuid) => awaited.add(ledgerId)
   const lanes = openLanes(base, { envelopeKeys, cursorMac, awaitFloor })
-  const drains = openDrains(base, signers)
+  const drains = openDrains(base, signers, threads)
+  const noteSigner = makeEd25519Signer(nativeProviders.sha256, seed)
+  const witnesses = openWitnesses(base, { stopping, signers, threads, noteSigner })
   const observeVerification = makeVerificationObserver(metrics)
   const [verifier, awaitedVerifier] = [new EntryVerifier(), new EntryVerifier()]
   closers.push(() => verifier.close())
@@ -210,7 +221,7 @@ async function openWorkDeps(
     entropy: makeEntropy(),
     stopping,
     database,
-    noteSigner: makeEd25519Signer(nativeProviders.sha256, seed),
+    noteSigner,
     loadSigners: () => loadSigners(pool, masterKey),
     kept,
     restored,
@@ -224,7 +235,11 @@ async function openWorkDeps(
     lanes,
     drains,
     types,
-    observeCheckpoint,
+    observeCheckpoint(ledgerId: Uuid) {
+      countCheckpoint()
+      for (const lane of witnesses) lane.add(ledgerId)
+    },
+    witnesses,
     observeErasure,
     observeAudit: makeAuditObserver(metrics),
     observeEntries: makeEntryObserver(metrics),
@@ -279,6 +294,7 @@ function openLanes(
 function openDrains(
   { config, database, masterKey, log, metrics, tracing, closers }: Base,
   signers: Signers,
+  threads: Threads,
 ): PeerDrains {
   const pool = openPeerPool(database, log)
   watchPool(metrics, 'peers', pool)
@@ -286,8 +302,6 @@ function openDrains(
   const connector = new Connector({ allowances: config.outboundAllow })
   closers.push(async () => connector.close())
   const peerMacs = makePeerMacs(masterKey)
-  const threads = openThreads(config.threads, log)
-  closers.push(() => threads.close())
   const drains = new PeerDrains({
     pool,
     log,
@@ -310,6 +324,29 @@ function openDrains(
   return drains
 }
 
+/** As with webhooks: each witness is a lane of its own, and all peers together are one. */
+function openWitnesses(
+  { config, masterKey, log, pool, metrics, closers }: Base,
+  more: {
+    readonly stopping: AbortSignal
+    readonly signers: Signers
+    readonly threads: Threads
+    readonly noteSigner: Signer
+  },
+): readonly WitnessLane[] {
+  const connector = new Connector({ allowances: config.outboundAllow })
+  closers.push(async () => connector.close())
+  const observe = makeWitnessObserver(metrics, config)
+  const deps = { pool, connector, userAgent: `Tallystick/${VERSION}`, log, now: Date.now, observe, ...more }
+  const lanes = config.witnesses.map((witness) => new WitnessLane(deps, namedWitness(deps, witness)))
+  // A peer that does not answer is no alarm: it is none of this operator's.
+  watchWitnesses(metrics, lanes)
+  if (!config.peerWitnesses) return lanes
+  const answers = new ByteBudget(PEER_ANSWERS_BYTES_MAX)
+  const peers = peerWitnesses({ ...deps, answers, peerWitnessKeys: makePeerWitnessKeys(masterKey) })
+  return [...lanes, new WitnessLane(deps, peers)]
+}
+
 async function closeAll(closers: Base['closers']): Promise<void> {
   for (const close of closers.reverse()) await close()
 }
@@ -317,6 +354,7 @@ async function closeAll(closers: Base['closers']): Promise<void> {
 export function main(args: readonly string[]): Promise<void> {
   return runProcess('worker', async () => {
     refuseArguments(args)
+    lowerPriority()
     const config = parseConfig(process.env)
     return withMetrics(config, (metrics) => startWorker(config, metrics))
   })

@@ -7,6 +7,8 @@ export type CursorPlace = {
   readonly nextSeq: number
   readonly chain: Uint8Array
   readonly envelopeKid: Uint8Array
+  /** Digest of the keys by which agents sign, as the entries before left them (LedgerAgentKeys); null: there was never one. */
+  readonly agentKeys: Uint8Array | null
 }
 
 /**
@@ -16,7 +18,13 @@ export type CursorPlace = {
 export type CursorMac = RowMac<CursorPlace & { readonly ledgerId: Uuid }>
 
 export function makeCursorMac(masterKey: MacKey): CursorMac {
-  return makeRowMac(masterKey, 'audit cursor', ({ ledgerId, nextSeq, chain, envelopeKid }) =>
-    JSON.stringify([ledgerId.replaceAll('-', ''), nextSeq, toHex(chain), toHex(envelopeKid)]),
+  return makeRowMac(masterKey, 'audit cursor', ({ ledgerId, nextSeq, chain, envelopeKid, agentKeys }) =>
+    JSON.stringify([
+      ledgerId.replaceAll('-', ''),
+      nextSeq,
+      toHex(chain),
+      toHex(envelopeKid),
+      agentKeys && toHex(agentKeys),
+    ]),
   )
 }

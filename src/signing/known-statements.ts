@@ -10,9 +10,9 @@ import { nativeProviders } from './native.ts'
  * signed these bytes.
  */
 type Known = {
+  readonly envelope: Uint8Array
   readonly statement: ParsedStatement | null
   readonly isSigned: boolean
-  readonly bytes: number
 }
 
 /**
@@ -42,31 +42,37 @@ export class KnownStatements {
     return this.#known.get(leaf)?.isSigned ? this.#read(leaf, envelope) : null
   }
 
+  /** The bytes of an envelope that a key of the deployment signed, if that is known: so they need not be read again. */
+  findEnvelope(leaf: string): Uint8Array | null {
+    const known = this.#known.get(leaf)
+    return known?.isSigned ? known.envelope : null
+  }
+
   /** Parsed statement of an envelope whose signature was not verified; null: none. */
   findRead(leaf: string): ParsedStatement | null {
     return this.#known.get(leaf)?.statement ?? null
   }
 
-  /** `statement`: null of an envelope that this process has signed itself. */
-  addSigned(leaf: string, { length }: Uint8Array, statement: ParsedStatement | null): void {
-    this.#set(leaf, { statement, isSigned: true, bytes: length })
+  /** `statement`: null of an envelope that this process has signed itself, or that another thread of it has verified. */
+  addSigned(leaf: string, envelope: Uint8Array, statement: ParsedStatement | null): void {
+    this.#set(leaf, { envelope, statement: statement ?? this.findRead(leaf), isSigned: true })
   }
 
   #read(leaf: string, envelope: Uint8Array): ParsedStatement {
     const known = this.#known.get(leaf)
     if (known?.statement) return known.statement
     const statement = parseStatement(parseEnvelope(envelope).payload)
-    this.#set(leaf, { statement, isSigned: known?.isSigned ?? false, bytes: envelope.length })
+    this.#set(leaf, { envelope, statement, isSigned: known?.isSigned ?? false })
     return statement
   }
 
   #set(leaf: string, known: Known): void {
-    this.#bytes += known.bytes - (this.#known.get(leaf)?.bytes ?? 0)
+    this.#bytes += known.envelope.length - (this.#known.get(leaf)?.envelope.length ?? 0)
     this.#known.set(leaf, known)
-    for (const [oldest, { bytes }] of this.#known) {
+    for (const [oldest, { envelope }] of this.#known) {
       if (this.#bytes <= KNOWN_STATEMENTS_BYTES_MAX) break
       this.#known.delete(oldest)
-      this.#bytes -= bytes
+      this.#bytes -= envelope.length
     }
   }
 }

@@ -8,6 +8,7 @@ import type {
   AuditedKey,
   AuditedLedger,
   AuditedRecord,
+  AuditedStatement,
   AuditedType,
 } from '../db/audit/audited-rows.ts'
 import { equalBytes, toHex } from '../proof/bytes.ts'
@@ -23,6 +24,7 @@ import type {
   KeyColumns,
   LedgerColumns,
   RecordColumns,
+  StatementColumns,
   TypeColumns,
 } from './entry-columns.ts'
 
@@ -37,9 +39,12 @@ export function entryColumns(entry: AuditedEntry) {
     earlierStepSeq: entry.earlierStepSeq,
     actorId: entry.actorId,
     keyId: entry.keyId,
+    signerKid: entry.signerKid && toHex(entry.signerKid),
+    hasSigner: entry.signer !== null,
     recordedAtUs: entry.recordedAtUs,
     gated: (entry.gated ?? []).map(gatedColumns),
     shares: (entry.shares ?? []).map(({ peerId, documents }) => ({ peerId, documents })),
+    registration: entry.registration,
   } satisfies Partial<EntryColumns>
 }
 
@@ -55,20 +60,25 @@ export function closureColumns({ knownSize, knownChain }: AuditedClosure): Closu
   return { knownSize, knownChain: toHex(knownChain) }
 }
 
+export function statementColumns({ seq: _, leaf, kid, ...row }: AuditedStatement): StatementColumns {
+  return { ...row, leaf: toHex(leaf), kid: toHex(kid) }
+}
+
 export function typeColumns({ name, gated, definition, digest }: AuditedType, sha256: Sha256): TypeColumns {
   return {
     name,
     digest: toHex(digest),
     definition: toHex(sha256(definition)),
     gated,
-    isDefinedGated: isDefinedGated(definition.toString('utf8')),
+    isDefinedGated: hasMember(definition, 'evidenceSchema'),
+    isDefinedAgentSigned: hasMember(definition, 'agentSigned'),
   }
 }
 
 /** Reads the text, without trust: another check compares it with the signed one. */
-function isDefinedGated(definition: string): boolean | null {
+function hasMember(definition: Buffer, name: string): boolean | null {
   try {
-    return Object.hasOwn(JSON.parse(definition) as object, 'evidenceSchema')
+    return Object.hasOwn(JSON.parse(definition.toString('utf8')) as object, name)
   } catch {
     return null
   }

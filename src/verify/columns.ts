@@ -1,3 +1,4 @@
+import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import type { VerifiedEntry } from '../proof/entry/verify-entry.ts'
 import { parseId } from '../proof/ids.ts'
@@ -24,6 +25,8 @@ import {
   ledgerRows,
   microseconds,
   recordRows,
+  revokedSigningKids,
+  signingKeyRows,
   subjectUuid,
   versionOf,
 } from './signed-rows.ts'
@@ -39,6 +42,9 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
     throw columnContradiction('entries', 'prev_seq', 'of no entry', 'a seq')
   compare('entries', 'actor_id', columns.actorId, actorUuid(statement, sha256))
   compare('entries', 'key_id', columns.keyId, statement.key === null ? null : parseId('key', statement.key))
+  // A server's kid has no row there, because each row is that of an entry that registers an agent's.
+  const signerKid = columns.hasSigner ? toHex(entry.envelope.kid) : null
+  compare('entries', 'signer_kid', columns.signerKid, signerKid)
   compare('entries', 'recorded_at', columns.recordedAtUs, microseconds(statement.recordedAt))
   verifyGatedColumns(statement, step.seq, columns, sha256)
   verifyPeerColumns(entry, columns, sha256)
@@ -49,15 +55,19 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
   compareRows('api_keys', columns.keys, keyRows(statement))
   compare('agents', 'disabled_seq', columns.disabledAgentIds, endedIds(statement, 'agent-disabled', 'agt'))
   compare('api_keys', 'revoked_seq', columns.revokedKeyIds, endedIds(statement, 'key-revoked', 'key'))
+  compareRows('agent_signing_keys', columns.signingKeys, signingKeyRows(statement))
+  compare('agent_signing_keys', 'revoked_seq', columns.revokedSigningKids, revokedSigningKids(statement))
   verifyTypeRows(statement, columns.types)
   compareRows('ledgers', columns.ledger ? [columns.ledger] : [], ledgerRows(statement, sha256))
   compareRows('erasures', columns.erasures, erasureRows(statement))
   compareRows('ledger_closures', columns.closures, closureRows(statement))
+  compareRows('statements', columns.statements, [])
   verifyIdempotencyRows(statement, columns.idempotencyKeys, sha256)
 }
 
-/** An offer's is in the chain of the record's home. */
-function previousOf({ kind, predicate }: ParsedStatement): string | null {
+/** An offer's is in the chain of the record's home; that of a registration is the statement, its subject. */
+function previousOf({ kind, subjects, predicate }: ParsedStatement): string | null {
+  if (kind === 'statement-registered') return subjects[0].sha256
   return kind === 'step-offered' ? null : ((predicate['previous'] as string | undefined) ?? null)
 }
 
@@ -112,9 +122,12 @@ function verifyDocumentRows(rows: readonly DocumentColumns[]): void {
 }
 
 /** A type's entry signs the digest of its definition; the rest of the row is what the definition says. */
-function verifyTypeRows({ kind, subjects }: ParsedStatement, rows: readonly TypeColumns[]): void {
+function verifyTypeRows({ kind, subjects, predicate }: ParsedStatement, rows: readonly TypeColumns[]): void {
   const [{ name, sha256 }] = subjects
   const signed = kind === 'type-registered' ? [{ name, digest: sha256, definition: sha256 }] : []
   compareRows<Pick<TypeColumns, 'name' | 'digest' | 'definition'>>('types', rows, signed)
-  for (const { gated, isDefinedGated } of rows) compare('types', 'gated', gated, isDefinedGated)
+  for (const { gated, isDefinedGated, isDefinedAgentSigned } of rows) {
+    compare('types', 'gated', gated, isDefinedGated)
+    compare('types', 'definition', isDefinedAgentSigned, predicate['agentSigned'] === true)
+  }
 }

@@ -17,6 +17,9 @@ export type EntryColumns = {
   readonly earlierStepSeq: number | null
   readonly actorId: string | null
   readonly keyId: string | null
+  readonly signerKid: string | null
+  /** Whether the row of that key is there: the entry's line then brings the key along. */
+  readonly hasSigner: boolean
   readonly recordedAtUs: string
   /** Rows whose first entry this is said to be; `seq` is where they say it is. */
   readonly records: readonly RecordColumns[]
@@ -30,6 +33,8 @@ export type EntryColumns = {
   readonly keys: readonly KeyColumns[]
   readonly disabledAgentIds: readonly string[]
   readonly revokedKeyIds: readonly string[]
+  readonly signingKeys: readonly SigningKeyColumns[]
+  readonly revokedSigningKids: readonly string[]
   readonly types: readonly TypeColumns[]
   readonly erasures: readonly ErasureColumns[]
   readonly closures: readonly ClosureColumns[]
@@ -39,6 +44,19 @@ export type EntryColumns = {
   readonly offers: readonly OfferColumns[]
   readonly received: readonly ReceivedColumns[]
   readonly receivedDocuments: readonly ReceivedDocumentColumns[]
+  readonly statements: readonly StatementColumns[]
+  /** Kind, subject, actor, key and time of the entry behind a registered statement; null for any other entry. */
+  readonly registration: readonly unknown[] | null
+}
+
+/** Row by which searches find a registered statement. */
+export type StatementColumns = {
+  readonly statementId: string
+  readonly leaf: string
+  readonly issuer: string
+  readonly subject: string
+  readonly contentType: string
+  readonly kid: string
 }
 
 export type RecordColumns = {
@@ -82,7 +100,8 @@ export type GatedColumns = {
   readonly maxRevisions: number
   /** The bytes, as hex. */
   readonly tolerances: string | null
-  readonly state: string
+  /** null: searches do not find it by its state. */
+  readonly state: string | null
   readonly version: number
   readonly lastSeq: number
   /** Subject of the entry at `lastSeq`. */
@@ -104,6 +123,14 @@ export type KeyColumns = {
   readonly scopes: readonly string[]
   readonly expiresAtUs: string | null
 }
+/** `spki`: base64. */
+export type SigningKeyColumns = {
+  readonly agentId: string
+  readonly kid: string
+  readonly alg: string
+  readonly spki: string
+  readonly required: boolean
+}
 export type TypeColumns = {
   readonly name: string
   readonly digest: string
@@ -112,6 +139,7 @@ export type TypeColumns = {
   readonly gated: boolean
   /** Whether the definition says so; null where it is no JSON object. */
   readonly isDefinedGated: boolean | null
+  readonly isDefinedAgentSigned: boolean | null
 }
 export type ClosureColumns = { readonly knownSize: number; readonly knownChain: string }
 export type ErasureColumns = {

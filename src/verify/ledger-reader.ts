@@ -25,6 +25,7 @@ import {
   keyColumns,
   ledgerColumns,
   recordColumns,
+  statementColumns,
   typeColumns,
 } from './columns-of-rows.ts'
 import { contradiction } from './contradiction.ts'
@@ -55,6 +56,7 @@ export class LedgerReader {
   readonly #row: AuditedLedger
   readonly #sha256: Sha256
   readonly #tables: LedgerTables
+  readonly #onEntry: (entry: AuditedEntry) => void
   #referencesFound = 0
   /** Standings of a whole ledger: code that rebuilds its records MUST compare them. */
   readonly standings: GatedStandings
@@ -64,10 +66,16 @@ export class LedgerReader {
     { client }: Pick<LedgerSnapshot, 'client'>,
     ledgerId: Uuid,
     row: AuditedLedger,
-    /** `range`: just these entries, without checkpoints. */
-    options: { sha256: Sha256; mayReadKeys: boolean; range?: SeqRange },
+    /** `range`: just these entries, without checkpoints. `onEntry` hears of each as it is read, before it is verified. */
+    options: {
+      sha256: Sha256
+      mayReadKeys: boolean
+      range?: SeqRange
+      onEntry?: (entry: AuditedEntry) => void
+    },
   ) {
-    const { range = null, mayReadKeys, sha256 } = options
+    const { range = null, mayReadKeys, sha256, onEntry = () => {} } = options
+    this.#onEntry = onEntry
     this.#client = client
     this.#ledgerId = ledgerId
     this.#isWhole = range === null
@@ -113,6 +121,8 @@ export class LedgerReader {
     )
     const contents = chunks.map(({ content }) => content)
     portion.add({ line, columns, contents, notes: await this.#notesOf(seq), progress: seq + 1 })
+    // An entry that is in no portion is verified by nobody.
+    this.#onEntry(entry)
   }
 
   /** Throws where a row is left that no entry explains. */
@@ -132,12 +142,15 @@ export class LedgerReader {
     const keys = await beside.keys.take(seq)
     const disabledAgents = await beside.disabledAgents.take(seq)
     const revokedKeys = await beside.revokedKeys.take(seq)
+    const signingKeys = await beside.signingKeys.take(seq)
+    const revokedSigningKeys = await beside.revokedSigningKeys.take(seq)
     const types = await beside.types.take(seq)
     const erasures = await beside.erasures.take(seq)
     const closures = await beside.closures.take(seq)
     const idempotencyKeys = await beside.idempotencyKeys.take(seq)
     const offers = await beside.offers.take(seq)
     const receivedDocuments = await beside.receivedDocuments.take(seq)
+    const statements = await beside.statements.take(seq)
     return {
       ...entryColumns(entry),
       records: records.map((record) => this.#recordColumns(record)),
@@ -148,6 +161,8 @@ export class LedgerReader {
       keys: keys.map(keyColumns),
       disabledAgentIds: disabledAgents.map(({ id }) => id),
       revokedKeyIds: revokedKeys.map(({ id }) => id),
+      signingKeys: signingKeys.map(({ seq: _, ...key }) => key),
+      revokedSigningKids: revokedSigningKeys.map(({ id }) => id),
       types: types.map((type) => typeColumns(type, this.#sha256)),
       erasures: erasures.map(erasureColumns),
       closures: closures.map(closureColumns),
@@ -163,6 +178,7 @@ export class LedgerReader {
       offers: offers.map(offerColumns),
       received: received.map(receivedColumns),
       receivedDocuments: receivedDocuments.map((row) => receivedDocumentColumns(row, this.#sha256)),
+      statements: statements.map(statementColumns),
     }
   }
 

@@ -4,6 +4,7 @@ import { parseConsistencyProof, parseEntryProof } from '../proof/offline/entry-p
 import { findingsOfProof, type ProofFindings } from '../proof/offline/proof-findings.ts'
 import { verifyProof } from '../proof/offline/verify-proof.ts'
 import { verifyRecord } from '../proof/offline/verify-record.ts'
+import type { WitnessPolicy } from '../proof/tree/cosignature.ts'
 import { loadProviders } from './providers.ts'
 
 /** Texts of files, and what the user knows from elsewhere. */
@@ -15,6 +16,7 @@ type ProofInput = {
   readonly kids: readonly string[]
   readonly noteKey: string | null
   readonly compromised?: CompromisedKeys
+  readonly witnesses?: WitnessPolicy | undefined
 }
 
 /** Findings about a proof, and what they rest on (docs/cli.md). */
@@ -33,9 +35,9 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
   const notices = notice === null ? [] : [notice]
   try {
     const proof = parseEntryProof(input.proof)
-    const { kids, noteKey, keptCheckpoints, compromised } = input
+    const { kids, noteKey, keptCheckpoints, compromised, witnesses } = input
     const consistency = input.consistency === null ? null : parseConsistencyProof(input.consistency)
-    const trust = { kids, noteKey, keptCheckpoints, consistency, compromised }
+    const trust = { kids, noteKey, keptCheckpoints, consistency, compromised, witnesses }
     const verified = verifyProof(proof, trust, providers)
     if (input.record !== null) verifyRecord(input.record, verified, providers)
     const findings = findingsOfProof(verified, input)
@@ -46,13 +48,19 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
   }
 }
 
-/** Applies `--strict`: drops every finding that rests on the proof's own word. */
-export function strictly(report: ProofReport): ProofReport {
+/** Applies `--strict`: drops every finding that rests on the proof's own word. Witnesses that were given speak for the checkpoint. */
+export function strictly(report: ProofReport, witnesses?: WitnessPolicy): ProofReport {
   if (!report.ok) return report
   const { notices } = report
   if (report.keys !== 'given') {
     const reason = `the key is ${report.keys}: name it with --key`
     return { ok: false, code: 'keys_not_given', reason, notices }
+  }
+  if (witnesses) {
+    const { cosigned } = report
+    if (cosigned! >= witnesses.min) return report
+    const reason = `${cosigned} of the ${witnesses.witnesses.length} witnesses cosigned its checkpoint, and ${witnesses.min} are needed: get a proof with --cosignatures`
+    return { ok: false, code: 'witnesses_too_few', reason, notices }
   }
   if (report.checkpoint !== 'given') {
     const reason = 'no checkpoint that covers the entry was given: keep one, and name it with --checkpoint'
@@ -65,7 +73,7 @@ export function strictly(report: ProofReport): ProofReport {
 export function formatProofReport(report: ProofReport): string {
   if (!report.ok) return `PROOF_FAILED code=${report.code} reason=${JSON.stringify(report.reason)}`
   const { ledger, seq, kind, subject, recordedAt, keys, noteKey, checkpoint, covered, treeSize } = report
-  const { record, signal, version } = report
+  const { record, signal, version, signedBy } = report
   const parts = [
     `ledger=${ledger}`,
     `entry=${seq}`,
@@ -77,6 +85,8 @@ export function formatProofReport(report: ProofReport): string {
     `checkpoint=${checkpoint}`,
     `covered=${covered} of ${treeSize}`,
   ]
+  if (signedBy === 'agent') parts.push('signed-by=agent')
+  if (report.cosigned !== null) parts.push(`cosigned=${report.cosigned}`)
   if (record === 'same') parts.push('record=same')
   if (signal !== null) parts.push(`signal=${signal.decision}`)
   if (version !== null) parts.push(`version=${version}`)

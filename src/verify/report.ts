@@ -31,12 +31,14 @@ export function formatReport(report: VerifyReport): string {
     `covered=${report.covered}`,
     `own=${report.own} of ${report.entries}`,
   ]
+  if (report.witnessed !== null) parts.push(`witnessed=${report.witnessed} of ${report.entries}`)
+  if (report.agentSigned > 0) parts.push(`agent-signed=${report.agentSigned}`)
   if (report.erasures.length > 0) parts.push(`erased=${report.erasures.length}`)
   if (report.documents === 'withheld') parts.push('documents=withheld')
   return `INTEGRITY_OK ${parts.join(' ')}${report.entries === 0 ? ' (the ledger is empty)' : ''}`
 }
 
-/** Applies `--strict`: drops every finding that rests on the ledger's own word. */
+/** Applies `--strict`: drops every finding that rests on the ledger's own word. Witnesses that were given speak for its checkpoints. */
 export function strictly(report: VerifyReport): VerifyReport {
   return { ...report, ...outcomeOf(report.failure ?? strictFailure(report)) }
 }
@@ -49,7 +51,16 @@ function strictFailure(report: VerifyReport): VerifyFailure | null {
       reason: `the keys are ${report.keys}: name the first one with --key`,
     }
   }
-  if (report.checkpoint !== 'given') {
+  if (report.witnessed === 0) {
+    return {
+      seq: null,
+      code: 'witnesses_too_few',
+      reason:
+        'no checkpoint was cosigned by as many of the witnesses as are needed: name one that was with --checkpoint ' +
+        '(`tallystick checkpoints watch --witness` keeps them), or look again when the newest one is',
+    }
+  }
+  if (report.witnessed === null && report.checkpoint !== 'given') {
     return {
       seq: null,
       code: 'checkpoint_not_given',

@@ -2,6 +2,7 @@ import { fromBase64, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { type IdPrefix, parseId, type Uuid } from '../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
+import type { AgentKeyRegistration } from '../proof/statement/agent-key.ts'
 import { parseDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { ENTRY_KINDS, type EntryKind } from '../proof/statement/kinds.ts'
 import { parseRemoteAgent, remoteAgentId } from '../proof/statement/remote-agents.ts'
@@ -13,6 +14,7 @@ import type {
   KeyColumns,
   LedgerColumns,
   RecordColumns,
+  SigningKeyColumns,
 } from './entry-columns.ts'
 
 /* The rows that a signed statement makes, and the columns of its entry, which the database's must equal. */
@@ -61,6 +63,16 @@ export function keyRows({ kind, subjects, predicate }: ParsedStatement): KeyColu
   ]
 }
 
+export function signingKeyRows({ kind, predicate }: ParsedStatement): SigningKeyColumns[] {
+  if (kind !== 'agent-key-registered') return []
+  const { agent, newKey, required } = predicate as unknown as AgentKeyRegistration
+  return [{ agentId: parseId('agt', agent), ...newKey, required }]
+}
+
+export function revokedSigningKids({ kind, predicate }: ParsedStatement): string[] {
+  return kind === 'agent-key-revoked' ? [predicate['kid'] as string] : []
+}
+
 export function erasureRows({ kind, subjects, predicate }: ParsedStatement): ErasureColumns[] {
   if (kind !== 'payload-erased') return []
   const { document, id } = parseDocumentSubject(subjects[0].name)!
@@ -85,7 +97,7 @@ export function ledgerRows({ kind, predicate }: ParsedStatement, sha256: Sha256)
   return [{ name: name!, issuer: issuer!, origin: origin!, noteKid }]
 }
 
-const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cmp', 'peer']
+const ID_PREFIXES: readonly IdPrefix[] = ['rec', 'bat', 'led', 'agt', 'key', 'cmp', 'peer', 'stm']
 
 /**
  * Uuid of the subject. A type, and another ledger's entry, has none; for an erased document it is that of the record or

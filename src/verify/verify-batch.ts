@@ -10,6 +10,7 @@ import {
   type VerifiedEntry,
   verifyRoot,
   verifySignedEntry,
+  withSigner,
 } from '../proof/entry/verify-entry.ts'
 import { ProofError } from '../proof/error.ts'
 import { formatId, ID_BYTES, parseId, type Uuid, writeUuid } from '../proof/ids.ts'
@@ -37,7 +38,7 @@ export function verifyStoredBatch(
   providers: ProofProviders,
 ): VerifiedEntry {
   const { sha256 } = providers
-  const { envelope, statement } = verifySignedEntry(line, findKey, providers)
+  const { envelope, statement } = verifySignedEntry(line, withSigner(findKey, line, sha256), providers)
   verifyRows(line, chunks, statement)
   const found = new FoundRecords(sha256, chunks[0]!.firstRecordId, statement)
   let at = 0

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import type { EntryStep } from '../proof/entry/entry-step.ts'
 import { type Erasure, erasureOf } from '../proof/entry/erasures.ts'
 import { ProofError } from '../proof/error.ts'
+import type { PinnedAgents } from '../proof/ledger/agent-keys.ts'
 import { type CompromisedKeys, compromisedKeys } from '../proof/ledger/compromised-keys.ts'
 import { findingsOf, type LedgerTrust, verifyTrust } from '../proof/ledger/findings.ts'
 import { LedgerVerifier } from '../proof/ledger/verify-ledger.ts'
@@ -16,8 +17,12 @@ import type { PortionResult } from './verify-portion.ts'
 export type VerifyOptions = LedgerTrust & {
   /** Checkpoint notes kept outside: the ledger must extend each. */
   readonly checkpoints?: readonly string[]
+  /** Statements with their receipts, kept outside: the ledger must have those entries, and extend those trees. */
+  readonly receipts?: readonly Uint8Array[]
   /** Keys that others say are compromised: a source can leave out its own word for it. */
   readonly compromised?: CompromisedKeys
+  /** Agents whose keys are known from elsewhere. */
+  readonly pinnedAgents?: PinnedAgents | undefined
   /** `noticed`: entries that should have a checkpoint by now are a notice (LedgerVerifierOptions). */
   readonly lateTail?: 'refused' | 'noticed'
   /** Threads besides this one; ≤ 1: none. By default one for each core where the source is large enough. */
@@ -57,6 +62,8 @@ function unreadReport(name: string, { code, detail }: ProofError): VerifyReport 
     ledger: null,
     entries: 0,
     records: 0,
+    agentSigned: 0,
+    statements: 0,
     documents: 'all',
     keys: 'self-asserted',
     firstKid: null,
@@ -64,6 +71,7 @@ function unreadReport(name: string, { code, detail }: ProofError): VerifyReport 
     covered: 0,
     own: 0,
     ownReachesEnd: false,
+    witnessed: null,
     erasures: [],
     failure: { seq: null, code, reason: detail },
     notices: [],
@@ -81,6 +89,9 @@ async function verifyOpened(
     { sha256, verifySignature },
     {
       keptCheckpoints: options.checkpoints ?? [],
+      keptReceipts: options.receipts,
+      witnesses: options.witnesses,
+      pinnedAgents: options.pinnedAgents,
       compromised: compromisedKeys(opened.keys, options.compromised),
       lateTail: options.lateTail ?? 'refused',
       idSeed: randomBytes(4).readUInt32LE(),

@@ -3,13 +3,16 @@ import type { EntryLine } from '../proof/entry/entry-line.ts'
 import type { EntryStep } from '../proof/entry/entry-step.ts'
 import { type DocumentsShown, type VerifiedEntry, verifyEntry } from '../proof/entry/verify-entry.ts'
 import { verifyLines } from '../proof/entry/verify-lines.ts'
+import { verifyStatementLine, verifyStep } from '../proof/entry/verify-step.ts'
 import type { ProofErrorCode } from '../proof/error.ts'
 import type { KeyHint } from '../proof/ledger/key-hint.ts'
 import { makeFindKey } from '../proof/offline/key-hints.ts'
+import { STATEMENT } from '../proof/statement/kinds.ts'
 import { verifyColumns } from './columns.ts'
 import type { EntryColumns } from './entry-columns.ts'
 import { type PackedSteps, packSteps } from './packed-steps.ts'
 import { loadProviders } from './providers.ts'
+import { verifyStatementColumns } from './statement-columns.ts'
 import { verifyStoredBatch } from './verify-batch.ts'
 
 /** Facts that a thread needs before the first portion. */
@@ -39,19 +42,23 @@ export async function makePortionVerifier(
 ): Promise<(task: PortionTask) => PortionResult> {
   const providers = await loadProviders()
   const findKey = makeFindKey(context.keys, providers)
-  const verifyLine = (line: EntryLine) => verifyEntry(line, findKey, providers, context.documents)
   const verifyWithRows = (line: EntryLine, columns: EntryColumns, contents: Uint8Array): EntryStep => {
+    if (line.kind === STATEMENT) {
+      const step = verifyStatementLine(line, providers.sha256)
+      verifyStatementColumns(step, columns)
+      return step
+    }
     const entry: VerifiedEntry =
       line.kind === 'batch-notarized'
         ? verifyStoredBatch(line, columns, contents, findKey, providers)
-        : verifyLine(line)
+        : verifyEntry(line, findKey, providers, context.documents)
     verifyColumns(entry, columns, providers.sha256)
     return entry.step
   }
   return ({ lines, rows }) => {
     const read = rows && rowReader(rows)
     const { steps, failure } = verifyLines(lines, (line, index) =>
-      read ? verifyWithRows(line, ...read(index)) : verifyLine(line).step,
+      read ? verifyWithRows(line, ...read(index)) : verifyStep(line, findKey, providers, context.documents),
     )
     return {
       packed: packSteps(steps),

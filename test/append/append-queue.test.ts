@@ -32,7 +32,7 @@ function open() {
       ledgerId: ledgerOf(ledger),
       records: 1,
       bytes: 500,
-      isAdministrative: false,
+      ownBatchMax: null,
       ...about,
     }
     queue.add(item, 0)
@@ -105,7 +105,7 @@ test('an administrative entry waits until its ledger is free, and nothing of the
   const { queue, add, addMany } = open()
   addMany(20)
   const first = queue.take(0, 0)!
-  const agent = add(1, { isAdministrative: true, records: 0 })
+  const agent = add(1, { ownBatchMax: 8, records: 0 })
   const behind = addMany(40)
   assert.equal(queue.take(0, 0), null)
   queue.end(first, 1)
@@ -143,7 +143,7 @@ test('refuses what is more than it holds: entries of a ledger, of all, records a
       ledgerId: ledgerOf(1),
       records: 1,
       bytes: 500,
-      isAdministrative: false,
+      ownBatchMax: null,
       ...about,
     }
     return queue.refusal(item, 0) !== null
@@ -162,7 +162,7 @@ test('refuses what is more than it holds: entries of a ledger, of all, records a
   ] as const) {
     const { queue: other, add: addTo } = open()
     addTo(1, { [name]: max - 1 })
-    const item = { name: -1, ledgerId: ledgerOf(1), records: 0, bytes: 0, isAdministrative: false }
+    const item = { name: -1, ledgerId: ledgerOf(1), records: 0, bytes: 0, ownBatchMax: null }
     assert.equal(other.refusal({ ...item, [name]: 1 }, 0), null)
     assert.notEqual(other.refusal({ ...item, [name]: 2 }, 0), null)
   }
@@ -207,7 +207,7 @@ type Step =
       readonly kind: 'add'
       readonly ledger: number
       readonly records: number
-      readonly isAdministrative: boolean
+      readonly ownBatchMax: number | null
     }
   | { readonly kind: 'take'; readonly coming: number }
   | { readonly kind: 'end'; readonly which: number }
@@ -220,7 +220,7 @@ const steps = fc.array(
         kind: fc.constant('add' as const),
         ledger: fc.integer({ min: 1, max: 4 }),
         records: fc.constantFrom(0, 1, 1, 1, 30, 2_000),
-        isAdministrative: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+        ownBatchMax: fc.integer({ min: 0, max: 9 }).map((n) => [2, 3][n] ?? null),
       }),
     },
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('take' as const), coming: fc.nat(40) }) },
@@ -247,9 +247,9 @@ test('whatever happens, each entry goes once, in the order of its ledger, within
         assert.ok(batch.records <= APPEND_BATCH_RECORDS_MAX || batch.items.length === 1)
         for (const ledger of batch.ledgers)
           assert.ok(inFlight.filter((one) => one.ledgers.has(ledger)).length <= APPEND_LANES_OF_ONE_LEDGER)
-        if (batch.items.some(({ isAdministrative }) => isAdministrative)) {
+        if (batch.items.some(({ ownBatchMax }) => ownBatchMax !== null)) {
           assert.equal(batch.ledgers.size, 1)
-          assert.ok(batch.items.every(({ isAdministrative }) => isAdministrative))
+          assert.ok(batch.items.every(({ ownBatchMax }, i) => ownBatchMax !== null && i < ownBatchMax))
         }
         for (const item of batch.items) note(taken, item)
         return true

@@ -162,11 +162,13 @@ test('a deep ledger does not delay a shallow one', async (t) => {
   await held.release()
   await Promise.all([...few, ...deep])
   const { rows } = await owner.query(
-    `select (select min(xmin::text::bigint) from tallystick.entries where ledger_id = $1 and seq >= $3) as deep,
-       (select max(xmin::text::bigint) from tallystick.entries where ledger_id = $2 and seq >= $3) as shallow`,
+    `select count(distinct xmin::text) as before from tallystick.entries
+     where ledger_id = $1 and seq >= $3 and xmin::text::bigint < (
+       select max(xmin::text::bigint) from tallystick.entries where ledger_id = $2 and seq >= $3)`,
     [ledger.id, shallow.id, FIRST_SIZE],
   )
-  assert.equal(rows[0].shallow, rows[0].deep, 'the shallow ledger was in the first batch')
+  // Two batches are under way at once, and the second one may be given the lower number of transaction.
+  assert.ok(Number(rows[0].before) <= 1, 'the shallow ledger was in the first batch')
 })
 
 test('a ledger whose head somebody else has locked delays no other', async (t) => {

@@ -48,6 +48,8 @@ async function open(t: TestContext) {
   const batches: number[] = []
   const observer = {
     overloaded() {},
+    prepared() {},
+    answered() {},
     retried() {},
     committed: ({ entries }: { entries: readonly unknown[] }) => void batches.push(entries.length),
   }

@@ -113,6 +113,7 @@ async function fill(): Promise<void> {
   await run('owner', PEER)
   for (const insert of FROM_PEER) await run('owner', insert)
   await run('worker', CHECKPOINT('5', '$chainAt5'))
+  await run('worker', COSIGNATURE('5'))
   await run('worker', 'insert into tallystick.tree_tiles values ($ledger, 0, 0, $random || $random)')
   await run('worker', 'insert into tallystick.tree_frontiers values ($ledger, 5, $random || $random)')
 }
@@ -223,6 +224,9 @@ const CHECKPOINT = (size: string, chain: string, note = '$random::bytea', noteSi
    select $ledger, ${size}, $random, ${chain}, format(E'%s\\n%s\\n%s\\n', origin, ${noteSize}, encode(${note}, 'base64'))
    from tallystick.ledgers where ledger_id = $ledger`
 
+const COSIGNATURE = (size: string, line = '— w1 AAAA\\n') =>
+  `insert into tallystick.cosignatures (ledger_id, size, witness_kid, line) values ($ledger, ${size}, $random, E'${line}')`
+
 const UPDATE = (table: string, change: string) =>
   `update tallystick.${table} set ${change} where ledger_id = $ledger`
 
@@ -239,6 +243,8 @@ const FROM_PEER = [
   `insert into tallystick.peer_keys (ledger_id, peer_id, kid, alg, spki) values ($ledger, $other, $kid, 'EdDSA', $random)`,
   `insert into tallystick.peer_forks (ledger_id, peer_id, leaf, remote_seq, held_leaf, envelope)
    values ($ledger, $other, $random, 7, $leaf, $envelope)`,
+  `insert into tallystick.peer_witnesses (ledger_id, peer_id, seen_size, seen_root, seen_note, fork_note, fork_held)
+   values ($ledger, $other, 7, $leaf, 'seen', 'other', 'seen')`,
 ]
 
 /** Attempts that fail even for the owner while the triggers stand. */
@@ -294,6 +300,17 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     ],
     [refusedBy('peer_forks_append_only'), UPDATE('peer_forks', 'held_leaf = $random')],
     [refusedBy('peer_forks_append_only'), 'delete from tallystick.peer_forks where ledger_id = $ledger'],
+    [refusedBy('peer_witnesses_grow'), UPDATE('peer_witnesses', 'seen_size = 6')],
+    [refusedBy('peer_witnesses_grow'), UPDATE('peer_witnesses', 'seen_root = $random')],
+    [
+      refusedBy('peer_witnesses_grow'),
+      UPDATE('peer_witnesses', 'seen_size = null, seen_root = null, seen_note = null'),
+    ],
+    [refusedBy('peer_witnesses_grow'), UPDATE('peer_witnesses', "fork_note = 'none'")],
+    [
+      refusedBy('peer_witnesses_append_only'),
+      'delete from tallystick.peer_witnesses where ledger_id = $ledger',
+    ],
   ],
   'have two peers for one other ledger': [
     [refusedBy('peers_remote'), PEER.replace('values ($ledger, $other', 'values ($ledger, $stranger')],
@@ -411,7 +428,6 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
     [refusedBy('gated_records_begin'), CREATION({}, { version: '2' })],
     [refusedBy('gated_records_begin'), CREATION({}, { last_seq: '14' })],
     [refusedBy('gated_records_begin'), CREATION({}, { revisions: '1' })],
-    [refusedBy('gated_records_begin'), CREATION({}, { verification_job: '$other' })],
     [refusedBy('gated_records_performer'), CREATION({}, { state: "'ACTIVE'" })],
     [refusedBy('gated_records_deadline_check'), CREATION({}, { deadline: "'infinity'" })],
     [refusedBy('gated_records_deadline_check'), CREATION({}, { deadline: "'-infinity'" })],
@@ -519,7 +535,21 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'change or remove a checkpoint': [
     [refusedBy('checkpoints_append_only'), UPDATE('checkpoints', "note = 'another'")],
     [refusedBy('checkpoints_append_only'), 'delete from tallystick.checkpoints where ledger_id = $ledger'],
-    [refusedBy('checkpoints_append_only'), 'truncate tallystick.checkpoints'],
+    [refusedBy('checkpoints_append_only'), 'truncate tallystick.checkpoints cascade'],
+  ],
+  'change, remove or add a cosignature that belongs to nothing': [
+    [refusedBy('cosignatures_append_only'), UPDATE('cosignatures', "line = E'— another\\n'")],
+    [refusedBy('cosignatures_append_only'), 'delete from tallystick.cosignatures where ledger_id = $ledger'],
+    [refusedBy('cosignatures_append_only'), 'truncate tallystick.cosignatures'],
+    [refusedBy('cosignatures_ledger_id_size_fkey'), COSIGNATURE('6')],
+    [
+      refusedBy('cosignatures_once_a_peer'),
+      `insert into tallystick.cosignatures (ledger_id, size, witness_kid, peer_id, line)
+       select $ledger, 5, sha256(n::text::bytea), $ledger, E'— w1 AAAA\\n' from generate_series(1, 2) n`,
+    ],
+    [refusedBy('cosignatures_line_check'), COSIGNATURE('5', '— a\\n— b\\n')],
+    [refusedBy('cosignatures_line_check'), COSIGNATURE('5', '— a')],
+    [refusedBy('cosignatures_line_check'), COSIGNATURE('5', `— ${'a'.repeat(600)}\\n`)],
   ],
 }
 
@@ -576,9 +606,14 @@ const POD_ATTEMPTS: Record<string, string[]> = {
     'insert into tallystick.gated_records (ledger_id) values ($ledger)',
     UPDATE('gated_records', "state = 'ACCEPTED'"),
     UPDATE('gated_records', 'performer_id = $other'),
-    UPDATE('gated_records', "state = 'ACCEPTED', verification_job = null"),
     'delete from tallystick.gated_records',
     'truncate tallystick.gated_records',
+    'insert into tallystick.waiting_completions values ($ledger, 9, $other)',
+    'delete from tallystick.waiting_completions',
+    UPDATE('waiting_completions', 'record_id = $other'),
+    'insert into tallystick.open_deadlines values ($ledger, $other, now())',
+    'delete from tallystick.open_deadlines',
+    UPDATE('open_deadlines', 'deadline = now()'),
     DOCUMENT({}),
     UPDATE('documents', 'content = null, salt = null, erased_seq = 12'),
     'delete from tallystick.documents',
@@ -589,6 +624,9 @@ const POD_ATTEMPTS: Record<string, string[]> = {
     UPDATE('api_keys', "scopes = '{keys:manage}'"),
     'insert into tallystick.api_keys select * from tallystick.api_keys',
     'delete from tallystick.agents',
+    'insert into tallystick.agent_signing_keys select * from tallystick.agent_signing_keys',
+    UPDATE('agent_signing_keys', 'required = false'),
+    'delete from tallystick.agent_signing_keys',
     UPDATE('ledgers', "name = 'mine'"),
     UPDATE('ledgers', 'note_kid = $random'),
     'insert into tallystick.idempotency_keys select * from tallystick.idempotency_keys',
@@ -650,6 +688,7 @@ const POD_ATTEMPTS: Record<string, string[]> = {
     "select tallystick.append_details('{}', '{}', '{}', '{}', '{}', '{}')",
     "select tallystick.append_chunks('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
     "select tallystick.append_federation('{}', '{}', '{}', '{}', '{}', '{}', '{}')",
+    "select tallystick.append_statements('{}', '{}', '{}', '{}', '{}', '{}', '{}')",
     "select tallystick.append_received('{}', '{}', '{}', '{}', '{}', '{}')",
     'select tallystick.gated_records_begin()',
     'select tallystick.chain_link($random, $random)',
@@ -676,7 +715,7 @@ const POD_ATTEMPTS: Record<string, string[]> = {
 
 const API_ATTEMPTS: Record<string, string[]> = {
   'say that a completion is being verified': [
-    UPDATE('gated_records', 'verification_job = $other'),
+    UPDATE('waiting_completions', 'verification_job = $other'),
     'select from tallystick.gated_records for update',
   ],
   'take a document away': ['select tallystick.erase_document($ledger, 12, null, null, null)'],
@@ -690,7 +729,7 @@ const API_ATTEMPTS: Record<string, string[]> = {
     'insert into tallystick.audits (ledger_id, audit_id) values ($ledger, $other)',
     'update tallystick.audits set ok = true',
     'delete from tallystick.audits',
-    'insert into tallystick.audit_cursors values ($ledger, 9, $random, $random, $random)',
+    'insert into tallystick.audit_cursors values ($ledger, 9, $random, $random, $random, $random)',
     'select from tallystick.audit_cursors for update',
     'update tallystick.audit_cursors set next_seq = 9',
     'delete from tallystick.audit_cursors',
@@ -730,6 +769,7 @@ const API_ATTEMPTS: Record<string, string[]> = {
   ],
   'publish checkpoints or touch the tree': [
     CHECKPOINT('13', '$chainAt13'),
+    COSIGNATURE('5'),
     UPDATE('tree_tiles', 'hashes = hashes || $random'),
     'insert into tallystick.tree_frontiers values ($other, 1, $random)',
     'delete from tallystick.tree_tiles',
@@ -772,6 +812,7 @@ const WORKER_ATTEMPTS: Record<string, string[]> = {
   'change a checkpoint, or remove parts of the tree': [
     UPDATE('checkpoints', "note = 'another'"),
     'delete from tallystick.checkpoints',
+    'delete from tallystick.cosignatures',
     'delete from tallystick.tree_tiles',
     'delete from tallystick.tree_frontiers',
     'truncate tallystick.tree_tiles',
@@ -798,13 +839,17 @@ const GRANTS: Record<string, string> = {
   batch_chunks: 'api: SELECT; worker: SELECT',
   batch_keys: 'api: SELECT; worker: SELECT',
   gated_records: 'api: SELECT; worker: SELECT',
-  'gated_records.verification_job': 'worker: UPDATE',
+  waiting_completions: 'api: SELECT; worker: SELECT',
+  'waiting_completions.verification_job': 'worker: UPDATE',
+  open_deadlines: 'api: SELECT; worker: SELECT',
   documents: 'api: SELECT; worker: SELECT',
   idempotency_keys: 'worker: SELECT',
   agents: 'api: SELECT; worker: SELECT',
+  agent_signing_keys: 'api: SELECT; worker: SELECT',
   api_keys: 'api: SELECT; worker: SELECT',
   api_key_secrets: 'api: SELECT; worker: SELECT',
   types: 'api: SELECT; worker: SELECT',
+  statements: 'api: SELECT; worker: SELECT',
   record_references: 'api: SELECT; worker: SELECT',
   erasures: 'api: SELECT; worker: SELECT',
   ledger_closures: 'api: SELECT; worker: SELECT',
@@ -824,6 +869,7 @@ const GRANTS: Record<string, string> = {
   webhook_cursors: 'api: SELECT; worker: DELETE, SELECT, UPDATE',
   webhook_deliveries: 'api: SELECT; worker: DELETE, INSERT, SELECT, UPDATE',
   checkpoints: 'api: SELECT; worker: INSERT, SELECT',
+  cosignatures: 'api: SELECT; worker: INSERT, SELECT',
   tree_tiles: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
   tree_frontiers: 'api: SELECT; worker: INSERT, SELECT, UPDATE',
   peers: 'worker: SELECT',
@@ -859,6 +905,7 @@ const GRANTS: Record<string, string> = {
   peer_receipts: 'api: SELECT; worker: INSERT, SELECT',
   peer_dead_letters: 'api: SELECT; worker: DELETE, INSERT, SELECT, UPDATE',
   peer_forks: 'api: SELECT; worker: SELECT',
+  peer_witnesses: 'api: SELECT; worker: SELECT',
   ledger_rotations: 'api: SELECT; worker: SELECT',
   shared_records: 'api: SELECT; worker: SELECT',
   offers: 'api: SELECT; worker: SELECT',
@@ -873,22 +920,30 @@ const GRANTS: Record<string, string> = {
   'require_proven_session()': '',
   'append_details()': '',
   'append_chunks()': '',
+  'register_signing_keys()': '',
+  'own_signatures_hold()': '',
+  'peer_witnesses_grow()': '',
   'append_federation()': '',
+  'append_statements()': '',
   'append_received()': '',
   'begin_peer_request()': 'api: EXECUTE',
   'invite_peer()': 'api: EXECUTE',
+  'items_overtaken()': '',
   'accept_peer()': 'api: EXECUTE',
   'withdraw_peer()': 'api: EXECUTE',
   'charge_peer()': '',
   'charge_peers()': '',
   'set_peer_budget()': 'api: EXECUTE',
   'keep_fork()': 'api: EXECUTE',
+  'keep_peer_witness()': 'api: EXECUTE',
   'replay_peer()': 'api: EXECUTE',
   'want_peer_summary()': 'api: EXECUTE',
   'find_replay()': 'api: EXECUTE',
   'replace_key_secrets()': 'api: EXECUTE',
+  'set_key_otlp()': 'api: EXECUTE',
   'set_key_rate_limit()': 'api: EXECUTE',
   'set_ledger_rate_limit()': 'api: EXECUTE',
+  'set_ledger_tiles_public()': 'api: EXECUTE',
   'set_ledger_frozen()': 'api: EXECUTE',
   'close_restored_ledgers()': 'worker: EXECUTE',
   'retire_envelope_keys()': 'worker: EXECUTE',
@@ -921,6 +976,7 @@ const GRANTS: Record<string, string> = {
   'records_change()': '',
   'gated_records_begin()': '',
   'gated_records_change()': '',
+  'waits_for_worker()': '',
   'documents_keep()': '',
   'checkpoints_agree()': '',
   'tree_grows()': '',

@@ -1,25 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type pg from 'pg'
+import pg from 'pg'
 import { readEntries } from '../../src/db/chain/read-entries.ts'
 import { findEntryOfRecord } from '../../src/db/chain/read-proven.ts'
+import { openReadPool, openSearchPool } from '../../src/db/connect/pools.ts'
 import { findSharedRecords, listSharedRecords } from '../../src/db/peers/offers.ts'
 import {
   findReceivedType,
-  findRemoteClaim,
+  findRemoteClaims,
   listNewestRemoteSteps,
   listRemoteEntries,
 } from '../../src/db/peers/remote-records.ts'
 import { listChosenSalts, listSharePeers } from '../../src/db/peers/shares.ts'
 import { findErasable, listErasable } from '../../src/db/records/erasures.ts'
 import { listPendingErasures } from '../../src/db/records/pending-erasures.ts'
+import { readChunks } from '../../src/db/records/read-chunk-keys.ts'
 import { listAncestors, listEntriesOfRecord } from '../../src/db/records/read-lineage.ts'
 import { findRecords, listRecordsOfEntry } from '../../src/db/records/read-records.ts'
 import { listDayKeys } from '../../src/db/records/search-choice.ts'
-import { readChunks } from '../../src/db/records/search-chunks.ts'
-import { openTestPool } from '../helpers/connect.ts'
+import { searchRecords } from '../../src/db/records/search-records.ts'
+import type { RecordFilters } from '../../src/db/records/search-streams.ts'
+import { Searches } from '../../src/db/records/searches.ts'
+import type { Uuid } from '../../src/proof/ids.ts'
+import { testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase } from '../helpers/database.ts'
-import { createTestLedger } from '../helpers/test-ledger.ts'
+import { createTestLedger, randomId } from '../helpers/test-ledger.ts'
 
 /*
  * A session keeps the plans that it made when its tables were empty, where every plan seems to cost the same. Each of these must
@@ -28,25 +33,89 @@ import { createTestLedger } from '../helpers/test-ledger.ts'
 
 test('what reads records, entries and erasures goes by keys, whenever it was planned', async (t) => {
   const database = await createTestDatabase(t)
-  const pool = openTestPool(database.superuserUrl, { max: 1 })
+  const pool = openReadPool(testDatabase(database.superuserUrl), { warn: () => {} })
   t.after(() => pool.end())
-  const asked = await askedQueries(pool)
-  await pool.query('set plan_cache_mode = force_generic_plan')
+  await checkPlans(pool, await askedQueries(pool))
+})
+
+test('what searches goes by keys, whenever it was planned', async (t) => {
+  const database = await createTestDatabase(t)
+  const pool = openSearchPool(testDatabase(database.superuserUrl), { warn: () => {} })
+  t.after(() => pool.end())
+  const searches = new Searches(pool)
+  const id = randomId()
+  const asked = await listAsked(pool, async () => {
+    for (const filters of FILTERS) {
+      for (const after of [null, { seq: 1, index: 1 }])
+        await searchRecords(searches, id, { filters, order: 'desc', after, limit: 10 })
+    }
+  })
+  // Two of each filter, one of those that no record of a batch meets; and which days there are, of either kind.
+  assert.equal(new Set(asked.map(({ text }) => text)).size, 23)
+  await checkPlans(pool, asked)
+})
+
+const FILTERS: readonly RecordFilters[] = [
+  {},
+  { type: 'order/1' },
+  { actor: randomId() },
+  { onBehalfOf: randomId() },
+  { traceId: 'aa'.repeat(16) },
+  { parent: randomId() },
+  { reference: 'order 1' },
+  { performer: randomId() },
+  { principal: randomId() },
+  { ownAgent: randomId() },
+  { state: 'ACTIVE' },
+  { state: 'RECORDED' },
+  { occurred: { fromMs: 0, beforeMs: 1 } },
+]
+
+async function checkPlans(pool: pg.Pool, asked: readonly Asked[]): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await checkEach(client, asked)
+  } finally {
+    client.release()
+  }
+}
+
+async function checkEach(client: pg.ClientBase, asked: readonly Asked[]): Promise<void> {
+  const columnsOf = await readIndexes(client)
   for (const [i, { text, values }] of asked.entries()) {
-    await pool.query(`prepare q${i} as ${text}`)
+    await client.query(`prepare q${i} as ${text}`)
     const literals = values.map(literalOf)
-    const { rows } = await pool.query(`explain (costs off) execute q${i} (${literals.join(', ')})`)
+    const { rows } = await client.query(`explain (costs off) execute q${i} (${literals.join(', ')})`)
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
     assert.doesNotMatch(plan, /Seq Scan|Bitmap|Merge Join|Hash Join/, `${text}\n${plan}`)
-    for (const [, condition] of plan.matchAll(/_pkey on .*\n *Index Cond: (.*)/g))
-      assert.match(condition!, / AND /, `${text}\n${plan}`)
+    for (const [, index, condition] of plan.matchAll(/ using (\S+) on .*\n *Index Cond: (.*)/g)) {
+      // By the ledger alone it would read all that the ledger has: the second column counts, wherever the others stand.
+      const [ledger, second] = columnsOf.get(index!)!
+      for (const column of [ledger!, second!])
+        assert.match(condition!, new RegExp(`(?<![.\\w])${column}\\b`), `${text}\n${plan}`)
+    }
   }
-})
+}
+
+/** Columns of each index, those that are expressions in part. */
+async function readIndexes(client: pg.ClientBase): Promise<Map<string, string[]>> {
+  const { rows } = await client.query<{ name: string; columns: string[] }>(
+    `select c.relname as name, array_agg(substring(pg_get_indexdef(i.indexrelid, n, false) from '\\w+') order by n) as columns
+     from pg_index i join pg_class c on c.oid = i.indexrelid cross join generate_series(1, i.indnkeyatts) n
+     where c.relnamespace = 'tallystick'::regnamespace group by 1`,
+  )
+  return new Map(rows.map(({ name, columns }) => [name, columns]))
+}
 
 function literalOf(value: unknown): string {
   if (value === null) return 'null'
   if (Buffer.isBuffer(value)) return `'\\x${value.toString('hex')}'`
-  return Array.isArray(value) ? `'{${value}}'` : `'${value}'`
+  return pg.escapeLiteral(Array.isArray(value) ? `{${value.map(elementOf)}}` : `${value}`)
+}
+
+function elementOf(value: unknown): string {
+  if (value === null) return 'NULL'
+  return JSON.stringify(Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : `${value}`)
 }
 
 type Asked = { readonly text: string; readonly values: readonly unknown[] }
@@ -56,6 +125,12 @@ async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
   const client = await pool.connect()
   const { id } = await createTestLedger(client)
   client.release()
+  const asked = await listAsked(pool, () => askAll(pool, id))
+  assert.equal(asked.length, 23)
+  return asked
+}
+
+async function listAsked(pool: pg.Pool, ask: () => Promise<void>): Promise<Asked[]> {
   const asked: Asked[] = []
   const { query } = pool
   pool.query = ((...parameters: [Asked] | [string, unknown[]]) => {
@@ -63,6 +138,12 @@ async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
     asked.push(typeof asks === 'string' ? { text: asks, values: values! } : asks)
     return Reflect.apply(query, pool, parameters)
   }) as typeof query
+  await ask()
+  pool.query = query
+  return asked
+}
+
+async function askAll(pool: pg.Pool, id: Uuid): Promise<void> {
   for await (const { records } of readEntries(pool, id, 0, 3)) assert.deepEqual(records, [])
   await findRecords(pool, [{ ledgerId: id, recordId: id }])
   await listRecordsOfEntry(pool, id, 0)
@@ -73,7 +154,7 @@ async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
   await listErasable(pool, id, id, { before: 1, limit: 1 })
   await listPendingErasures(pool, null, 100)
   const remote = { recordId: id, peerId: id }
-  await findRemoteClaim(pool, id, { recordId: id, peerId: id, agentId: id })
+  await findRemoteClaims(pool, [{ ledgerId: id, recordId: id, peerId: id, agentId: id }])
   await listNewestRemoteSteps(pool, id, remote)
   await listRemoteEntries(pool, id, remote, { afterVersion: 0, limit: 1, bytesMax: 1 })
   await findReceivedType(pool, id, id, '00')
@@ -81,9 +162,6 @@ async function askedQueries(pool: pg.Pool): Promise<Asked[]> {
   await findSharedRecords(pool, id, id, id)
   await listSharePeers(pool, id, [id])
   await listChosenSalts(pool, id, id)
-  await readChunks(pool, id, [{ seq: 0, chunk: 0, before: 0 }], 1)
+  await readChunks(pool, [{ ledgerId: id, seq: 0, chunk: 0 }], 1)
   await listDayKeys(pool, id, { fromMs: 0, beforeMs: 1 })
-  pool.query = query
-  assert.equal(asked.length, 23)
-  return asked
 }

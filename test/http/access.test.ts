@@ -19,6 +19,7 @@ import {
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
+import { addStatement } from '../helpers/signed-statements.ts'
 import { addPeer } from '../helpers/test-peers.ts'
 import { makeWebhook } from '../helpers/webhooks.ts'
 
@@ -89,7 +90,13 @@ test('every route', async (t) => {
           const code = expect(access)!
           const to = `to ${what}`
           const response = await request(app, route, key, own)
-          const problem = assertProblem(response, code === 'forbidden' ? 403 : 401, code, to)
+          const status = code === 'forbidden' ? 403 : 401
+          if (route.config!.otlp) {
+            assert.equal(response.statusCode, status, to)
+            assert.ok(response.json().message.startsWith(`${code}: `), to)
+            continue
+          }
+          const problem = assertProblem(response, status, code, to)
           assert.equal(response.headers['www-authenticate'], code === 'forbidden' ? undefined : 'Bearer', to)
           if (code !== 'forbidden') continue
           assert.equal(problem['scope'], scopesOf(access)[0], to)
@@ -316,6 +323,8 @@ function makeScopedKeys(app: TestApp) {
 
 const PUBLIC = [
   'GET /',
+  'GET /.well-known/scitt-keys',
+  'GET /.well-known/scitt-keys/:kid',
   'GET /.well-known/tallystick-keys.json',
   'GET /docs',
   'GET /docs/scalar.js',
@@ -326,6 +335,7 @@ const PUBLIC = [
 ]
 
 const FOR_PEERS = [
+  'POST /v1/federation/checkpoint',
   'POST /v1/federation/entries',
   'POST /v1/federation/peerings',
   'POST /v1/federation/rotations',
@@ -369,6 +379,7 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
     { id: await invitePeer(app, app.ledger) },
     { id: await invitePeer(app, elsewhere) },
   ]
+  const [statement, foreignStatement] = [await addStatement(app), await addStatement(app, elsewhere)]
   const [ownGated, foreignGated] = [await makeGated(app, app.ledger), await makeGated(app, elsewhere)]
   return [
     {
@@ -388,6 +399,12 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
       own: { id: own.id },
       foreign: { id: foreign.id },
       nowhere: { id: `rec_${digits}` },
+    },
+    {
+      begins: '/v1/agents/:id/signing-keys/',
+      own: { id: agent, kid: 'ab'.repeat(32) },
+      foreign: { id: elsewhere.agent.id, kid: 'ab'.repeat(32) },
+      nowhere: { id: `agt_${digits}`, kid: 'ab'.repeat(32) },
     },
     {
       begins: '/v1/agents/',
@@ -429,7 +446,20 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
     { begins: '/v1/peers/', own: peer, foreign: foreignPeer, nowhere: { id: `peer_${digits}` } },
     { begins: '/v1/ledgers/', own: { id: victim.ledger.id }, foreign: null, nowhere: null },
     { begins: '/predicates/', own: { kind: 'record-notarized' }, foreign: null, nowhere: null },
+    ...['/entries/', '/v1/statements/'].map((begins) => ({
+      begins,
+      own: { id: statement.id },
+      foreign: { id: foreignStatement.id },
+      nowhere: { id: `stm_${digits}` },
+    })),
+    { begins: '/.well-known/scitt-keys/', own: { kid: 'AA' }, foreign: null, nowhere: null },
     { begins: '/v1/entries/', own: { seq: '0' }, foreign: null, nowhere: null },
+    {
+      begins: '/tlog/',
+      own: { ledger: app.ledger.ledger.id, '*': '0/000.p/1' },
+      foreign: { ledger: elsewhere.ledger.id, '*': '0/000.p/1' },
+      nowhere: { ledger: `led_${digits}`, '*': '0/000.p/1' },
+    },
     { begins: '/v1/checkpoints/', own: { size: '1' }, foreign: null, nowhere: null },
   ]
 }
@@ -479,11 +509,13 @@ function bodyOf(route: RouteOptions): unknown {
 }
 
 function request(app: TestApp, route: RouteOptions, key: string | null, ids: Ids) {
-  const url = route.url.replace(/:(\w+)/g, (_, name) => {
+  const url = route.url.replace(/:(\w+)|\*/g, (rest, name = rest) => {
     assert.ok(ids[name], `the route ${route.url} has a parameter that this test has no id for`)
     return ids[name]!
   })
-  const options: SendOptions = { key, ...(route.method !== 'GET' && { body: bodyOf(route) }) }
+  // Otherwise problems of SCRAPI's routes are CBOR.
+  const headers: Record<string, string> = route.config!.scrapi ? { accept: 'application/json' } : {}
+  const options: SendOptions = { key, headers, ...(route.method !== 'GET' && { body: bodyOf(route) }) }
   return app.send(route.method as string, url, options)
 }
 

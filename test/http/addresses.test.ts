@@ -20,6 +20,8 @@ test('an address', async (t) => {
     assert.ok(config?.access)
     // Requests between servers of peers are signed with their address, and refused before that is looked at.
     if (config.access === 'peer' || config.access === 'introduction') continue
+    // A protocol of its own, with tests of its own: docs/mcp.md.
+    if (config.mcp) continue
     taken.set(url, [...(taken.get(url) ?? []), method as string])
   }
 
@@ -29,7 +31,7 @@ test('an address', async (t) => {
       ([, method, url]) => `${method} ${url}`,
     )
     const registered = [...taken].flatMap(([url, methods]) =>
-      methods.map((method) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`),
+      methods.map((method) => `${method} ${url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}')}`),
     )
     assert.deepEqual(registered.sort(), listed.sort(), 'npm run docs')
   })
@@ -103,12 +105,25 @@ test('an address', async (t) => {
     await t.test(`takes no parameters that it does not name: ${url}`, async () => {
       const key = url.startsWith('/v1/ledgers') ? OPERATOR_KEY : app.ledger.key.key
       const body = { '/v1/ledgers': { name: 'x' }, '/v1/records/batch': { records: [genericBody()] } }[url]
+      // Addresses of SCRAPI answer problems in CBOR, but to those who ask for JSON.
+      const headers = { accept: 'application/json', 'content-type': 'application/cose' }
+      const sent =
+        url === '/entries'
+          ? { text: Buffer.from('d284'), headers }
+          : {
+              ...(methods[0] !== 'GET' && { body: body ?? genericBody() }),
+              headers: { accept: headers.accept },
+            }
       for (const query of ['x=1', 'limits=1', '__proto__=1', 'After=1', 'x', '%00=1']) {
         const response = await app.send(methods[0]!, `${url.replace(':id', record.id)}?${query}`, {
           key,
-          ...(methods[0] !== 'GET' && { body: body ?? genericBody() }),
+          ...sent,
         })
-        assertProblem(response, 422, 'invalid_request')
+        // Exporters of OpenTelemetry understand a status of gRPC alone (docs/otlp.md).
+        if (url === '/v1/traces' || url === '/v1/logs') {
+          assert.equal(response.statusCode, 400)
+          assert.match(response.json<{ message: string }>().message, /^invalid_request: /)
+        } else assertProblem(response, 422, 'invalid_request')
       }
     })
   }

@@ -15,23 +15,30 @@ import { sharedApp } from '../helpers/shared-app.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 import { sampleOf } from '../observe/metrics/exposition.ts'
 
-const FEW = { underWayMax: 4, burstMax: 2, burstPerSecond: 1, perTurnMax: 2, turnBytesMax: 100 }
+const FEW = {
+  underWayMax: 4,
+  reads: { max: 16, waitMs: 1_000 },
+  burstMax: 2,
+  burstPerSecond: 1,
+  perTurnMax: 2,
+  turnBytesMax: 100,
+}
 
 test('as many are taken as may be under way, then a burst, then none until one has left', () => {
   const admission = new Admission(() => 0, FEW)
-  for (let i = 0; i < 4; i++) admission.enter()
+  for (let i = 0; i < 4; i++) admission.enter('writes')
   assert.deepEqual(take(admission, 3), [true, true, false])
   assert.equal(admission.refused, 1)
   const calm = new Admission(() => 0, FEW)
-  for (let i = 0; i < 4; i++) calm.enter()
-  calm.leave()
+  for (let i = 0; i < 4; i++) calm.enter('writes')
+  calm.leave('writes')
   assert.deepEqual(take(calm, 1), [true])
 })
 
 test('what bursts have used up comes back with time, up to the whole', () => {
   let nowMs = 0
   const admission = new Admission(() => nowMs, FEW)
-  for (let i = 0; i < 4; i++) admission.enter()
+  for (let i = 0; i < 4; i++) admission.enter('writes')
   assert.deepEqual(take(admission, 3), [true, true, false])
   nowMs = 999
   assert.deepEqual(take(admission, 1), [false])
@@ -43,26 +50,26 @@ test('what bursts have used up comes back with time, up to the whole', () => {
 
 test('a ledger that has fewer than its share of the places is taken beyond them', () => {
   const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
-  for (let i = 0; i < 4; i++) admission.enter('a')
-  assert.equal(admission.admits('a'), false, 'alone, a ledger has all of them, and no more')
+  for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
+  assert.equal(admission.admits('writes', 'a'), false, 'alone, a ledger has all of them, and no more')
   for (let i = 0; i < 2; i++) {
-    assert.equal(admission.admits('b'), true)
-    admission.enter('b')
+    assert.equal(admission.admits('writes', 'b'), true)
+    admission.enter('writes', 'b')
   }
-  assert.equal(admission.admits('b'), false, 'it has a half')
-  assert.equal(admission.admits('a'), false)
-  assert.equal(admission.admits(null), false)
-  for (let i = 0; i < 3; i++) admission.leave('a')
-  assert.equal(admission.admits('a'), true)
+  assert.equal(admission.admits('writes', 'b'), false, 'it has a half')
+  assert.equal(admission.admits('writes', 'a'), false)
+  assert.equal(admission.admits('writes', null), false)
+  for (let i = 0; i < 3; i++) admission.leave('writes', 'a')
+  assert.equal(admission.admits('writes', 'a'), true)
 })
 
 test('what is taken beyond the places is bounded, whatever ledgers are named', () => {
   const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
-  for (let i = 0; i < 4; i++) admission.enter('a')
+  for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
   let taken = 0
   for (let i = 0; i < 100; i++) {
-    if (!admission.admits(`claimed-${i}`)) continue
-    admission.begin(0, `claimed-${i}`, () => {})
+    if (!admission.admits('writes', `claimed-${i}`)) continue
+    admission.begin('writes', 0, `claimed-${i}`, () => {})
     taken++
   }
   assert.equal(taken, 3, 'with as many ledgers as there are places each has its one')
@@ -79,23 +86,79 @@ test('they begin in order, a few in each turn, large ones alone', async () => {
     ['d', 1],
     ['e', 1],
   ] as const)
-    admission.begin(bytes, null, () => begun.push(name))
+    admission.begin('writes', bytes, null, () => begun.push(name))
   assert.deepEqual(begun, [], 'not within the turn in which they are seen')
-  while (admission.waiting > 0) {
+  while (admission.waiting('writes') > 0) {
     await nextTurn()
     turns.push(begun.splice(0))
   }
   assert.deepEqual(turns, [['a', 'b'], ['c'], ['d', 'e']])
 })
 
+test('ledgers take turns: a quiet one begins in the next turn, however many of a busy one wait', async () => {
+  const admission = new Admission(() => 0, FEW)
+  const begun: string[] = []
+  for (const name of ['busy', 'busy', 'busy', 'busy', 'quiet', 'other'])
+    admission.begin('writes', 1, name, () => begun.push(name))
+  await nextTurn()
+  assert.deepEqual(begun, ['busy', 'quiet'])
+  await nextTurn()
+  assert.deepEqual(begun.slice(2), ['other', 'busy'])
+  while (admission.waiting('writes') > 0) await nextTurn()
+  assert.deepEqual(begun.slice(4), ['busy', 'busy'])
+})
+
+test('reads have places of their own', () => {
+  const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
+  for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
+  assert.deepEqual([admission.admits('writes', 'a'), admission.admits('reads', 'a')], [false, true])
+  for (let i = 0; i < 4; i++) admission.begin('reads', 0, 'a', () => {})
+  assert.equal(admission.admits('reads', 'a'), false)
+  assert.deepEqual([admission.underWay, admission.waiting('writes'), admission.refused], [8, 0, 2])
+  admission.leave('writes', 'a')
+  assert.deepEqual([admission.admits('writes', 'a'), admission.admits('reads', 'a')], [true, false])
+})
+
+test('more reads are taken where they are cheap: as many as are answered while one waits as long as it may', () => {
+  let nowMs = 0
+  const admission = new Admission(() => nowMs, { ...FEW, burstMax: 0 })
+  const places = () => {
+    let taken = 0
+    for (; admission.admits('reads', 'a'); taken++) admission.enter('reads', 'a')
+    for (let i = 0; i < taken; i++) admission.leave('reads', 'a')
+    return taken
+  }
+  const afterAnswering = (reads: number, ledger: string | null = 'a') => {
+    for (let i = 0; i < reads; i++) {
+      admission.enter('reads', ledger)
+      admission.leave('reads', ledger)
+    }
+    nowMs += 250
+    return places()
+  }
+  assert.equal(places(), 4)
+  nowMs += 250
+  assert.equal(places(), 10, '(4 + 16) / 2: four were answered in a quarter of a second')
+  assert.equal(afterAnswering(100), 16, 'so many at most')
+  nowMs += 60_000
+  assert.equal(places(), 9, 'nothing was answered for long: half of it goes')
+  nowMs += 60_000
+  assert.deepEqual([places(), places()], [5, 5])
+  nowMs += 60_000
+  admission.admits('reads', 'a')
+  assert.equal(afterAnswering(1_000, null), 4, 'a probe of nobody’s says nothing about reads')
+  for (let i = 0; i < 4; i++) admission.enter('writes')
+  assert.equal(admission.admits('writes'), false, 'writes have theirs')
+})
+
 test('where a turn went by with refusing, more of those that were taken begin', async () => {
   const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
   let begun = 0
   for (let i = 0; i < 30; i++) {
-    if (i < 4) admission.enter()
-    admission.begin(0, null, () => begun++)
+    if (i < 4) admission.enter('writes')
+    admission.begin('writes', 0, null, () => begun++)
   }
-  for (let i = 0; i < 20; i++) assert.equal(admission.admits(), false)
+  for (let i = 0; i < 20; i++) assert.equal(admission.admits('writes'), false)
   await nextTurn()
   assert.equal(begun, 2 + 20 / 5)
   await nextTurn()
@@ -114,6 +177,12 @@ test('a server that has too much to do', async (t) => {
       await until(async () => admission.underWay === 4)
       const agent = new Agent({ keepAlive: true, maxSockets: 1 })
       t.after(() => agent.destroy())
+      const authorization = `Bearer ${app.ledger.key.key}`
+      assert.equal(
+        (await fetch(`${url}/v1/records`, { headers: { authorization } })).status,
+        200,
+        'reads go through',
+      )
       const ports = new Set<number>()
       for (let i = 0; i < 3; i++) {
         const startedAt = performance.now()
@@ -128,6 +197,12 @@ test('a server that has too much to do', async (t) => {
         ports.add(refused.localPort)
       }
       assert.equal(ports.size, 1, 'one connection')
+      const [read] = (await once(
+        get(`${url}/v1/records`, { headers: { authorization }, agent }),
+        'response',
+      )) as [IncomingMessage]
+      assert.deepEqual([read.statusCode, ports.has(read.socket.localPort!)], [200, true], 'reads go on on it')
+      read.resume()
       const problems = { code: 'overloaded' }
       const counted = sampleOf(await metrics.registry.metrics(), 'tallystick_http_problems_total', problems)
       assert.equal(counted, 0, 'refusals have a counter of their own')
@@ -245,8 +320,8 @@ test('of what a client has sent at once a server that drains answers all', async
 
 function take(admission: Admission, count: number): boolean[] {
   return Array.from({ length: count }, () => {
-    const isTaken = admission.admits()
-    if (isTaken) admission.begin(0, null, () => {})
+    const isTaken = admission.admits('writes')
+    if (isTaken) admission.begin('writes', 0, null, () => {})
     return isTaken
   })
 }

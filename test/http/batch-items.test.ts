@@ -68,7 +68,7 @@ async function stored(app: TestApp, seq: number) {
     values: [app.ledgerId, seq],
     types: PACKED_TYPES,
   })
-  return rows.flatMap(recordsOfChunk)
+  return rows.flatMap((row) => recordsOfChunk(row))
 }
 
 /** Asserts that the batch signs just these items, by a second reading of docs/formats. */

@@ -31,7 +31,7 @@ test('POST /v1/records/batch', async (t) => {
     assert.equal(response.headers['content-type'], 'application/json; charset=utf-8')
     const answer = response.json()
     assert.deepEqual(Object.keys(answer), ['batch', 'entry', 'records'])
-    assert.deepEqual(Object.keys(answer.entry), ['seq', 'kind', 'leaf', 'chain'])
+    assert.deepEqual(Object.keys(answer.entry), ['seq', 'kind', 'leaf', 'chain', 'signedBy'])
     assert.match(answer.batch, /^bat_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
     assert.equal(answer.entry.kind, 'batch-notarized')
     assert.equal(answer.records.length, 5)

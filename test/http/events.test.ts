@@ -157,7 +157,13 @@ test('the filters of events', async (t) => {
     const generic = await allEvents(app, { types: 'generic/1' })
     assert.deepEqual(
       typesOf(generic),
-      new Set(['record.recorded', 'batch.recorded', 'payload.erased', 'checkpoint.published']),
+      new Set([
+        'record.recorded',
+        'batch.recorded',
+        'payload.erased',
+        'statement.registered',
+        'checkpoint.published',
+      ]),
     )
     assert.deepEqual(await allEvents(app, { types: 'generic', limit: 1 }), generic)
     const delivery = await allEvents(app, { types: 'delivery,nothing/7' })

@@ -185,7 +185,8 @@ test('a database that is away', async (t) => {
   await t.test('is used again when it is back, without a restart', async () => {
     proxy.accept()
     assert.deepEqual(await app.written(), before)
-    expectStatus(200, await app.send('GET', '/readyz', { key: null }))
+    // It is asked for again after pauses of half a second at most.
+    await until(async () => (await app.send('GET', '/readyz', { key: null })).statusCode === 200)
     await app.notarize()
     expectStatus(200, await app.send('GET', '/v1/ledger', { key: stranger.key.key }))
   })

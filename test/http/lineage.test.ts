@@ -97,8 +97,8 @@ test("answers a record's own entries, of a batch the batch's", async () => {
     const page = (await app.send('GET', `/v1/records/${record}/entries`)).json()
     assert.equal(page.nextCursor, null)
     assert.equal(page.data.length, 1)
-    const { seq, kind, leaf, chain } = page.data[0]
-    assert.deepEqual({ seq, kind, leaf, chain }, entry)
+    const { seq, kind, leaf, chain, signedBy } = page.data[0]
+    assert.deepEqual({ seq, kind, leaf, chain, signedBy }, entry)
   }
   assertProblem(await app.send('GET', '/v1/records/rec_1/entries'), 404, 'not_found')
 })

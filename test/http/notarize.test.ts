@@ -23,7 +23,7 @@ test('POST /v1/records', async (t) => {
     assert.equal(response.headers['content-type'], 'application/json; charset=utf-8')
     const record = response.json()
     assert.equal(Object.keys(record).join(' '), RECORD_MEMBERS)
-    assert.equal(Object.keys(record.entry).join(' '), 'seq kind leaf chain')
+    assert.equal(Object.keys(record.entry).join(' '), 'seq kind leaf chain signedBy')
     assert.match(record.id, /^rec_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
     assert.match(record.salt, /^[A-Za-z0-9_-]{22}$/)
     assert.match(record.recordedAt, MS_TIME)

@@ -56,7 +56,7 @@ test('a key’s rate limit', async (t) => {
     const records = Array.from({ length: 500 }, (_, i) => genericBody({ i }))
     const batch = await app.send('POST', '/v1/records/batch', { body: { records } })
     assert.equal(expectStatus(201, batch).headers['ratelimit'], '"key";r=9;t=1')
-    assert.match(expectStatus(200, await get()).headers['ratelimit'] as string, /^"key";r=[34];t=7$/)
+    assert.match(expectStatus(200, await get()).headers['ratelimit'] as string, /^"key";r=[3-5];t=[67]$/)
   })
 
   await t.test('refuses what is no limit, keys that are nowhere, and a key without keys:manage', async () => {

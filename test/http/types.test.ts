@@ -110,15 +110,57 @@ test('the names of the built-in types are taken, in every version', async () => 
     ['generic', 2],
     ['task', 1],
     ['task', 9],
+    ['agent-action', 2],
+    ['otel-log', 1],
   ] as const) {
     const body = { name, version, payloadSchema: { type: 'object' } }
     assertProblem(await app.send('POST', '/v1/types', { body }), 409, 'type_exists')
   }
-  for (const name of ['generic', 'task']) {
+  for (const name of ['generic', 'task', 'approval', 'mcp-call']) {
     const type = expectStatus(200, await app.send('GET', `/v1/types/${name}/1`)).json()
     assert.equal(type.registeredAt, null)
     assert.equal(type.entry, null)
     assert.equal(type.digest, createHash('sha256').update(canonicalize(type.definition)).digest('hex'))
+  }
+})
+
+test('an action, its approval and its outcome are taken as the built-in types want them, alone and in a batch', async () => {
+  const app = await sharedApp()
+  const digest = { sha256: 'ab'.repeat(32), of: 'jcs', length: 9 }
+  const action = { kind: 'tool', name: 'refund', callId: 'c1', argumentsDigest: digest, told: 'held' }
+  const items = [
+    { type: 'agent-action/1', payload: action },
+    { type: 'approval/1', payload: { decision: 'deny', by: { kind: 'policy', id: 'p1' }, why: 'too much' } },
+    { type: 'agent-outcome/1', payload: { status: 'denied', result: [null, 1], durationMs: 0.5 } },
+    { type: 'mcp-call/1', payload: { method: 'resources/read', status: 'ok', told: 'after' } },
+    { type: 'otel-span/1', payload: spanPayload({ digests: { a: digest } }) },
+    { type: 'otel-log/1', payload: { told: 'after', body: 'said' } },
+  ]
+  expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records: items } }))
+  for (const body of items) expectStatus(201, await app.send('POST', '/v1/records', { body }))
+  const before = await app.written()
+  for (const [type, payload, path] of [
+    ['agent-action/1', { name: 'refund' }, ''],
+    ['agent-action/1', { ...action, argumentsDigest: { sha256: 'AB' } }, '/argumentsDigest'],
+    ['agent-action/1', { ...action, tool: 'refund' }, '/tool'],
+    ['agent-outcome/1', { status: 'fine' }, '/status'],
+    ['approval/1', { decision: 'deny', by: { kind: 'policy' }, why: 'x'.repeat(4_097) }, '/why'],
+    ['mcp-call/1', { method: 'resources/read', status: 'ok', told: 'before' }, '/told'],
+    ['otel-span/1', spanPayload({ traceId: 'ab' }), '/traceId'],
+    ['otel-log/1', { told: 'after', digests: { a: 'ab' } }, '/digests/a'],
+  ] as const) {
+    const item = { type, payload }
+    const one = await app.send('POST', '/v1/records', { body: item })
+    assert.equal(assertProblem(one, 422, 'payload_invalid')['path'], path)
+    const records = [{ type: 'generic/1', payload: {} }, item]
+    const batch = await app.send('POST', '/v1/records/batch', { body: { records } })
+    const { path: place, index } = assertProblem(batch, 422, 'payload_invalid')
+    assert.deepEqual([place, index], [path, 1])
+  }
+  assert.deepEqual(await app.written(), before)
+
+  function spanPayload(more: object) {
+    return { traceId: 'ab'.repeat(16), spanId: 'cd'.repeat(8), name: 'execute_tool', told: 'after', ...more }
   }
 })
 
@@ -167,12 +209,18 @@ test('lists types with the built-in ones in the order of their names, page by pa
   await register(app, GATED)
   const expected = [
     'a/1',
+    'agent-action/1',
+    'agent-outcome/1',
+    'approval/1',
     'delivery/3',
     'generic/1',
+    'mcp-call/1',
     'order/1',
     'order/10',
     'order/2',
     'orders/1',
+    'otel-log/1',
+    'otel-span/1',
     'task/1',
     'zz.top/1',
   ]
@@ -382,6 +430,39 @@ test('a schema that takes too many steps costs its own ledger the request, and n
   const batch = await app.send('POST', '/v1/records/batch', { body: { records } })
   assert.equal(assertProblem(batch, 422, 'schema_too_costly')['index'], 1)
   assert.deepEqual(await app.written(), before)
+})
+
+test('a validation that takes long is done in a thread, with the answer that the event loop would give', async () => {
+  const app = await sharedApp()
+  // Five subschemas an item, of four steps each: more than the event loop has for it, and less than the document may cost.
+  const deep = Array.from({ length: 4 }).reduce<object>((inner) => ({ allOf: [inner] }), { maximum: 9 })
+  await register(app, { ...ORDER, payloadSchema: { properties: { list: { items: deep } } } })
+  const inThread: string[] = []
+  const run = app.deps.threads.run
+  app.deps.threads.run = function (this: unknown, ...args: Parameters<typeof run>) {
+    inThread.push(args[0])
+    return run.apply(app.deps.threads, args)
+  } as typeof run
+  try {
+    const payloadOf = (last: number) => ({
+      list: [...Array.from({ length: 15_000 }, () => 1), last],
+      pad: 'x'.repeat(30_000),
+    })
+    const send = (last: number) =>
+      app.send('POST', '/v1/records', { body: { type: 'order/1', payload: payloadOf(last) } })
+    expectStatus(201, await send(9))
+    const problem = assertProblem(await send(10), 422, 'payload_invalid')
+    assert.equal(problem['path'], '/list/15000')
+    assert.deepEqual(
+      inThread.filter((name) => name === 'validateText'),
+      ['validateText', 'validateText'],
+    )
+    const small = { body: { type: 'order/1', payload: { list: [1] } } }
+    expectStatus(201, await app.send('POST', '/v1/records', small))
+    assert.equal(inThread.filter((name) => name === 'validateText').length, 2)
+  } finally {
+    app.deps.threads.run = run
+  }
 })
 
 test('a ledger that has used up its share is told the same, only later', async () => {

@@ -135,3 +135,31 @@ test('what a part needs and lacks is named, with its purpose', () => {
     /TALLYSTICK_MASTER_KEY is not set: it opens/,
   )
 })
+
+test('witnesses are keys with an address that may be called, or the configuration says what is wrong', () => {
+  const key = 'witness.example/w1+9d26672a+BEOnLnFEAXYt9mtowm373yaCquyfJHTspGE+QkoPuv08'
+  const other = 'witness.example/w2+ef40c7a6+BGa+fjMsekUzMr2dCn99sFX1xe8aBq2mbZizn7aBDEc6'
+  const witnessesOf = (text: string, allow = '') =>
+    parseConfig({ TALLYSTICK_WITNESSES: text, TALLYSTICK_OUTBOUND_ALLOW: allow }).witnesses
+  assert.deepEqual(parseConfig({}).witnesses, [])
+  const found = witnessesOf(`${key} https://w1.example/x/, ${other} http://127.0.0.1:3070`, '127.0.0.1')
+  assert.deepEqual(
+    found.map(({ key: { name }, url }) => [name, url]),
+    [
+      ['witness.example/w1', 'https://w1.example/x'],
+      ['witness.example/w2', 'http://127.0.0.1:3070'],
+    ],
+  )
+  const wrong: [string, RegExp][] = [
+    [key, /write each witness as its verifier key, a space and its URL/],
+    ['w1 https://w1.example', /w1: not <name>\+<id>\+<key>; the verifier key of a witness is what/],
+    [`${key} https://127.0.0.1`, /is not a public address/],
+    [`${key} http://w1.example`, /use https:/],
+    [`${key} https://w1.example,${key} https://w2.example`, /would count twice/],
+    [Array(17).fill(`${key} https://w1.example`).join(','), /at most 16 witnesses/],
+  ]
+  for (const [text, pattern] of wrong) {
+    assert.throws(() => witnessesOf(text), pattern)
+    assert.throws(() => witnessesOf(text), /TALLYSTICK_WITNESSES: /)
+  }
+})

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { toHex } from '../../src/proof/bytes.ts'
 import type { Signer } from '../../src/proof/crypto.ts'
 import type { FindKey, SignedLine } from '../../src/proof/entry/verify-entry.ts'
+import type { Uuid } from '../../src/proof/ids.ts'
 import { buildStatement } from '../../src/proof/statement/statement.ts'
 import { verifySigned } from '../../src/records/gated/verify-standing.ts'
 import { EnvelopeKeys } from '../../src/signing/envelope-keys.ts'
@@ -68,14 +69,17 @@ test('what comes first is forgotten first, by the bytes of the envelopes', () =>
 class CountedKeys extends EnvelopeKeys {
   asked = 0
 
-  override finderFor(kids: Iterable<string>): Promise<FindKey> {
+  override finderFor(kids: Iterable<string>, ledgerId: Uuid | null = null): Promise<FindKey> {
     this.asked++
-    return super.finderFor(kids)
+    return super.finderFor(kids, ledgerId)
   }
 }
 
 function keysOf(): CountedKeys {
-  return new CountedKeys(async () => (kid) => (kid === toHex(OURS.kid) ? OURS.key : null))
+  return new CountedKeys({
+    findKey: async () => (kid) => (kid === toHex(OURS.kid) ? OURS.key : null),
+    findRegistration: async () => null,
+  })
 }
 
 function signed(signer: Signer, version = 2): Uint8Array {

@@ -8,10 +8,12 @@ import { makeErasureRound } from '../../src/followers/erasure/carry-out.ts'
 import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
 import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import { parseId, type Uuid } from '../../src/proof/ids.ts'
+import { addSigningKey, signedRecord, signingOf } from '../helpers/agent-signer.ts'
 import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { openTestPool } from '../helpers/connect.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 import { makePublisher } from '../helpers/publisher.ts'
+import { addStatement } from '../helpers/signed-statements.ts'
 import { listStoredChunks, orderErasure, type StoredChunk, takeAway } from '../helpers/stored-chunks.ts'
 import {
   type Column,
@@ -47,10 +49,12 @@ const NOT_EVIDENCE: Record<string, string> = {
   'envelope_key_secrets.*': 'sealed secrets: changed, they can’t be opened any more',
   'note_key_secrets.*': 'sealed secrets: changed, they can’t be opened any more',
   'api_keys.name': 'a label',
+  'api_keys.otlp': 'what it takes from now on, nothing about what was done',
   'api_keys.rate_limit_per_second': 'how fast it may go on, nothing about what was done',
   'api_keys.rate_limit_burst': 'how fast it may go on, nothing about what was done',
   'ledgers.rate_limit_per_second': 'how fast it may go on, nothing about what was done',
   'ledgers.rate_limit_burst': 'how fast it may go on, nothing about what was done',
+  'ledgers.tiles_public': 'who may read it from now on, nothing about what was done',
   'api_key_secrets.secret_hash': 'says who gets in from now on, nothing about what was done',
   'api_key_secrets.key_id': 'says who gets in from now on, nothing about what was done',
   'api_key_secrets.mac': 'says who gets in from now on, nothing about what was done',
@@ -71,10 +75,13 @@ const NOT_EVIDENCE: Record<string, string> = {
   'webhook_secrets.*': 'sealed secrets: changed, they can’t be opened any more',
   'webhook_cursors.*': 'how far others were told; anybody who doubts it reads the chain',
   'webhook_deliveries.*': 'what others were told; anybody who doubts it reads the chain',
-  'gated_records.verification_job': 'which job is at it: what came of it is an entry',
+  'waiting_completions.*': 'what the worker does next: what came of it is an entry',
+  'open_deadlines.*': 'what the worker does next: what came of it is an entry',
   'records.metadata': 'free and unsigned, and marked so wherever it is shown',
   'server_keys.activated_at': 'a claim of the keys document; the stretch of a key is in the chain',
   'server_keys.retired_at': 'a claim of the keys document; the stretch of a key is in the chain',
+  'cosignatures.*':
+    'signatures of others: only somebody who has their keys counts them, and refuses one that was changed',
   'checkpoints.published_at': 'when it was published is a claim; the note holds no time',
 }
 
@@ -90,6 +97,7 @@ const OF_PEERS = [
   'peer_receipts',
   'peer_dead_letters',
   'peer_forks',
+  'peer_witnesses',
   'shared_records',
   'received_entries',
   'received_documents',
@@ -216,10 +224,12 @@ const EVIDENCE_TABLES = [
   'chain_heads',
   'ledgers',
   'agents',
+  'agent_signing_keys',
   'api_keys',
   'tree_frontiers',
   'tree_tiles',
   'types',
+  'statements',
   'record_references',
   'erasures',
   'ledger_closures',
@@ -253,6 +263,11 @@ async function fill(app: GatedApp): Promise<NewLedger> {
   await app.send('POST', '/v1/types', {
     body: { name: 'order', version: 1, payloadSchema: { type: 'object' } },
   })
+  await addStatement(app)
+  const signer = await addSigningKey(app)
+  expectStatus(201, await app.send('POST', '/v1/records', { body: signedRecord(signer, signingOf(app)) }))
+  const keys = `/v1/agents/${app.ledger.agent.id}/signing-keys`
+  expectStatus(200, await app.send('POST', `${keys}/${signer.kid}/revoke`, { body: {} }))
   await app.notarize()
   await app.notarize() // goes with a tail that is cut off
   await fillAudits(app)
@@ -265,6 +280,10 @@ async function fill(app: GatedApp): Promise<NewLedger> {
     await Promise.all(ninety.map((body) => app.notarize(body, { key: tall.key.key })))
   }
   await publishOnce(app)
+  await app.sql(
+    `insert into tallystick.cosignatures (ledger_id, size, witness_kid, line)
+     select ledger_id, size, root, E'— w1.example AAAAAAAA\\n' from tallystick.checkpoints`,
+  )
   return tall
 }
 
@@ -279,9 +298,7 @@ async function fillGated(app: GatedApp): Promise<void> {
   expectStatus(202, await app.send('DELETE', url, { body: { code: 'expired' } }))
   await eraseWhatIsDue(app)
   await app.reach('SUBMITTED')
-  await app.sql(
-    "update tallystick.gated_records set verification_job = gen_random_uuid() where state = 'SUBMITTED'",
-  )
+  await app.sql('update tallystick.waiting_completions set verification_job = gen_random_uuid()')
 }
 
 async function fillAudits(app: TestApp): Promise<void> {
@@ -289,7 +306,7 @@ async function fillAudits(app: TestApp): Promise<void> {
     `insert into tallystick.audits (ledger_id, audit_id) select ledger_id, ledger_id from tallystick.ledgers`,
   )
   await app.sql(
-    `insert into tallystick.audit_cursors select ledger_id, size, chain, envelope_kid, chain from tallystick.chain_heads on conflict do nothing`,
+    `insert into tallystick.audit_cursors select ledger_id, size, chain, envelope_kid, chain, chain from tallystick.chain_heads on conflict do nothing`,
   )
   await app.sql(`insert into tallystick.ledger_faults (ledger_id, found_by, code, reason, cleared_at, cleared_note)
     select ledger_id, 'audit', 'test', 'a test', now(), 'a test' from tallystick.ledgers`)

@@ -3,12 +3,14 @@ import { THREAD_HEAP_MIB_MAX } from '../limits.ts'
 import { ThreadError } from './error.ts'
 import type { Ended, Piece } from './piece.ts'
 
-type UnderWay = { readonly settle: (ended: Ended | ThreadError) => void; readonly timer: NodeJS.Timeout }
+type UnderWay = { readonly settle: (ended: Ended | ThreadError) => void; readonly msMax: number }
 
-/** One thread of a pool: a piece of work at a time, and gone after the first that it does not end. */
+/** One thread of a pool. It does what it is given in order, and is gone after the first piece of work that it does not end. */
 export class PoolThread {
   readonly #worker: Worker
-  #underWay: UnderWay | null = null
+  readonly #underWay: UnderWay[] = []
+  /** Ends the thread when the first piece has had its time. */
+  #timer: NodeJS.Timeout | undefined
   #isLost = false
 
   /** `onExit`: it is gone, and its place is free. */
@@ -26,7 +28,12 @@ export class PoolThread {
   }
 
   get isIdle(): boolean {
-    return !this.#isLost && this.#underWay === null
+    return !this.#isLost && this.#underWay.length === 0
+  }
+
+  /** It ends, and does nothing more. */
+  get isLost(): boolean {
+    return this.#isLost
   }
 
   /** Throws ThreadError, or what the work threw. */
@@ -34,11 +41,8 @@ export class PoolThread {
     // First, because what cannot be sent throws here.
     this.#worker.postMessage({ name, input }, transfer ?? [])
     const { promise, resolve } = Promise.withResolvers<Ended | ThreadError>()
-    const timer = setTimeout(() => {
-      this.#lose(new ThreadError('overrun'))
-      void this.#worker.terminate()
-    }, msMax)
-    this.#underWay = { settle: resolve, timer }
+    this.#underWay.push({ settle: resolve, msMax })
+    if (this.#underWay.length === 1) this.#watch()
     this.#worker.ref()
     const ended = await promise
     if (ended instanceof ThreadError) throw ended
@@ -51,17 +55,26 @@ export class PoolThread {
     await this.#worker.terminate()
   }
 
+  /** The time of the first piece begins. */
+  #watch(): void {
+    this.#timer = setTimeout(() => {
+      this.#lose(new ThreadError('overrun'))
+      void this.#worker.terminate()
+    }, this.#underWay[0]!.msMax)
+  }
+
+  /** Everything that it had. */
   #lose(error: ThreadError): void {
     this.#isLost = true
-    this.#settle(error)
+    while (this.#underWay.length > 0) this.#settle(error)
   }
 
   #settle(ended: Ended | ThreadError): void {
-    if (this.#underWay === null) return
-    const { settle, timer } = this.#underWay
-    clearTimeout(timer)
-    this.#underWay = null
-    this.#worker.unref()
-    settle(ended)
+    const first = this.#underWay.shift()
+    if (!first) return
+    clearTimeout(this.#timer)
+    if (this.#underWay.length === 0) this.#worker.unref()
+    else if (!this.#isLost) this.#watch()
+    first.settle(ended)
   }
 }

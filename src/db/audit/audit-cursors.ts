@@ -27,9 +27,16 @@ export async function listLedgersUnverified(
   return rows.map((row) => row.ledgerId)
 }
 
-type CursorColumns = { ledgerId: Uuid; nextSeq: number; chain: Buffer; envelopeKid: Buffer; mac: Buffer }
+type CursorColumns = {
+  ledgerId: Uuid
+  nextSeq: number
+  chain: Buffer
+  envelopeKid: Buffer
+  agentKeys: Buffer | null
+  mac: Buffer
+}
 
-const CURSOR_COLUMNS = 'ledger_id, next_seq, chain, envelope_kid, mac'
+const CURSOR_COLUMNS = 'ledger_id, next_seq, chain, envelope_kid, agent_keys, mac'
 
 export async function findAuditCursor(db: Db, ledgerId: Uuid): Promise<StoredCursor | null> {
   const { rows } = await db.query<CursorColumns>(
@@ -53,18 +60,20 @@ export async function listAuditCursors(
   return rows.map((row) => ({ ...toCursor(row), ledgerId: row.ledgerId }))
 }
 
-function toCursor({ nextSeq, chain, envelopeKid, mac }: CursorColumns): StoredCursor {
-  return { nextSeq, chain, envelopeKid, mac }
+function toCursor({ nextSeq, chain, envelopeKid, agentKeys, mac }: CursorColumns): StoredCursor {
+  return { nextSeq, chain, envelopeKid, agentKeys, mac }
 }
 
 /** Only forward: another worker may have come further. */
 export async function moveAuditCursor(db: Db, ledgerId: Uuid, cursor: StoredCursor): Promise<void> {
   await db.query(
-    `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, mac) values ($1, $2, $3, $4, $5)
+    `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, agent_keys, mac)
+     values ($1, $2, $3, $4, $5, $6)
      on conflict (ledger_id) do update
-     set next_seq = excluded.next_seq, chain = excluded.chain, envelope_kid = excluded.envelope_kid, mac = excluded.mac
+     set next_seq = excluded.next_seq, chain = excluded.chain, envelope_kid = excluded.envelope_kid,
+       agent_keys = excluded.agent_keys, mac = excluded.mac
      where audit_cursors.next_seq < excluded.next_seq`,
-    [ledgerId, cursor.nextSeq, cursor.chain, cursor.envelopeKid, cursor.mac],
+    [ledgerId, cursor.nextSeq, cursor.chain, cursor.envelopeKid, cursor.agentKeys, cursor.mac],
   )
 }
 

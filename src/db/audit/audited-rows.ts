@@ -1,5 +1,9 @@
 import type pg from 'pg'
+import type { LineSigner } from '../../proof/entry/entry-line.ts'
 import type { Uuid } from '../../proof/ids.ts'
+import { OPEN_STATES } from '../../proof/statement/kinds.ts'
+import { COSIGNED_NOTE } from '../chain/checkpoints.ts'
+import { signerOf } from '../chain/read-entries.ts'
 import { asBase64, asEscaped } from '../connect/packed-bytes.ts'
 
 /*
@@ -22,10 +26,14 @@ export type AuditedEntry = {
   prevLeaf: Buffer | null
   actorId: Uuid | null
   keyId: Uuid | null
+  signerKid: Buffer | null
+  signer: LineSigner | null
   earlierStepSeq: number | null
   gated: AuditedGatedRecord[] | null
   /** Peers that a record it creates or shares is shared with. */
   shares: AuditedShare[] | null
+  /** Kind, subject, actor, key and time of the entry behind a registered statement. */
+  registration: [string, Uuid | null, Uuid | null, Uuid | null, string] | null
 }
 
 type AuditedShare = { peerId: Uuid; documents: string }
@@ -40,7 +48,7 @@ export type AuditedGatedRecord = [
   deadlineUs: string | null,
   maxRevisions: number,
   tolerances: string | null,
-  state: string,
+  state: string | null,
   version: number,
   lastSeq: number,
   lastSubjectId: Uuid | null,
@@ -59,9 +67,13 @@ const timeOf = (column: string) =>
 /** A creation, or a step. By columns, which are compared with the statement. */
 const IS_OF_GATED = "(e.kind = 'record-created' or e.version > 1)"
 
-/** With whom its last entry is about. */
+const OPEN = OPEN_STATES.map((state) => `'${state}'`).join(', ')
+
+/** With whom its last entry is about. A state that searches do not find it by is none. */
 const GATED_ROW = `json_build_array(g.first_seq, g.principal_id, g.performer_id, g.performer_remote, g.gate,
-  ${microsecondsOf('g.deadline')}, g.max_revisions, encode(g.tolerances, 'hex'), g.state, g.version,
+  ${microsecondsOf('g.deadline')}, g.max_revisions, encode(g.tolerances, 'hex'),
+  case when g.ended_as in (g.state, '') and (g.ended_as = '') = (g.state in (${OPEN}))
+    then g.state end, g.version,
   g.last_seq, l.subject_id, g.revisions)`
 
 /**
@@ -75,6 +87,7 @@ export const ENTRIES_BY_SEQ = `
   select e.seq, e.kind, e.recorded_at, ${microsecondsOf('e.recorded_at')} as recorded_at_us,
     ${asBase64('e.leaf')} as leaf, ${asBase64('e.chain')} as chain, ${asEscaped('e.envelope')} as envelope,
     e.subject_id, e.version, e.item_count, e.prev_seq, ${asBase64('p.leaf')} as prev_leaf, e.actor_id, e.key_id,
+    e.signer_kid, ${signerOf('e')} as signer,
     case when ${IS_OF_GATED} then (
       select x.seq from tallystick.entries x
       where x.ledger_id = e.ledger_id and x.subject_id = e.subject_id and x.version > 1 and x.seq < e.seq
@@ -92,7 +105,11 @@ export const ENTRIES_BY_SEQ = `
       select json_agg(json_build_object('peerId', s.peer_id, 'documents', s.documents) order by s.peer_id)
       from tallystick.shared_records s
       where s.ledger_id = e.ledger_id and s.record_id = e.subject_id and s.shared_seq = e.seq
-    ) end as shares
+    ) end as shares,
+    case when e.kind = 'statement' then (
+      select json_build_array(n.kind, n.subject_id, n.actor_id, n.key_id, ${microsecondsOf('n.recorded_at')})
+      from tallystick.entries n where n.ledger_id = e.ledger_id and n.seq = e.seq + 1
+    ) end as registration
   from tallystick.entries e
   left join lateral (
     select x.leaf from tallystick.entries x where x.ledger_id = e.ledger_id and x.seq = e.prev_seq offset 0
@@ -214,6 +231,25 @@ export const KEYS_BY_SEQ = `
   select created_seq as seq, key_id, agent_id, scopes, ${microsecondsOf('expires_at')} as expires_at_us
   from tallystick.api_keys where ledger_id = $1 order by created_seq`
 
+/** `kid` is hex, `spki` base64. */
+export type AuditedSigningKey = {
+  seq: number
+  agentId: Uuid
+  kid: string
+  alg: string
+  spki: string
+  required: boolean
+}
+
+export const SIGNING_KEYS_BY_SEQ = `
+  select registered_seq as seq, agent_id, encode(kid, 'hex') as kid, alg,
+    translate(encode(spki, 'base64'), E'\\n', '') as spki, required
+  from tallystick.agent_signing_keys where ledger_id = $1 order by registered_seq`
+
+export const REVOKED_SIGNING_KEYS_BY_SEQ = `
+  select revoked_seq as seq, encode(kid, 'hex') as id from tallystick.agent_signing_keys
+  where ledger_id = $1 and revoked_seq is not null order by revoked_seq`
+
 /** An agent or a key that an entry at `seq` is said to have ended. */
 export type AuditedEnd = { seq: number; id: string }
 
@@ -230,6 +266,20 @@ export type AuditedType = { seq: number; name: string; gated: boolean; definitio
 export const TYPES_BY_SEQ = `
   select registered_seq as seq, name, gated, definition, digest
   from tallystick.types where ledger_id = $1 order by registered_seq, name`
+
+export type AuditedStatement = {
+  seq: number
+  statementId: Uuid
+  leaf: Buffer
+  issuer: string
+  subject: string
+  contentType: string
+  kid: Buffer
+}
+
+export const STATEMENTS_BY_SEQ = `
+  select seq, statement_id, ${asBase64('leaf')} as leaf, issuer, subject, content_type, ${asBase64('kid')} as kid
+  from tallystick.statements where ledger_id = $1 order by seq`
 
 export type AuditedErasure = { seq: number; subjectId: Uuid; document: string; documentSeq: number }
 
@@ -252,7 +302,7 @@ export const IDEMPOTENCY_KEYS_BY_SEQ = `
 export type AuditedCheckpoint = { size: number; root: Buffer; chain: Buffer; note: string }
 
 export const CHECKPOINTS_BY_SIZE = `
-  select size, root, chain, note from tallystick.checkpoints where ledger_id = $1 order by size`
+  select size, root, chain, ${COSIGNED_NOTE} as note from tallystick.checkpoints c where ledger_id = $1 order by size`
 
 export type AuditedTile = { level: number; tileIndex: number; hashes: Buffer }
 

@@ -1,11 +1,13 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import { STATEMENT } from '../../proof/statement/kinds.ts'
 import {
   arrayChunks,
   bytea,
   type Codec,
   encodeColumn,
   int4,
+  int8,
   text,
   timestamptz,
   uuid,
@@ -29,17 +31,24 @@ export type EntryRow = {
   /** null: system. */
   readonly actorId: Uuid | null
   /**
-   * Party that takes the step of a gated record: the agent that the actor acts for, or the actor. Absent elsewhere, and for
-   * system.
+   * Party that takes the step of a gated record: the agent that the actor acts for, or the actor. The agent that the actor acts
+   * for in a notarization. Absent elsewhere, and for system.
    */
   readonly partyId?: Uuid | undefined
   readonly keyId: Uuid | null
   readonly kid: Uint8Array
+  /** Whether that is the actor's own key. */
+  readonly isAgentSigned?: boolean
   readonly recordedAtMs: number
   readonly leaf: Uint8Array
   readonly envelope: Uint8Array
   readonly idempotency: IdempotencyRow | null
   readonly detail: EntryDetail | null
+  /**
+   * Size of the ledger in which none of the batch's spans and logs was found. The entry is stale if their traces have got others
+   * since; null for other entries.
+   */
+  readonly unseenBefore?: number | null | undefined
   readonly records: readonly RecordRow[]
   /** Records of a batch, in order. */
   readonly chunks: readonly ChunkRow[]
@@ -47,6 +56,8 @@ export type EntryRow = {
   readonly gated?: GatedRow | undefined
   /** The document that a step digests. */
   readonly document?: DocumentRow | undefined
+  /** Statement of somebody else, which the entry registers: appended right before it, both or none. Its leaf is `previousLeaf`. */
+  readonly statement?: Uint8Array | undefined
 }
 
 export type IdempotencyRow = {
@@ -121,6 +132,8 @@ export const APPEND_OUTCOMES = [
   'refused_closed',
   'refused_deadline',
   'refused_party',
+  'refused_signature',
+  'refused_taken',
 ] as const
 
 /** `seq`: that of the entry, or of the first outcome when replayed. `chain`: lower-case hex, when appended. */
@@ -161,6 +174,7 @@ const ENTRY_COLUMNS: readonly Column<EntryRow>[] = [
   column(bytea, (e) => e.idempotency?.salt),
   column(bytea, (e) => e.idempotency?.requestHash),
   column(text, (e) => e.detail && JSON.stringify(e.detail)),
+  column(int8, (e) => e.unseenBefore),
 ]
 
 /** A row, and the place of its entry in the call, from 1 on. */
@@ -247,16 +261,35 @@ export async function appendEntries(
   client: pg.ClientBase,
   entries: readonly EntryRow[],
 ): Promise<AppendAnswer[]> {
-  const values = encode(entries)
+  const items = entries.flatMap((entry) =>
+    entry.statement ? [statementItem(entry, entry.statement), entry] : [entry],
+  )
+  const values = encode(items)
   const result = await client.query<{ answer: string }>({
     ...APPEND_ENTRIES,
     values: [...values, (client as DatabaseClient).mac(arrayChunks(values))],
   })
   const packed = result.rows[0]!.answer
-  if (packed.length !== 2 + entries.length * ANSWER_HEX_LENGTH) {
-    throw new Error(`append_entries answered ${packed.length} characters for ${entries.length} entries`)
+  if (packed.length !== 2 + items.length * ANSWER_HEX_LENGTH) {
+    throw new Error(`append_entries answered ${packed.length} characters for ${items.length} items`)
   }
-  return entries.map((_, i) => decodeAnswer(packed, 2 + i * ANSWER_HEX_LENGTH))
+  let last = -1
+  return entries.map(({ statement }) => {
+    last += statement ? 2 : 1
+    return decodeAnswer(packed, 2 + last * ANSWER_HEX_LENGTH)
+  })
+}
+
+/** The item of the statement that an entry registers: of the same author and time, and by the same key of the ledger. */
+function statementItem(entry: EntryRow, envelope: Uint8Array): EntryRow {
+  const { ledgerId, subjectId, actorId, keyId, kid, recordedAtMs } = entry
+  return {
+    ...{ ledgerId, subjectId, actorId, keyId, kid, recordedAtMs, envelope },
+    kind: STATEMENT,
+    leaf: entry.previousLeaf!,
+    ...{ version: null, toState: null, previousLeaf: null, itemCount: null, idempotency: null, detail: null },
+    ...{ records: [], chunks: [] },
+  }
 }
 
 function encode(entries: readonly EntryRow[]): Buffer[] {

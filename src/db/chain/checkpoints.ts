@@ -4,11 +4,21 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 
+/** A note has room for so many lines: 4,096 characters are its own, and 512 each of these at most. */
+const LINES_MAX = 16
+
+/** The note of `checkpoints c`, and behind it the cosignatures that came since: those of named witnesses first, whatever peers there are. */
+export const COSIGNED_NOTE = `c.note || coalesce((
+       select string_agg(l.line, '') from (
+         select s.line from tallystick.cosignatures s where s.ledger_id = c.ledger_id and s.size = c.size
+         order by s.peer_id is not null, s.cosigned_at, s.witness_kid limit ${LINES_MAX}) l), '')`
+
 /** The signed note of the newest checkpoint of at most `sizeMax` entries; null where there is none. */
 export async function findCheckpoint(db: Db, ledgerId: Uuid, sizeMax: number): Promise<string | null> {
   const { rows } = await db.query<{ note: string }>({
     name: 'find_checkpoint',
-    text: `select note from tallystick.checkpoints where ledger_id = $1 and size <= $2 order by size desc limit 1`,
+    text: `select ${COSIGNED_NOTE} as note from tallystick.checkpoints c
+     where ledger_id = $1 and size <= $2 order by size desc limit 1`,
     values: [ledgerId, sizeMax],
   })
   return rows[0]?.note ?? null
@@ -24,7 +34,8 @@ export async function findCheckpointCovering(
 ): Promise<CheckpointRow | null> {
   const { rows } = await db.query<{ size: number; note: string }>({
     name: 'find_checkpoint_covering',
-    text: `select size, note from tallystick.checkpoints where ledger_id = $1 and size >= $2 order by size limit 1`,
+    text: `select size, ${COSIGNED_NOTE} as note from tallystick.checkpoints c
+     where ledger_id = $1 and size >= $2 order by size limit 1`,
     values: [ledgerId, sizeMin],
   })
   const row = rows[0]
@@ -109,11 +120,18 @@ export async function tryLockTree(client: pg.ClientBase, ledgerId: Uuid): Promis
   return rows[0]!.locked
 }
 
-type Tree = { headSize: number; size: number; hashes: Buffer; origin: string; noteKid: Buffer }
+type Tree = {
+  headSize: number
+  size: number
+  hashes: Buffer
+  issuer: string
+  origin: string
+  noteKid: Buffer
+}
 
 export async function readTree(client: pg.ClientBase, ledgerId: Uuid): Promise<Tree> {
   const { rows } = await client.query<Tree>(
-    `select h.size as head_size, coalesce(t.size, 0) as size, coalesce(t.hashes, '') as hashes, l.origin, l.note_kid
+    `select h.size as head_size, coalesce(t.size, 0) as size, coalesce(t.hashes, '') as hashes, l.issuer, l.origin, l.note_kid
      from tallystick.chain_heads h join tallystick.ledgers l on l.ledger_id = h.ledger_id
      left join tallystick.tree_frontiers t on t.ledger_id = h.ledger_id
      where h.ledger_id = $1`,

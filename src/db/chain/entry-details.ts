@@ -18,6 +18,15 @@ export type AdministrativeDetails = {
   'server-key-rotated': { readonly newKid: string }
   'agent-registered': { readonly name: string }
   'agent-disabled': NoDetail
+  /** `spki`: base64. `endorsedBy`: null of an agent's first key. */
+  'agent-key-registered': {
+    readonly kid: string
+    readonly alg: string
+    readonly spki: string
+    readonly required: boolean
+    readonly endorsedBy: string | null
+  }
+  'agent-key-revoked': { readonly kid: string }
   'key-created': {
     readonly agentId: Uuid
     readonly name: string
@@ -55,6 +64,15 @@ export type AdministrativeDetails = {
   'record-shared': { readonly share: readonly ShareDetail[] }
   'entry-received': { readonly received: ReceivedDetail } & ReceivedConsequences
   'offer-refused': { readonly received: ReceivedDetail }
+  'registration-policy-set': NoDetail
+  /** `policy`: leaf of the entry that set it, `kid`: the issuer's; both in lower-case hex. */
+  'statement-registered': {
+    readonly policy: string
+    readonly issuer: string
+    readonly subject: string
+    readonly contentType: string
+    readonly kid: string
+  }
 }
 
 type NoDetail = Readonly<Record<string, never>>

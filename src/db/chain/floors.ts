@@ -11,6 +11,7 @@ export type FloorColumns = {
   floorSeq: number | null
   floorChain: Buffer | null
   floorKid: Buffer | null
+  floorAgentKeys: Buffer | null
   floorMac: Buffer | null
 }
 
@@ -20,7 +21,8 @@ export type FloorColumns = {
  */
 export function joinFloor(ledgerId: string): string {
   return `left join lateral (
-    select c.next_seq as floor_seq, c.chain as floor_chain, c.envelope_kid as floor_kid, c.mac as floor_mac
+    select c.next_seq as floor_seq, c.chain as floor_chain, c.envelope_kid as floor_kid,
+      c.agent_keys as floor_agent_keys, c.mac as floor_mac
     from tallystick.audit_cursors c
     where c.ledger_id = ${ledgerId} and not ${hasOpenFault('c.ledger_id')} and exists (
       select from tallystick.entries n
@@ -29,7 +31,8 @@ export function joinFloor(ledgerId: string): string {
   ) floor on true`
 }
 
-export const FLOOR_COLUMNS = 'floor.floor_seq, floor.floor_chain, floor.floor_kid, floor.floor_mac'
+export const FLOOR_COLUMNS =
+  'floor.floor_seq, floor.floor_chain, floor.floor_kid, floor.floor_agent_keys, floor.floor_mac'
 
 export function hasOpenFault(ledgerId: string): string {
   return `exists (select from tallystick.ledger_faults o where o.ledger_id = ${ledgerId} and o.cleared_at is null)`
@@ -38,6 +41,12 @@ export function hasOpenFault(ledgerId: string): string {
 /** 0 where nobody who has the master key wrote the row. */
 export function floorOf(cursorMac: CursorMac, ledgerId: Uuid, row: FloorColumns): number {
   if (row.floorSeq === null) return 0
-  const cursor = { ledgerId, nextSeq: row.floorSeq, chain: row.floorChain!, envelopeKid: row.floorKid! }
+  const cursor = {
+    ledgerId,
+    nextSeq: row.floorSeq,
+    chain: row.floorChain!,
+    envelopeKid: row.floorKid!,
+    agentKeys: row.floorAgentKeys,
+  }
   return cursorMac.isOf(cursor, row.floorMac) ? cursor.nextSeq : 0
 }

@@ -125,6 +125,7 @@ const LEDGER_TABLES = [
   'documents',
   'idempotency_keys',
   'agents',
+  'agent_signing_keys',
   'api_keys',
   'api_key_secrets',
   'types',

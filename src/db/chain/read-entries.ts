@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { LineSigner } from '../../proof/entry/entry-line.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import {
   type BatchRecord,
@@ -8,7 +9,7 @@ import {
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
-import { PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import {
   STREAM_BYTES_PER_QUERY,
   STREAM_CHUNKS_PER_QUERY,
@@ -24,7 +25,17 @@ export type EntryRowRead = {
   leaf: Buffer
   chain: Buffer
   envelope: Buffer
+  /** Key of the agent that signed the entry itself; null: the server did. */
+  signer: LineSigner | null
 }
+
+/**
+ * SQL: the signer of an entry, whose row has this alias. Asked for in a `case`, because most have none.
+ */
+export const signerOf = (entry: string) => `case when ${entry}.signer_kid is not null then (
+    select json_build_object('alg', k.alg, 'spki', translate(encode(k.spki, 'base64'), E'\\n', ''))
+    from tallystick.agent_signing_keys k where k.ledger_id = ${entry}.ledger_id and k.kid = ${entry}.signer_kid
+  ) end`
 
 /** A record with an entry of its own. */
 export type EntryRecordRow = {
@@ -54,6 +65,18 @@ export async function findSubject(db: Db, ledgerId: Uuid, seq: number): Promise<
   )
   const id = rows[0]?.subjectId ?? null
   return id
+}
+
+/** Envelopes of the entries from seq `from` up to, not including, `end`, in order. */
+export async function readEnvelopes(db: Db, ledgerId: Uuid, from: number, end: number): Promise<Buffer[]> {
+  const { rows } = await db.query<{ envelope: Buffer }>({
+    name: 'read_envelopes',
+    text: `select ${asEscaped('envelope')} as envelope from tallystick.entries
+      where ledger_id = $1 and seq >= $2 and seq < $3 order by seq`,
+    values: [ledgerId, from, end],
+    types: PACKED_TYPES,
+  })
+  return rows.map(({ envelope }) => envelope)
 }
 
 /** The document that a step of a gated record digests. */
@@ -258,7 +281,7 @@ function readRows(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntr
       table: 'entries',
       order: ['seq'],
       bytes: 'length(envelope)',
-      columns: 'c.seq, c.kind, c.recorded_at, c.leaf, c.chain, c.envelope',
+      columns: `c.seq, c.kind, c.recorded_at, c.leaf, c.chain, c.envelope, ${signerOf('c')} as signer`,
     }),
   })
 }

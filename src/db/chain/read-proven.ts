@@ -2,14 +2,14 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import { findChunk, recordOfChunk } from '../chunks/read-chunks.ts'
-import type { EntryRowRead } from './read-entries.ts'
+import { type EntryRowRead, signerOf } from './read-entries.ts'
 
 /** The entry at `seq`; null where the ledger has no such entry. */
 export async function findEntry(pool: pg.Pool, ledgerId: Uuid, seq: number): Promise<EntryRowRead | null> {
   const { rows } = await pool.query<EntryRowRead>({
     name: 'find_entry',
-    text: `select seq, kind, recorded_at, leaf, chain, envelope from tallystick.entries
-      where ledger_id = $1 and seq = $2`,
+    text: `select e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, ${signerOf('e')} as signer
+      from tallystick.entries e where e.ledger_id = $1 and e.seq = $2`,
     values: [ledgerId, seq],
   })
   return rows[0] ?? null
@@ -33,7 +33,7 @@ export async function findEntryOfRecord(
   const { rows } = await pool.query<RecordEntryRow>({
     name: 'find_entry_of_record',
     text: `select r.first_seq, r.actor_id, r.on_behalf_of, g.performer_id,
-        e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope
+        e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, ${signerOf('e')} as signer
       from tallystick.records r
       left join lateral (
         select * from tallystick.gated_records n where n.ledger_id = r.ledger_id and n.record_id = r.record_id offset 0
@@ -60,7 +60,8 @@ async function findEntryOfItem(
   if (chunk === null) return null
   const { rows } = await pool.query<EntryRowRead>({
     name: 'find_entry_of_item',
-    text: `select e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope from tallystick.entries e
+    text: `select e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, ${signerOf('e')} as signer
+      from tallystick.entries e
       where e.ledger_id = $1 and e.seq = coalesce($3::int8, $2::int8) and (e.seq = $2::int8 or e.subject_id = $4)`,
     values: [ledgerId, chunk.seq, seq, recordId],
   })

@@ -17,6 +17,25 @@ export async function readFindKey(db: Db): Promise<FindKey> {
   return (kid) => keys.get(kid) ?? null
 }
 
+/** Loads the keys that sign envelopes: EnvelopeKeys (src/signing) takes it. */
+export function loadKeysFrom(db: Db) {
+  return {
+    findKey: () => readFindKey(db),
+    findRegistration: (ledgerId: Uuid, kid: string) => findRegistration(db, ledgerId, kid),
+  }
+}
+
+/** The entry by which an agent of the ledger has registered a signing key; null: none has. `kid`: lower-case hex. */
+export async function findRegistration(db: Db, ledgerId: Uuid, kid: string): Promise<SignedLine | null> {
+  const { rows } = await db.query<SignedColumns>(
+    `select e.kind, e.recorded_at, e.leaf, e.envelope from tallystick.agent_signing_keys k
+      join tallystick.entries e on e.ledger_id = k.ledger_id and e.seq = k.registered_seq
+      where k.ledger_id = $1 and k.kid = decode($2, 'hex')`,
+    [ledgerId, kid],
+  )
+  return rows[0] ? toSignedLine(rows[0]) : null
+}
+
 /** The first entry of each ledger, in the order given; null where there is none. */
 export async function readFirstEntries(db: Db, ledgerIds: readonly Uuid[]): Promise<(SignedLine | null)[]> {
   const { rows } = await db.query<SignedColumns | Record<keyof SignedColumns, null>>(
@@ -62,7 +81,7 @@ export async function findCreations(db: Db, keys: readonly RecordKey[]): Promise
   return rows.map((row) => (row.kind === null ? null : toSignedLine(row)))
 }
 
-export type SignedColumns = { kind: string; recordedAt: Date; leaf: Buffer; envelope: Buffer }
+export type SignedColumns = { kind: string; recordedAt: Date; leaf: Buffer; envelope: Uint8Array }
 
 export function toSignedLine({ kind, recordedAt, leaf, envelope }: SignedColumns): SignedLine {
   return { kind, recordedAt: recordedAt.toISOString(), leaf: toHex(leaf), envelope }

@@ -97,10 +97,19 @@ export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Pro
   return records
 }
 
-/** All records of a chunk, in their order. Throws ProofError `chunk_syntax`. */
-export function recordsOfChunk(row: ChunkColumns): BatchRecord[] {
+/**
+ * Records of a chunk, in their order: all, or those that `isWanted` by their place in the batch. Throws ProofError
+ * `chunk_syntax`.
+ */
+export function recordsOfChunk(
+  row: ChunkColumns,
+  isWanted: (record: ChunkRecord, index: number) => boolean = () => true,
+): BatchRecord[] {
   const erasures = new Map(row.erasures)
-  return decodeChunk(row.content, row.count).map((record, i) => batchRecord(row, erasures, record, i))
+  const records: BatchRecord[] = []
+  for (const [i, record] of decodeChunk(row.content, row.count).entries())
+    if (isWanted(record, row.chunk * CHUNK_RECORDS + i)) records.push(batchRecord(row, erasures, record, i))
+  return records
 }
 
 /** The record of that id, which MUST be of the chunk. It does not hold the others' bytes. */

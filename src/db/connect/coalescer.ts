@@ -7,15 +7,12 @@
  */
 export class Coalescer<Key, Value> {
   readonly #load: (keys: readonly Key[]) => Promise<readonly Value[]>
-  readonly #limits: { readonly keysMax: number; readonly queriesMax: number }
+  readonly #limits: Limits<Key>
   #waiting: Waiting<Key, Value>[] = []
   #queries = 0
   #counts = { queries: 0, keys: 0 }
 
-  constructor(
-    load: (keys: readonly Key[]) => Promise<readonly Value[]>,
-    limits: { readonly keysMax: number; readonly queriesMax: number },
-  ) {
+  constructor(load: (keys: readonly Key[]) => Promise<readonly Value[]>, limits: Limits<Key>) {
     this.#load = load
     this.#limits = limits
   }
@@ -36,7 +33,7 @@ export class Coalescer<Key, Value> {
 
   #begin(): void {
     if (this.#waiting.length === 0 || this.#queries >= this.#limits.queriesMax) return
-    const taken = this.#waiting.splice(0, this.#limits.keysMax)
+    const taken = this.#waiting.splice(0, this.#countNext())
     this.#queries++
     this.#counts.queries++
     this.#counts.keys += taken.length
@@ -45,6 +42,18 @@ export class Coalescer<Key, Value> {
       this.#begin()
     })
     this.#begin()
+  }
+
+  /** How many go with the next query: one at least. */
+  #countNext(): number {
+    const { keysMax, weight } = this.#limits
+    if (!weight) return keysMax
+    let sum = 0
+    const end = this.#waiting.findIndex(({ key }, i) => {
+      sum += weight.of(key)
+      return i === keysMax || (i > 0 && sum > weight.max)
+    })
+    return end < 0 ? keysMax : end
   }
 
   async #answer(taken: readonly Waiting<Key, Value>[]): Promise<void> {
@@ -56,6 +65,13 @@ export class Coalescer<Key, Value> {
       for (const { reject } of taken) reject(error)
     }
   }
+}
+
+/** `weight`: what the keys of one query may weigh together. */
+type Limits<Key> = {
+  readonly keysMax: number
+  readonly queriesMax: number
+  readonly weight?: { readonly of: (key: Key) => number; readonly max: number }
 }
 
 type Waiting<Key, Value> = {

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_AFTER_MS } from '../limits.ts'
 import { ConnectError, explainConnectFailure } from './connect-error.ts'
 import { type Login, openPasswords, type PasswordSource, type Passwords } from './passwords.ts'
+import { Reconnects } from './reconnects.ts'
 import { chooseTls, isUnverified, type Tls } from './tls.ts'
 
 /** Settings of connections from the environment, besides the URL. Plain values, so that a thread can be given them. */
@@ -36,6 +37,7 @@ export class Database {
   readonly #passwords: Passwords | null
   readonly #password: string | undefined
   readonly #pools = new Set<Pool>()
+  readonly #reconnects = new Reconnects()
   readonly #mac: DatabaseMac | null
 
   /** `mac`: null where nothing is written, or by the owner. */
@@ -81,6 +83,7 @@ export class Database {
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
       explain: (error) => this.#explain(error),
+      attempt: (connect) => this.#reconnects.attempt(connect, (error) => !this.isWorthAnother(error)),
       mac: this.#mac,
     }
   }
@@ -121,6 +124,8 @@ type Pool = { renew(): void; readonly clients: readonly pg.ClientBase[] }
 
 export type DatabaseClientConfig = pg.ClientConfig & {
   readonly explain: (error: Error) => ConnectError
+  /** Does it, or throws at once while the database is away. */
+  readonly attempt: <T>(connect: () => Promise<T>) => Promise<T>
   readonly mac: DatabaseMac | null
   /** Set in the session before anybody uses it, because poolers refuse them as parameters of the connection. */
   readonly settings?: Readonly<Record<string, string | number>>
@@ -191,7 +196,7 @@ export class DatabaseClient extends pg.Client {
   override connect(): Promise<this>
   override connect(callback: ConnectCallback): void
   override connect(callback?: ConnectCallback): Promise<this> | void {
-    const connecting = this.#connect()
+    const connecting = this.#config.attempt(() => this.#connect())
     if (!callback) return connecting
     const told = callback as (error: Error | null) => void
     connecting.then(() => told(null), told)

@@ -9,19 +9,35 @@ export function constraintOf(error: unknown): string | null {
 /** Two requests at once can both find something free, or unchanged. The database lets one have it, and the other is told this. */
 const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   agents_ledger_id_name_key: ['name_taken', 'the ledger has another agent of this name'],
+  agent_signing_keys_pkey: ['signing_key_exists', 'the ledger has had this key before'],
+  agent_signing_keys_endorsed: [
+    'endorsement_needed',
+    'the agent has, or had, a key: one of its current keys must endorse another, and it may have eight of them, and 256 ever',
+  ],
   types_pkey: ['type_exists', 'the ledger has another type of this name and version'],
   erasures_pkey: ['already_ended', 'it was erased before'],
   shared_records_pkey: ['already_shared', 'it was shared with that peer at the same time'],
+  shared_records_signed: [
+    'not_shareable',
+    'agents have signed entries of the record themselves: a peer knows the keys of servers alone',
+  ],
   shared_records_peer: ['peer_not_active', 'the peering was revoked at the same time'],
   entries_end_once: ['already_ended', 'another request ended it at the same time'],
   peers_pkey: ['peer_exists', 'the ledger took this invitation before'],
   peers_remote: ['peer_exists', 'the ledger has a peering with that ledger'],
   peers_state: ['peer_not_active', 'another request, or the peer, changed the peering at the same time'],
   offers_pending: ['offer_pending', 'another step was offered, and its home has not decided yet'],
+  statements_ledger_id_leaf_key: ['statement_exists', 'the ledger has registered this statement before'],
+  statements_policy: ['policy_changed', 'the registration policy was replaced at the same time'],
   received_entries_once: ['state_conflict', 'another entry of that seq came before'],
 }
 
 /** Refusals that may be none a moment later. */
+const RETRIED: ReadonlySet<string> = new Set([
+  'offers_pending',
+  'statements_policy',
+  'statements_ledger_id_leaf_key',
+])
 const RETRYABLE = { retryable: true, retryAfterMs: 1_000 } as const
 
 /** The error for the client where a constraint refused; any other error as it is. */
@@ -30,7 +46,7 @@ export function explainConstraint(error: unknown): unknown {
   const refusal = constraint === null ? undefined : REFUSALS[constraint]
   if (refusal === undefined) return error
   return new ApiError(...refusal, {
-    ...(constraint === 'offers_pending' && RETRYABLE),
+    ...(RETRIED.has(constraint!) && RETRYABLE),
     cause: error as Error,
   })
 }

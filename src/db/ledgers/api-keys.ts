@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import type { OtlpRow } from './otlp-settings.ts'
 import { toRateLimit } from './rate-limits.ts'
 
 type RateLimit = ReturnType<typeof toRateLimit>
@@ -15,6 +16,7 @@ type ApiKeyRow = {
   readonly envelopeKid: string
   readonly keyLimit: RateLimit
   readonly ledgerLimit: RateLimit
+  readonly otlp: OtlpRow | null
 }
 
 /** The key that has this secret, unless it is revoked or its agent disabled; with the secret's own end. */
@@ -35,10 +37,11 @@ export async function findApiKey(
     keyBurst: number | null
     ledgerPerSecond: number | null
     ledgerBurst: number | null
+    otlp: OtlpRow | null
   }>({
     name: 'find_api_key',
     text: `select k.key_id, k.agent_id, k.scopes, s.mac, s.expires_at, l.issuer, h.envelope_kid,
-        k.rate_limit_per_second as key_per_second, k.rate_limit_burst as key_burst,
+        k.rate_limit_per_second as key_per_second, k.rate_limit_burst as key_burst, k.otlp,
         l.rate_limit_per_second as ledger_per_second, l.rate_limit_burst as ledger_burst
       from tallystick.api_key_secrets s
       join tallystick.api_keys k on k.ledger_id = s.ledger_id and k.key_id = s.key_id
@@ -60,6 +63,7 @@ export async function findApiKey(
     envelopeKid: row.envelopeKid.toString('hex'),
     keyLimit: toRateLimit(row.keyPerSecond, row.keyBurst),
     ledgerLimit: toRateLimit(row.ledgerPerSecond, row.ledgerBurst),
+    otlp: row.otlp,
   }
 }
 
@@ -72,6 +76,7 @@ export type KeyRow = {
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
   readonly rateLimit: RateLimit
+  readonly otlp: OtlpRow | null
   readonly secrets: readonly KeySecretRow[]
   /** null: `system` made it. */
   readonly madeBy: Uuid | null
@@ -94,13 +99,14 @@ type KeyColumns = {
   revokedAt: Date | null
   rateLimitPerSecond: number | null
   rateLimitBurst: number | null
+  otlp: OtlpRow | null
   secrets: { hash: string; mac: string; ends: number | null }[]
   madeBy: Uuid | null
 }
 
 // Milliseconds of a time that this server wrote are whole.
 const SELECT_KEYS = `select k.key_id, k.agent_id, k.name, k.scopes, k.expires_at, k.rate_limit_per_second, k.rate_limit_burst,
-    c.recorded_at as created_at, c.key_id as made_by,
+    k.otlp, c.recorded_at as created_at, c.key_id as made_by,
     r.recorded_at as revoked_at, coalesce(s.secrets, '[]') as secrets
   from tallystick.api_keys k
   join tallystick.entries c on c.ledger_id = k.ledger_id and c.seq = k.created_seq
@@ -195,6 +201,7 @@ function toKeyRow(row: KeyColumns): KeyRow {
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,
     rateLimit: toRateLimit(row.rateLimitPerSecond, row.rateLimitBurst),
+    otlp: row.otlp,
     secrets: row.secrets.map(({ hash, mac, ends }) => ({
       secretHash: Buffer.from(hash, 'hex'),
       mac: Buffer.from(mac, 'hex'),

@@ -39,6 +39,8 @@ export type LedgerSummaryRow = {
   /** Why it takes no entries; null: it does. */
   readonly closed: 'frozen' | 'restored' | null
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number } | null
+  /** Readers of its tiles: those with a key of the ledger, or anybody. */
+  readonly tiles: 'key' | 'public'
   /** Fault that verification found: the ledger gets no checkpoints until the operator has looked. */
   readonly fault: { readonly seq: number | null; readonly code: string; readonly foundAt: string } | null
 }
@@ -52,12 +54,13 @@ type SummaryColumns = {
   closed: 'frozen' | 'restored' | null
   rateLimitPerSecond: number | null
   rateLimitBurst: number | null
+  tilesPublic: boolean
   faultSeq: number | null
   faultCode: string | null
   faultFoundAt: Date | null
 }
 
-const SELECT_SUMMARIES = `select l.ledger_id, l.name, l.issuer, l.origin, h.size, h.closed, l.rate_limit_per_second,
+const SELECT_SUMMARIES = `select l.ledger_id, l.name, l.issuer, l.origin, h.size, h.closed, l.tiles_public, l.rate_limit_per_second,
     l.rate_limit_burst, f.seq as fault_seq, f.code as fault_code, f.found_at as fault_found_at
   from tallystick.ledgers l join tallystick.chain_heads h on h.ledger_id = l.ledger_id
   left join tallystick.ledger_faults f on f.ledger_id = l.ledger_id and f.cleared_at is null`
@@ -102,6 +105,7 @@ function toSummary(row: SummaryColumns): LedgerSummaryRow {
     size: row.size,
     closed: row.closed,
     rateLimit: toRateLimit(row.rateLimitPerSecond, row.rateLimitBurst),
+    tiles: row.tilesPublic ? 'public' : 'key',
     fault: row.faultCode === null ? null : toFault(row.faultCode, row),
   }
 }
@@ -109,6 +113,29 @@ function toSummary(row: SummaryColumns): LedgerSummaryRow {
 function toFault(code: string, row: SummaryColumns): LedgerSummaryRow['fault'] {
   const seq = row.faultSeq
   return { seq, code, foundAt: row.faultFoundAt!.toISOString() }
+}
+
+/** Ledgers whose tiles anybody may read. */
+export async function listPublicLedgers(pool: pg.Pool): Promise<ReadonlySet<Uuid>> {
+  const { rows } = await pool.query<{ ledgerId: Uuid }>({
+    name: 'list_public_ledgers',
+    text: 'select ledger_id from tallystick.ledgers where tiles_public',
+  })
+  return new Set(rows.map(({ ledgerId }) => ledgerId))
+}
+
+/** `full`: `publicMax` others are public already. */
+export async function setLedgerPublic(
+  pool: pg.Pool,
+  ledgerId: Uuid,
+  isPublic: boolean,
+  publicMax: number,
+): Promise<'set' | 'absent' | 'full'> {
+  const { rows } = await pool.query<{ outcome: 'set' | 'absent' | 'full' }>(
+    'select tallystick.set_ledger_tiles_public($1, $2, $3) as outcome',
+    [ledgerId, isPublic, publicMax],
+  )
+  return rows[0]!.outcome
 }
 
 /** Whether it takes no entries because it was found to be an older backup of itself. */

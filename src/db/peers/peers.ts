@@ -39,6 +39,16 @@ export type PeerRow = {
   /** Rows of peer_forks: whether they are any says src/outside/federation/forks.ts. */
   readonly mayHaveForks: boolean
   readonly budget: PeerBudgetRow
+  /** null: neither side has asked the other for a cosignature. */
+  readonly witness: PeerWitnessRow | null
+}
+
+/** Sizes: the largest that the peer has cosigned of this ledger, and this one of the peer's; 0: none. */
+type PeerWitnessRow = {
+  readonly key: string | null
+  readonly cosignedSize: number
+  readonly seenSize: number
+  readonly fork: { readonly held: string; readonly note: string } | null
 }
 
 type PeerDrain = {
@@ -76,6 +86,7 @@ type PeerColumns = {
   resumeAt: Date | null
   deadLetters: number
   forked: boolean
+  witness: PeerWitnessRow | null
 } & BudgetColumns
 
 const SELECT_PEERS = `select p.peer_id, p.name, p.role, p.state, p.created_by, p.created_at, p.expires_at, p.token_hash,
@@ -83,6 +94,11 @@ const SELECT_PEERS = `select p.peer_id, p.name, p.role, p.state, p.created_by, p
     c.next_seq, h.size, c.failures, c.failing_since, c.last_error, c.last_success_at, c.resume_at,
     (select count(*) from tallystick.peer_dead_letters d where d.ledger_id = p.ledger_id and d.peer_id = p.peer_id) as dead_letters,
     exists (select from tallystick.peer_forks f where f.ledger_id = p.ledger_id and f.peer_id = p.peer_id) as forked,
+    (select jsonb_build_object('key', w.remote_key, 'seenSize', coalesce(w.seen_size, 0),
+        'fork', case when w.fork_note is not null then jsonb_build_object('held', w.fork_held, 'note', w.fork_note) end,
+        'cosignedSize', coalesce((
+          select max(s.size) from tallystick.cosignatures s where s.ledger_id = w.ledger_id and s.witness_kid = w.remote_kid), 0))
+      from tallystick.peer_witnesses w where w.ledger_id = p.ledger_id and w.peer_id = p.peer_id) as witness,
     ${BUDGET_COLUMNS}
   from tallystick.peers p join tallystick.chain_heads h on h.ledger_id = p.ledger_id
   left join tallystick.peer_cursors c on c.ledger_id = p.ledger_id and c.peer_id = p.peer_id
@@ -143,6 +159,7 @@ function toRow(row: PeerColumns): PeerRow {
     deadLetters: row.deadLetters,
     mayHaveForks: row.forked,
     budget: toBudget(row),
+    witness: row.witness,
   }
 }
 

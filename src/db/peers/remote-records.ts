@@ -75,37 +75,41 @@ export const NEWEST_OFFER = `left join lateral (
     ) d on true
   ) o on true`
 
+/** `agentId`: the agent for which `hasOffered` is asked. */
+export type RemoteClaimKey = Record<'ledgerId' | 'recordId' | 'agentId', Uuid> & {
+  readonly peerId: Uuid | null
+}
+
 /**
- * As `peerId` has sent it; where that is null, as the home that sent a record of this id first, unless its peering was
- * revoked and another one's was not: a peer that claims an id later takes it from nobody. A home that was peered with
- * anew is the same. null, without a peer, where the ledger has a record of its own with that id. `agentId`: the agent
- * for which `hasOffered` is asked.
+ * In the order of the keys: as `peerId` has sent it; where that is null, as the home that sent a record of this id first, unless its
+ * peering was revoked and another one's was not: a peer that claims an id later takes it from nobody. A home that was peered with
+ * anew is the same. null, without a peer, where the ledger has a record of its own with that id.
  */
-export async function findRemoteClaim(
+export async function findRemoteClaims(
   db: Db,
-  ledgerId: Uuid,
-  { recordId, peerId, agentId }: Record<'recordId' | 'agentId', Uuid> & { readonly peerId: Uuid | null },
-): Promise<RemoteRecordRow | null> {
-  const { rows } = await db.query<RemoteRecordRow>({
-    name: 'find_remote_claim',
-    text: `select r.record_id, r.peer_id, r.peer_state, r.home_id, r.type, r.documents, r.state,
+  keys: readonly RemoteClaimKey[],
+): Promise<(RemoteRecordRow | null)[]> {
+  const { rows } = await db.query<RemoteRecordRow & { ix: number }>({
+    name: 'find_remote_claims',
+    text: `select k.ix, r.record_id, r.peer_id, r.peer_state, r.home_id, r.type, r.documents, r.state,
         r.version, r.leaf, r.standing, f.envelope as created, d.salt, d.content as payload, d.reference_list, d.erased_seq,
         x.envelope as erasure, e.seq, e.kind, e.leaf as received_leaf, e.chain, o.*,
-        exists (
-          select from tallystick.offers n
-          where n.ledger_id = r.ledger_id and n.record_id = r.record_id and n.peer_id = r.peer_id and n.agent_id = $3
-        ) as has_offered
-      from (
+        w.seq is not null as has_offered
+      from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[], $6::int4[])
+        with ordinality k (ledger_id, record_id, agent_id, peer_id, chunk_id, place, ix)
+      cross join lateral (
         select n.*, p.state as peer_state, p.remote_ledger_id as home_id
         from tallystick.remote_records n
         cross join lateral (
           select p.state, p.remote_ledger_id from tallystick.peers p
           where p.ledger_id = n.ledger_id and p.peer_id = n.peer_id offset 0
         ) p
-        where n.ledger_id = $1 and n.record_id = $2 and case when $4::uuid is null
-          then not exists (select from tallystick.records o where o.ledger_id = $1 and o.record_id = $2)
-            and not exists (select from tallystick.batch_chunks o where o.ledger_id = $1 and o.first_record_id = $5 and o.count > $6)
-          else n.peer_id = $4 end
+        where n.ledger_id = k.ledger_id and n.record_id = k.record_id and case when k.peer_id is null
+          then not exists (select from tallystick.records o where o.ledger_id = k.ledger_id and o.record_id = k.record_id)
+            and not exists (
+              select from tallystick.batch_chunks o
+              where o.ledger_id = k.ledger_id and o.first_record_id = k.chunk_id and o.count > k.place)
+          else n.peer_id = k.peer_id end
         order by p.state = 'revoked', min(n.first_seq) over (partition by p.remote_ledger_id), n.first_seq desc limit 1
       ) r
       cross join lateral (
@@ -122,17 +126,23 @@ export async function findRemoteClaim(
         select n.envelope from tallystick.received_entries n
         where n.ledger_id = r.ledger_id and n.seq = d.erased_seq offset 0
       ) x on true
+      left join lateral (
+        select n.seq from tallystick.offers n
+        where n.ledger_id = r.ledger_id and n.record_id = r.record_id and n.peer_id = r.peer_id and n.agent_id = k.agent_id limit 1
+      ) w on true
       ${NEWEST_OFFER}`,
     values: [
-      ledgerId,
-      recordId,
-      agentId,
-      peerId,
-      chunkIdOf(recordId),
-      indexOfRecordId(recordId) % CHUNK_RECORDS,
+      keys.map(({ ledgerId }) => ledgerId),
+      keys.map(({ recordId }) => recordId),
+      keys.map(({ agentId }) => agentId),
+      keys.map(({ peerId }) => peerId),
+      keys.map(({ recordId }) => chunkIdOf(recordId)),
+      keys.map(({ recordId }) => indexOfRecordId(recordId) % CHUNK_RECORDS),
     ],
   })
-  return rows[0] ?? null
+  const found: (RemoteRecordRow | null)[] = keys.map(() => null)
+  for (const { ix, ...row } of rows) found[ix - 1] = row
+  return found
 }
 
 /** A step of the home, with what is here of the document that it digests. */

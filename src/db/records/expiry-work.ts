@@ -7,7 +7,7 @@ import type { GatedName } from './gated-cases.ts'
 export type OverdueRecord = GatedName & { readonly deadline: string; readonly stands: boolean }
 
 /**
- * By the database's clock, of all ledgers, along gated_records_by_deadline; those after `after`. `deadline` is as exact as the
+ * By the database's clock, of all ledgers, along open_deadlines_due; those after `after`. `deadline` is as exact as the
  * column, which a Date is not.
  */
 export async function listOverdue(
@@ -17,17 +17,16 @@ export async function listOverdue(
 ): Promise<OverdueRecord[]> {
   const { rows } = await db.query<OverdueRecord>({
     name: 'list_overdue',
-    text: `select g.ledger_id, g.record_id, g.deadline::text as deadline, h.closed is not null or ${hasOpenFault('g.ledger_id')} as stands
+    text: `select d.ledger_id, d.record_id, d.deadline::text as deadline, h.closed is not null or ${hasOpenFault('d.ledger_id')} as stands
       from (
-        select g.ledger_id, g.record_id, g.deadline from tallystick.gated_records g
-        where g.state in ('CREATED', 'ACTIVE') and g.deadline <= now() and g.deadline >= $1
-          and (g.deadline, g.ledger_id, g.record_id) > ($1, $2::uuid, $3::uuid)
-        order by g.deadline, g.ledger_id, g.record_id limit $4
-      ) g
+        select d.ledger_id, d.record_id, d.deadline from tallystick.open_deadlines d
+        where d.deadline <= now() and (d.deadline, d.ledger_id, d.record_id) > ($1, $2::uuid, $3::uuid)
+        order by d.deadline, d.ledger_id, d.record_id limit $4
+      ) d
       cross join lateral (
-        select h.closed from tallystick.chain_heads h where h.ledger_id = g.ledger_id offset 0
+        select h.closed from tallystick.chain_heads h where h.ledger_id = d.ledger_id offset 0
       ) h
-      order by g.deadline, g.ledger_id, g.record_id`,
+      order by d.deadline, d.ledger_id, d.record_id`,
     values: [after?.deadline ?? '-infinity', after?.ledgerId ?? NO_ID, after?.recordId ?? NO_ID, limit],
   })
   return rows
@@ -38,9 +37,9 @@ const NO_ID = NIL_UUID
 /** In ledgers that take entries. */
 export async function countOverdue(db: Db): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
-    `select count(*) as count from tallystick.gated_records g
-     join tallystick.chain_heads h on h.ledger_id = g.ledger_id and h.closed is null
-     where g.state in ('CREATED', 'ACTIVE') and g.deadline <= now()`,
+    `select count(*) as count from tallystick.open_deadlines d
+     join tallystick.chain_heads h on h.ledger_id = d.ledger_id and h.closed is null
+     where d.deadline <= now()`,
   )
   return rows[0]!.count
 }

@@ -6,14 +6,16 @@ import { findCreations, type RecordKey } from '../chain/signed-entries.ts'
 import { Coalescer } from '../connect/coalescer.ts'
 import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
 import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../limits.ts'
+import { findRemoteClaims, type RemoteClaimKey, type RemoteRecordRow } from '../peers/remote-records.ts'
 import { type FoundRecord, findEachRecord, type RecordRowRead } from './read-records.ts'
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 
-/** Records, their steps, and agents, by id. Most requests begin with these look-ups. */
+/** Records, their steps, those of other ledgers, and agents, by id. Most requests begin with these look-ups. */
 export class Lookups {
   readonly #records: Coalescer<RecordKey, FoundRecord>
   readonly #steps: Coalescer<RecordVersion, StepRow[]>
   readonly #creations: Coalescer<RecordKey, SignedLine | null>
+  readonly #remoteClaims: Coalescer<RemoteClaimKey, RemoteRecordRow | null>
   readonly #agents: Coalescer<AgentKey, AgentStanding>
 
   constructor(pool: pg.Pool) {
@@ -21,6 +23,7 @@ export class Lookups {
     this.#records = new Coalescer((keys) => findEachRecord(pool, keys), limits)
     this.#steps = new Coalescer((keys) => listNewestSteps(pool, keys), limits)
     this.#creations = new Coalescer((keys) => findCreations(pool, keys), limits)
+    this.#remoteClaims = new Coalescer((keys) => findRemoteClaims(pool, keys), limits)
     // A batch may name as many as it has items.
     this.#agents = new Coalescer((keys) => findAgentStandings(pool, keys), {
       ...limits,
@@ -34,6 +37,7 @@ export class Lookups {
       records: this.#records.figures,
       steps: this.#steps.figures,
       creations: this.#creations.figures,
+      remoteClaims: this.#remoteClaims.figures,
       agents: this.#agents.figures,
     }
   }
@@ -52,6 +56,11 @@ export class Lookups {
   /** The entry that created a gated record; null: there is none. */
   findCreation(ledgerId: Uuid, { recordId }: Pick<RecordRowRead, 'recordId'>): Promise<SignedLine | null> {
     return this.#creations.find({ ledgerId, recordId })
+  }
+
+  /** A record of another ledger, as findRemoteClaims finds it. */
+  findRemoteClaim(key: RemoteClaimKey): Promise<RemoteRecordRow | null> {
+    return this.#remoteClaims.find(key)
   }
 
   /** The newest step of each kind of a record that has this version, or had it. */

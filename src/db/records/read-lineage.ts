@@ -105,7 +105,8 @@ async function listOwnLinks(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Prom
 }
 
 /** One of a record's own entries, with the document that it digests beside the payload. */
-export type RecordStepRow = EntryRowRead & {
+export type RecordStepRow = Omit<EntryRowRead, 'signer'> & {
+  readonly signedBy: 'agent' | 'server'
   readonly version: number
   readonly document: DocumentName | null
   readonly subjectId: Uuid | null
@@ -140,7 +141,7 @@ export async function listEntriesOfRecord(
           order by s.version limit $4
         )
       ), sized as (
-        select p.version, e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope,
+        select p.version, e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, e.signer_kid,
           d.document, d.subject_id, d.digest, d.salt, d.content,
           sum(length(e.envelope) + coalesce(length(d.content), 0)) over w as bytes, row_number() over w as nth
         from place p
@@ -152,7 +153,7 @@ export async function listEntriesOfRecord(
         ) d on true
         window w as (order by p.version)
       )
-      select z.version, z.seq, z.kind, z.recorded_at, z.leaf, z.chain, z.envelope, z.document, z.subject_id, z.digest,
+      select case when z.signer_kid is null then 'server' else 'agent' end as signed_by, z.version, z.seq, z.kind, z.recorded_at, z.leaf, z.chain, z.envelope, z.document, z.subject_id, z.digest,
         case when x.seq is null then z.salt end as salt, case when x.seq is null then z.content end as content,
         x.seq as erased_seq
       from sized z

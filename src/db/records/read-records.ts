@@ -51,6 +51,7 @@ type RecordColumns = {
   kind: string
   leaf: Buffer
   chain: Buffer
+  signedBy: 'agent' | 'server'
 }
 
 /** Where a gated record stands, and on which terms. */
@@ -75,8 +76,10 @@ export type ShareColumn = {
   readonly seq: number
 }
 
+const SIGNED_BY = "case when e.signer_kid is null then 'server' else 'agent' end as signed_by"
+
 /**
- * SQL over RECORD_TABLES: a record `r`, its standing `g` if it is gated, its newest entry `e`, its first entry `f`, its
+ * SQL over RECORD_TABLES: a record `r`, its standing `g` if it is gated, its newest entry `e`, what its first entry says, `f`, its
  * erasure `d`, and the entry of the erasure, `x`.
  */
 export const RECORD_COLUMNS = `r.record_id, r.type, coalesce(g.state, 'RECORDED') as state, coalesce(g.version, 1) as version,
@@ -86,7 +89,7 @@ export const RECORD_COLUMNS = `r.record_id, r.type, coalesce(g.state, 'RECORDED'
     from tallystick.shared_records s where s.ledger_id = r.ledger_id and s.record_id = r.record_id
   ) end as share,
   r.actor_id, r.on_behalf_of, r.parent_id,
-  r.occurred_at, r.digest, f.key_id, e.subject_id, f.recorded_at, e.seq, e.kind, e.leaf, e.chain,
+  r.occurred_at, r.digest, f.key_id, e.subject_id, f.recorded_at, e.seq, e.kind, e.leaf, e.chain, ${SIGNED_BY},
   case when d.seq is null then r.salt end as salt, case when d.seq is null then r.payload end as payload,
   case when d.seq is null then r.metadata end as metadata,
   case when d.seq is null then r.reference_list end as reference_list,
@@ -114,7 +117,11 @@ export const RECORD_TABLES = `tallystick.records r
     where n.ledger_id = r.ledger_id and n.seq = coalesce(g.last_seq, r.first_seq) offset 0
   ) e
   cross join lateral (
-    select * from tallystick.entries n where n.ledger_id = r.ledger_id and n.seq = r.first_seq offset 0
+    select e.key_id, e.recorded_at where e.seq = r.first_seq
+    union all
+    select n.key_id, n.recorded_at from tallystick.entries n
+    where e.seq <> r.first_seq and n.ledger_id = r.ledger_id and n.seq = r.first_seq
+    offset 0
   ) f
   ${ERASURE}`
 
@@ -237,7 +244,7 @@ async function readWantedChunks(db: Db, keys: readonly RecordKey[]): Promise<(Ba
 }
 
 /** SQL over BATCH_TABLES: a chunk `c`, its batch's entry `e`, and erasures `d` of its records. */
-export const BATCH_COLUMNS = `${CHUNK_COLUMNS}, c.ledger_id, e.actor_id, e.key_id, e.subject_id, e.recorded_at, e.kind, e.leaf, e.chain`
+export const BATCH_COLUMNS = `${CHUNK_COLUMNS}, c.ledger_id, e.actor_id, e.key_id, e.subject_id, e.recorded_at, e.kind, e.leaf, e.chain, ${SIGNED_BY}`
 
 export const BATCH_TABLES = `tallystick.batch_chunks c
   cross join lateral (
@@ -247,7 +254,10 @@ export const BATCH_TABLES = `tallystick.batch_chunks c
 
 /** A chunk with the entry of its batch. */
 export type BatchRow = ChunkColumns &
-  Pick<RecordColumns, 'actorId' | 'keyId' | 'subjectId' | 'recordedAt' | 'kind' | 'leaf' | 'chain'> & {
+  Pick<
+    RecordColumns,
+    'actorId' | 'keyId' | 'subjectId' | 'recordedAt' | 'kind' | 'leaf' | 'chain' | 'signedBy'
+  > & {
     ledgerId: Uuid
   }
 
@@ -285,6 +295,7 @@ export async function readBatchRecords(
       kind: row.kind,
       leaf: row.leaf,
       chain: row.chain,
+      signedBy: row.signedBy,
     }
   })
 }

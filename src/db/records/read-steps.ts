@@ -25,6 +25,9 @@ export type StepRow = {
   erasedSeq: number | null
 }
 
+/** A step that is known by its leaf. */
+export type StepLeaf = Omit<StepRow, 'envelope'>
+
 /** Version above any that a record can have: all of its steps count. */
 export const EVERY_VERSION = 2 ** 31 - 1
 
@@ -35,11 +38,27 @@ export type RecordVersion = { readonly ledgerId: Uuid; readonly recordId: Uuid; 
  * The newest step of each kind that each record had taken when it had the version, in order: at most eight a record. Along the
  * index entries_by_record, so a record with hundreds of revisions costs as many index rows, and no envelope but these.
  */
-export async function listNewestSteps(db: Db, records: readonly RecordVersion[]): Promise<StepRow[][]> {
-  const { rows } = await db.query<StepRow & { ix: number }>({
+export function listNewestSteps(db: Db, records: readonly RecordVersion[]): Promise<StepRow[][]> {
+  return listSteps(db, records, {
     name: 'list_newest_steps',
+    envelope: `${asEscaped('e.envelope')} as envelope,`,
+  })
+}
+
+/** The same without their envelopes, which are most of what is sent. */
+export function listNewestLeaves(db: Db, records: readonly RecordVersion[]): Promise<StepLeaf[][]> {
+  return listSteps(db, records, { name: 'list_newest_leaves', envelope: '' })
+}
+
+async function listSteps<Row extends StepLeaf>(
+  db: Db,
+  records: readonly RecordVersion[],
+  { name, envelope }: { readonly name: string; readonly envelope: string },
+): Promise<Row[][]> {
+  const { rows } = await db.query<Row & { ix: number }>({
+    name,
     text: `select w.ix, w.record_id, e.seq, e.kind, e.version, e.recorded_at, e.actor_id, ${asBase64('e.leaf')} as leaf,
-        ${asEscaped('e.envelope')} as envelope, n.steps, n.revisions, d.document, d.subject_id, ${asBase64('d.digest')} as digest,
+        ${envelope} n.steps, n.revisions, d.document, d.subject_id, ${asBase64('d.digest')} as digest,
         case when x.seq is null then ${asBase64('d.salt')} end as salt,
         case when x.seq is null then ${asBase64('d.content')} end as content, x.seq as erased_seq
       from unnest($1::uuid[], $2::uuid[], $3::int4[]) with ordinality w (ledger_id, record_id, version, ix)
@@ -69,7 +88,7 @@ export async function listNewestSteps(db: Db, records: readonly RecordVersion[])
     ],
     types: PACKED_TYPES,
   })
-  const found: StepRow[][] = records.map(() => [])
+  const found: Row[][] = records.map(() => [])
   for (const row of rows) found[row.ix - 1]!.push(row)
   return found
 }

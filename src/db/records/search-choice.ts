@@ -7,13 +7,13 @@ import {
   type Bind,
   daysText,
   FILTERS,
-  type RecordFilters,
   type Stream,
   type TimeRange,
   WHOLE_LEDGER,
   walkDays,
 } from './search-streams.ts'
 import { entriesOf, orderOf, query, walksOf, within } from './search-text.ts'
+import type { Searches } from './searches.ts'
 
 /** Makes the streams' SQL, in a statement's own numbering of values. */
 type MakeStreams = (bind: Bind) => readonly Stream[]
@@ -30,20 +30,20 @@ type Choices<T> = readonly T[] | null
  * than alone.
  */
 export async function chooseWalks(
-  pool: pg.Pool,
+  searches: Searches,
   ledger: string,
   search: RecordSearch,
   stretch: Stretch,
 ): Promise<Choice> {
   const [own, ofBatches] = await Promise.all([
-    listOwn(pool, ledger, search.filters),
-    listOfBatches(pool, ledger, search.filters),
+    listOwn(searches, ledger, search),
+    listOfBatches(searches, ledger, search),
   ])
   const toProbe = [own ?? [], ofBatches ?? []].map((choices) => (choices.length < 2 ? [] : choices)) as [
     readonly MakeStreams[],
     readonly (readonly Buffer[])[],
   ]
-  const reach = await probe(pool, ledger, search, stretch, toProbe)
+  const reach = await probe(searches, ledger, search, stretch, toProbe)
   return {
     makeStreams: own && (own[furthest(reach.slice(0, toProbe[0].length))] ?? (() => [WHOLE_LEDGER])),
     walk: ofBatches && walkOf(ofBatches, furthest(reach.slice(toProbe[0].length))),
@@ -60,14 +60,14 @@ function furthest(reach: readonly number[]): number {
 
 /** How far each gets, in the order of the search. */
 async function probe(
-  pool: pg.Pool,
+  searches: Searches,
   ledger: string,
   search: RecordSearch,
   stretch: Stretch,
   [own, ofBatches]: readonly [readonly MakeStreams[], readonly (readonly Buffer[])[]],
 ): Promise<number[]> {
   if (own.length + ofBatches.length === 0) return []
-  const [row] = await query<Record<string, number | null>>(pool, ledger, search.filters, (bind) => {
+  const [row] = await query<Record<string, number | null>>(searches, ledger, search, (bind) => {
     const texts = [
       ...own.map((make) => reachText(make(bind), search, stretch, bind)),
       ...ofBatches.map((keys) => chunkReachText(keys, search, stretch, bind)),
@@ -75,7 +75,10 @@ async function probe(
     return `select ${texts.map((text, i) => `${text} as reach${i}`).join(', ')}`
   })
   const sign = search.order === 'desc' ? -1 : 1
-  return Object.values(row!).map((seq) => (seq === null ? Number.POSITIVE_INFINITY : sign * seq))
+  return [...own, ...ofBatches].map((_, i) => {
+    const seq = row![`reach${i}`]!
+    return seq === null ? Number.POSITIVE_INFINITY : sign * seq
+  })
 }
 
 /** How far the first candidates of the walks together reach; null: there are no more than these. */
@@ -100,7 +103,12 @@ function chunkReachText(keys: readonly Buffer[], search: RecordSearch, stretch: 
     ) k)`
 }
 
-async function listOwn(pool: pg.Pool, ledger: string, filters: RecordFilters): Promise<Choices<MakeStreams>> {
+async function listOwn(
+  searches: Searches,
+  ledger: string,
+  search: RecordSearch,
+): Promise<Choices<MakeStreams>> {
+  const { filters } = search
   const choices: MakeStreams[] = []
   for (const [name, value] of entriesOf(filters)) {
     const { streams } = FILTERS[name]
@@ -108,7 +116,7 @@ async function listOwn(pool: pg.Pool, ledger: string, filters: RecordFilters): P
   }
   const { occurred } = filters
   if (occurred) {
-    const rows = await query<{ day: string }>(pool, ledger, filters, (bind) => daysText(occurred, bind))
+    const rows = await query<{ day: string }>(searches, ledger, search, (bind) => daysText(occurred, bind))
     const days = rows.map(({ day }) => day)
     if (days.length === 0) return null
     if (days.length <= SEARCH_DAYS_MAX) choices.push((bind) => [walkDays(days, bind)])
@@ -117,9 +125,9 @@ async function listOwn(pool: pg.Pool, ledger: string, filters: RecordFilters): P
 }
 
 async function listOfBatches(
-  pool: pg.Pool,
+  searches: Searches,
   ledger: string,
-  filters: RecordFilters,
+  { filters }: RecordSearch,
 ): Promise<Choices<readonly Buffer[]>> {
   if (!canBeOfBatch(filters)) return null
   const lists: (readonly Buffer[])[] = []
@@ -128,7 +136,7 @@ async function listOfBatches(
     if (keys) lists.push(keys(value as never))
   }
   if (filters.occurred) {
-    const days = await listDayKeys(pool, ledger, filters.occurred)
+    const days = await listDayKeys(searches.pool, ledger, filters.occurred)
     if (days.length === 0) return null
     if (days.length <= SEARCH_DAYS_MAX) lists.push(days)
   }

@@ -1,10 +1,7 @@
-import type pg from 'pg'
-import type { Uuid } from '../../proof/ids.ts'
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
 import { type BatchRecord, recordsOfChunk } from '../chunks/read-chunks.ts'
-import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { BATCH_FILTERS } from './batch-filters.ts'
-import { BATCH_COLUMNS, BATCH_TABLES, type BatchRow } from './read-records.ts'
+import type { BatchRow } from './read-records.ts'
 import {
   isBeyond,
   type Order,
@@ -37,7 +34,10 @@ export type ChunkMatch = {
 
 /** SQL: lists the keys `v.key` of a walk. */
 export function keysText(keys: readonly Buffer[] | null, bind: Bind): string {
-  return keys === null ? '(values (0)) v (key)' : `unnest(${bind(keys, 'bytea[]')}) v (key)`
+  if (keys === null) return '(values (0)) v (key)'
+  return keys.length === 1
+    ? `(values (${bind(keys[0], 'bytea')})) v (key)`
+    : `unnest(${bind(keys, 'bytea[]')}) v (key)`
 }
 
 /** SQL: chunks `k` along a key `v.key`, in their order. `reach`: SQL of the last seq to look at, if it is not that of the stretch. */
@@ -50,8 +50,8 @@ export function walkText(
 ): string {
   const table =
     keys === null
-      ? 'tallystick.batch_chunks k where k.ledger_id = $1'
-      : 'tallystick.batch_keys k where k.ledger_id = $1 and k.key = v.key'
+      ? 'tallystick.batch_chunks k where k.ledger_id = q.ledger_id'
+      : 'tallystick.batch_keys k where k.ledger_id = q.ledger_id and k.key = v.key'
   const [first, last] = [bind(from, 'int8'), bind(end - 1, 'int8')]
   const [low, high] = order === 'asc' ? [first, orElse(reach, last)] : [orElse(reach, first), last]
   const next =
@@ -74,7 +74,7 @@ function chunkAfter({ seq, index }: Place, order: Order, bind: Bind): string {
 export function othersText({ others }: ChunkWalk, bind: Bind): string {
   const conditions = others.map(
     (keys) => `exists (select from tallystick.batch_keys x
-        where x.ledger_id = $1 and x.key = any (${bind(keys, 'bytea[]')}) and x.seq = k.seq and x.chunk = k.chunk offset 0)`,
+        where x.ledger_id = q.ledger_id and x.key = any (${bind(keys, 'bytea[]')}) and x.seq = k.seq and x.chunk = k.chunk offset 0)`,
   )
   return conditions.length === 0 ? 'true' : conditions.join(' and ')
 }
@@ -91,61 +91,30 @@ export function countText({ order, after }: RecordSearch, bind: Bind): string {
   return `case when k.seq = ${bind(after.seq, 'int8')} then greatest(${count}, 0) else k.count end`
 }
 
-/**
- * The first of the chunks, as many as `bytesMax` bytes of content hold and one at least. null where there is none, as a writer of
- * the tables could have made it.
- */
-export async function readChunks(
-  pool: pg.Pool,
-  ledger: Uuid,
-  chunks: readonly ChunkPlace[],
-  bytesMax: number,
-): Promise<(BatchRow | null)[]> {
-  const { rows } = await pool.query<BatchRow & { ix: number }>({
-    name: 'read_chunks',
-    text: `with sized as (
-        select k.*, sum(n.bytes) over (order by k.ix) as bytes
-        from unnest($2::int8[], $3::int4[]) with ordinality k (seq, chunk, ix)
-        cross join lateral (
-          select coalesce(max(length(n.content)), 0) as bytes from tallystick.batch_chunks n
-          where n.ledger_id = $1 and n.seq = k.seq and n.chunk = k.chunk
-        ) n
-      )
-      select k.ix, w.* from sized k left join lateral (
-        select ${BATCH_COLUMNS} from ${BATCH_TABLES}
-        where c.ledger_id = $1 and c.seq = k.seq and c.chunk = k.chunk offset 0
-      ) w on true
-      where k.bytes <= $4 or k.ix = 1
-      order by k.ix`,
-    values: [ledger, chunks.map(({ seq }) => seq), chunks.map(({ chunk }) => chunk), bytesMax],
-    types: PACKED_TYPES,
-  })
-  return rows.map((row) => (row.firstRecordId === null ? null : row))
-}
-
 /** The records of a chunk that the search asks for, in its order, and the bytes of all. Throws ProofError `chunk_syntax`. */
 export function matchesOf(
   row: BatchRow,
   { filters, order, after }: RecordSearch,
 ): { readonly matches: ChunkMatch[]; readonly bytes: number } {
-  const records = recordsOfChunk(row)
   const wanted = entriesOf(filters)
   const matches: ChunkMatch[] = []
   let bytes = 0
+  const records = recordsOfChunk(row, ({ document }, index) => {
+    if (document.erasedSeq === undefined) bytes += bytesOf(document)
+    return after === null || isBeyond({ seq: row.seq, index }, after, order)
+  })
   for (const record of order === 'asc' ? records : records.reverse()) {
-    const place = { seq: row.seq, index: record.index }
-    const ofRecord = bytesOf(record)
-    bytes += ofRecord
-    if (after !== null && !isBeyond(place, after, order)) continue
     if (wanted.every(([name, value]) => BATCH_FILTERS[name].isMet(value as never, record, row)))
-      matches.push({ place, bytes: ofRecord, row, record })
+      matches.push({ place: { seq: row.seq, index: record.index }, bytes: bytesOf(record), row, record })
   }
   return { matches, bytes }
 }
 
-function bytesOf({ payload, metadata, references }: BatchRecord): number {
+function bytesOf({ payload, metadata, references }: Bytes): number {
   return (payload?.length ?? 0) + (metadata?.length ?? 0) + (references?.length ?? 0)
 }
+
+type Bytes = { readonly [Name in 'payload' | 'metadata' | 'references']: Uint8Array | null }
 
 /** Where a search has looked that looks at this chunk next. */
 export function placeBefore({ seq, chunk }: ChunkPlace, order: Order): Place {

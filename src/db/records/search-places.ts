@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import { PAGE_BYTES_MAX, SEARCH_CANDIDATES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
 import { RECORD_COLUMNS, RECORD_TABLES, type RecordRowRead } from './read-records.ts'
@@ -15,6 +14,7 @@ import {
 } from './search-chunks.ts'
 import type { Bind, Stream } from './search-streams.ts'
 import { conditionsOf, entriesOf, orderOf, query, walksOf, within } from './search-text.ts'
+import type { Searches } from './searches.ts'
 
 /** A record with an entry of its own that all filters let through. `bytes`: of what a page shows of its documents. */
 export type OwnMatch = { readonly place: Place; readonly bytes: number; readonly own: RecordRowRead }
@@ -32,16 +32,16 @@ export type FoundPlaces = {
 
 /** Records of a page that have an entry of their own, and chunks that may have others, in one statement. */
 export async function findPlaces(
-  pool: pg.Pool,
+  searches: Searches,
   ledger: Uuid,
   search: RecordSearch,
   stretch: Stretch,
   { makeStreams, walk }: Choice,
 ): Promise<FoundPlaces> {
-  const rows = await query<PlaceRow>(pool, ledger, search.filters, (bind) =>
+  const rows = await query<PlaceRow>(searches, ledger, search, (bind) =>
     placesText(search, stretch, makeStreams?.(bind) ?? [], walk, bind),
   )
-  const [first] = rows
+  const [first] = rows.sort((a, b) => a.place - b.place)
   if (!first) throw new Error('the places of a page always are one row')
   const found = rows
     .filter((row) => row.recordId !== null)
@@ -59,6 +59,7 @@ export async function findPlaces(
 }
 
 type PlaceRow = RecordRowRead & {
+  place: number
   firstSeq: number
   bytes: number
   found: number
@@ -88,8 +89,9 @@ function placesText(
 ): string {
   const { order } = search
   const limit = bind(search.limit, 'int8')
-  return `with ${ownText(search, stretch, streams, bind)},
-    ${walk ? chunksText(search, stretch, walk, bind) : NO_CHUNKS},
+  const own = ownText(search, stretch, streams, bind)
+  const chunks = walk && chunksText(search, stretch, walk, own.stops, bind)
+  return `with ${own.text}, ${chunks ? chunks.text : NO_CHUNKS},
     line as materialized (
       select l.*, sum(l.records) over (order by l.seq ${order}, l.chunk ${order} rows unbounded preceding) - l.records as before
       from (
@@ -97,32 +99,37 @@ function placesText(
         union all select null, seq, chunk, records, null, null, null from chunk
       ) l
     )
-    select w.*, l.seq as first_seq, l.bytes, (select count(*) from own) as found, s.first_seq as stop_seq,
+    select w.*, l.place, l.seq as first_seq, l.bytes, (select count(*) from own) as found,
+      ${own.stops ? '(select s.first_seq from stop s)' : 'null::int8'} as stop_seq,
       case when l.place is null or l.place = 1 then (
         select json_agg(json_build_array(c.seq, c.chunk, c.before) order by c.seq ${order}, c.chunk ${order})
         from line c where c.record_id is null
-      ) end as chunks, t.seq as chunk_stop_seq, t.chunk as chunk_stop
-    from (select) one left join stop s on true left join chunk_stop t on true
+      ) end as chunks,
+      ${chunks?.stops ? '(select t.seq from chunk_stop t)' : 'null::int8'} as chunk_stop_seq,
+      ${chunks?.stops ? '(select t.chunk from chunk_stop t)' : 'null::int4'} as chunk_stop
+    from (select) one
     left join line l on l.record_id is not null
       and (l.place = 1 or l.before < ${limit} and l.bytes_sum <= ${PAGE_BYTES_MAX})
     left join lateral (
       select ${RECORD_COLUMNS} from ${RECORD_TABLES}
-      where r.ledger_id = $1 and r.record_id = l.record_id offset 0
-    ) w on true
-    order by l.place`
+      where r.ledger_id = q.ledger_id and r.record_id = l.record_id offset 0
+    ) w on true`
 }
 
+/** `stops`: whether there is a `stop`. */
+type Walks = { readonly text: string; readonly stops: boolean }
+
 /** SQL: one record more than the page has, `own`, and where the walks stopped. */
-function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Stream[], bind: Bind): string {
+function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Stream[], bind: Bind): Walks {
   const { filters, order, candidatesMax = SEARCH_CANDIDATES_MAX } = search
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind(search.limit + 1, 'int8')
   // Without filters every candidate is found, so that no walk stops before it has enough.
-  const isFiltered = hasFilters(search)
+  const stops = hasFilters(search) && streams.length > 0
   const conditions = streams.length === 0 ? '' : conditionsOf(filters, bind)
   const parts = streams.map((stream, i) => {
     const walks = walksOf(stream)
-    const budget = isFiltered ? bind(budgetOf(candidatesMax, streams.length * walks.count), 'int8') : more
+    const budget = stops ? bind(budgetOf(candidatesMax, streams.length * walks.count), 'int8') : more
     const candidates = `select r.*, ${stream.seq} as walked_seq from ${stream.from} ${within(stream, search, stretch, bind)}
       order by ${orderOf(stream, order)}`
     const found = `found_${i} as materialized (
@@ -139,72 +146,93 @@ function ownText(search: RecordSearch, stretch: Stretch, streams: readonly Strea
         where (select count(*) from found_${i} f where f.day = v.day) < ${more}
       ) r
     )`
-    return isFiltered ? [found, stop] : [found]
+    return stops ? [found, stop] : [found]
   })
   const all = (name: string, columns: string) =>
     streams.map((_, i) => `select ${columns} from ${name}_${i}`).join(' union all ')
-  const stop =
-    isFiltered && streams.length > 0
-      ? `select s.first_seq from (${all('stop', 'first_seq')}) s order by s.first_seq ${order} limit 1`
-      : 'select null::int8 as first_seq where false'
-  return `${[...parts.flat(), `stop as (${stop})`].join(', ')}, own as materialized (
-      select f.record_id, f.first_seq, f.place, f.bytes + steps.bytes as bytes,
-        sum(f.bytes + steps.bytes) over (order by f.place) as bytes_sum
+  if (stops)
+    parts.push([
+      `stop as materialized (select s.first_seq from (${all('stop', 'first_seq')}) s order by s.first_seq ${order} limit 1)`,
+    ])
+  const own = `own as materialized (
+      select f.*, row_number() over w as place, sum(f.bytes) over w as bytes_sum
       from (
-        select f.record_id, f.first_seq, f.bytes,
-          row_number() over (order by f.first_seq ${order} rows unbounded preceding) as place
+        select f.record_id, f.first_seq, (f.bytes + ${STEP_BYTES})::int4 as bytes
         from (${all('found', 'record_id, first_seq, bytes') || NO_RECORDS}) f
-        where not exists (select from stop s where f.first_seq ${beyond} s.first_seq)
-        order by place limit ${more}
+        ${stops ? `where not exists (select from stop s where f.first_seq ${beyond} s.first_seq)` : ''}
+        order by f.first_seq ${order} limit ${more}
       ) f
-      cross join lateral (${STEP_BYTES} offset 0) steps
+      window w as (order by f.first_seq ${order} rows unbounded preceding)
     )`
+  return { text: [...parts.flat(), own].join(', '), stops }
 }
 
 const NO_RECORDS = 'select null::uuid as record_id, null::int8 as first_seq, null::int4 as bytes where false'
 
-/** SQL: bytes that a record shows beside its own row: the documents of the newest step of each kind. */
-const STEP_BYTES = `select coalesce(sum(length(d.content)), 0) as bytes from (
-    select distinct on (s.kind) s.seq from tallystick.entries s
-    where s.ledger_id = $1 and s.subject_id = f.record_id and s.version > 1 order by s.kind, s.version desc
-  ) n
-  cross join lateral (
-    select d.content from tallystick.documents d where d.ledger_id = $1 and d.seq = n.seq offset 0
-  ) d`
+/** SQL: bytes that a record shows beside its own row: the documents of the newest step of each kind. Few records have any. */
+const STEP_BYTES = `case when (
+    select g.version from tallystick.gated_records g where g.ledger_id = q.ledger_id and g.record_id = f.record_id
+  ) > 1 then (
+    select coalesce(sum(length(d.content)), 0) from (
+      select distinct on (s.kind) s.seq from tallystick.entries s
+      where s.ledger_id = q.ledger_id and s.subject_id = f.record_id and s.version > 1 order by s.kind, s.version desc
+    ) n
+    cross join lateral (
+      select d.content from tallystick.documents d where d.ledger_id = q.ledger_id and d.seq = n.seq offset 0
+    ) d
+  ) else 0 end`
 
 /** SQL: `chunk`s, one more than may be read, and where the walk stopped. `records`: how many of them match at least. */
-function chunksText(search: RecordSearch, stretch: Stretch, walk: ChunkWalk, bind: Bind): string {
+function chunksText(
+  search: RecordSearch,
+  stretch: Stretch,
+  walk: ChunkWalk,
+  ownStops: boolean,
+  bind: Bind,
+): Walks {
   const { order, limit, candidatesMax = SEARCH_CANDIDATES_MAX, chunksMax = SEARCH_CHUNKS_MAX } = search
   const { keys } = walk
   const beyond = order === 'desc' ? '<' : '>'
   const more = bind((hasFilters(search) ? chunksMax : limit) + 1, 'int8')
-  const hasOthers = walk.others.length > 0
+  const stops = walk.others.length > 0
   // All chunks of one list of keys are found.
-  const budget = hasOthers ? bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8') : more
-  const reach = `(select o.first_seq from own o where o.place = ${bind(limit + 1, 'int8')}), (select s.first_seq from stop s)`
-  const walked = walkText(keys, search, stretch, bind, reach)
+  const budget = stops ? bind(budgetOf(candidatesMax, keys?.length ?? 1), 'int8') : more
+  // Apart, so that no value of `q` is in it: Postgres asks once, and goes by index.
+  const reach = `reach as materialized (
+      select coalesce((select o.first_seq from own o where o.place = ${bind(limit + 1, 'int8')})${ownStops ? ', (select s.first_seq from stop s)' : ''}) as seq
+    )`
+  const walked = walkText(keys, search, stretch, bind, '(select reach.seq from reach)')
   const list = keysText(keys, bind)
-  const stop = `select k.seq, k.chunk from ${list} cross join lateral (
+  const records = hasFilters(search) ? '0' : countText(search, bind)
+  // The chunks of one key are in order, and differ.
+  if (!stops && (keys === null || keys.length === 1)) {
+    const text = `${reach}, chunk as materialized (
+      select k.seq, k.chunk, ${records} as records from ${list} cross join lateral (${walked} limit ${more}) k
+    )`
+    return { text, stops }
+  }
+  const stop = `chunk_stop as materialized (
+      select k.seq, k.chunk from ${list} cross join lateral (
         select k.seq, k.chunk from (${walked} limit 1 offset ${budget} - 1) k
         where (select count(*) from met m where m.key = v.key) < ${more}
       ) k
-      order by k.seq ${order}, k.chunk ${order} limit 1`
-  return `met as materialized (
+      order by k.seq ${order}, k.chunk ${order} limit 1
+    )`
+  const text = `${reach}, met as materialized (
       select v.key, k.* from ${list} cross join lateral (
-        select k.seq, k.chunk, ${hasFilters(search) ? '0' : countText(search, bind)} as records
+        select k.seq, k.chunk, ${records} as records
         from (${walked} limit ${budget}) k where ${othersText(walk, bind)}
         order by k.seq ${order}, k.chunk ${order} limit ${more}
       ) k
-    ), chunk_stop as (${hasOthers ? stop : NO_STOP}), chunk as materialized (
+    ), ${stops ? `${stop}, ` : ''}chunk as materialized (
       select distinct m.seq, m.chunk, m.records from met m
-      where not exists (select from chunk_stop t where (m.seq, m.chunk) ${beyond} (t.seq, t.chunk))
+      ${stops ? `where not exists (select from chunk_stop t where (m.seq, m.chunk) ${beyond} (t.seq, t.chunk))` : ''}
       order by m.seq ${order}, m.chunk ${order} limit ${more}
     )`
+  return { text, stops }
 }
 
-const NO_STOP = 'select null::int8 as seq, null::int4 as chunk where false'
-const NO_CHUNKS = `chunk_stop as (${NO_STOP}),
-    chunk as (select null::int8 as seq, null::int4 as chunk, 0 as records where false)`
+const NO_CHUNKS = 'chunk as (select null::int8 as seq, null::int4 as chunk, 0 as records where false)'
 
 /** Each of many walks gets at least a tenth of the candidates: most fill the page long before. */
 function budgetOf(candidatesMax: number, walks: number): number {

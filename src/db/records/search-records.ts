@@ -6,10 +6,11 @@ import { SEARCH_CHUNK_BYTES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
 import { type RecordRowRead, readBatchRecords } from './read-records.ts'
 import { earlierOf, isBeyond, type Place, type RecordSearch } from './search.ts'
 import { chooseWalks } from './search-choice.ts'
-import { type ChunkMatch, matchesOf, placeBefore, readChunks } from './search-chunks.ts'
+import { type ChunkMatch, matchesOf, placeBefore } from './search-chunks.ts'
 import { cutPage, type Page } from './search-page.ts'
 import { type FoundPlaces, findPlaces, type OwnMatch } from './search-places.ts'
 import { listStretch } from './search-stretch.ts'
+import type { Searches } from './searches.ts'
 
 /** `next`: how far was looked; null at the end. A page may hold fewer records than asked for, or none, and not be the last. */
 type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Place | null }
@@ -18,17 +19,19 @@ type RecordPage = { readonly rows: readonly RecordRowRead[]; readonly next: Plac
  * One page of the records that all filters let through, in the order of the chain. They come from two sources: `records`, where
  * Postgres holds each to the filters, and chunks of batches, which are decompressed here. A request looks at
  * SEARCH_CANDIDATES_MAX rows and keys of either, and into SEARCH_CHUNKS_MAX chunks; the page ends at the last of them.
- *
- * `pool` MUST be a search pool (pools.ts): its connections plan nothing but walks along indexes.
  */
-export async function searchRecords(pool: pg.Pool, ledger: Uuid, search: RecordSearch): Promise<RecordPage> {
-  const stretch = await listStretch(pool, ledger, search)
+export async function searchRecords(
+  searches: Searches,
+  ledger: Uuid,
+  search: RecordSearch,
+): Promise<RecordPage> {
+  const stretch = await listStretch(searches.pool, ledger, search)
   if (stretch === null) return NOTHING
-  const choice = await chooseWalks(pool, ledger, search, stretch)
+  const choice = await chooseWalks(searches, ledger, search, stretch)
   if (choice.makeStreams === null && choice.walk === null) return NOTHING
-  const places = await findPlaces(pool, ledger, search, stretch, choice)
-  const { found, next } = await fillPage(pool, ledger, search, places)
-  return { rows: await readRows(pool, found), next }
+  const places = await findPlaces(searches, ledger, search, stretch, choice)
+  const { found, next } = await fillPage(searches, ledger, search, places)
+  return { rows: await readRows(searches.pool, found), next }
 }
 
 const NOTHING: RecordPage = { rows: [], next: null }
@@ -40,7 +43,7 @@ type Match = OwnMatch | ChunkMatch
  * times as many each time.
  */
 async function fillPage(
-  pool: pg.Pool,
+  searches: Searches,
   ledger: Uuid,
   search: RecordSearch,
   { own, chunks }: FoundPlaces,
@@ -59,7 +62,7 @@ async function fillPage(
 
     const wanted = unread.filter(({ before }) => before < limit).slice(0, Math.min(atATime, mayRead - read))
     if (wanted.length === 0) return page
-    const rows = await readChunks(pool, ledger, wanted, SEARCH_CHUNK_BYTES_MAX - bytes)
+    const rows = await searches.readChunks(ledger, wanted, SEARCH_CHUNK_BYTES_MAX - bytes)
     for (const row of rows) {
       if (bytes >= SEARCH_CHUNK_BYTES_MAX || ofBatches.length > limit) break
       // Others have their turn between two chunks.

@@ -1,4 +1,5 @@
 import type { Uuid } from '../../proof/ids.ts'
+import { OPEN_STATES } from '../../proof/statement/kinds.ts'
 import { SEARCH_DAYS_MAX } from '../limits.ts'
 
 /*
@@ -31,7 +32,7 @@ export type TimeRange = { readonly fromMs: number | null; readonly beforeMs: num
 /** Binds a value and answers its placeholder. */
 export type Bind = (value: unknown, type: string) => string
 
-/** A walk over records `r` of the ledger $1. */
+/** A walk over records `r` of the ledger q.ledger_id. */
 export type Stream = {
   /** Days `v.day`, for each of which the walk is taken. */
   readonly days?: { readonly list: string; readonly count: number }
@@ -52,25 +53,23 @@ type Filter<T> = {
   readonly streams?: (value: T, bind: Bind) => readonly Stream[]
 }
 
-const IN_STATE = byGated<string>((state, bind) => `x.state collate "C" = ${bind(state, 'text')}`)
-
 /** The filters that are there, from the one that is likely to leave the fewest records to the one that leaves the most. */
 export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNullable<RecordFilters[Name]>> } =
   {
     reference: {
       condition: (reference, bind) => `exists (select from tallystick.record_references x
-      where x.ledger_id = $1 and x.reference = ${bind(reference, 'text')} and x.first_seq = r.first_seq
+      where x.ledger_id = q.ledger_id and x.reference = ${bind(reference, 'text')} and x.first_seq = r.first_seq
         and x.record_id = r.record_id offset 0)
       -- What was erased finds nothing, though it is there for a moment.
       and not exists (select from tallystick.erasures d
-      where d.ledger_id = $1 and d.subject_id = r.record_id and d.document = 'payload'
+      where d.ledger_id = q.ledger_id and d.subject_id = r.record_id and d.document = 'payload'
         and d.document_seq = r.first_seq offset 0)`,
       streams: (reference, bind) => [
         {
           from: `tallystick.record_references x cross join lateral (
-            select * from tallystick.records c where c.ledger_id = $1 and c.record_id = x.record_id offset 0
+            select * from tallystick.records c where c.ledger_id = q.ledger_id and c.record_id = x.record_id offset 0
           ) r
-          where x.ledger_id = $1 and x.reference = ${bind(reference, 'text')}`,
+          where x.ledger_id = q.ledger_id and x.reference = ${bind(reference, 'text')}`,
           seq: 'x.first_seq',
           nullsFirst: false,
         },
@@ -107,18 +106,19 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
     // Nearly in the order of the chain: search-records.ts narrows every walk to the stretch of it.
     recorded: {
       condition: (range, bind) => `exists (select from tallystick.entries x
-      where x.ledger_id = $1 and x.seq = r.first_seq and ${inRange('x.recorded_at', range, bind)}
+      where x.ledger_id = q.ledger_id and x.seq = r.first_seq and ${inRange('x.recorded_at', range, bind)}
       offset 0)`,
     },
     type: byColumn((type, bind) => `r.type collate "C" = ${bind(type, 'text')}`),
     state: {
-      condition: (state, bind) => (state === 'RECORDED' ? NOTARIZED : IN_STATE.condition(state, bind)),
-      streams: (state, bind) => (state === 'RECORDED' ? [WHOLE_LEDGER] : IN_STATE.streams!(state, bind)),
+      condition: (state, bind) =>
+        state === 'RECORDED' ? NOTARIZED : whereGated(`x.state = ${bind(state, 'text')}`),
+      streams: (state, bind) => (state === 'RECORDED' ? [WHOLE_LEDGER] : [walkState(state, bind)]),
     },
   }
 
 export const WHOLE_LEDGER: Stream = {
-  from: 'tallystick.records r where r.ledger_id = $1',
+  from: 'tallystick.records r where r.ledger_id = q.ledger_id',
   seq: 'r.first_seq',
   nullsFirst: false,
 }
@@ -141,7 +141,7 @@ export function daysText(range: TimeRange, bind: Bind): string {
   const from = range.fromMs === null ? '' : `and ${DAY} >= date_trunc('day', ${bindTime(range.fromMs, bind)})`
   const before = range.beforeMs === null ? '' : `and ${DAY} < ${bindTime(range.beforeMs, bind)}`
   const first = (condition: string) => `select ${DAY} as day from tallystick.records r
-    where r.ledger_id = $1 and r.occurred_at is not null ${condition} ${before} order by ${DAY} limit 1`
+    where r.ledger_id = q.ledger_id and r.occurred_at is not null ${condition} ${before} order by ${DAY} limit 1`
   return `with recursive days as (
       (${first(from)})
       union all
@@ -169,19 +169,24 @@ function byGated<T>(condition: Filter<T>['condition']): Filter<T> {
 function whereGated(condition: string): string {
   // By the primary key first: a plan made while the table is empty would take the index of the condition, and read all that it has.
   return `exists (select from (
-        select * from tallystick.gated_records n where n.ledger_id = $1 and n.record_id = r.record_id offset 0
+        select * from tallystick.gated_records n where n.ledger_id = q.ledger_id and n.record_id = r.record_id offset 0
       ) x where ${condition} offset 0)`
 }
 
 function walkGated(condition: string): Stream {
   return {
     from: `tallystick.gated_records x cross join lateral (
-        select * from tallystick.records c where c.ledger_id = $1 and c.record_id = x.record_id offset 0
+        select * from tallystick.records c where c.ledger_id = q.ledger_id and c.record_id = x.record_id offset 0
       ) r
-      where x.ledger_id = $1 and ${condition}`,
+      where x.ledger_id = q.ledger_id and ${condition}`,
     seq: 'x.first_seq',
     nullsFirst: true,
   }
+}
+
+/** Walk over the records that have ended so, or over all that are open: what every step changes is in no index. */
+function walkState(state: string, bind: Bind): Stream {
+  return walkGated(`x.ended_as collate "C" = ${bind(OPEN_STATES.includes(state) ? '' : state, 'text')}`)
 }
 
 /** Walks over records that the agent made, or that were made in its name. */
@@ -192,7 +197,7 @@ function walksOfMaker(agent: string): Stream[] {
 
 function walkRecords(condition: string): Stream {
   return {
-    from: `tallystick.records r where r.ledger_id = $1 and r.first_seq >= 0 and ${condition}`,
+    from: `tallystick.records r where r.ledger_id = q.ledger_id and r.first_seq >= 0 and ${condition}`,
     seq: 'r.first_seq',
     nullsFirst: true,
   }
@@ -202,9 +207,9 @@ function walkActor(agent: string): Stream {
   return {
     // By id, for the same reason: a record's first entry has it as its subject.
     from: `tallystick.entries x cross join lateral (
-        select * from tallystick.records c where c.ledger_id = $1 and c.record_id = x.subject_id offset 0
+        select * from tallystick.records c where c.ledger_id = q.ledger_id and c.record_id = x.subject_id offset 0
       ) r
-      where x.ledger_id = $1 and x.actor_id = ${agent} and x.version = 1 and x.item_count is null`,
+      where x.ledger_id = q.ledger_id and x.actor_id = ${agent} and x.version = 1 and x.item_count is null`,
     seq: 'x.seq',
     nullsFirst: true,
   }

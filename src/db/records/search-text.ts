@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Order, RecordSearch, Stretch } from './search.ts'
 import { type Bind, FILTERS, type RecordFilters, type Stream } from './search-streams.ts'
+import type { Searches, Sharing } from './searches.ts'
 
 /* Pieces of SQL that all statements of a search are made of. */
 
@@ -34,18 +34,50 @@ export function orderOf({ seq, nullsFirst }: Stream, order: Order): string {
 }
 
 /**
- * Asks what `makeText` says. Searches by one filter at most are prepared: these are few texts, and planning one takes longer than
- * the rest of it. A name says its text, so that no two have one.
+ * Asks what `makeText` says of the ledger `q.ledger_id`. The values of several who ask the same are bound in one statement, as rows
+ * of `q`.
  */
-export async function query<Row extends pg.QueryResultRow>(
-  pool: pg.Pool,
+export function query<Row extends pg.QueryResultRow>(
+  searches: Searches,
   ledger: string,
-  filters: RecordFilters,
+  { filters, limit }: Pick<RecordSearch, 'filters' | 'limit'>,
   makeText: (bind: Bind) => string,
 ): Promise<Row[]> {
   const values: unknown[] = [ledger]
-  const text = makeText((value, type) => `$${values.push(value)}::${type}`)
-  const isPrepared = entriesOf(filters).length < 2
-  const name = isPrepared ? { name: `search_${hash('sha256', text, 'hex').slice(0, 16)}` } : null
-  return (await pool.query<Row>({ ...name, text, values })).rows
+  const types = ['uuid']
+  const page = makeText((value, type) => {
+    const isList = type.endsWith('[]')
+    // Postgres takes one-dimensional arrays apart: a list within one is a text.
+    values.push(isList ? listText(value as readonly (string | Buffer)[]) : value)
+    types.push(isList ? 'text' : type)
+    return isList ? `q.v${values.length}::${type}` : `q.v${values.length}`
+  })
+  const lists = types.map((type, i) => `$${i + 1}::${type}[]`)
+  const names = types.map((_, i) => (i === 0 ? 'ledger_id' : `v${i + 1}`))
+  const text = `select q.ix, p.* from unnest(${lists}) with ordinality q (${names}, ix) cross join lateral (${page}) p`
+  return searches.ask<Row>({ text, values, rowsMax: limit, sharing: sharingOf(filters) })
 }
+
+function listText(list: readonly (string | Buffer)[]): string {
+  return `{${list.map((one) => (typeof one === 'string' ? one : `"\\\\x${one.toString('hex')}"`))}}`
+}
+
+/**
+ * Searches by one filter at most are prepared: these are few texts, and planning one takes longer than the rest of it. Those of which
+ * every candidate matches are asked together: none makes the others wait for more than a page.
+ */
+function sharingOf(filters: RecordFilters): Sharing {
+  const [first, second] = entriesOf(filters)
+  if (second) return 'none'
+  return first === undefined || MATCHED.has(first[0]) ? 'shared' : 'prepared'
+}
+
+const MATCHED: ReadonlySet<keyof RecordFilters> = new Set([
+  'reference',
+  'parent',
+  'traceId',
+  'onBehalfOf',
+  'actor',
+  'performer',
+  'type',
+])

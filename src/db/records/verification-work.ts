@@ -7,10 +7,7 @@ import type { QueueName } from '../jobs/queues.ts'
 import { COMPLETION_CLAIMERS_MAX } from '../limits.ts'
 import type { GatedName } from './gated-cases.ts'
 
-/* Which completions wait for the worker, along the index gated_records_unverified: it holds nothing else. */
-
-/** As the index has it, word for word: only then can the planner use it. */
-const UNVERIFIED = `(g.state = 'SUBMITTED' or g.gate = 'auto' and g.state in ('VERIFIED', 'DISCREPANT'))`
+/* Which completions wait for the worker: rows of waiting_completions, which holds nothing else. */
 
 /**
  * No job of pg-boss has this id. A completion has it while it waits for its ledger to be opened again, or for a fault
@@ -32,23 +29,23 @@ export type WaitingLedger = {
 
 /**
  * Ledgers in which completions wait that no job carries: asked all the time, without a transaction. From ledger to ledger it is one
- * look at the index, however many completions wait in between.
+ * look at the index waiting_completions_free, however many completions wait in between.
  */
 export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<WaitingLedger[]> {
   const { rows } = await db.query<FloorColumns & { ledgerId: Uuid; firstSeq: number; stands: boolean }>({
     name: 'list_waiting_ledgers',
     text: `with recursive ledgers as (
-        (select g.ledger_id, g.last_seq from tallystick.gated_records g where g.verification_job is null and ${UNVERIFIED}
-          order by g.verification_job nulls first, g.ledger_id, g.last_seq limit 1)
+        (select w.ledger_id, w.seq from tallystick.waiting_completions w where w.verification_job is null
+          order by w.ledger_id, w.seq limit 1)
         union all
-        select n.ledger_id, n.last_seq from ledgers l
+        select n.ledger_id, n.seq from ledgers l
         cross join lateral (
-          select g.ledger_id, g.last_seq from tallystick.gated_records g
-          where g.verification_job is null and ${UNVERIFIED} and g.ledger_id > l.ledger_id
-          order by g.verification_job nulls first, g.ledger_id, g.last_seq limit 1
+          select w.ledger_id, w.seq from tallystick.waiting_completions w
+          where w.verification_job is null and w.ledger_id > l.ledger_id
+          order by w.ledger_id, w.seq limit 1
         ) n
       )
-      select l.ledger_id, l.last_seq as first_seq, h.closed is not null or ${hasOpenFault('l.ledger_id')} as stands, ${FLOOR_COLUMNS}
+      select l.ledger_id, l.seq as first_seq, h.closed is not null or ${hasOpenFault('l.ledger_id')} as stands, ${FLOOR_COLUMNS}
       from ledgers l
       cross join lateral (
         select h.closed from tallystick.chain_heads h where h.ledger_id = l.ledger_id offset 0
@@ -95,13 +92,13 @@ export async function lockWaitingCompletions(
   const { rows } = await client.query<NameColumns & { stands: boolean }>({
     name: 'lock_waiting_completions',
     text: `${WAITING_SHARES}
-      select g.ledger_id, g.record_id, l.stands from (select * from ledgers order by random() limit $1) l
+      select w.ledger_id, w.record_id, l.stands from (select * from ledgers order by random() limit $1) l
       cross join lateral (
-        select g.ledger_id, g.record_id from tallystick.gated_records g
-        where g.verification_job is null and ${UNVERIFIED} and g.ledger_id = l.ledger_id and g.last_seq < l.until
-        order by g.verification_job nulls first, g.ledger_id, g.last_seq limit (select rows from share)
+        select w.ledger_id, w.record_id from tallystick.waiting_completions w
+        where w.verification_job is null and w.ledger_id = l.ledger_id and w.seq < l.until
+        order by w.ledger_id, w.seq limit (select rows from share)
         for update skip locked
-      ) g`,
+      ) w`,
     values: [limit, ...asColumns(ledgers)],
   })
   return rows.map((row) => ({ ...toName(row), stands: row.stands }))
@@ -144,16 +141,16 @@ export async function claimWaitingCompletions(
   const { rows } = await client.query<NameColumns>({
     name: 'claim_waiting_completions',
     text: `${WAITING_SHARES}
-      select g.ledger_id, g.record_id from (select * from ledgers order by random() limit $1) l
+      select c.ledger_id, c.record_id from (select * from ledgers order by random() limit $1) l
       cross join lateral (
-        select c.ledger_id, c.record_id from (
-          select g.ledger_id, g.record_id from tallystick.gated_records g
-          where g.verification_job is null and ${UNVERIFIED} and g.ledger_id = l.ledger_id and g.last_seq < l.until
-          order by g.verification_job nulls first, g.ledger_id, g.last_seq limit (select ${COMPLETION_CLAIMERS_MAX} * rows from share)
-        ) c
-        where pg_try_advisory_xact_lock(uuid_hash_extended(c.record_id, uuid_hash(c.ledger_id)))
+        select w.ledger_id, w.record_id from (
+          select w.ledger_id, w.record_id from tallystick.waiting_completions w
+          where w.verification_job is null and w.ledger_id = l.ledger_id and w.seq < l.until
+          order by w.ledger_id, w.seq limit (select ${COMPLETION_CLAIMERS_MAX} * rows from share)
+        ) w
+        where pg_try_advisory_xact_lock(uuid_hash_extended(w.record_id, uuid_hash(w.ledger_id)))
         limit (select rows from share)
-      ) g`,
+      ) c`,
     values: [options.limit, ...asColumns(ledgers)],
   })
   return rows.map(toName)
@@ -165,9 +162,12 @@ export async function setVerificationJobs(
 ): Promise<void> {
   await db.query({
     name: 'set_verification_jobs',
-    text: `update tallystick.gated_records g set verification_job = n.job_id
+    text: `update tallystick.waiting_completions w set verification_job = n.job_id
       from unnest($1::uuid[], $2::uuid[], $3::uuid[]) n (ledger_id, record_id, job_id)
-      where g.ledger_id = n.ledger_id and g.record_id = n.record_id and ${UNVERIFIED}`,
+      cross join lateral (
+        select g.last_seq from tallystick.gated_records g where g.ledger_id = n.ledger_id and g.record_id = n.record_id offset 0
+      ) g
+      where w.ledger_id = n.ledger_id and w.seq = g.last_seq`,
     values: [jobs.map((j) => j.ledgerId), jobs.map((j) => j.recordId), jobs.map((j) => j.jobId)],
   })
 }
@@ -192,12 +192,12 @@ export async function releaseLostCompletions(
   const { rowCount } = await db.query({
     name: 'release_lost_completions',
     // Each look goes by its own index, whatever the planner believes of the tables: pg-boss keeps what is done for minutes.
-    text: `update tallystick.gated_records u set verification_job = null
+    text: `update tallystick.waiting_completions u set verification_job = null
       from (
-        select w.ledger_id, w.record_id, w.verification_job
+        select w.ledger_id, w.seq, w.verification_job
         from (
-          select g.ledger_id, g.record_id, g.verification_job from tallystick.gated_records g
-          where g.verification_job is not null and ${UNVERIFIED} offset 0
+          select w.ledger_id, w.seq, w.verification_job from tallystick.waiting_completions w
+          where w.verification_job is not null offset 0
         ) w
         cross join lateral (
           select from tallystick.chain_heads h
@@ -215,7 +215,7 @@ export async function releaseLostCompletions(
         where own.lives is null and later.lives is null
         limit $3
       ) lost
-      where u.ledger_id = lost.ledger_id and u.record_id = lost.record_id and u.verification_job = lost.verification_job`,
+      where u.ledger_id = lost.ledger_id and u.seq = lost.seq and u.verification_job = lost.verification_job`,
     values: [QUEUE, options.jobMsMax, options.limit],
   })
   return rowCount ?? 0
@@ -227,10 +227,9 @@ type WaitingFigures = { readonly count: number; readonly oldestSeconds: number }
 export async function readWaitingFigures(db: Db): Promise<WaitingFigures> {
   const { rows } = await db.query<{ count: number; seconds: number }>(
     `select count(*) as count, coalesce(extract(epoch from now() - min(e.recorded_at)), 0)::float8 as seconds
-     from tallystick.gated_records g
-     join tallystick.chain_heads h on h.ledger_id = g.ledger_id and h.closed is null
-     left join tallystick.entries e on e.ledger_id = g.ledger_id and e.seq = g.last_seq
-     where ${UNVERIFIED}`,
+     from tallystick.waiting_completions w
+     join tallystick.chain_heads h on h.ledger_id = w.ledger_id and h.closed is null
+     left join tallystick.entries e on e.ledger_id = w.ledger_id and e.seq = w.seq`,
   )
   return { count: rows[0]!.count, oldestSeconds: Math.max(0, rows[0]!.seconds) }
 }

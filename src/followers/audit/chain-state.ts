@@ -4,6 +4,8 @@ import type { EntryStep } from '../../proof/entry/entry-step.ts'
 import { ProofError } from '../../proof/error.ts'
 import { parseIdBytes } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
+import type { LedgerAgentKeys } from '../../proof/ledger/agent-keys.ts'
+import { STATEMENT } from '../../proof/statement/kinds.ts'
 import { genesis, link } from '../../proof/tree/chain.ts'
 import type { CursorPlace } from '../../signing/cursor-mac.ts'
 
@@ -13,12 +15,14 @@ type LedgerIdentity = { readonly ledger: string; readonly issuer: string }
 /**
  * Behind the next entry of a ledger, with the entry that was verified by itself: what needs no more than the one before it.
  * Throws ProofError. (That no envelope is there twice, that actors exist and keys were not revoked, is for audits, which read
- * a ledger from its beginning.)
+ * a ledger from its beginning; so is the policy that took a registered statement. Its row is held to that of the entry behind it.)
+ * `agentKeys`: those of the entries before, moved on with this one.
  */
 export function extendCursor(
   cursor: CursorPlace | null,
   step: EntryStep,
   { ledger, issuer }: LedgerIdentity,
+  agentKeys: LedgerAgentKeys,
   sha256: Sha256,
 ): CursorPlace {
   const seq = cursor?.nextSeq ?? 0
@@ -26,17 +30,42 @@ export function extendCursor(
   if ((seq === 0) !== (step.kind === 'ledger-created')) {
     throw new ProofError('ledger_created_misplaced', `seq ${seq} is ${step.kind}`)
   }
-  if (step.ledger !== ledger || step.issuer !== issuer) {
-    throw new ProofError('ledger_foreign', `an entry of ${step.ledger}, issued by ${step.issuer}`)
-  }
   const signer = cursor ? toHex(cursor.envelopeKid) : definedKid(step)
-  if (step.kid !== signer) {
-    throw new ProofError('key_not_current', `signed by ${step.kid}, but ${signer} signs here`)
-  }
+  if (step.kind !== STATEMENT) verifyAuthor(step, { ledger, issuer }, signer, agentKeys)
   const chain = link(sha256, cursor?.chain ?? genesis(sha256, parseIdBytes('led', ledger)), step.leaf)
   if (!equalBytes(chain, step.chain))
     throw new ProofError('chain_broken', `the chain hash here is ${toHex(chain)}`)
-  return { nextSeq: seq + 1, chain, envelopeKid: fromHex(rotatedKid(step) ?? step.kid) }
+  const hasChanged = followAgentKeys(agentKeys, step)
+  return {
+    nextSeq: seq + 1,
+    chain,
+    envelopeKid: fromHex(rotatedKid(step) ?? signer),
+    agentKeys: hasChanged ? agentKeys.digest : (cursor?.agentKeys ?? null),
+  }
+}
+
+function verifyAuthor(
+  step: EntryStep,
+  { ledger, issuer }: LedgerIdentity,
+  signer: string,
+  agentKeys: LedgerAgentKeys,
+): void {
+  if (step.ledger !== ledger || step.issuer !== issuer) {
+    throw new ProofError('ledger_foreign', `an entry of ${step.ledger}, issued by ${step.issuer}`)
+  }
+  const isAgentSigned = agentKeys.verifySigner(step)
+  if (!isAgentSigned && step.kid !== signer) {
+    throw new ProofError('key_not_current', `signed by ${step.kid}, but ${signer} signs here`)
+  }
+}
+
+/** Whether the entry was about them. */
+function followAgentKeys(agentKeys: LedgerAgentKeys, step: EntryStep): boolean {
+  const isNew = step.kind === 'agent-key-registered'
+  if (isNew) agentKeys.register(step, step.statement!.predicate)
+  else if (step.kind === 'agent-key-revoked') agentKeys.revoke(step.statement!.predicate)
+  else return false
+  return true
 }
 
 function definedKid({ statement }: EntryStep): string {

@@ -6,15 +6,25 @@ import {
   tryLockAuditCursor,
   useSnapshot,
 } from '../../db/audit/audit-cursors.ts'
-import { type AuditedLedger, getAuditedLedger, listServerKeys } from '../../db/audit/audited-rows.ts'
+import {
+  type AuditedEntry,
+  type AuditedLedger,
+  getAuditedLedger,
+  listServerKeys,
+} from '../../db/audit/audited-rows.ts'
 import type { SeqRange } from '../../db/chain/ledger-snapshot.ts'
 import { classifyFailure } from '../../db/connect/failures.ts'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
-import { equalBytes } from '../../proof/bytes.ts'
+import { listKeysBefore } from '../../db/ledgers/signing-keys.ts'
+import { equalBytes, toHex } from '../../proof/bytes.ts'
 import type { EntryStep } from '../../proof/entry/entry-step.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
+import { parsePublicKey } from '../../proof/keys.ts'
+import { LedgerAgentKeys } from '../../proof/ledger/agent-keys.ts'
+import type { EntryKind } from '../../proof/statement/kinds.ts'
 import type { CursorMac, CursorPlace } from '../../signing/cursor-mac.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { contradiction } from '../../verify/contradiction.ts'
 import { LedgerReader } from '../../verify/ledger-reader.ts'
@@ -35,6 +45,8 @@ import { type FaultDeps, raiseFault } from './faults.ts'
 export type FollowEntriesDeps = FaultDeps & {
   readonly cursorMac: CursorMac
   readonly verifier: EntryVerifier
+  /** Hears of the entries on which the next step of a gated record rests: who takes it need not read or verify them again. */
+  readonly envelopeKeys: Pick<EnvelopeKeys, 'known'>
   /** Those that could not be read or verified for another reason than a fault. */
   readonly unverified: FaultyLedgers
   /** Hears of the entries that were verified. */
@@ -154,6 +166,7 @@ async function readSpan(
   const more = end < Number(head.size)
   const entries = () => (cursor?.nextSeq ?? 0) - from
   try {
+    const agentKeys = await agentKeysBefore(client, ledgerId, cursor)
     for await (const step of verifiedSteps(deps, client, ledgerId, head, { from, end })) {
       if (step === PORTION_END) {
         const isEnd = cursor?.nextSeq === end
@@ -161,7 +174,7 @@ async function readSpan(
           return { cursor, failure: null, more: true, entries: entries() }
       } else {
         const identity = { ledger: formatId('led', ledgerId), issuer: head.issuer ?? '' }
-        cursor = extendCursor(cursor, step, identity, nativeProviders.sha256)
+        cursor = extendCursor(cursor, step, identity, agentKeys, nativeProviders.sha256)
       }
     }
     verifyEnd(head, cursor, end)
@@ -172,6 +185,39 @@ async function readSpan(
   return { cursor, failure: null, more, entries: entries() }
 }
 
+/**
+ * Keys of agents as the entries before the cursor left them, by their rows: which must be those that the cursor was written with, because
+ * the database's owner could otherwise take away by which the server's own signature is refused. Throws ProofError.
+ */
+async function agentKeysBefore(
+  client: pg.ClientBase,
+  ledgerId: Uuid,
+  cursor: CursorPlace | null,
+): Promise<LedgerAgentKeys> {
+  const keys = new LedgerAgentKeys(nativeProviders)
+  const rows = await listKeysBefore(client, ledgerId, cursor?.nextSeq ?? 0)
+  keys.load(
+    rows.map(({ kid, alg, spki, agentId, ...row }) => ({
+      ...row,
+      kid: toHex(kid),
+      agent: formatId('agt', agentId),
+      key: parsePublicKey(alg, spki),
+    })),
+  )
+  const [found, known] = [keys.digest, cursor?.agentKeys ?? null].map((digest) => digest && toHex(digest))
+  if (found !== known)
+    throw contradiction('agent_signing_keys: not the keys that verified entries have registered')
+  return keys
+}
+
+/** Kinds of entries after which the worker may have to speak of the record. */
+const GOES_ON: ReadonlySet<string> = new Set<EntryKind>([
+  'record-created',
+  'record-activated',
+  'completion-submitted',
+  'revision-requested',
+])
+
 const PORTION_END = Symbol('the end of a portion')
 
 /**
@@ -179,7 +225,7 @@ const PORTION_END = Symbol('the end of a portion')
  * and no more than are verified: a round that ends between two portions would read again what it had read ahead.
  */
 async function* verifiedSteps(
-  { verifier }: FollowEntriesDeps,
+  { verifier, envelopeKeys: { known } }: FollowEntriesDeps,
   client: pg.PoolClient,
   ledgerId: Uuid,
   head: AuditedLedger,
@@ -188,12 +234,19 @@ async function* verifiedSteps(
   const keys = await listServerKeys(client)
   for (let at = from; at < end; at += ENTRY_FOLLOWER_ENTRIES_PER_READ) {
     const range = { from: at, end: Math.min(end, at + ENTRY_FOLLOWER_ENTRIES_PER_READ) }
-    const options = { sha256: nativeProviders.sha256, mayReadKeys: true, range }
+    let open: AuditedEntry[] = []
+    const onEntry = (entry: AuditedEntry) => {
+      if (GOES_ON.has(entry.kind)) open.push(entry)
+    }
+    const options = { sha256: nativeProviders.sha256, mayReadKeys: true, range, onEntry }
     const reader = new LedgerReader({ client }, ledgerId, head, options)
     for await (const { lines, rows } of reader.portions()) {
       const { packed, failure } = await verifier.run({ lines, rows }, keys)
       yield* unpackSteps(packed)
       if (failure) throw new ProofError(failure.code, failure.detail)
+      // By now they are in their places of the chain as well.
+      for (const { leaf, envelope } of open) known.addSigned(toHex(leaf), envelope, null)
+      open = []
       yield PORTION_END
     }
   }

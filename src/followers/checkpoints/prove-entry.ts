@@ -3,6 +3,7 @@ import { Turn } from '../../append/turn.ts'
 import { listEnvelopeKeys } from '../../db/chain/envelope-keys.ts'
 import type { EntryRowRead } from '../../db/chain/read-entries.ts'
 import { findEntry, findEntryOfRecord } from '../../db/chain/read-proven.ts'
+import { findRegistration } from '../../db/chain/signed-entries.ts'
 import { listBatchRecords } from '../../db/chunks/read-chunks.ts'
 import { ApiError } from '../../errors.ts'
 import { toHex } from '../../proof/bytes.ts'
@@ -10,6 +11,7 @@ import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { itemBytes, itemLeaf, verifyBatchItem } from '../../proof/statement/batch.ts'
 import { indexOfRecordId, isOfBatch } from '../../proof/statement/batch-ids.ts'
+import { STATEMENT } from '../../proof/statement/kinds.ts'
 import { parseStatement } from '../../proof/statement/statement.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { inclusionPath, leafHash } from '../../proof/tree/merkle.ts'
@@ -26,6 +28,8 @@ type ProveDeps = { readonly readPool: pg.Pool; readonly checkpoints: SignedCheck
 type Wanted = {
   /** Size of a published checkpoint; null: the newest. */
   readonly size: number | null
+  /** The newest that so many witnesses have cosigned; null: whatever its cosignatures. */
+  readonly cosignatures: number | null
 }
 type WantedOfRecord = Wanted & {
   readonly recordId: Uuid
@@ -69,20 +73,24 @@ async function proveRow(
   { readPool, checkpoints }: ProveDeps,
   ledgerId: Uuid,
   row: EntryRowRead,
-  { size }: Wanted,
+  wanted: Wanted,
 ) {
   const index = row.seq
-  const kid = toHex(parseEnvelope(row.envelope).kid)
+  // The issuer of a registered statement has a key that is no key of ours.
+  const kid = row.kind === STATEMENT ? null : toHex(parseEnvelope(row.envelope).kid)
+  const registration = row.signer && (await findRegistration(readPool, ledgerId, kid!))
+  const signer = registration ? toHex(parseEnvelope(registration.envelope).kid) : kid
   const [ledger, keys, note] = await Promise.all([
     describeLedger(readPool, ledgerId),
     listEnvelopeKeys(readPool),
-    getCheckpoint(checkpoints, ledgerId, index, size),
+    getCheckpoint(checkpoints, ledgerId, index, wanted),
   ])
   // Not the column: the proof is about the envelope in the answer.
   const path = await proveInclusion(readPool, ledgerId, leafHash(sha256, row.envelope), index, note)
   return {
     ledger,
-    keys: keys.filter((key) => key.kid === kid),
+    keys: keys.filter((key) => key.kid === signer),
+    ...(registration && { registration: Buffer.from(registration.envelope).toString('base64') }),
     entry: {
       seq: index,
       kind: row.kind,
@@ -103,7 +111,7 @@ async function getCheckpoint(
   checkpoints: SignedCheckpoints,
   ledgerId: Uuid,
   seq: number,
-  size: number | null,
+  { size, cosignatures }: Wanted,
 ): Promise<string> {
   if (size !== null && size <= seq) {
     throw new ApiError('invalid_request', `a checkpoint of ${size} entries does not cover the entry ${seq}`, {
@@ -115,14 +123,24 @@ async function getCheckpoint(
     if (note !== null) return note
     throw new ApiError('not_found', `no checkpoint of ${size} entries was published`)
   }
-  const note = await checkpoints.newest(ledgerId)
+  const note =
+    cosignatures === null
+      ? await checkpoints.newest(ledgerId)
+      : await checkpoints.cosigned(ledgerId, cosignatures)
   if (note !== null && parseCheckpoint(note).checkpoint.size > seq) return note
-  throw checkpointPending(`the entry ${seq} is covered within seconds`)
+  throw cosignatures === null
+    ? checkpointPending(`the entry ${seq} is covered within seconds`)
+    : cosignaturesPending(cosignatures)
 }
 
 /** Answered wherever a checkpoint is asked for that will be there soon. */
 export function checkpointPending(detail: string): ApiError {
   return new ApiError('checkpoint_pending', detail, { retryable: true, retryAfterMs: 1000 })
+}
+
+/** Nobody here knows whether they ever come: as many witnesses may not be configured. */
+export function cosignaturesPending(min: number): ApiError {
+  return checkpointPending(`no checkpoint that covers it was cosigned by ${min} witnesses yet`)
 }
 
 /** One record's place in its batch; verified against what the batch's entry signs. */

@@ -12,6 +12,8 @@ import {
   rangeRoots,
   slicesOf,
   type TileSlice,
+  tilePaths,
+  verifyTile,
 } from '../../proof/tree/tree-ranges.ts'
 import { nativeProviders } from '../../signing/native.ts'
 
@@ -61,6 +63,26 @@ export async function proveConsistency(
   verifyConsistency(sha256, size2, size, rangeRoots(sha256, toSigned, slices), root2, root)
   verifyConsistency(sha256, size1, size2, path, root1, root2)
   return path
+}
+
+/** Hashes of a tile from its first one on, in the tree of `note`, which MUST have so many. */
+export async function proveTile(
+  db: Db,
+  ledgerId: Uuid,
+  tile: Pick<TileSlice, 'level' | 'tile' | 'count'>,
+  note: string,
+): Promise<Uint8Array> {
+  const { size, root } = parseCheckpoint(note).checkpoint
+  const slice = { ...tile, offset: 0 }
+  const paths = tilePaths(tile, size)
+  const beside = slicesOf(paths.flatMap((path) => path.beside))
+  const [own, others] = await Promise.all([
+    readSlices(db, ledgerId, [slice], size),
+    readSlices(db, ledgerId, beside, size),
+  ])
+  const hashes = own[0]?.hashes ?? new Uint8Array(0)
+  verifyTile(sha256, { ...slice, hashes }, paths, others, root)
+  return hashes
 }
 
 const wholeTree = (size: number): LeafRange => ({ start: 0, end: size })

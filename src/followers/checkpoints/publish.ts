@@ -13,6 +13,7 @@ import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
+import { addTreeHead } from '../../proof/receipt/tree-head.ts'
 import { signCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { type Frontier, frontierRoot, TILE_HASHES } from '../../proof/tree/merkle.ts'
 import { nativeProviders } from '../../signing/native.ts'
@@ -29,7 +30,7 @@ export type PublishDeps = {
   readonly kept: KeptCheckpoints
   readonly faulty: FaultyLedgers
   /** Hears of each checkpoint that is there to be seen. */
-  readonly observeCheckpoint?: () => void
+  readonly observeCheckpoint?: (ledgerId: Uuid) => void
   readonly log: { error(details: object, message: string): void }
 }
 
@@ -83,18 +84,19 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
     if (!equalBytes(tree.noteKid, deps.noteSigner.kid)) {
       throw new Error(`${ledger} was made with another note key than this worker's`)
     }
-    const note = signCheckpoint(
+    const signed = signCheckpoint(
       { origin: tree.origin, size, root, chain },
       deps.noteSigner,
       nativeProviders.sha256,
     )
+    const note = addTreeHead(signed, tree.issuer, deps.noteSigner, nativeProviders.sha256)
     await insertCheckpoint(client, ledgerId, { size, root, chain, note })
     if (goesOnAsAnother) await deps.kept.setAside(ledger)
     await deps.kept.keep(ledger, note)
     published = true
     return false
   })
-  if (published) deps.observeCheckpoint?.()
+  if (published) deps.observeCheckpoint?.(ledgerId)
   return more
 }
 

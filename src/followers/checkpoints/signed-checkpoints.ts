@@ -5,6 +5,7 @@ import {
   findCheckpointCovering,
   findCheckpointOfSize,
 } from '../../db/chain/checkpoints.ts'
+import { findCosignedCheckpoint } from '../../db/chain/cosignatures.ts'
 import type { ServerKey } from '../../db/schema/server-keys.ts'
 import { ApiError } from '../../errors.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
@@ -32,6 +33,11 @@ export class SignedCheckpoints {
   /** The note of the newest one; null where there is none. */
   async newest(ledgerId: Uuid): Promise<string | null> {
     return this.#verify(ledgerId, await findCheckpoint(this.#pool, ledgerId, Number.MAX_SAFE_INTEGER))
+  }
+
+  /** The note of the newest one that so many witnesses have cosigned; null where there is none. */
+  async cosigned(ledgerId: Uuid, cosignaturesMin: number): Promise<string | null> {
+    return this.#verify(ledgerId, await findCosignedCheckpoint(this.#pool, ledgerId, cosignaturesMin))
   }
 
   /** The note of the one of just that size; null where there is none. */

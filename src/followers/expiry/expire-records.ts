@@ -46,7 +46,8 @@ export function makeExpiryRound(deps: ExpireDeps): () => Promise<boolean> {
 }
 
 async function expire(deps: ExpireDeps, due: readonly GatedName[]): Promise<void> {
-  const cases = (await readGatedCases(deps.pool, deps.cursorMac, due)).filter(
+  const { cursorMac, envelopeKeys } = deps
+  const cases = (await readGatedCases(deps.pool, { cursorMac, known: envelopeKeys.known }, due)).filter(
     (found) => found !== null && isOpen(found),
   )
   const signed: { readonly found: GatedCase; readonly entry: EntryRow }[] = []

@@ -1,13 +1,16 @@
 import type { GatedCase } from '../../db/records/gated-cases.ts'
 import { toHex } from '../../proof/bytes.ts'
-import { type FindKey, verifySignedEntry } from '../../proof/entry/verify-entry.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
-import { type ClaimedStanding, requireOf, verifyStanding } from '../../records/gated/verify-standing.ts'
+import {
+  type ClaimedStanding,
+  requireOf,
+  verifySigned,
+  verifyStanding,
+} from '../../records/gated/verify-standing.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
-import { nativeProviders } from '../../signing/native.ts'
 
 /** A gated record as it was signed. */
 export type SignedCase = ClaimedStanding & {
@@ -17,7 +20,6 @@ export type SignedCase = ClaimedStanding & {
   readonly newest: ParsedStatement
   /** Leaf of the newest entry, lower-case hex: the next one is bound to it. */
   readonly lastLeaf: string
-  readonly findKey: FindKey
 }
 
 /**
@@ -28,9 +30,8 @@ export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<
   const ledger = formatId('led', found.ledgerId)
   const record = formatId('rec', found.recordId)
   const claimed = { ledger, record, state: found.state, version: found.version }
-  const envelopes = [found.created.envelope, ...found.steps.map(({ envelope }) => envelope)]
-  const findKey = await keys.finderFor(envelopes.map((envelope) => toHex(parseEnvelope(envelope).kid)))
-  const { envelope, statement: created } = verifySignedEntry(found.created, findKey, nativeProviders)
+  const created = await verifySigned(keys, found.created)
+  const { issuer } = parseEnvelope(found.created.envelope)
   requireOf(created, 'record-created', claimed)
   if (found.version === 1) {
     if (found.state !== 'CREATED' || found.steps.length > 0)
@@ -40,11 +41,10 @@ export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<
       )
     return {
       ...claimed,
-      issuer: envelope.issuer,
+      issuer,
       created,
       newest: created,
       lastLeaf: found.created.leaf,
-      findKey,
     }
   }
   const newest = await verifyStanding(keys, claimed, found.steps)
@@ -53,5 +53,5 @@ export async function verifyCase(keys: EnvelopeKeys, found: GatedCase): Promise<
   if (newest.subjects[0].sha256 !== created.subjects[0].sha256)
     throw new ProofError('subject_unknown', `${record} was created with another payload`)
   const lastLeaf = toHex(found.steps.find(({ version }) => version === found.version)!.leaf)
-  return { ...claimed, issuer: envelope.issuer, created, newest, lastLeaf, findKey }
+  return { ...claimed, issuer, created, newest, lastLeaf }
 }

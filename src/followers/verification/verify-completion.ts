@@ -1,16 +1,16 @@
 import type pg from 'pg'
-import { findSignedEntry, toSignedLine } from '../../db/chain/signed-entries.ts'
-import type { CaseDocument, GatedCase } from '../../db/records/gated-cases.ts'
-import type { StepRow } from '../../db/records/read-steps.ts'
+import { findSignedEntry } from '../../db/chain/signed-entries.ts'
+import type { CaseDocument, CaseStep, GatedCase } from '../../db/records/gated-cases.ts'
 import { fromHex, toHex } from '../../proof/bytes.ts'
-import { verifySignedEntry } from '../../proof/entry/verify-entry.ts'
+import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { ProofError } from '../../proof/error.ts'
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
 import { documentDigest } from '../../proof/statement/document.ts'
 import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import type { Subject } from '../../proof/statement/kinds.ts'
-import { requireOf } from '../../records/gated/verify-standing.ts'
+import type { ParsedStatement } from '../../proof/statement/statement.ts'
+import { lineOfStep, requireOf, verifySigned } from '../../records/gated/verify-standing.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { verifyErasure } from '../erasure/verify-erasure.ts'
@@ -35,11 +35,6 @@ export type SignedCompletion = SignedCase & {
 /** null where they were erased. */
 export type JudgedDocuments = { readonly payload: JsonValue | null; readonly evidence: JsonValue | null }
 
-/** Whether the columns say that the worker has something to say. verifyCompletion checks that the signatures agree. */
-export function isWaiting({ state, gate }: GatedCase): boolean {
-  return state === 'SUBMITTED' || (gate === 'auto' && (state === 'VERIFIED' || state === 'DISCREPANT'))
-}
-
 /** Throws ProofError unless the record waits for the worker, by what was signed: creation, completion, and where there is one, verification. */
 export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Promise<SignedCompletion> {
   const signed = await verifyCase(keys, found)
@@ -52,7 +47,7 @@ export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Pr
     return { ...signed, terms, completion: subjects[1]!, submittedAtMs: recordedAtMs, verified: null }
   }
   requireOf(signed.newest, 'completion-verified', signed)
-  const submitted = verifySubmitted(signed, found.steps)
+  const submitted = await verifySubmitted(keys, signed, found.steps)
   const completion = submitted.subjects[1]!
   const judged = signed.newest.subjects[1]!
   if (judged.name !== completion.name || judged.sha256 !== completion.sha256)
@@ -62,16 +57,20 @@ export async function verifyCompletion(keys: EnvelopeKeys, found: GatedCase): Pr
 }
 
 /** The completion that the newest entry, a verification, has judged: the entry before it. */
-function verifySubmitted(signed: SignedCase, steps: readonly StepRow[]) {
+async function verifySubmitted(
+  keys: EnvelopeKeys,
+  signed: SignedCase,
+  steps: readonly CaseStep[],
+): Promise<ParsedStatement> {
   const step = submittedOf(steps)
-  const { statement } = verifySignedEntry(toSignedLine(step), signed.findKey, nativeProviders)
+  const statement = await verifySigned(keys, lineOfStep(step))
   requireOf(statement, 'completion-submitted', signed)
   if (toHex(step.leaf) !== signed.newest.predicate['previous'])
     throw new ProofError('previous_mismatch', 'the completion is not the one that was verified')
   return statement
 }
 
-function submittedOf(steps: readonly StepRow[]): StepRow {
+function submittedOf(steps: readonly CaseStep[]): CaseStep {
   const step = steps.find(({ kind }) => kind === 'completion-submitted')
   if (!step) throw new ProofError('subject_unknown', 'there is no completion')
   return step
@@ -84,9 +83,9 @@ function readTerms(predicate: JsonObject): SignedTerms {
 
 /** Throws ProofError unless both are the ones that were signed, or were erased by entries that were. */
 export async function readDocuments(
-  pool: pg.Pool,
+  { pool, envelopeKeys }: { readonly pool: pg.Pool; readonly envelopeKeys: EnvelopeKeys },
   found: GatedCase,
-  { created, completion, findKey }: SignedCompletion,
+  { created, completion }: SignedCompletion,
 ): Promise<JudgedDocuments> {
   const { ledgerId, recordId, firstSeq } = found
   const submitted = submittedOf(found.steps)
@@ -110,13 +109,13 @@ export async function readDocuments(
     documents.map(({ stored, ...signed }) =>
       stored.erasedSeq === null
         ? parseDocument(signed, stored)
-        : verifyErased(pool, ledgerId, signed, stored.erasedSeq, findKey),
+        : verifyErased(pool, envelopeKeys, { ledgerId, seq: stored.erasedSeq }, signed),
     ),
   )
   return { payload: payload!, evidence: evidence! }
 }
 
-function storedOf({ salt, content, erasedSeq }: StepRow): CaseDocument {
+function storedOf({ salt, content, erasedSeq }: CaseStep): CaseDocument {
   return { salt, content, erasedSeq }
 }
 
@@ -138,14 +137,14 @@ function parseDocument({ document, sha256 }: SignedDocument, { salt, content }: 
 /** A row that says that a document was erased, while it was not, would make the completion fail. */
 async function verifyErased(
   pool: pg.Pool,
-  ledgerId: Uuid,
+  keys: EnvelopeKeys,
+  { ledgerId, seq }: { readonly ledgerId: Uuid; readonly seq: number },
   { document, subjectId, seq: documentSeq, sha256 }: SignedDocument,
-  seq: number,
-  findKey: SignedCompletion['findKey'],
 ): Promise<null> {
   const entry = await findSignedEntry(pool, ledgerId, seq)
   if (!entry) throw new ProofError('erasure_unexplained', `there is no entry ${seq}`)
   const digest = Buffer.from(fromHex(sha256))
+  const findKey = await keys.finderFor([toHex(parseEnvelope(entry.envelope).kid)])
   verifyErasure({ ledgerId, subjectId, document, documentSeq, seq, entry, digest }, findKey)
   return null
 }

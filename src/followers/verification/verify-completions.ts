@@ -8,6 +8,7 @@ import { holdCompletions } from '../../db/records/verification-work.ts'
 import type { TypeRegistry } from '../../ledgers/types/type-registry.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
+import { waitsForWorker } from '../../records/gated/lifecycle.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import type { Entropy } from '../../signing/entropy.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
@@ -15,7 +16,7 @@ import type { Signers } from '../../signing/signers.ts'
 import { commitSteps, errorOf, hasMoved } from './commit-steps.ts'
 import { judgeCompletion } from './judge-completion.ts'
 import { signLateVerdict, signVerification } from './sign-verification.ts'
-import { isWaiting, readDocuments, verifyCompletion } from './verify-completion.ts'
+import { readDocuments, verifyCompletion } from './verify-completion.ts'
 
 export type VerifyCompletionsDeps = {
   readonly pool: pg.Pool
@@ -81,8 +82,9 @@ export async function verifyCompletions(
 }
 
 async function attempt(deps: VerifyCompletionsDeps, names: readonly GatedName[]): Promise<Attempt[]> {
-  const cases = await readGatedCases(deps.pool, deps.cursorMac, names)
-  const held = cases.filter((found) => found !== null && isWaiting(found) && stands(found))
+  const { cursorMac, envelopeKeys } = deps
+  const cases = await readGatedCases(deps.pool, { cursorMac, known: envelopeKeys.known }, names)
+  const held = cases.filter((found) => found !== null && waitsForWorker(found) && stands(found))
   if (held.length > 0) await holdCompletions(deps.pool, held as GatedCase[])
   const prepared = await dropFaulty(deps, await prepareAll(deps, cases))
   const signed = prepared.filter((one) => 'entries' in one)
@@ -128,7 +130,7 @@ async function prepare(
   deps: VerifyCompletionsDeps,
   found: GatedCase | null,
 ): Promise<Signed | VerificationResult> {
-  if (!found || !isWaiting(found) || stands(found)) return DONE
+  if (!found || !waitsForWorker(found) || stands(found)) return DONE
   if (!found.isSettled) {
     deps.awaitFloor(found.ledgerId)
     return DONE
@@ -142,7 +144,7 @@ async function prepare(
     const signing = { signer, entropy: deps.entropy, nowMs: deps.now() }
     return { entries: [signLateVerdict(signing, found, completion, verified)], outcome: null, ...about }
   }
-  const documents = await readDocuments(deps.pool, found, completion)
+  const documents = await readDocuments(deps, found, completion)
   const judgement = await judgeCompletion(deps, found.ledgerId, completion, documents)
   const signing = { signer, entropy: deps.entropy, nowMs: deps.now() }
   const entries = signVerification(signing, found, completion, judgement)

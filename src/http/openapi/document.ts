@@ -3,6 +3,10 @@ import type { z } from 'zod'
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { VERSION } from '../../observe/version.ts'
 import { EVENT_STREAM } from '../accept.ts'
+import { otlpStatus, PROTOBUF_TYPE } from '../otlp-answers.ts'
+import { COSE_TYPE } from '../plugins/json-body.ts'
+import { CONCISE_PROBLEM_TYPE, PROBLEM_TYPE } from '../plugins/problems.ts'
+import { rpcStatus } from '../schemas/otlp.ts'
 import { problem } from '../schemas/problem.ts'
 import { mayOmitBody } from '../zod-validation.ts'
 import { groupOf, inGroupOrder, isOfReference } from './groups.ts'
@@ -81,7 +85,10 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
       requestBody: {
         description: `at most ${operation.bodyBytesMax / 1024} KiB`,
         required: !mayOmitBody(body),
-        content: { 'application/json': { schema: schemas.add(body) } },
+        content: {
+          [operation.scrapi ? COSE_TYPE : 'application/json']: { schema: schemas.add(body) },
+          ...(operation.otlp && { [PROTOBUF_TYPE]: { schema: PROTOBUF } }),
+        },
       },
     }),
     responses: { ...describeAnswers(operation, schemas), ...describeProblems(operation, schemas) },
@@ -105,7 +112,8 @@ function capitalize(word: string): string {
 /** Any of the alternatives is enough. */
 function securityOf(access: Exclude<Operation['access'], 'public'>): Json[] {
   if (access === 'operator') return [{ operatorKey: [] }]
-  return [access.scope, access.own ?? []].flat().map((scope) => ({ apiKey: [scope] }))
+  const keys = [access.scope, access.own ?? []].flat().map((scope) => ({ apiKey: [scope] }))
+  return access.orPublic ? [...keys, {}] : keys
 }
 
 function parametersOf(place: 'path' | 'query', schema: z.ZodType | null, schemas: SchemaComponents): Json[] {
@@ -115,7 +123,7 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodType | null, schemas
     required?: string[]
   }
   return Object.entries(properties).map(([name, { description, ...property }]) => ({
-    name,
+    name: name === '*' ? 'path' : name,
     in: place,
     required: place === 'path' || required.includes(name),
     ...(description !== undefined && { description }),
@@ -128,6 +136,7 @@ function headerParametersOf({ problems, answers }: Operation): Json[] {
   return [
     ...(takesIdempotencyKey(problems) ? [IDEMPOTENCY_KEY] : []),
     ...(takesIfMatch(problems) ? [IF_MATCH] : []),
+    ...(answers.some(({ status }) => Number(status) === 304) ? [IF_NONE_MATCH] : []),
     ...(isStream ? [LAST_EVENT_ID] : []),
   ]
 }
@@ -148,6 +157,14 @@ const IF_MATCH = {
   schema: { type: 'string', pattern: '^(\\*|"[1-9][0-9]{0,8}")$' },
 }
 
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'the ETag of the answer that the client has: 304 while it is the same',
+  schema: { type: 'string' },
+}
+
 const LAST_EVENT_ID = {
   name: 'Last-Event-ID',
   in: 'header',
@@ -163,24 +180,38 @@ function describeAnswers(operation: Operation, schemas: SchemaComponents): Json 
     if (!content) continue
     answers[status].content ??= {}
     answers[status].content[content.mediaType] = { schema: schemas.add(content.schema) }
+    if (operation.otlp) answers[status].content[PROTOBUF_TYPE] = { schema: PROTOBUF }
   }
   return answers
 }
 
 /** By status; each names the codes that this operation can answer with it. */
 function describeProblems(operation: Operation, schemas: SchemaComponents): Json {
-  const byStatus = Map.groupBy(operation.problems, (code) => ERROR_CODES[code][0] as number)
+  const statusOf = (code: ErrorCode): number =>
+    operation.otlp ? otlpStatus(ERROR_CODES[code][0]) : ERROR_CODES[code][0]
+  const byStatus = Map.groupBy(operation.problems, statusOf)
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,
       {
         description: codes.map((code) => `\`${code}\`: ${ERROR_CODES[code][1]}`).join('; '),
         ...makeHeaders(operation, status),
-        content: { 'application/problem+json': { schema: problemOf(codes, schemas) } },
+        content: operation.otlp
+          ? { 'application/json': { schema: schemas.add(rpcStatus) }, [PROTOBUF_TYPE]: { schema: PROTOBUF } }
+          : {
+              ...(operation.scrapi && { [CONCISE_PROBLEM_TYPE]: { schema: CONCISE_PROBLEM } }),
+              [PROBLEM_TYPE]: { schema: problemOf(codes, schemas) },
+            },
       },
     ]),
   )
 }
+
+/** A message of the same members. */
+const PROTOBUF = { type: 'string', format: 'binary', description: 'the same in protobuf' }
+
+/** The rule where it is there; the other one is for those who ask for JSON. */
+const CONCISE_PROBLEM = { type: 'string', description: 'RFC 9290' }
 
 function problemOf(codes: readonly ErrorCode[], schemas: SchemaComponents): Json {
   return { allOf: [schemas.add(problem), { type: 'object', properties: { code: { enum: codes } } }] }

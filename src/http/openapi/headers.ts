@@ -11,7 +11,9 @@ const REPLAYED = header('`true` when this repeats the first answer to the Idempo
   type: 'string',
   const: 'true',
 })
-const ETAG = header('the record’s version, in quotes: what If-Match takes', { type: 'string' })
+const ETAG = header('the record’s version, in quotes: what If-Match and If-None-Match take', {
+  type: 'string',
+})
 const CHALLENGE = header('the scheme to use', { type: 'string', const: 'Bearer' })
 const RATE_LIMITS = {
   RateLimit: header('what is left of each limit, where any is set: `"key";r=9;t=1`'),
@@ -25,9 +27,9 @@ export function makeHeaders(operation: Operation, status: number): { headers?: R
   const limited = operation.problems.includes('rate_limited')
   const headers = {
     ...(status === 401 && { 'WWW-Authenticate': CHALLENGE }),
-    ...(retryable && { 'Retry-After': RETRY_AFTER }),
-    ...(limited && (success || status === 429) && RATE_LIMITS),
-    ...(success && answersRecord(operation, status) && { ETag: ETAG }),
+    ...((retryable || status === 202 || status === 303) && { 'Retry-After': RETRY_AFTER }),
+    ...(limited && (status < 400 || status === 429) && RATE_LIMITS),
+    ...((success || status === 304) && answersRecord(operation, success ? status : 200) && { ETag: ETAG }),
     ...(success && takesIdempotencyKey(operation.problems) && { 'Idempotency-Replayed': REPLAYED }),
   }
   return Object.keys(headers).length > 0 ? { headers } : {}

@@ -16,6 +16,10 @@ export type Operation = {
   readonly query: z.ZodType | null
   readonly body: z.ZodType | null
   readonly bodyBytesMax: number
+  /** Bodies and problems in CBOR (SCRAPI). */
+  readonly scrapi: boolean
+  /** Bodies and problems of OTLP, in protobuf or JSON. */
+  readonly otlp: boolean
   readonly answers: readonly Answer[]
   /** Every error that it can answer, in the order of docs/errors.md. */
   readonly problems: readonly ErrorCode[]
@@ -29,7 +33,7 @@ export type Answer = {
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** Not an operation that a client calls: an answer of 405, or a call between the servers of peers. */
+    /** Not an operation of the REST API: an answer of 405, a call between the servers of peers, or a message of MCP. */
     hide?: boolean
   }
 }
@@ -56,13 +60,16 @@ function operationOf(route: RouteOptions): Operation {
   if (access === 'peer' || access === 'introduction') throw new Error(`${where} is for peers: hide it`)
   return {
     method,
-    path: route.url.replaceAll(/:(\w+)/g, '{$1}'),
+    // The rest of an address has no name in Fastify.
+    path: route.url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}'),
     summary,
     access,
     params: (params as z.ZodType | undefined) ?? null,
     query: (querystring as z.ZodType | undefined) ?? null,
     body: (body as z.ZodType | undefined) ?? null,
     bodyBytesMax: route.bodyLimit ?? BODY_BYTES_MAX,
+    scrapi: route.config!.scrapi ?? false,
+    otlp: route.config!.otlp !== undefined,
     answers: Object.entries(response as Record<string, ResponseSchema>).flatMap(answersOf),
     problems: problemsOf({
       method,

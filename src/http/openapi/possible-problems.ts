@@ -28,6 +28,7 @@ const BODY: readonly ErrorCode[] = [
 const LARGE_BODY: readonly ErrorCode[] = ['json_too_costly']
 /** `state_conflict`: the ledger's signing key changed again and again while the entry was signed (src/append/append-one.ts). */
 const WRITE: readonly ErrorCode[] = [
+  'agent_signature_required',
   'ledger_frozen',
   'ledger_closed',
   'state_conflict',

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import { isSameKey } from '../../ledgers/api-keys.ts'
 import type { Caller, CallerCache } from '../../ledgers/caller.ts'
+import type { PublicLedgers } from '../../ledgers/public-ledgers.ts'
 import type { Scope } from '../../ledgers/scopes.ts'
 import {
   authenticatePeer,
@@ -10,6 +11,7 @@ import {
   readRequestSignature,
 } from '../../outside/federation/authenticate.ts'
 import type { RequestSignature } from '../../outside/federation/http-signature.ts'
+import { isId, parseId } from '../../proof/ids.ts'
 
 /**
  * Access to a route: a key with any of these scopes. `own`: a key with this scope alone may call it too, and is shown only its
@@ -21,7 +23,12 @@ export type Access = 'public' | 'operator' | PeerAccess | KeyAccess
  * it.
  */
 export type PeerAccess = 'peer' | 'introduction'
-type KeyAccess = { readonly scope: Scope | readonly Scope[]; readonly own?: Scope }
+type KeyAccess = {
+  readonly scope: Scope | readonly Scope[]
+  readonly own?: Scope
+  /** Whether the ledger that the address names may be public: then nobody needs a key. */
+  readonly orPublic?: true
+}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -33,6 +40,8 @@ declare module 'fastify' {
     peer: PeerRequest
     /** Parsed headers of the signature; null on all other routes. */
     peerSignature: RequestSignature | null
+    /** Public ledger (`led_…`) that is read without a key, on routes that allow that; then there is no `caller`. Otherwise null. */
+    publicLedger: string | null
     /** The route MUST show the caller nothing but records in which its agent is named. */
     ownRecordsOnly: boolean
   }
@@ -40,12 +49,18 @@ declare module 'fastify' {
 
 export function useAuthentication(
   app: FastifyInstance,
-  deps: PeerAuthDeps & { callers: CallerCache; operatorKeys: readonly string[]; now: () => number },
+  deps: PeerAuthDeps & {
+    callers: CallerCache
+    publicLedgers: PublicLedgers
+    operatorKeys: readonly string[]
+    now: () => number
+  },
 ): void {
   app.decorateRequest('caller', null as unknown as Caller)
   app.decorateRequest('ownRecordsOnly', true)
   app.decorateRequest('peer', null as unknown as PeerRequest)
   app.decorateRequest('peerSignature', null)
+  app.decorateRequest('publicLedger', null)
   app.addHook('onRoute', (route) => {
     if (!route.config?.access)
       throw new Error(`the route ${route.method} ${route.url} does not say who may call it`)
@@ -61,6 +76,12 @@ export function useAuthentication(
       })
       if (access === 'peer') request.peer = await authenticatePeer(deps, request.peerSignature)
       return
+    }
+    if (typeof access === 'object' && access.orPublic && request.headers.authorization === undefined) {
+      const { ledger } = request.params as { ledger: string }
+      const isPublic = isId('led', ledger) && (await deps.publicLedgers.has(parseId('led', ledger)))
+      if (isPublic) request.publicLedger = ledger
+      if (isPublic) return
     }
     const token = bearerToken(request)
     if (access === 'operator') return requireOperator(token, deps.operatorKeys)

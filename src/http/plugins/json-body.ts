@@ -1,23 +1,45 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../append/limits.ts'
-import { ThreadError } from '../../append/threads/error.ts'
+import { orOverloaded } from '../../append/threads/or-overloaded.ts'
 import { parseJsonInThread } from '../../append/threads/parse-json.ts'
 import { ApiError } from '../../errors.ts'
 import { verifyContentDigest } from '../../outside/federation/http-signature.ts'
 import { PEER_DOCUMENT_DEPTH } from '../../outside/federation/limits.ts'
 import { isCheap } from '../../proof/json/json-text.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
+import type { OtlpSignal } from '../../records/otlp/items.ts'
 import { parseBody, refusedFor } from '../json-refusals.ts'
 import { JSON_LOOP_BYTES_MAX, JSON_LOOP_TOKENS_MAX } from '../limits.ts'
+import { PROTOBUF_TYPE } from '../otlp-answers.ts'
+import { readOtlpBody } from '../otlp-body.ts'
 import { sendersOf } from '../owner.ts'
 import type { Threads } from '../threads.ts'
+import { ReadBody } from '../zod-validation.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Reads, validates and builds all of a body that is large work, in a thread. Its result is the request's body. */
     readBody?: (threads: Threads, request: FastifyRequest, body: Buffer) => Promise<object>
+    /** The body is OTLP, in protobuf or JSON, gzip or not, and the request's body an OtlpBody. Problems are told as OTLP has them. */
+    otlp?: OtlpSignal
+    /** The body is a Signed Statement in COSE, and the request's body a CoseBody. Problems are told in CBOR. */
+    scrapi?: true
   }
 }
+
+export const COSE_TYPE = 'application/cose'
+
+/** Bytes of a body in COSE, not looked at. */
+export class CoseBody extends ReadBody {
+  readonly bytes: Uint8Array
+
+  constructor(bytes: Uint8Array) {
+    super()
+    this.bytes = bytes
+  }
+}
+
+const NOT_READ = 'the body was not read'
 
 /**
  * Bodies are checked on their text (docs/formats/documents.md). Text that a JavaScript value could not hold exactly as
@@ -27,26 +49,65 @@ declare module 'fastify' {
 export function useJsonBody(app: FastifyInstance, { threads }: { readonly threads: Threads }): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
+    COSE_TYPE,
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
+      if (!request.routeOptions.config.scrapi)
+        throw new ApiError('unsupported_media_type', 'the body must be application/json')
+      refuseCompressed(request)
+      request.chargeBody(body.length)
+      return new CoseBody(body)
+    },
+  )
+  const readOtlp = (request: FastifyRequest, signal: OtlpSignal, body: Buffer) => {
+    refuseOtherEncodings(request)
+    request.chargeBody(body.length)
+    return orOverloaded(readOtlpBody(threads, request, { signal, body }), NOT_READ)
+  }
+  app.addContentTypeParser(
+    PROTOBUF_TYPE,
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
+      const { otlp } = request.routeOptions.config
+      if (!otlp) throw new ApiError('unsupported_media_type', 'the body must be application/json')
+      return readOtlp(request, otlp, body)
+    },
+  )
+  app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
-      const encoding = request.headers['content-encoding'] ?? 'identity'
-      if (encoding !== 'identity') {
-        throw new ApiError('unsupported_media_type', 'the body must not be compressed')
-      }
+      const { otlp } = request.routeOptions.config
+      if (otlp) return readOtlp(request, otlp, body)
+      if (request.routeOptions.config.scrapi)
+        throw new ApiError('unsupported_media_type', `the body must be ${COSE_TYPE}`)
+      refuseCompressed(request)
       request.chargeBody(body.length)
       const { peerSignature } = request
       if (peerSignature && !verifyContentDigest(peerSignature, body)) {
         throw new ApiError('content_digest_mismatch', 'the body has another digest', { retryable: true })
       }
       const { readBody } = request.routeOptions.config
-      if (readBody) return inThread(readBody(threads, request, body))
+      if (readBody) return orOverloaded(readBody(threads, request, body), NOT_READ)
       if (body.length === 0 && request.routeOptions.config.mayOmitBody) return undefined
       const depthMax = peerSignature ? JSON_DEPTH_MAX + PEER_DOCUMENT_DEPTH : JSON_DEPTH_MAX
       if (isForTheLoop(body, depthMax)) return parseBody(body, { depthMax })
       return parseLargeBody(threads, body, { ...sendersOf(request), depthMax })
     },
   )
+}
+
+function refuseOtherEncodings({ headers }: FastifyRequest): void {
+  if (!['identity', 'gzip'].includes(headers['content-encoding'] ?? 'identity'))
+    throw new ApiError(
+      'unsupported_media_type',
+      'the body may be compressed with gzip, and with nothing else',
+    )
+}
+
+function refuseCompressed({ headers }: FastifyRequest): void {
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity')
+    throw new ApiError('unsupported_media_type', 'the body must not be compressed')
 }
 
 /** Everything small, and what is larger but plain: drains of peers, and escaped documents. */
@@ -62,20 +123,7 @@ async function parseLargeBody(
   body: Buffer,
   options: ReturnType<typeof sendersOf> & { readonly depthMax: number },
 ): Promise<JsonValue> {
-  const read = await inThread(parseJsonInThread(threads, body, options))
+  const read = await orOverloaded(parseJsonInThread(threads, body, options), NOT_READ)
   if ('value' in read) return read.value
   throw refusedFor(read.refused)
-}
-
-async function inThread<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    if (!(error instanceof ThreadError)) throw error
-    throw new ApiError('overloaded', `the body was not read: ${error.message}`, {
-      retryable: true,
-      retryAfterMs: 1_000,
-      cause: error,
-    })
-  }
 }

@@ -1,16 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import { encode, rfc8949EncodeOptions } from 'cborg'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { ApiError, ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { describeError } from '../../observe/log.ts'
+import { asksForJson, EVENT_STREAM } from '../accept.ts'
 import { FailureLog } from '../failure-log.ts'
+import { sendStatus } from '../otlp-answers.ts'
 
 /** Errors as RFC 9457 problem documents. */
 declare module 'fastify' {
   interface FastifyInstance {
     readonly failures: FailureLog
+  }
+  interface FastifyContextConfig {
+    /** Clients of MCP are told of problems as errors of JSON-RPC: they show their users nothing else. */
+    mcp?: true
   }
 }
 
@@ -31,6 +38,17 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   if (known.status === 401) reply.header('www-authenticate', 'Bearer')
   // No hook runs for a malformed address (answer-headers.ts).
   reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store')
+  if (request.routeOptions.config?.otlp) return sendStatus(request, reply, known)
+  if (request.routeOptions.config?.scrapi && !asksForJson(request.headers.accept))
+    return reply
+      .code(known.status)
+      .header('content-type', CONCISE_PROBLEM_TYPE)
+      .send(Buffer.from(renderConciseProblem(known, request.id)))
+  if (request.routeOptions.config?.mcp && request.headers.accept?.includes(EVENT_STREAM))
+    return reply
+      .code(known.status)
+      .header('content-type', 'application/json')
+      .send(Buffer.from(renderJsonRpcError(known, request.id)))
   return (
     reply
       .code(known.status)
@@ -91,6 +109,34 @@ export function renderProblem(error: ApiError, requestId: string): string {
     requestId,
     retryable: error.retryable,
   })
+}
+
+export const CONCISE_PROBLEM_TYPE = 'application/concise-problem-details+cbor'
+
+/** The same as RFC 9290 has it, which SCRAPI asks for: -1 title, -2 detail, -4 status, and ours under an address of ours. */
+function renderConciseProblem(error: ApiError, requestId: string): Uint8Array {
+  const [status, title] = ERROR_CODES[error.code]
+  const { code, retryable, message } = error
+  const problem = new Map<number | string, unknown>([
+    [-1, title],
+    [-2, message],
+    [-4, status],
+    [
+      'https://tallystick.dev/errors',
+      new Map<string, unknown>(Object.entries({ code, requestId, retryable })),
+    ],
+  ])
+  return encode(problem, rfc8949EncodeOptions)
+}
+
+/** JSON-RPC has no code for what HTTP refuses. The message was not read as one, so that it has no id. */
+const REFUSED = -32_000
+
+function renderJsonRpcError(error: ApiError, requestId: string): string {
+  const [status, , , advice] = ERROR_CODES[error.code]
+  const message = `${status} ${error.code}: ${error.message}. What to do: ${advice}`
+  const data = JSON.parse(renderProblem(error, requestId)) as object
+  return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: REFUSED, message, data } })
 }
 
 const PARSER_CODES: Record<string, ErrorCode> = {

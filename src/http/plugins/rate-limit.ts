@@ -9,8 +9,13 @@ import {
   PEER_REQUESTS_BURST,
   PEER_REQUESTS_PER_SECOND,
 } from '../../outside/federation/limits.ts'
+import { PUBLIC_READS_BURST, PUBLIC_READS_PER_SECOND } from '../limits.ts'
 
-type Callers = { readonly caller: Caller | null; readonly peer: PeerRequest | null }
+type Callers = {
+  readonly caller: Caller | null
+  readonly peer: PeerRequest | null
+  readonly publicLedger: string | null
+}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -34,11 +39,18 @@ export function useRateLimits(app: FastifyInstance): void {
     const limited = limitedOf(request)
     if (limited === null) return done()
     const charge = limits.charge(limited)
-    reply.header('ratelimit-policy', limited.map(formatPolicy).join(', '))
-    reply.header('ratelimit', limited.map((one, i) => formatState(one, charge.states[i]!)).join(', '))
+    // Not to readers of a public ledger, whose answers caches hand on to others.
+    if (request.publicLedger === null) {
+      reply.header('ratelimit-policy', limited.map(formatPolicy).join(', '))
+      reply.header('ratelimit', limited.map((one, i) => formatState(one, charge.states[i]!)).join(', '))
+    }
     if (charge.allowed) return done()
+    const detail =
+      request.publicLedger === null
+        ? 'too many requests with this key, in this ledger, or of this peer'
+        : 'too many requests without a key for this ledger: try again later, or use a key'
     done(
-      new ApiError('rate_limited', 'too many requests with this key, in this ledger, or of this peer', {
+      new ApiError('rate_limited', detail, {
         retryable: true,
         retryAfterMs: charge.retryAfterMs,
       }),
@@ -63,8 +75,11 @@ export function useRateLimits(app: FastifyInstance): void {
 
 const PEER_LIMIT = { requestsPerSecond: PEER_REQUESTS_PER_SECOND, burst: PEER_REQUESTS_BURST }
 
+const PUBLIC_LIMIT = { requestsPerSecond: PUBLIC_READS_PER_SECOND, burst: PUBLIC_READS_BURST }
+
 /** null: nothing was set, or nobody calls: public and operator routes have no limit. */
-function limitedOf({ caller, peer }: Callers): Limited[] | null {
+function limitedOf({ caller, peer, publicLedger }: Callers): Limited[] | null {
+  if (publicLedger !== null) return [{ id: `public ${publicLedger}`, limit: PUBLIC_LIMIT }]
   if (peer) return [{ id: `${peer.ledger} ${peer.peer}`, limit: PEER_LIMIT }]
   if (caller === null || (caller.keyLimit === null && caller.ledgerLimit === null)) return null
   return [

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { listCheckpoints } from '../../db/chain/checkpoints.ts'
 import { ApiError } from '../../errors.ts'
-import { checkpointPending } from '../../followers/checkpoints/prove-entry.ts'
+import { checkpointPending, cosignaturesPending } from '../../followers/checkpoints/prove-entry.ts'
 import { proveConsistency } from '../../followers/checkpoints/prove-tree.ts'
 import { toHex } from '../../proof/bytes.ts'
 import type { Deps } from '../deps.ts'
@@ -15,6 +15,7 @@ import {
   checkpointsQuery,
   consistencyProof,
   consistencyQuery,
+  latestCheckpointQuery,
 } from '../schemas/proofs.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
@@ -27,11 +28,21 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
     '/v1/checkpoints/latest',
     {
       config: { access, problems: ['checkpoint_pending', 'integrity_fault'] },
-      schema: { summary: 'Get the newest checkpoint', response: { 200: checkpointNote } },
+      schema: {
+        summary: 'Get the newest checkpoint, or the newest that witnesses have cosigned',
+        querystring: latestCheckpointQuery,
+        response: { 200: checkpointNote },
+      },
     },
     async (request, reply) => {
-      const note = await checkpoints.newest(request.caller.ledgerId)
+      const { ledgerId } = request.caller
+      const { cosignatures } = request.query
+      const note =
+        cosignatures === undefined
+          ? await checkpoints.newest(ledgerId)
+          : await checkpoints.cosigned(ledgerId, Number(cosignatures))
       if (note !== null) return sendNote(reply, note)
+      if (cosignatures !== undefined) throw cosignaturesPending(Number(cosignatures))
       throw checkpointPending('the first checkpoint is published within seconds of the first entry')
     },
   )

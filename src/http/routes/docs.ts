@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { sendCached, type Tagged, tag } from '../send-cached.ts'
 
 /**
  * The API's documentation for people: Scalar, shown from what this server sends alone, so that it works where nothing else can be
@@ -36,7 +36,7 @@ const POLICY = [
 
 export function docsRoutes(app: FastifyInstance): void {
   const config = { access: 'public' } as const
-  let script: Promise<{ readonly bytes: Buffer; readonly etag: string }> | undefined
+  let script: Promise<Tagged> | undefined
 
   // A person who opens the server's address in a browser.
   const start = {
@@ -62,10 +62,7 @@ export function docsRoutes(app: FastifyInstance): void {
     { config, schema: { summary: 'Get the script of the API reference', response } },
     async (request, reply) => {
       script ??= readScript()
-      const { bytes, etag } = await script
-      reply.header('etag', etag).header('cache-control', 'no-cache')
-      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
-      return reply.header('content-type', 'text/javascript; charset=utf-8').send(bytes)
+      return sendCached(request, reply.type('text/javascript; charset=utf-8'), await script, 'no-cache')
     },
   )
 }
@@ -74,11 +71,11 @@ export function docsRoutes(app: FastifyInstance): void {
  * Read when somebody looks: it has four megabytes. The package keeps the script to itself and serves it, so it is asked for by
  * an application that nobody else reaches; its own pages would need a policy that lets inline scripts in.
  */
-async function readScript() {
+async function readScript(): Promise<Tagged> {
   const { default: apiReference } = await import('@scalar/fastify-api-reference')
   const inner = Fastify()
   await inner.register(apiReference, { routePrefix: '/docs', configuration: { url: '/openapi.json' } })
-  const { rawPayload: bytes } = await inner.inject('/docs/js/scalar.js')
+  const { rawPayload } = await inner.inject('/docs/js/scalar.js')
   await inner.close()
-  return { bytes, etag: `"${hash('sha256', bytes, 'hex').slice(0, 32)}"` }
+  return tag(rawPayload)
 }

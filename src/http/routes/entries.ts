@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Turns } from '../../append/turn.ts'
 import { findSize } from '../../db/chain/read-entries.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
@@ -9,15 +10,16 @@ import { STREAM_PIECE_CHARS } from '../../records/limits.ts'
 import type { Deps } from '../deps.ts'
 import { STREAMS_MAX, STREAMS_PER_LEDGER_MAX } from '../limits.ts'
 import { entriesQuery, entryLine, exportLine } from '../schemas/entries.ts'
-import { StreamSlots } from '../tails/stream-slots.ts'
+import { Slots } from '../tails/slots.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /** NDJSON, streamed: a slow reader slows the queries, and holds neither memory nor a database snapshot. */
 export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const access = { scope: 'audit:read' } as const
-  const slots = new StreamSlots(STREAMS_PER_LEDGER_MAX, STREAMS_MAX)
+  const slots = new Slots(STREAMS_PER_LEDGER_MAX, STREAMS_MAX)
   watchStreams(deps.metrics, 'entries', slots)
+  const shared = { slots, turns: new Turns() }
 
   typed.get(
     '/v1/entries',
@@ -36,7 +38,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
       const endMax =
         request.query.limit === undefined ? Number.MAX_SAFE_INTEGER : from + Number(request.query.limit)
       const range = { from, end: Math.min(size, endMax), endMax }
-      return sendLines(request, reply, slots, () =>
+      return sendLines(request, reply, shared, () =>
         entryLines(deps.readPool, ledgerId, range, shownTo(request.caller)),
       )
     },
@@ -53,7 +55,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
     const { ledger, ledgerId } = request.caller
     const size = (await findSize(deps.readPool, ledgerId)) ?? 0
     reply.header('content-disposition', `attachment; filename="${ledger}.ndjson"`)
-    return sendLines(request, reply, slots, () =>
+    return sendLines(request, reply, shared, () =>
       exportLines(deps.readPool, ledgerId, size, shownTo(request.caller)),
     )
   })
@@ -67,12 +69,12 @@ function shownTo(caller: Caller): DocumentsShown {
 function sendLines(
   request: FastifyRequest,
   reply: FastifyReply,
-  slots: StreamSlots,
+  { slots, turns }: { readonly slots: Slots; readonly turns: Turns },
   lines: () => AsyncGenerator<string>,
 ): FastifyReply {
   const release = slots.take(request.caller.ledger)
   // One piece ahead of a slow reader, and no more: the line of a large batch alone has megabytes.
-  const pieces = Readable.from(inPieces(lines()), { objectMode: true, highWaterMark: 1 })
+  const pieces = Readable.from(inPieces(lines(), turns), { objectMode: true, highWaterMark: 1 })
   const { socket } = request.raw
   // Fastify does not report a closed connection for a pipelined response that is still queued.
   const abandon = () => pieces.destroy()
@@ -85,13 +87,14 @@ function sendLines(
 }
 
 /** Writing each line by itself costs more than making it. */
-async function* inPieces(lines: AsyncGenerator<string>): AsyncGenerator<string> {
+async function* inPieces(lines: AsyncGenerator<string>, turns: Turns): AsyncGenerator<string> {
   let piece = ''
   for await (const line of lines) {
     piece += line
     if (piece.length < STREAM_PIECE_CHARS) continue
     yield piece
     piece = ''
+    await turns.next()
   }
   if (piece !== '') yield piece
 }

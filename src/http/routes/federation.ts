@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { introduce } from '../../outside/federation/handshake.ts'
 import {
+  PEER_CHECKPOINT_BYTES_MAX,
   PEER_ENTRIES_OF_A_REQUEST,
   PEER_INTRODUCTION_BYTES_MAX,
   PEER_REQUEST_BYTES_MAX,
@@ -9,8 +10,11 @@ import {
 import { receiveEntries, type SentEntries } from '../../outside/federation/receive.ts'
 import { receiveRotations } from '../../outside/federation/rotations.ts'
 import { summarize } from '../../outside/federation/summary.ts'
+import { witnessPeer } from '../../outside/federation/witness-peer.ts'
 import type { Deps } from '../deps.ts'
 import {
+  checkpointAnswer,
+  checkpointBody,
   entriesAnswer,
   entriesBody,
   introductionAnswer,
@@ -71,5 +75,15 @@ export function federationRoutes(app: FastifyInstance, deps: Deps): void {
       schema: { hide: true, body: summaryBody, response: { 200: summaryAnswer } },
     },
     (request) => summarize(deps, request.peer, request.body.after),
+  )
+
+  typed.post(
+    '/v1/federation/checkpoint',
+    {
+      config: { access: 'peer' },
+      schema: { hide: true, body: checkpointBody, response: { 200: checkpointAnswer } },
+      bodyLimit: PEER_CHECKPOINT_BYTES_MAX,
+    },
+    (request) => witnessPeer(deps, request.peer, request.body),
   )
 }

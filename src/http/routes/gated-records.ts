@@ -11,6 +11,7 @@ import {
 } from '../../outside/federation/offers.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { parseId } from '../../proof/ids.ts'
+import { openEnvelope, sharedUnsigned } from '../../records/agent-envelope.ts'
 import { shareRecord } from '../../records/gated/share-record.ts'
 import {
   type About,
@@ -40,6 +41,7 @@ import {
 import { recordView } from '../schemas/records.ts'
 import { sendJson } from '../send-json.ts'
 import { sendRecord } from '../send-record.ts'
+import { SIGNING_PROBLEMS } from '../signing-problems.ts'
 import { traceparentOf } from '../traceparent.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
@@ -54,6 +56,8 @@ const STEP_PROBLEMS = [
   'state_conflict',
   'integrity_fault',
   'not_home',
+  'not_signable',
+  ...SIGNING_PROBLEMS,
 ] as const satisfies readonly ErrorCode[]
 
 /** Problems of steps that an agent of this ledger may take in a record of another ledger. */
@@ -78,6 +82,7 @@ const SHARE_PROBLEMS = [
 type OfStep = {
   readonly onBehalfOf?: string | undefined
   readonly occurredAt?: string | undefined
+  readonly envelope?: string | undefined
   /** Present only if the step can be offered. */
   readonly peer?: string | undefined
 }
@@ -177,7 +182,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
   async function answer(
     request: FastifyRequest,
     reply: FastifyReply,
-    { onBehalfOf, occurredAt, peer }: OfStep,
+    { onBehalfOf, occurredAt, peer, envelope }: OfStep,
     take: (caller: Caller, about: About) => Promise<StepResult>,
     offer: (caller: Caller, about: AboutOffer) => Promise<OfferResult | null> = (caller, about) =>
       refuseAtGuest(deps, caller, about),
@@ -194,16 +199,25 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
       ifVersion,
       traceparent: traceparentOf(request),
       idempotency,
+      signed: await openEnvelope(deps, caller, envelope),
     }
     const taken = peer === undefined ? take(caller, about) : Promise.reject(notSent(peer))
     const result = await taken.catch(async (error) => {
-      const offered = isNotFound(error) ? await offer(caller, about) : null
+      if (!isNotFound(error)) throw error
+      const offered = await (about.signed ? refuseSigned(caller, about) : offer(caller, about))
       if (offered) return { offered }
       throw error
     })
     if (!('offered' in result)) return sendRecord(deps, request, reply, result)
     const { record, version, replayed } = result.offered
     return sendJson(markReplayed(reply.code(202).header('etag', etagOf(version)), replayed), record)
+  }
+
+  /** A record of another ledger, which knows the keys of servers alone; null: there is none. */
+  function refuseSigned(caller: Caller, about: AboutOffer): Promise<null> {
+    return refuseAtGuest(deps, caller, about).catch((error) => {
+      throw error instanceof ApiError && error.code === 'not_home' ? sharedUnsigned('/envelope') : error
+    })
   }
 }
 

@@ -167,6 +167,7 @@ function render(key: KeyRow) {
     expiresAt: key.expiresAt?.toISOString() ?? null,
     revokedAt: key.revokedAt?.toISOString() ?? null,
     rateLimit: key.rateLimit,
+    otlp: key.otlp,
     secrets: key.secrets.map(({ expiresAtMs }) => ({
       expiresAt: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),
     })),

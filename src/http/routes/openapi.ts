@@ -1,13 +1,12 @@
-import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { describeOperations } from '../openapi/document.ts'
 import type { Operation } from '../openapi/operations.ts'
-import { sendJson } from '../send-json.ts'
+import { sendCached, type Tagged, tag } from '../send-cached.ts'
 
 /** Made on the first request, because the last route is registered after this one; the same from then on. */
 export function openApiRoutes(app: FastifyInstance, operations: readonly Operation[]): void {
-  let document: { readonly text: string; readonly etag: string } | undefined
+  let document: Tagged | undefined
 
   app.get(
     '/openapi.json',
@@ -19,15 +18,8 @@ export function openApiRoutes(app: FastifyInstance, operations: readonly Operati
       },
     },
     (request, reply) => {
-      document ??= makeDocument(operations)
-      reply.header('etag', document.etag).header('cache-control', 'no-cache')
-      if (request.headers['if-none-match'] === document.etag) return reply.code(304).send()
-      return sendJson(reply, document.text)
+      document ??= tag(Buffer.from(JSON.stringify(describeOperations(operations))))
+      return sendCached(request, reply.type('application/json; charset=utf-8'), document, 'no-cache')
     },
   )
-}
-
-function makeDocument(operations: readonly Operation[]) {
-  const text = JSON.stringify(describeOperations(operations))
-  return { text, etag: `"${hash('sha256', text, 'hex').slice(0, 32)}"` }
 }

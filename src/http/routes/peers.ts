@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { setPeerBudget } from '../../db/peers/peer-budgets.ts'
 import { listPeers, type PeerRow } from '../../db/peers/peers.ts'
+import type { Caller } from '../../ledgers/caller.ts'
 import { budgetOf } from '../../outside/federation/budget.ts'
 import { countForksOf } from '../../outside/federation/forks.ts'
 import type { Identity } from '../../outside/federation/identity.ts'
 import { accept, changePeering, getPeer, invite } from '../../outside/federation/peerings.ts'
+import { witnessKeyText } from '../../outside/federation/witness-peer.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'
@@ -138,7 +140,18 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
   refusedByPeerRoutes(app, deps)
 
   async function show({ caller }: FastifyRequest, peer: PeerRow) {
-    return render(peer, await countForksOf(deps, caller, peer))
+    const forks = await countForksOf(deps, caller, peer)
+    return { ...render(peer, forks), witness: renderWitness(caller, peer) }
+  }
+
+  function renderWitness({ ledgerId }: Caller, { peerId, role, inviter, invited, witness }: PeerRow) {
+    if (invited === null) return null
+    const { origin } = JSON.parse(role === 'inviter' ? inviter : invited) as Identity
+    const signer = deps.peerWitnessKeys?.of({ ledgerId, peerId })
+    return {
+      ...(witness ?? { key: null, cosignedSize: 0, seenSize: 0, fork: null }),
+      ownKey: signer ? witnessKeyText(origin, signer) : null,
+    }
   }
 }
 

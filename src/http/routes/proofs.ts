@@ -1,9 +1,7 @@
 import type { FastifyInstance } from 'fastify'
-import { ApiError } from '../../errors.ts'
-import { type EntryProof, proveEntry, proveRecord } from '../../followers/checkpoints/prove-entry.ts'
 import type { Deps } from '../deps.ts'
-import { pathId } from '../path-id.ts'
-import { idParams, SEQ_TEXT } from '../schemas/common.ts'
+import { provedEntry, provedRecord } from '../proved-entry.ts'
+import { idParams } from '../schemas/common.ts'
 import { entryProof, entryProofParams, entryProofQuery, recordProofQuery } from '../schemas/proofs.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
@@ -24,17 +22,7 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 
         response: { 200: entryProof },
       },
     },
-    async (request) => {
-      const { caller, params, query } = request
-      const proof = await proveRecord(deps, caller.ledgerId, {
-        recordId: pathId('rec', params.id),
-        seq: numberOf(query.seq),
-        size: numberOf(query.size),
-        ownAgent: request.ownRecordsOnly ? caller.agentId : null,
-      })
-      const of = query.seq === undefined ? '' : ` with an entry ${query.seq}`
-      return found(proof, `the ledger has no record ${params.id}${of}`)
-    },
+    (request) => provedRecord(deps, request, request),
   )
 
   typed.get(
@@ -51,24 +39,6 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 
         response: { 200: entryProof },
       },
     },
-    async (request) => {
-      const { params, query } = request
-      // Anything else is no seq of any ledger, and answered like one that is not there.
-      const proof = SEQ_TEXT.test(params.seq)
-        ? await proveEntry(deps, request.caller.ledgerId, Number(params.seq), {
-            size: numberOf(query.size),
-          })
-        : null
-      return found(proof, `the ledger has no entry ${params.seq}`)
-    },
+    (request) => provedEntry(deps, request, request),
   )
-}
-
-function numberOf(digits: string | undefined): number | null {
-  return digits === undefined ? null : Number(digits)
-}
-
-function found(proof: EntryProof | null, otherwise: string): EntryProof {
-  if (proof === null) throw new ApiError('not_found', otherwise)
-  return proof
 }

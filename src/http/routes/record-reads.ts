@@ -1,13 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import type { Place } from '../../db/records/search.ts'
 import { ApiError } from '../../errors.ts'
-import { findRemoteRecordJson, listRemoteRecordEntries } from '../../outside/federation/remote-records.ts'
+import { findVisibleRemoteRecord, listRemoteRecordEntries } from '../../outside/federation/remote-records.ts'
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import { findTree, listRecordEntries } from '../../records/lineage.ts'
-import { findRecordJson } from '../../records/read.ts'
+import { findVisibleRecord } from '../../records/read.ts'
 import { filtersTag, listRecords, parseFilters } from '../../records/search.ts'
 import type { Deps } from '../deps.ts'
-import { etagOf } from '../if-match.ts'
+import { etagOf, knownVersionOf } from '../if-match.ts'
 import { formatCursor, pageLimit, parseCursor } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
@@ -24,13 +25,19 @@ import {
 } from '../schemas/record-reads.ts'
 import { recordView } from '../schemas/records.ts'
 import { sendJson } from '../send-json.ts'
+import { RecordWaits } from '../tails/record-waits.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 export function recordReadRoutes(
   app: FastifyInstance,
-  deps: Pick<Deps, 'readPool' | 'searchPool' | 'lookups' | 'envelopeKeys'>,
+  deps: Pick<
+    Deps,
+    'readPool' | 'searches' | 'lookups' | 'envelopeKeys' | 'admission' | 'callers' | 'log' | 'metrics' | 'now'
+  >,
 ): void {
   const typed = app.withTypeProvider<ZodTypes>()
+  const waits = new RecordWaits(deps)
+  app.addHook('preClose', async () => waits.close())
   const access = { scope: 'records:read', own: 'records:read:own' } as const
 
   typed.get(
@@ -60,21 +67,35 @@ export function recordReadRoutes(
   typed.get(
     '/v1/records/:id',
     {
-      config: { access, problems: ['not_found', 'integrity_fault'] },
+      config: { access, problems: ['not_found', 'integrity_fault', 'overloaded'] },
       schema: {
-        summary: 'Get a record',
+        summary: 'Get a record, or wait for its next step',
         params: idParams,
         querystring: recordQuery,
-        response: { 200: recordView },
+        response: { 200: recordView, 304: z.undefined() },
       },
     },
     async (request, reply) => {
       const { ledgerId, recordId, ownAgent } = aboutOf(request, request.params.id)
-      const { peer } = request.query
-      const own = peer === undefined ? await findRecordJson(deps, ledgerId, recordId, ownAgent) : null
-      const record = own ?? (await findRemoteRecordJson(deps, aboutRemote(request, recordId, peer)))
-      const { record: json, version } = found(record, request.params.id)
-      return sendJson(reply.header('etag', etagOf(version)), json)
+      const { peer, wait = '0' } = request.query
+      const known = knownVersionOf(request)
+      const endsAtMs = performance.now() + Number(wait) * 1_000
+      const look = async () => {
+        const own = peer === undefined ? await findVisibleRecord(deps, ledgerId, recordId, ownAgent) : null
+        return found(
+          own ?? (await findVisibleRemoteRecord(deps, aboutRemote(request, recordId, peer))),
+          request.params.id,
+        )
+      }
+      for (;;) {
+        const { version, waitsForWorker, peerId, render } = await look()
+        const isSame = known === null ? waitsForWorker : version === known
+        const msMax = endsAtMs - performance.now()
+        const place = { ledgerId, recordId, peerId, version }
+        if (isSame && msMax > 0 && (await waits.untilMoved(request, reply, place, msMax))) continue
+        reply.header('etag', etagOf(version))
+        return version === known ? reply.code(304).send() : sendJson(reply, await render())
+      }
     },
   )
 

@@ -1,7 +1,10 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
 import { ApiError } from '../../errors.ts'
 import { RATE_LIMIT_RECORDS_PER_REQUEST } from '../../ledgers/limits.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
+import { openEnvelope } from '../../records/agent-envelope.ts'
 import { createGated } from '../../records/gated/create.ts'
 import { resolveShare } from '../../records/gated/share.ts'
 import { fingerprintOfHash } from '../../records/idempotency.ts'
@@ -14,10 +17,12 @@ import { getType } from '../../records/typed-payload.ts'
 import { type BatchBody, readBatchBody } from '../batch-body.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf } from '../idempotency.ts'
+import { RecordBody, readRecordBody } from '../record-body.ts'
 import { terms } from '../schemas/gated.ts'
 import { batchBody, batchView, notarizeBody, recordView } from '../schemas/records.ts'
 import { sendJson } from '../send-json.ts'
 import { sendRecord, sendReplay } from '../send-record.ts'
+import { SIGNING_PROBLEMS } from '../signing-problems.ts'
 import { traceparentOf } from '../traceparent.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
@@ -31,6 +36,8 @@ const NOTARIZE_PROBLEMS = [
   'agent_disabled',
   'invalid_idempotency_key',
   'idempotency_key_reused',
+  ...SIGNING_PROBLEMS,
+  'duplicate_envelope',
 ] as const
 
 export function recordRoutes(app: FastifyInstance, deps: Deps): void {
@@ -41,6 +48,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
     {
       config: {
         access: { scope: scopeOfEntry('record-notarized') },
+        readBody: readRecordBody,
         problems: [
           ...NOTARIZE_PROBLEMS,
           'not_gated',
@@ -50,6 +58,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
           'peer_not_active',
           'performer_not_shared',
           'weak_salt',
+          'not_signable',
         ],
       },
       schema: {
@@ -60,8 +69,8 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
       bodyLimit: RECORD_BODY_BYTES_MAX,
     },
     async (request, reply) => {
-      const { body, caller } = request
-      const idempotency = idempotencyOf(deps, request)
+      const { body, idempotency } = opened(deps, request)
+      const { caller } = request
       const found = getType(deps, caller, body.type)
       const type = found instanceof Promise ? await found : found
       if (!type.gated) refuseTerms(body)
@@ -71,6 +80,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
         parent: await resolveParent(deps.readPool, caller.ledgerId, body.parent),
         traceparent: traceparentOf(request),
         idempotency,
+        signed: await openEnvelope(deps, caller, body.envelope),
       }
       if (type.gated) {
         const share = await resolveShare(deps.readPool, caller.ledgerId, body.share)
@@ -105,10 +115,24 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
       const idempotency = fingerprintOfHash(deps.entropy, headers['idempotency-key'], built.requestHash)
       const result = await notarizeBatch(deps, caller, built, idempotency)
       reply.code(201)
-      if ('batch' in result) return sendJson(reply, result.batch)
-      return sendReplay(deps, request, reply, result.replayedSeq)
+      if (result.batch !== null) return sendJson(reply, result.batch)
+      return sendReplay(deps, request, reply, result.seq)
     },
   )
+}
+
+/** The request's members, and its Idempotency-Key; of a large one they were made in a thread. */
+function opened(
+  deps: Deps,
+  request: FastifyRequest,
+): {
+  readonly body: z.output<typeof notarizeBody> | RecordBody['members']
+  readonly idempotency: IdempotencyRow | null
+} {
+  const body = request.body as z.output<typeof notarizeBody> | RecordBody
+  if (!(body instanceof RecordBody)) return { body, idempotency: idempotencyOf(deps, request) }
+  const key = request.headers['idempotency-key']
+  return { body: body.members, idempotency: fingerprintOfHash(deps.entropy, key, body.requestHash) }
 }
 
 const TERMS = Object.keys(terms) as (keyof typeof terms)[]

@@ -1,12 +1,14 @@
 import { z } from 'zod'
-import { ENTRY_KINDS, type EntryKind } from '../../proof/statement/kinds.ts'
+import { ENTRY_KINDS, type EntryKind, STATEMENT } from '../../proof/statement/kinds.ts'
 
 /* Schemas of answers. Each says exactly what the server writes, because the tests hold every answer to it. */
 
 const ID_CHARS = '[0-7][0-9a-hjkmnp-tv-z]{25}'
 
 /** A TypeID, in its one spelling. */
-export function idOf(prefix: 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'aud' | 'whk' | 'evt' | 'peer') {
+export function idOf(
+  prefix: 'rec' | 'bat' | 'led' | 'agt' | 'key' | 'cmp' | 'aud' | 'whk' | 'evt' | 'peer' | 'stm',
+) {
   return z.string().regex(new RegExp(`^${prefix}_${ID_CHARS}$`))
 }
 
@@ -30,6 +32,11 @@ export const SEQ_TEXT = /^(0|[1-9][0-9]{0,14})$/
 export const SIZE_TEXT = /^[1-9][0-9]{0,14}$/
 export const seqText = z.string().regex(SEQ_TEXT)
 export const sizeText = z.string().regex(SIZE_TEXT)
+/** Seconds to wait, with one decimal at most. `max`: a multiple of 10 below 100; a pattern, because that is what /openapi.json can say. */
+export function waitText(max: number) {
+  const tens = Array.from({ length: max / 10 }, (_, ten) => ten || '')
+  return z.string().regex(new RegExp(`^(?:(?:${tens.join('|')})[0-9](?:\\.[0-9])?|${max})$`))
+}
 export const base64 = z.string().regex(/^[A-Za-z0-9+/]+={0,2}$/)
 export const salt = z
   .string()
@@ -48,16 +55,32 @@ export const erasureCode = z
   .regex(/^[a-z][a-z0-9_]{0,63}$/)
   .describe('why, as a word for programs')
 export const entryKind = z.enum(Object.keys(ENTRY_KINDS) as [EntryKind, ...EntryKind[]])
+/** The same, and that of a registered statement, which is no kind of ours. */
+export const anyEntryKind = z.union([z.literal(STATEMENT), entryKind])
 
 /** Where an event stands in the chain. */
 export const entryView = z
   .strictObject({ seq, kind: entryKind, leaf: hash, chain: hash })
   .meta({ id: 'EntryPlace' })
 
+export const signedBy = z
+  .enum(['agent', 'server'])
+  .describe('who signed the entry: the agent itself with a registered key, or the server')
+
+/** The same of a record, with who signed it. */
+export const recordEntry = z.strictObject({ ...entryView.shape, signedBy }).meta({ id: 'RecordEntry' })
+
+/** Envelope of an agent that signs for itself (docs/api.md). At most 32,768 bytes. */
+export const ownEnvelope = base64
+  .max(43_692)
+  .describe(
+    'COSE_Sign1 of the entry, signed by the agent itself; the server signs without one. Salts then come with the documents',
+  )
+
 /** An entry with its envelope, so that the reader need not believe the server. */
 export const signedEntry = z.strictObject({
   seq,
-  kind: entryKind,
+  kind: anyEntryKind,
   recordedAt: instant,
   leaf: hash,
   chain: hash,

@@ -34,6 +34,10 @@ export const entryLine = signedEntry
     documents: z.array(documentLine),
     items: z.array(batchItem).nullable().describe('of a batch: the objects that were hashed'),
     received: base64.describe('the envelope of another ledger’s entry that this one receives').optional(),
+    signer: z
+      .strictObject({ alg: z.enum(['EdDSA', 'ES256']), spki: base64 })
+      .describe('the key of the agent that signed the entry itself; absent: the server did')
+      .optional(),
   })
   .meta({ id: 'EntryLine' })
 

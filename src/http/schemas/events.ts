@@ -130,6 +130,20 @@ const receivedData = z
   })
   .meta({ id: 'ReceivedEventData' })
 
+const statementData = z
+  .strictObject({
+    ...ofEntry,
+    record: z.null(),
+    statement: z.strictObject({
+      id: idOf('stm'),
+      issuer: z.string(),
+      subject: z.string(),
+      contentType: z.string(),
+    }),
+    ...included,
+  })
+  .meta({ id: 'StatementEventData' })
+
 const checkpointData = z
   .strictObject({
     ledger: idOf('led'),
@@ -172,6 +186,7 @@ const EVENT_DATA = {
   'batch.recorded': batchData,
   'payload.erased': erasureData,
   'entry.received': receivedData,
+  'statement.registered': statementData,
   'checkpoint.published': checkpointData,
 } satisfies Record<EventType, z.ZodType>
 

@@ -3,7 +3,7 @@ import { OFFERED_STEPS } from '../../proof/statement/kinds.ts'
 import { SIGNAL_CODES } from '../../records/gated/signal.ts'
 import { GATED_REVISIONS_DEFAULT, SHARE_PEERS_MAX } from '../../records/limits.ts'
 import { GATED_REVISIONS_MAX, REASON_CHARS_MAX } from '../limits.ts'
-import { anyAgent, hash, idOf, instant, salt, sentBy, seq } from './common.ts'
+import { anyAgent, hash, idOf, instant, ownEnvelope, salt, sentBy, seq } from './common.ts'
 import { time } from './times.ts'
 import { ruleOutcome } from './types.ts'
 
@@ -45,7 +45,13 @@ const reason = z
   .describe('free text, kept beside the chain and signed by salted digest')
 const validUntil = time.describe('until when the signal may be acted upon; absent: without end')
 
-const ofStep = { onBehalfOf: idOf('agt').optional(), occurredAt: time.optional() }
+const ofStep = {
+  onBehalfOf: idOf('agt').optional(),
+  occurredAt: time.optional(),
+  envelope: ownEnvelope.optional(),
+}
+/** Without an envelope the server makes it. */
+const salted = { salt: salt.optional() }
 
 export const shareBody = z
   .strictObject({ share, onBehalfOf: ofStep.onBehalfOf })
@@ -56,7 +62,7 @@ export const activateBody = z.strictObject(ofOffer)
 export const completionBody = z
   .strictObject({
     evidence: z.looseObject({}).describe('any JSON object that the type’s evidence schema takes'),
-    salt: salt.optional(),
+    ...salted,
     ...ofOffer,
   })
   .meta({ examples: [{ evidence: { quantity: 100 } }] })
@@ -64,15 +70,16 @@ export const verdictBody = z
   .strictObject({
     verdict: z.enum(['accept', 'reject']),
     reason: reason.optional(),
+    ...salted,
     validUntil: validUntil.optional(),
     ...ofStep,
   })
   .meta({ examples: [{ verdict: 'accept' }, { verdict: 'reject', reason: '3 of 5 pallets are missing' }] })
 export const reasonBody = z
-  .strictObject({ reason, ...ofStep })
+  .strictObject({ reason, ...salted, ...ofStep })
   .meta({ examples: [{ reason: 'the labels are missing' }] })
 export const overturnBody = z
-  .strictObject({ reason, validUntil: validUntil.optional(), ...ofStep })
+  .strictObject({ reason, ...salted, validUntil: validUntil.optional(), ...ofStep })
   .meta({ examples: [{ reason: 'the appeal was granted' }] })
 
 /** Every step: its agent, its time, and the document that it digests. */

@@ -5,6 +5,7 @@ import { KEY_OVERLAP_SECONDS_DEFAULT, KEY_OVERLAP_SECONDS_MAX } from '../limits.
 import { pageOf, pageQuery } from '../page.ts'
 import { idOf, instant } from './common.ts'
 import { name } from './names.ts'
+import { otlpSettings } from './otlp.ts'
 import { rateLimit } from './rate-limits.ts'
 import { time } from './times.ts'
 
@@ -55,6 +56,7 @@ const key = {
   expiresAt: instant.nullable(),
   revokedAt: instant.nullable(),
   rateLimit: rateLimit.nullable(),
+  otlp: otlpSettings.nullable().describe('null: as by default (docs/otlp.md)'),
   secrets: z
     .array(z.strictObject({ expiresAt: instant.nullable() }))
     .describe('one, or more while the key is rotated; none once it is revoked'),

@@ -42,6 +42,12 @@ const closed = z
   .nullable()
   .describe('why it takes no entries: frozen by the operator, or an older backup of itself; null: it does')
 
+const tiles = z
+  .enum(['key', 'public'])
+  .describe('who may read its tiles: keys of the ledger with audit:read, or anybody')
+export const tilesBody = z.strictObject({ tiles }).meta({ examples: [{ tiles: 'public' }] })
+export const tilesAnswer = z.strictObject({ tiles })
+
 export const ledgerSummary = z
   .strictObject({
     id: idOf('led'),
@@ -51,6 +57,7 @@ export const ledgerSummary = z
     size: seq.describe('how many entries it has'),
     closed,
     rateLimit: rateLimit.nullable(),
+    tiles,
     fault: z
       .strictObject({
         seq: seq.nullable().describe('of the first bad entry; null: of the ledger as a whole'),

@@ -4,6 +4,7 @@ import {
   PEER_BYTES_PER_DAY,
   PEER_BYTES_PER_DAY_MAX,
   PEER_BYTES_PER_DAY_MIN,
+  PEER_CHECKPOINT_CHARS_MAX,
   PEER_ENTRIES_PER_DAY,
   PEER_ENTRIES_PER_DAY_MAX,
   PEER_ENTRIES_PER_DAY_MIN,
@@ -12,6 +13,7 @@ import {
   PEER_ROTATIONS_PER_REQUEST_MAX,
   PEER_SUMMARY_RECORDS_MAX,
   PEER_TYPES_PER_REQUEST_MAX,
+  PEER_WITNESS_KEY_CHARS_MAX,
 } from '../../outside/federation/limits.ts'
 import { isId } from '../../proof/ids.ts'
 import { REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../limits.ts'
@@ -90,6 +92,19 @@ export const peerView = z
         resetsAt: instant.nullable().describe('when the day is over; null: nothing is used'),
       })
       .describe('of what the peer sends: how much of it is stored here in a day'),
+    witness: z
+      .strictObject({
+        ownKey: z.string().nullable().describe('by which this ledger cosigns the peer’s; null: it does not'),
+        key: z.string().nullable().describe('by which the peer cosigns this ledger; null: it has not said'),
+        cosignedSize: z.int().min(0).describe('of this ledger, by the peer'),
+        seenSize: z.int().min(0).describe('of the peer’s ledger, by this one'),
+        fork: z
+          .strictObject({ held: z.string(), note: z.string() })
+          .nullable()
+          .describe('two checkpoints of one size that the peer’s ledger has signed'),
+      })
+      .nullable()
+      .describe('how each side witnesses the other; null before the handshake'),
   })
   .meta({ id: 'Peer' })
 
@@ -203,3 +218,17 @@ export const summaryAnswer = z
     next: idOf('rec').nullable(),
   })
   .meta({ id: 'PeerSummary' })
+
+const peerKey = z.string().max(PEER_WITNESS_KEY_CHARS_MAX)
+export const checkpointBody = z.strictObject({
+  log: z.string().max(1_024),
+  witness: peerKey.nullable(),
+  checkpoint: z.string().max(PEER_CHECKPOINT_CHARS_MAX),
+})
+export const checkpointAnswer = z
+  .union([
+    z.strictObject({ outcome: z.literal('cosigned'), line: z.string() }),
+    z.strictObject({ outcome: z.literal('conflict'), size: z.int().min(0) }),
+    z.strictObject({ outcome: z.literal('refused'), reason: z.string() }),
+  ])
+  .meta({ id: 'PeerCosigned' })

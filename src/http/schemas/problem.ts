@@ -21,6 +21,7 @@ export const problem = z
     code: z.enum(codes).describe('for programs; stable'),
     requestId: z.string().regex(/^req_[0-9a-f]{32}$/),
     retryable: z.boolean().describe('whether the same request may succeed later'),
+    reason: z.string().describe('why an envelope is not accepted: a code of its format').optional(),
     path: z.string().describe('JSON Pointer to the fault').optional(),
     index: z.int().min(0).describe('which item of a batch').optional(),
     scope: z.enum(SCOPES).describe('the scope that the key lacks').optional(),

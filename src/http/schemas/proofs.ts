@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { pageOf, pageQuery } from '../page.ts'
 import {
+  base64,
   batchItem,
   hash,
   instant,
@@ -20,14 +21,22 @@ const ofSize = sizeText
   .describe('prove it in the checkpoint of just that size; absent: in the newest')
   .optional()
 
+const cosignatures = z
+  .string()
+  .regex(/^([1-9]|1[0-6])$/)
+  .describe('in the newest checkpoint that so many witnesses have cosigned, instead of the newest')
+  .optional()
+
+export const latestCheckpointQuery = z.strictObject({ cosignatures })
 export const entryProofParams = z.strictObject({ seq: z.string() })
 export const checkpointParams = z.strictObject({ size: z.string() })
 
 export const recordProofQuery = z.strictObject({
   size: ofSize,
+  cosignatures,
   seq: seqText.describe('another entry of the record than its first').optional(),
 })
-export const entryProofQuery = z.strictObject({ size: ofSize })
+export const entryProofQuery = z.strictObject({ size: ofSize, cosignatures })
 export const consistencyQuery = z.strictObject({
   from: sizeText.describe('the smaller size'),
   to: sizeText.describe('the larger one: at most that of the newest checkpoint'),
@@ -38,7 +47,10 @@ export const checkpointsCursor = z.tuple([size])
 /** docs/formats/proofs.md */
 export const entryProof = z.strictObject({
   ledger: ledgerDescription,
-  keys: z.array(publishedKey).describe('the key that signed the envelope'),
+  keys: z.array(publishedKey).describe('the key that signed the envelope, or the registration'),
+  registration: base64
+    .describe('where the agent signed the entry itself: the envelope by which the server registered its key')
+    .optional(),
   entry: signedEntry,
   index: seq,
   treeSize: size,

@@ -1,8 +1,21 @@
 import { z } from 'zod'
 import { PLACE_INDEX_MAX } from '../../db/records/search.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
+import { RECORD_WAIT_SECONDS_MAX } from '../limits.ts'
 import { pageOf, pageQuery } from '../page.ts'
-import { anyAgent, base64, hash, idOf, salt, sentBy, seq, signedEntry, typeName } from './common.ts'
+import {
+  anyAgent,
+  base64,
+  hash,
+  idOf,
+  salt,
+  sentBy,
+  seq,
+  signedBy,
+  signedEntry,
+  typeName,
+  waitText,
+} from './common.ts'
 import { recordView, reference } from './records.ts'
 import { time } from './times.ts'
 
@@ -41,7 +54,14 @@ export const recordListPage = pageOf(recordView)
 const place = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 export const recordListCursor = z.tuple([z.string().length(16), place, z.int().min(0).max(PLACE_INDEX_MAX)])
 
-export const recordQuery = z.strictObject({ peer: sentBy.optional() })
+export const recordQuery = z.strictObject({
+  peer: sentBy.optional(),
+  wait: waitText(RECORD_WAIT_SECONDS_MAX)
+    .describe(
+      `seconds, ${RECORD_WAIT_SECONDS_MAX} at most: until the record leaves the version of If-None-Match, or without it the states in which it waits for the worker alone`,
+    )
+    .optional(),
+})
 export const recordEntriesQuery = z.strictObject({ peer: sentBy.optional(), ...pageQuery })
 export const recordEntriesCursor = z.tuple([z.int32().min(1)])
 
@@ -57,6 +77,7 @@ const stepDocument = z.strictObject({
 })
 export const recordEntriesPage = pageOf(
   signedEntry.extend({
+    signedBy: signedBy.optional().describe('absent of a record of another ledger'),
     document: stepDocument
       .nullable()
       .describe("the step's own; null without one. The payload lies in the record"),

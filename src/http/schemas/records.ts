@@ -1,16 +1,17 @@
 import { z } from 'zod'
 import { BATCH_ITEMS_MAX } from '../../db/limits.ts'
-import { TRACEPARENT } from '../../proof/statement/fields.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
+import { TRACEPARENT } from '../../proof/statement/traceparent.ts'
 import { REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../limits.ts'
 import {
   anyAgent,
   entryKind,
-  entryView,
   erasureCode,
   hash,
   idOf,
   instant,
+  ownEnvelope,
+  recordEntry,
   salt,
   seq,
   typeName,
@@ -49,6 +50,7 @@ export const notarizeBody = z
   .strictObject({
     ...item,
     salt: salt.optional(),
+    envelope: ownEnvelope.optional(),
     ...terms,
     parent: idOf('rec').describe('a record of this ledger').optional(),
     references: referenceList.optional(),
@@ -67,6 +69,7 @@ const batchItem = z.strictObject({
     .describe('a record of this ledger, or the place of an earlier record of this batch, from 0 on')
     .optional(),
   references: referenceList.optional(),
+  salt: salt.describe('with an envelope, and not without one').optional(),
   traceparent: z
     .string()
     .regex(TRACEPARENT)
@@ -74,7 +77,10 @@ const batchItem = z.strictObject({
     .optional(),
 })
 export const batchBody = z
-  .strictObject({ records: z.array(batchItem).min(1).max(BATCH_ITEMS_MAX) })
+  .strictObject({
+    records: z.array(batchItem).min(1).max(BATCH_ITEMS_MAX),
+    envelope: ownEnvelope.optional(),
+  })
   .meta({ examples: [{ records: [EXAMPLE, { ...EXAMPLE, parent: 0 }] }] })
 
 const erasureView = z
@@ -108,7 +114,9 @@ export const recordView = z
     references: z.array(reference).nullable().describe('null without, and once erased'),
     occurredAt: instant.nullable(),
     recordedAt: instant,
-    entry: entryView.describe('its newest entry; of a record of another ledger, the one that received that'),
+    entry: recordEntry.describe(
+      'its newest entry; of a record of another ledger, the one that received that',
+    ),
     batch: idOf('bat').nullable(),
     metadata: z.looseObject({}).nullable().describe('not signed'),
     erasure: erasureView.nullable().describe('what was erased is null from this entry on'),
@@ -118,6 +126,6 @@ export const recordView = z
 
 export const batchView = z.strictObject({
   batch: idOf('bat'),
-  entry: entryView,
+  entry: recordEntry,
   records: z.array(z.strictObject({ id: idOf('rec'), digest: hash, salt: salt.nullable() })),
 })

@@ -23,6 +23,10 @@ const definition = {
   payloadSchema: schema,
   evidenceSchema: schema.describe('makes the type gated').optional(),
   rules: z.array(rule).max(TYPE_RULES_MAX).describe('with an evidenceSchema only').optional(),
+  agentSigned: z
+    .literal(true)
+    .describe('agents sign its records, and all that they do with them, by keys of their own')
+    .optional(),
 }
 
 const EXAMPLE = {

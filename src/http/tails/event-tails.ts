@@ -25,7 +25,7 @@ import {
 } from '../limits.ts'
 import { isStillLetIn } from '../plugins/authenticate.ts'
 import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } from './event-pages.ts'
-import { StreamSlots } from './stream-slots.ts'
+import { Slots } from './slots.ts'
 
 /** Ledger and filter of a tail. */
 type TailSource = {
@@ -71,7 +71,7 @@ type Next = FittedPage | 'nothing' | 'over'
  */
 export class EventTails {
   readonly #deps: Deps
-  readonly #slots = new StreamSlots(EVENTS_TAILS_PER_LEDGER_MAX, EVENTS_TAILS_MAX)
+  readonly #slots = new Slots(EVENTS_TAILS_PER_LEDGER_MAX, EVENTS_TAILS_MAX)
   readonly #watch: LedgerWatch
   readonly #reads = new SharedReads<FittedPage>(EVENTS_TAIL_QUERIES_AT_ONCE_MAX)
   readonly #open = new Map<AbortController, Readable>()

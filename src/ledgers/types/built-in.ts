@@ -1,6 +1,13 @@
 import { toHex, utf8Encode } from '../../proof/bytes.ts'
 import { nativeProviders } from '../../signing/native.ts'
-import { type CompiledType, canonicalDefinition, type TypeDefinition, typeNameOf } from './definition.ts'
+import { AGENT_TYPES } from './agent-types.ts'
+import {
+  type CompiledType,
+  canonicalDefinition,
+  compileType,
+  type TypeDefinition,
+  typeNameOf,
+} from './definition.ts'
 
 export type RecordType = CompiledType & {
   /** name/version */
@@ -9,8 +16,8 @@ export type RecordType = CompiledType & {
   readonly digest: string
 }
 
-/** In every ledger, and signed by digest in its first entry. They take any object, as every document is one. */
-const DEFINITIONS: readonly TypeDefinition[] = [
+/** These take any object, as every document is one: nothing is validated. */
+const ANY_OBJECT: readonly TypeDefinition[] = [
   { name: 'generic', version: 1, payloadSchema: { type: 'object' } },
   {
     name: 'task',
@@ -21,6 +28,9 @@ const DEFINITIONS: readonly TypeDefinition[] = [
   },
 ]
 
+/** In every ledger, and signed by digest in its first entry. */
+const DEFINITIONS = [...ANY_OBJECT, ...AGENT_TYPES]
+
 /** Nobody can register another version of these either, because they must be the same everywhere. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(DEFINITIONS.map(({ name }) => name))
 
@@ -30,7 +40,11 @@ export const BUILT_IN_TYPES: ReadonlyMap<string, BuiltInType> = new Map(
   DEFINITIONS.map((definition) => {
     const name = typeNameOf(definition)
     const digest = toHex(nativeProviders.sha256(utf8Encode(canonicalDefinition(definition))))
-    const gated = definition.evidenceSchema !== undefined
-    return [name, { name, gated, digest, definition, payload: null, evidence: null, rules: [] }]
+    const compiled = ANY_OBJECT.includes(definition) ? anyObject(definition) : compileType(definition)
+    return [name, { ...compiled, name, digest, definition }]
   }),
 )
+
+function anyObject({ evidenceSchema }: TypeDefinition): CompiledType {
+  return { gated: evidenceSchema !== undefined, agentSigned: false, payload: null, evidence: null, rules: [] }
+}

@@ -14,11 +14,14 @@ export type TypeDefinition = {
   readonly payloadSchema: unknown
   readonly evidenceSchema?: unknown
   readonly rules?: unknown
+  /** Agents sign its records themselves. */
+  readonly agentSigned?: true | undefined
 }
 
 /** A definition that can validate and judge. null: any object is taken. */
 export type CompiledType = {
   readonly gated: boolean
+  readonly agentSigned: boolean
   readonly payload: Schema | null
   readonly evidence: Schema | null
   /** None where it is not gated. */
@@ -44,11 +47,12 @@ export function canonicalDefinition(definition: TypeDefinition): string {
 
 /** Everything about a definition that its members' types do not say. Throws SchemaError. */
 export function compileType(definition: TypeDefinition): CompiledType {
-  const { payloadSchema, evidenceSchema, rules } = definition
+  const { payloadSchema, evidenceSchema, rules, agentSigned = false } = definition
   if (rules !== undefined && evidenceSchema === undefined)
     throw new SchemaError(['rules'], 'rules mean nothing without an evidenceSchema')
   return {
     gated: evidenceSchema !== undefined,
+    agentSigned,
     rules: rules === undefined ? [] : parseRules(rules as JsonValue),
     payload: new Schema(payloadSchema as JsonValue, 'payloadSchema'),
     evidence: evidenceSchema === undefined ? null : new Schema(evidenceSchema as JsonValue, 'evidenceSchema'),

@@ -15,6 +15,8 @@ export const RULE_VALUE_BYTES_MAX = 1_024
  */
 export const SCHEMA_WORK_SHARE = 1 / 10
 export const SCHEMA_WORK_AHEAD_MS_MAX = 5
+/** Compiling and validating in a thread: fifty times as long as the worst should take. */
+export const VALIDATION_THREAD_MS_MAX = 2_000
 export const SCHEMA_WORK_WAITING_PER_LEDGER_MAX = 256
 export const SCHEMA_WORK_LEDGERS_SWEPT_FROM = 1_000
 export const TYPE_CACHE_BYTES_PER_LEDGER_MAX = 8 * 1024 * 1024

@@ -37,7 +37,7 @@ export async function previewType(
     const found = await types.validate(
       caller,
       schema,
-      { value, bytes: documentBytes(part, value) },
+      { value, canonical: canonicalDocument(part, value) },
       { path: `/${part}` },
     )
     if (found.outcome === 'invalid')
@@ -51,9 +51,10 @@ export async function previewType(
   return { valid, errors, outcome, rules }
 }
 
-function documentBytes(part: string, value: JsonValue): number {
-  const bytes = Buffer.byteLength(canonicalize(value))
-  if (bytes <= DOCUMENT_BYTES_MAX) return bytes
+function canonicalDocument(part: string, value: JsonValue): string {
+  const canonical = canonicalize(value)
+  const bytes = Buffer.byteLength(canonical)
+  if (bytes <= DOCUMENT_BYTES_MAX) return canonical
   const detail = `the ${part} has ${bytes} bytes in canonical form; at most ${DOCUMENT_BYTES_MAX} are taken`
   throw new ApiError('document_too_large', detail)
 }

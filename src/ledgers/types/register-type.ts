@@ -53,7 +53,7 @@ function append(
   return administer(deps, caller, {
     kind: 'type-registered',
     subject: { id: null, name, digest: digestOf(definition) },
-    predicate: {},
+    predicate: { ...(definition.agentSigned && { agentSigned: true }) },
     detail: { name, gated: definition.evidenceSchema !== undefined, definition: canonical },
     idempotency,
   })

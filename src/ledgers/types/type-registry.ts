@@ -1,4 +1,6 @@
 import type pg from 'pg'
+import { orOverloaded } from '../../append/threads/or-overloaded.ts'
+import type { ThreadPool } from '../../append/threads/pool.ts'
 import { findType } from '../../db/ledgers/types.ts'
 import { ApiError } from '../../errors.ts'
 import { toHex, utf8Encode } from '../../proof/bytes.ts'
@@ -8,14 +10,21 @@ import type { JsonValue } from '../../proof/json/json-value.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { BUILT_IN_TYPES, type RecordType } from './built-in.ts'
 import { type CompiledType, compileType, type TypeDefinition } from './definition.ts'
+import { VALIDATION_THREAD_MS_MAX } from './limits.ts'
 import { type Judgement, judge } from './rules/judge.ts'
 import type { Rule } from './rules/rule.ts'
+import { VALIDATION_LOOP_STEPS_MAX } from './schema/limits.ts'
 import type { Schema, ValidationResult } from './schema/schema.ts'
+import type { validateText } from './schema/validate-text.ts'
 import { TypeCache } from './type-cache.ts'
 import { WorkShares } from './work-shares.ts'
 
 type Ledger = { readonly ledger: string; readonly ledgerId: Uuid }
+type Document = { readonly value: JsonValue; readonly canonical: string }
 type Members = Record<string, unknown>
+
+/** Threads that validate, whatever else they do. */
+type ValidationThreads = Pick<ThreadPool<{ validateText: typeof validateText }>, 'run'>
 
 /** Keys, values and messages of checks hold this many times the text of a definition. */
 const HELD_PER_DEFINITION_BYTE = 4
@@ -25,10 +34,15 @@ const HELD_PER_RULE_BYTES = 512
 export class TypeRegistry {
   readonly #pool: pg.Pool
   readonly #cache = new TypeCache<RecordType>()
+  readonly #threads: ValidationThreads
   readonly #shares: WorkShares
 
-  constructor(deps: { readonly readPool: pg.Pool }, shares = new WorkShares()) {
+  constructor(
+    deps: { readonly readPool: pg.Pool; readonly threads: ValidationThreads },
+    shares = new WorkShares(),
+  ) {
     this.#pool = deps.readPool
+    this.#threads = deps.threads
     this.#shares = shares
   }
 
@@ -72,22 +86,42 @@ export class TypeRegistry {
     return this.#shares.run(ledger.ledger, () => compileType(definition))
   }
 
-  /** `bytes`: length of the document's canonical text. Throws `schema_too_costly`, with `members`. */
+  /** Throws `schema_too_costly`, with `members`; ThreadError as `overloaded`. */
   validate(
     ledger: Ledger,
     schema: Schema,
-    document: { readonly value: JsonValue; readonly bytes: number },
+    document: Document,
     members: Members = {},
   ): Validity | Promise<Validity> {
-    return this.#shares.run(ledger.ledger, () => {
-      const result = schema.validate(document.value, document.bytes)
-      if (result.outcome !== 'too costly') return result
-      throw new ApiError(
-        'schema_too_costly',
-        'the type’s schema takes more steps than a document of this size may cost',
-        { members },
-      )
-    })
+    const found = this.#shares.run(ledger.ledger, () =>
+      schema.validate(document.value, Buffer.byteLength(document.canonical), VALIDATION_LOOP_STEPS_MAX),
+    )
+    return found instanceof Promise
+      ? found.then((late) => this.#finish(ledger, schema, document, late, members))
+      : this.#finish(ledger, schema, document, found, members)
+  }
+
+  #finish(
+    ledger: Ledger,
+    schema: Schema,
+    { canonical }: Document,
+    found: ValidationResult,
+    members: Members,
+  ): Validity | Promise<Validity> {
+    if (found.outcome !== 'unfinished') return requireKnown(found, members)
+    return this.#inThread(ledger.ledger, schema, canonical).then((late) => requireKnown(late, members))
+  }
+
+  /** At the ledger's expense all the same: a thread takes its time from a core that others need. */
+  async #inThread(ledger: string, { source }: Schema, document: string): Promise<ValidationResult> {
+    const work = this.#threads.run(
+      'validateText',
+      { source, document },
+      { owner: ledger, bytes: source.text.length + document.length, msMax: VALIDATION_THREAD_MS_MAX },
+    )
+    const { found, ms } = await orOverloaded(work, 'the document was not validated')
+    this.#shares.charge(ledger, ms)
+    return found
   }
 
   /** Judges two valid documents by the type's rules. */
@@ -100,4 +134,13 @@ export class TypeRegistry {
   }
 }
 
-export type Validity = Exclude<ValidationResult, { outcome: 'too costly' }>
+export type Validity = Extract<ValidationResult, { outcome: 'valid' | 'invalid' }>
+
+function requireKnown(found: ValidationResult, members: Members): Validity {
+  if (found.outcome === 'valid' || found.outcome === 'invalid') return found
+  throw new ApiError(
+    'schema_too_costly',
+    'the type’s schema takes more steps than a document of this size may cost',
+    { members },
+  )
+}

@@ -13,9 +13,9 @@ type Account = {
 }
 
 /**
- * Compiling and validating run on the thread that serves everybody. Each piece is short, because its steps are counted;
- * this keeps one ledger from queueing them up: it gets a share of the thread's time for its schemas, and waits for
- * more, alone. A ledger that uses less never waits.
+ * Compiling and validating run on the thread that serves everybody, but for what takes long, which others do. Each piece is short,
+ * because its steps are counted; this keeps one ledger from queueing them up: it gets a share of a core's time for its schemas, and waits for more,
+ * alone. A ledger that uses less never waits.
  */
 export class WorkShares {
   readonly #clock: () => number
@@ -57,15 +57,23 @@ export class WorkShares {
     })
   }
 
+  /** For work that was done elsewhere and has just ended. */
+  charge(ledger: string, ms: number): void {
+    this.#charge(this.#accountOf(ledger), this.#clock() - ms, ms)
+  }
+
   #charged<T>(account: Account, work: () => T): T {
     const begunMs = this.#clock()
     try {
       return work()
     } finally {
-      const now = this.#clock()
-      this.#figures.ms += now - begunMs
-      account.paidUntilMs = Math.max(account.paidUntilMs, begunMs) + (now - begunMs) / SCHEMA_WORK_SHARE
+      this.#charge(account, begunMs, this.#clock() - begunMs)
     }
+  }
+
+  #charge(account: Account, begunMs: number, ms: number): void {
+    this.#figures.ms += ms
+    account.paidUntilMs = Math.max(account.paidUntilMs, begunMs) + ms / SCHEMA_WORK_SHARE
   }
 
   #waitMs(account: Account): number {

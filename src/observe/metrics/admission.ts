@@ -1,13 +1,25 @@
 import type { Admission } from '../../append/admission.ts'
 import type { ByteBudgets } from '../../append/byte-budget.ts'
-import { REQUESTS_UNDER_WAY_MAX } from '../../append/limits.ts'
+import { READS_UNDER_WAY_MAX, REQUESTS_UNDER_WAY_MAX } from '../../append/limits.ts'
+import { Durations, WAIT_BOUNDS_MS } from './durations.ts'
 import type { Metrics } from './metrics.ts'
-import { readCounter, readGauge, readingsOf } from './readings.ts'
+import { readCounter, readGauge, readHistogram, readingsOf } from './readings.ts'
 
 type Admitting = {
   readonly admission: Admission
   readonly budgets: ByteBudgets
   readonly writeDeadlines: { readonly cutOff: number }
+}
+
+/** Measures how long requests wait to begin. */
+export function makeBeginObserver(metrics: Metrics): (ms: number) => void {
+  const waits = new Durations(WAIT_BOUNDS_MS)
+  const wait = {
+    name: 'tallystick_http_begin_wait_duration_seconds',
+    help: 'From the headers of a request that was taken to when its work begins',
+  }
+  readHistogram(metrics, wait, () => waits.readings(wait.name, {}))
+  return (ms) => waits.observe(ms)
 }
 
 /** Shows how many requests a server takes, and how much it holds for clients that take or send slowly. */
@@ -16,7 +28,7 @@ export function watchAdmission(metrics: Metrics, { admission, budgets, writeDead
     metrics,
     {
       name: 'tallystick_http_requests_under_way',
-      help: `Requests that are worked at, or begin soon; beyond ${REQUESTS_UNDER_WAY_MAX} all but bursts are refused`,
+      help: `Requests that are worked at, or begin soon; beyond ${REQUESTS_UNDER_WAY_MAX} writes, or as many reads (up to ${READS_UNDER_WAY_MAX}, as far as they are answered within a second), all but bursts are refused`,
     },
     () => admission.underWay,
   )

@@ -6,8 +6,9 @@ import {
   APPEND_QUEUE_ENTRIES_MAX,
   APPEND_QUEUE_RECORDS_MAX,
 } from '../../append/limits.ts'
+import { Durations, WAIT_BOUNDS_MS } from './durations.ts'
 import type { Metrics } from './metrics.ts'
-import { readCounter, readGauge, Tally } from './readings.ts'
+import { readCounter, readGauge, readHistogram, Tally } from './readings.ts'
 
 const STATUSES: readonly (AppendOutcome['status'] | 'overloaded')[] = [
   'appended',
@@ -38,6 +39,7 @@ export function makeAppendObserver(metrics: Metrics): AppendObserver {
   const outcomes = new Tally(STATUSES)
   const reasons = new Tally(REASONS)
   const retries = new Tally(CAUSES)
+  let statements = 0
   readCounter(
     metrics,
     {
@@ -59,18 +61,49 @@ export function makeAppendObserver(metrics: Metrics): AppendObserver {
     },
     () => retries.readings('cause'),
   )
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_statements_registered_total',
+      help: 'Signed Statements of others that were registered',
+    },
+    () => statements,
+  )
+  const prepares = readDurations(
+    metrics,
+    'prepare',
+    'From the authentication of a request to its signed entry, to a millisecond',
+  )
+  const waits = readDurations(metrics, 'wait', 'From an entry that is signed to the sending of its batch')
+  const answers = readDurations(
+    metrics,
+    'answer',
+    'From the commit of an entry to when its whole batch is answered',
+  )
   const observeBatch = makeBatchObserver(metrics)
   return {
     overloaded: () => outcomes.add('overloaded'),
+    prepared: (ms) => prepares.observe(ms),
+    answered: (entries, ms) => answers.observe(ms, entries),
     retried: (cause) => retries.add(cause),
     committed(batch) {
       observeBatch(batch.outcomes.length, batch.records, batch.ms)
-      for (const outcome of batch.outcomes) {
+      for (const ms of batch.waitsMs) waits.observe(ms)
+      for (const [i, outcome] of batch.outcomes.entries()) {
         outcomes.add(outcome.status)
+        if (outcome.status === 'appended' && batch.entries[i]!.kind === 'statement-registered') statements++
         if (outcome.status === 'refused') reasons.add(outcome.reason)
       }
     },
   }
+}
+
+/** Histogram of a step on an entry's way. */
+function readDurations(metrics: Metrics, step: string, help: string): Durations {
+  const durations = new Durations(WAIT_BOUNDS_MS)
+  const name = `tallystick_append_${step}_duration_seconds`
+  readHistogram(metrics, { name, help }, () => durations.readings(name, {}))
+  return durations
 }
 
 function makeBatchObserver({ registry }: Metrics) {

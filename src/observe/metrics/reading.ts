@@ -32,12 +32,20 @@ export function watchKeyCache(
 
 type Slots = { readonly open: number; readonly refused: number }
 
-/** Answers that may take long, each kind with a bounded number of slots; `kind`: entries, or events. */
-export function watchStreams(metrics: Metrics, kind: 'entries' | 'events', slots: Slots): void {
+/** Answers that may take long, each kind with a bounded number of slots. `waits`: requests that wait for a record's next step. */
+export function watchStreams(
+  metrics: Metrics,
+  kind: 'bundles' | 'entries' | 'events' | 'mcp' | 'receipts' | 'waits',
+  slots: Slots,
+): void {
   metrics.addPart<Slots>('streams', kind, slots, (all) => {
     const ofEach = (figure: keyof Slots) => () =>
       readingsOf('stream', Object.fromEntries([...all].map(([name, part]) => [name, part[figure]])))
-    readGauge(metrics, { name: 'tallystick_streams', help: 'Streamed answers that are open' }, ofEach('open'))
+    readGauge(
+      metrics,
+      { name: 'tallystick_streams', help: 'Streamed answers that are open, and requests that wait' },
+      ofEach('open'),
+    )
     readCounter(
       metrics,
       {

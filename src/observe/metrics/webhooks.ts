@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { Histogram } from 'prom-client'
 import { countWebhookDeliveries, readWebhookFigures } from '../../db/events/webhook-work.ts'
 import { OUTBOUND_ERROR_CODES, type OutboundErrorCode } from '../../outside/connector/error.ts'
-import type { AttemptSeen, DeliveryObserver } from '../../outside/webhooks/lane.ts'
+import type { AttemptSeen, DeliveryObserver } from '../../outside/webhooks/attempt.ts'
 import type { WebhookLanes } from '../../outside/webhooks/lanes.ts'
 import {
   WEBHOOK_DELIVERIES_COUNTED_MAX,

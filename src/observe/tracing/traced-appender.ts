@@ -32,9 +32,9 @@ export class TracedAppender extends Appender {
     this.#waiting = waiting
   }
 
-  override async append(entry: EntryRow): Promise<AppendOutcome | Overloaded> {
+  override async append(entry: EntryRow, sinceMs: number | null = null): Promise<AppendOutcome | Overloaded> {
     const request = this.#tracing.current
-    if (request === null) return super.append(entry)
+    if (request === null) return super.append(entry, sinceMs)
     const queuedAt = performance.now()
     const span = this.#tracing.start('append', {
       kind: 'internal',
@@ -42,9 +42,9 @@ export class TracedAppender extends Appender {
       attributes: { 'tallystick.entry.kind': entry.kind, 'tallystick.records': countRecords(entry) },
       startedAt: queuedAt,
     })
-    if (span === null) return super.append(entry)
+    if (span === null) return super.append(entry, sinceMs)
     this.#waiting.set(entry, { span, queuedAt })
-    const outcome = await super.append(entry)
+    const outcome = await super.append(entry, sinceMs)
     this.#waiting.delete(entry)
     // Another outcome's record is another one, or none.
     if (outcome.status === 'appended') request.setAttributes(madeBy(entry))

@@ -35,6 +35,7 @@ export const EVENTS_OF_KIND = {
   'entry-received': ['entry.received'],
   'offer-refused': ['entry.received'],
   'peer-key-rotated': ['entry.received'],
+  'statement-registered': ['statement.registered'],
 } as const satisfies Partial<Record<EntryKind, readonly string[]>>
 
 export type EventKind = keyof typeof EVENTS_OF_KIND

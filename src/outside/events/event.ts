@@ -125,6 +125,14 @@ function entryMembers(
     predicate,
     ...(received && { peer: received.said.peer, received: predicate['received'] }),
     ...(type === 'signal.emitted' && { signal: predicate['signal'] }),
+    ...(type === 'statement.registered' && {
+      statement: {
+        id: subjects[0].name,
+        issuer: predicate['issuer'],
+        subject: predicate['subject'],
+        contentType: predicate['contentType'],
+      },
+    }),
     ...(type === 'batch.recorded' && {
       batch: {
         id: predicate['batch'],

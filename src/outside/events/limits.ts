@@ -5,5 +5,5 @@ export const EVENTS_SCANNED_MAX = 10_000
 export const EVENTS_SIFTED_PER_QUERY = 500
 /** Tails: answers to `GET /v1/events` that go on (src/http/tails/event-tails.ts). One query for all ledgers that somebody tails. */
 export const EVENTS_POLL_MS = 200
-/** Share of the time: with many ledgers the query is made less often. */
-export const EVENTS_POLL_TIME_SHARE_MAX = 0.2
+/** Share of the time of queries for all who wait (src/outside/events/watch.ts): with many they are made less often. */
+export const WATCH_TIME_SHARE_MAX = 0.2

@@ -21,7 +21,7 @@ export const storedStatements: StatementReader = async () => (row) =>
 export function verifiedStatements(ledgerId: Uuid, keys: EnvelopeKeys): StatementReader {
   const ledger = formatId('led', ledgerId)
   return async (rows) => {
-    const findKey = await keys.finderFor(rows.flatMap(kidOf))
+    const findKey = await keys.finderFor(rows.flatMap(kidOf), ledgerId)
     return (row) => verifyRow(row, ledger, findKey)
   }
 }

@@ -1,21 +1,20 @@
-import type pg from 'pg'
 import { type Author, sealEntry } from '../../append/entry.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
 import type { ReceivedDetail } from '../../db/chain/entry-details.ts'
-import { findRecords } from '../../db/records/read-records.ts'
+import type { RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { partyOf } from '../../proof/statement/statement.ts'
 import { buildOfferedStep, type OfferedStepDeps } from '../../records/gated/offered-step.ts'
-import type { PeeringIds } from './authenticate.ts'
 import { type JudgedEvidence, requireJudged } from './judge-evidence.ts'
 import { type Proposed, receivedOf } from './proposed.ts'
 
 type ReceivedOffer = {
   readonly signer: Signer
   readonly author: Author
-  readonly ids: PeeringIds
   readonly proposed: Proposed
+  /** The record that it is about, as the transaction sees it; null: there is none. */
+  readonly row: RecordRowRead | null
   readonly evidence: JudgedEvidence
   /** Row beside the entry that answers it. */
   readonly receivedRow: ReceivedDetail
@@ -23,15 +22,14 @@ type ReceivedOffer = {
 
 /**
  * The entry that answers a peer's offer: the step itself, or the refusal with the code for which an agent of this ledger would have
- * been refused. Reads the record as the transaction of `client` sees it.
+ * been refused.
  */
 export async function answerOffer(
   deps: Pick<OfferedStepDeps, 'now'>,
-  client: pg.ClientBase,
   offer: ReceivedOffer,
 ): Promise<EntryRow> {
   try {
-    return await takeOffer(deps, client, offer)
+    return await takeOffer(deps, offer)
   } catch (error) {
     // A fault of ours is none of the offer's.
     if (error instanceof ApiError && error.status < 500) return refuseOffer(deps, offer, error.code)
@@ -41,8 +39,7 @@ export async function answerOffer(
 
 async function takeOffer(
   deps: Pick<OfferedStepDeps, 'now'>,
-  client: pg.ClientBase,
-  { signer, author, ids, proposed, evidence, receivedRow }: ReceivedOffer,
+  { signer, author, proposed, row, evidence, receivedRow }: ReceivedOffer,
 ): Promise<EntryRow> {
   const { seq, leaf, statement, document } = proposed
   const record = proposed.record!
@@ -53,7 +50,6 @@ async function takeOffer(
     previous: string
     completion?: string
   }
-  const [row] = await findRecords(client, [{ ledgerId: ids.ledgerId, recordId: record.id }])
   if (!row) throw new ApiError('not_found', `the ledger has no record ${record.name}`)
   if (step === 'completion-submitted' && document === null)
     throw new ApiError('evidence_invalid', 'the evidence was erased before it came')

@@ -16,11 +16,13 @@ import type { JsonObject } from '../../proof/json/json-value.ts'
 import { isObject } from '../../proof/statement/fields.ts'
 import {
   PEER_ANSWER_BYTES_BASE,
+  PEER_ENTRIES_OVERLAP_MIN,
   PEER_LEASE_MS,
   PEER_LINGER_MS,
   PEER_LOOK_EVERY_MS,
   PEER_OUTCOME_BYTES_MAX,
   PEER_PAGE_BYTES_MAX,
+  PEER_REQUESTS_UNDER_WAY,
   PEER_RETRY_AFTER_MS_MAX,
   PEER_RETRY_MS_MAX,
   PEER_RETRY_MS_MIN,
@@ -59,7 +61,7 @@ export type PostTracer = (
   path: string,
 ) => ((failure: string | null) => void) | null
 
-/** All peerings that this process drains at the moment: one request at a time to each, many at once. */
+/** All peerings that this process drains at the moment: PEER_REQUESTS_UNDER_WAY requests to each, many peerings at once. */
 export class PeerDrains {
   readonly #deps: DrainDeps
   readonly #stopping = new AbortController()
@@ -188,35 +190,53 @@ class Drain {
   }
 
   /**
-   * One request after another, as long as the peer receives all of each. While it is at work on one, the next one is read, and its
-   * answer to the one before is verified and written down: an entry takes 1.1 ms, and without this each side's half
-   * would be the other's pause. A crash between the two has both sent again.
+   * One request after another, as long as the peer receives all of each, and two under way: the peer checks one while it appends the
+   * other, and the answer to the one before them is verified and written down here. Answers are taken in the order of the
+   * requests, so the cursor never passes an entry without an outcome. A crash in between has all of them sent again.
    */
   async #sendAll(first: Request): Promise<void> {
-    let request = first
-    let before: Answered | null = null
-    for (;;) {
+    const underWay = [this.#begin(first)]
+    try {
+      let newest: Request | null = first
+      for (let oldest = underWay[0]; oldest !== undefined; oldest = underWay[0]) {
+        newest = newest && (await this.#sendNext(newest, underWay))
+        const before = { ...oldest.request, answer: requireDone(await oldest.posted) }
+        underWay.shift()
+        const isAll = isAllReceived(before)
+        newest = isAll ? newest && (await this.#sendNext(newest, underWay)) : null
+        await this.#takeAnswer(before)
+        // The entries of the others may have to wait now: what becomes of them is heard when they are sent again.
+        if (!isAll) return
+      }
+    } finally {
       // All of them end before any failure counts: nothing of this peering is then under way any more.
-      const [posted, read, taken]: Ended = await Promise.allSettled([
-        this.#post(request.peer, {
-          path: '/v1/federation/entries',
-          body: renderOutgoing(request.outgoing),
-          answerBytesMax: answerBytesMax(request.outgoing.entries.length),
-        }),
-        readAfter(this.#deps.pool, request),
-        before && this.#takeAnswer(before),
-      ])
-      requireDone(taken)
-      before = { ...request, answer: requireDone(posted) }
-      const next = isAllReceived(before) ? await this.#lookAgain(request.peer, requireDone(read)) : null
-      if (next === null) return this.#takeAnswer(before)
-      request = next
+      await Promise.all(underWay.map(({ posted }) => posted))
     }
   }
 
+  #begin(request: Request): UnderWay {
+    const posting = this.#post(request.peer, {
+      path: '/v1/federation/entries',
+      body: renderOutgoing(request.outgoing),
+      answerBytesMax: answerBytesMax(request.outgoing.entries.length),
+    })
+    return { request, posted: settled(posting) }
+  }
+
+  /** Sends what follows, if there is room and enough of it. Returns the newest request; null: something else comes first. */
+  async #sendNext(newest: Request, underWay: UnderWay[]): Promise<Request | null> {
+    if (underWay.length >= PEER_REQUESTS_UNDER_WAY) return newest
+    const entriesMin = underWay.length === 0 ? 1 : PEER_ENTRIES_OVERLAP_MIN
+    const outgoing = await readAfter(this.#deps.pool, newest, entriesMin)
+    if (outgoing === null) return newest
+    const next = await this.#lookAgain(newest.peer, outgoing)
+    if (next !== null) underWay.push(this.#begin(next))
+    return next
+  }
+
   /** null: something else comes first. */
-  async #lookAgain(before: DrainedPeer, outgoing: Outgoing | null): Promise<Request | null> {
-    if (outgoing === null || this.#isOver()) return null
+  async #lookAgain(before: DrainedPeer, outgoing: Outgoing): Promise<Request | null> {
+    if (this.#isOver()) return null
     const peer = await this.#look()
     const isAsBefore =
       peer?.state === 'active' &&
@@ -288,17 +308,20 @@ function answerBytesMax(entries: number): number {
 
 type Request = { readonly peer: DrainedPeer; readonly outgoing: Outgoing }
 type Answered = Request & { readonly answer: JsonObject }
-type Ended = [
-  PromiseSettledResult<JsonObject>,
-  PromiseSettledResult<Outgoing | null>,
-  PromiseSettledResult<void | null>,
-]
+type UnderWay = {
+  readonly request: Request
+  readonly posted: Promise<PromiseSettledResult<JsonObject>>
+}
 
-/** Reads what follows in the chain before the outcome of the request is known. null: nothing does, or the backlog comes first. */
-async function readAfter(pool: pg.Pool, { peer, outgoing }: Request): Promise<Outgoing | null> {
-  if (outgoing.backlog !== null || outgoing.nextSeq >= peer.size) return null
-  const next = await readOutgoing(pool, { ...peer, nextSeq: outgoing.nextSeq })
-  return next.entries.length === 0 ? null : next
+/** Reads what follows in the chain. null: too little does, or the backlog comes first. */
+async function readAfter(
+  pool: pg.Pool,
+  { peer, outgoing: { nextSeq, backlog } }: Request,
+  entriesMin: number,
+): Promise<Outgoing | null> {
+  if (backlog !== null || nextSeq >= peer.size) return null
+  const next = await readOutgoing(pool, { ...peer, nextSeq })
+  return next.entries.length < entriesMin && !next.isFull ? null : next
 }
 
 /** Otherwise what was read after it may have to wait. */
@@ -308,6 +331,11 @@ function isAllReceived({ outgoing: { entries }, answer: { outcomes } }: Answered
     outcomes.length === entries.length &&
     outcomes.every((outcome) => isObject(outcome) && outcome['outcome'] === 'received')
   )
+}
+
+async function settled<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
+  const [result] = await Promise.allSettled([work])
+  return result
 }
 
 function requireDone<T>(result: PromiseSettledResult<T>): T {

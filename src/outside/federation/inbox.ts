@@ -7,83 +7,111 @@ import {
   PEER_REQUESTS_WAITING_MAX,
 } from './limits.ts'
 
+/** The peering that a request is of. */
+type Of = Pick<PeeringIds, 'ledger' | 'peer'>
+
 /**
- * Requests of peers that append, a few at once, the others in the order in which they came; beyond a number they are refused, and of
+ * Requests of peers that append: a few at once, one at most of each ledger. The others wait, beyond a number they are refused, and of
  * one peer beyond a few, or it would have all the places to itself. The peers of a ledger have half of them together: a tenant can have
  * a thousand, all of them its own.
+ *
+ * Ledgers take turns, and so do the peers of a ledger: each has one request in the line at most, and its next one enters when that
+ * has ended, in the order in which they came. So a peer has two under way, one that is checked while the other one is appended,
+ * and no peer waits for more than one request of any other.
  */
 export class Inbox {
-  readonly #waiting: (() => void)[] = []
-  /** By ledger and peer, under way and waiting. */
-  readonly #ofPeering = new Map<string, number>()
-  /** By ledger, waiting. */
-  readonly #ofLedger = new Map<string, number>()
-  #underWay = 0
+  /** By ledger, those whose turn is next first; each with the requests that wait, one of a peer. */
+  readonly #waiting = new Map<string, (() => void)[]>()
+  /** By ledger and peer: requests under way and waiting, and the end of the last of them. */
+  readonly #ofPeering = new Map<string, { count: number; last: Promise<void> }>()
+  /** Ledgers of which a request is appended now. */
+  readonly #busy = new Set<string>()
+  #size = 0
 
   /**
    * `prepare` runs before it is this request's turn, so that slow work for one peer holds up no other. Throws
    * `overloaded`, `rate_limited`, or what `prepare` and `work` throw.
    */
   async run<T, Prepared = undefined>(
-    { ledger, peer }: Pick<PeeringIds, 'ledger' | 'peer'>,
+    of: Of,
     work: (prepared: Prepared) => Promise<T>,
     prepare?: () => Promise<Prepared>,
   ): Promise<T> {
-    const peering = `${ledger} ${peer}`
-    this.#enter(peering)
+    const { before, end } = this.#enter(of)
     try {
       const prepared = (prepare && (await prepare())) as Prepared
-      return await this.#inTurn(ledger, () => work(prepared))
+      if (before !== null) await before
+      return await this.#inTurn(of.ledger, () => work(prepared))
     } finally {
-      this.#leave(peering)
+      end()
     }
   }
 
+  /** Requests that only wait for their turn. */
   get waiting(): number {
-    return this.#waiting.length
+    return this.#size
   }
 
-  #enter(peering: string): void {
-    const count = this.#ofPeering.get(peering) ?? 0
-    if (count === PEER_REQUESTS_OF_ONE_MAX) {
-      throw new ApiError('rate_limited', `${count} requests of this peer have no answer yet`, {
+  /** `before`: the end of the peer's request before this one; null: it has none. `end` MUST be called once. */
+  #enter({ ledger, peer }: Of): { readonly before: Promise<void> | null; readonly end: () => void } {
+    const name = `${ledger} ${peer}`
+    const known = this.#ofPeering.get(name)
+    if (known && known.count >= PEER_REQUESTS_OF_ONE_MAX) {
+      throw new ApiError('rate_limited', `${known.count} requests of this peer have no answer yet`, {
         retryable: true,
         retryAfterMs: 1_000,
       })
     }
-    this.#ofPeering.set(peering, count + 1)
-  }
-
-  #leave(peering: string): void {
-    const count = this.#ofPeering.get(peering)!
-    if (count === 1) this.#ofPeering.delete(peering)
-    else this.#ofPeering.set(peering, count - 1)
+    const before = known?.last ?? null
+    const { promise, resolve } = Promise.withResolvers<void>()
+    // One that fails before its turn has ended only when those before it have.
+    const last = before === null ? promise : Promise.all([before, promise]).then(() => {})
+    const own = known ?? { count: 0, last }
+    own.count++
+    own.last = last
+    this.#ofPeering.set(name, own)
+    const end = () => {
+      if (--own.count === 0) this.#ofPeering.delete(name)
+      resolve()
+    }
+    return { before, end }
   }
 
   async #inTurn<T>(ledger: string, work: () => Promise<T>): Promise<T> {
-    if (this.#underWay < PEER_REQUESTS_AT_ONCE) this.#underWay++
-    else await this.#wait(ledger)
+    if (this.#busy.size >= PEER_REQUESTS_AT_ONCE || this.#busy.has(ledger)) await this.#wait(ledger)
+    else this.#busy.add(ledger)
     try {
       return await work()
     } finally {
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#underWay--
+      this.#busy.delete(ledger)
+      this.#beginNext()
     }
   }
 
   async #wait(ledger: string): Promise<void> {
-    const own = this.#ofLedger.get(ledger) ?? 0
-    if (this.#waiting.length >= PEER_REQUESTS_WAITING_MAX || own >= PEER_REQUESTS_OF_LEDGER_WAITING_MAX) {
+    const own = this.#waiting.get(ledger) ?? []
+    if (this.#size >= PEER_REQUESTS_WAITING_MAX || own.length >= PEER_REQUESTS_OF_LEDGER_WAITING_MAX) {
       throw new ApiError('overloaded', 'too many peers send at once: nothing was done', {
         retryable: true,
         retryAfterMs: 1_000,
       })
     }
-    this.#ofLedger.set(ledger, own + 1)
-    await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    const left = this.#ofLedger.get(ledger)! - 1
-    if (left === 0) this.#ofLedger.delete(ledger)
-    else this.#ofLedger.set(ledger, left)
+    this.#waiting.set(ledger, own)
+    this.#size++
+    await new Promise<void>((resolve) => own.push(resolve))
+  }
+
+  /** Begins the next one of the first ledger for which nothing is appended; that ledger is the last one then. */
+  #beginNext(): void {
+    for (const [ledger, own] of this.#waiting) {
+      if (this.#busy.has(ledger)) continue
+      const begin = own.shift()!
+      this.#waiting.delete(ledger)
+      if (own.length > 0) this.#waiting.set(ledger, own)
+      this.#size--
+      this.#busy.add(ledger)
+      begin()
+      return
+    }
   }
 }

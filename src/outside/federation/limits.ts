@@ -10,6 +10,11 @@ export const PEER_REQUEST_BYTES_MAX = 4 * 1024 * 1024
 /** Request that brings its key along, and is read before its sender is known. An identity has 3 KiB at most. */
 export const PEER_INTRODUCTION_BYTES_MAX = 8 * 1024
 export const PEER_ROTATIONS_BYTES_MAX = 256 * 1024
+/** A checkpoint of 16,384 characters at most, with a proof of 63 hashes. */
+export const PEER_CHECKPOINT_BYTES_MAX = 32 * 1024
+export const PEER_CHECKPOINT_CHARS_MAX = 24 * 1024
+/** Verifier key by which a peer cosigns: a signature line under it has 512 characters at most. */
+export const PEER_WITNESS_KEY_CHARS_MAX = 448
 /** How deep in a request of a peer a document begins. */
 export const PEER_DOCUMENT_DEPTH = 4
 export const PEER_ENTRIES_PER_REQUEST_MAX = 500
@@ -32,14 +37,14 @@ export const PEER_BYTES_OF_A_REQUEST = 256 * 1024
 
 // Receiving from peers
 /**
- * Requests of peers that a server appends for at once: each holds a connection that appends, of which the others need the rest.
- * Beyond so many that wait they are refused.
+ * Requests of peers that a server appends for at once, each of another ledger, so that one ledger whose requests take long holds up no
+ * other. Each holds a connection that appends, of which the others need the rest. Beyond so many that wait they are refused.
  */
-export const PEER_REQUESTS_AT_ONCE = 1
+export const PEER_REQUESTS_AT_ONCE = 2
 export const PEER_REQUESTS_WAITING_MAX = 64
 /** Waiting requests of all peers of one ledger. */
 export const PEER_REQUESTS_OF_LEDGER_WAITING_MAX = 32
-/** Requests of one peering, under way and waiting: an honest sender waits for each answer, or has given up one or two. */
+/** Requests of one peering, under way and waiting: an honest sender has PEER_REQUESTS_UNDER_WAY, and has given up as many. */
 export const PEER_REQUESTS_OF_ONE_MAX = 4
 /** Decisions anew when other requests decide at the same time; then the peer is asked to come again. */
 export const PEER_DECISIONS_MAX = 3
@@ -66,6 +71,10 @@ export const PEER_FULL_RETRY_MS = 600_000
 export const PEER_ENQUEUE_EVERY_MS = 50
 export const PEER_ENQUEUE_TIME_SHARE_MAX = 0.1
 export const PEER_DRAINS_MAX = 64
+/** Requests under way to one peer: it checks one while it appends the other. */
+export const PEER_REQUESTS_UNDER_WAY = 2
+/** Entries in a request beside another one under way: a smaller one waits, because it costs as much as twenty entries. */
+export const PEER_ENTRIES_OVERLAP_MIN = 100
 /** Jobs that could be taken at once. */
 export const PEER_JOBS_QUEUED_MAX = 64
 /** Longer than a request may take, so that nobody else sends the same meanwhile. */
@@ -75,6 +84,11 @@ export const PEER_TURN_MS_MAX = 60_000
 /** With nothing to send a turn waits so long for more: the next one begins sooner than a job would. */
 export const PEER_LINGER_MS = 1_000
 export const PEER_LOOK_EVERY_MS = 50
+/**
+ * Entries that this server puts into a request: with small documents it has less than 512 KiB, which the receiver's event loop parses
+ * once and a thread twice. A receiver's transaction is shorter, too, and so is the turn that other peers wait for.
+ */
+export const PEER_ENTRIES_SENT_MAX = 200
 /** Entries looked through at once in a chain that says little to a peer. */
 export const PEER_STRETCH_ENTRIES_MAX = 5_000
 /** Bytes of envelopes and documents in a request: base64 makes 4 bytes of 3, and there are other members. */

@@ -10,11 +10,7 @@ import {
 } from '../../db/peers/peer-work.ts'
 import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
-import {
-  PEER_ENTRIES_PER_REQUEST_MAX,
-  PEER_REQUEST_ENTRY_BYTES_MAX,
-  PEER_STRETCH_ENTRIES_MAX,
-} from './limits.ts'
+import { PEER_ENTRIES_SENT_MAX, PEER_REQUEST_ENTRY_BYTES_MAX, PEER_STRETCH_ENTRIES_MAX } from './limits.ts'
 
 /** Entries with their documents that a peer is sent next, and the position of the cursor after them. */
 export type Outgoing = {
@@ -22,6 +18,8 @@ export type Outgoing = {
   readonly documents: ReadonlyMap<number, SharedDocument>
   /** Canonical JSON. */
   readonly types: readonly string[]
+  /** A request holds no more, and there are more. */
+  readonly isFull: boolean
   readonly nextSeq: number
   /** The record of the backlog that they are of, and from where on the rest of it is; null: all of it is here. */
   readonly backlog: BacklogChange | null
@@ -33,7 +31,7 @@ export async function readOutgoing(db: Db, peer: DrainedPeer): Promise<Outgoing>
 }
 
 /** One entry more is asked for: it says whether there are more. */
-const LIMIT = PEER_ENTRIES_PER_REQUEST_MAX + 1
+const LIMIT = PEER_ENTRIES_SENT_MAX + 1
 
 async function readStretch(db: Db, peer: DrainedPeer): Promise<Outgoing> {
   const end = Math.min(peer.size, peer.nextSeq + PEER_STRETCH_ENTRIES_MAX)
@@ -42,7 +40,7 @@ async function readStretch(db: Db, peer: DrainedPeer): Promise<Outgoing> {
   // A record that is shared from here on has its earlier entries sent first.
   const shared = entries.findIndex(({ kind }) => kind === 'record-shared')
   if (shared === -1) {
-    const nextSeq = entries.length < found.length ? entries.at(-1)!.seq + 1 : end
+    const nextSeq = rest.isFull ? entries.at(-1)!.seq + 1 : end
     return { ...rest, entries, nextSeq, backlog: null }
   }
   const { seq, recordId } = entries[shared]!
@@ -62,12 +60,11 @@ async function readBacklog(
   const range = { from: fromSeq, end: peer.nextSeq, limit: LIMIT }
   const found = await readSharedOfRecord(db, peer, recordId, range)
   const { entries, ...rest } = await fill(db, peer, found)
-  const isAll = entries.length === found.length
   return {
     ...rest,
     entries,
     nextSeq: peer.nextSeq,
-    backlog: { recordId, fromSeq: isAll ? null : entries.at(-1)!.seq + 1, readSeq: fromSeq },
+    backlog: { recordId, fromSeq: rest.isFull ? entries.at(-1)!.seq + 1 : null, readSeq: fromSeq },
   }
 }
 
@@ -77,7 +74,7 @@ async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[]) {
   const read = seqs.length === 0 ? [] : await readSharedDocuments(db, peer.ledgerId, seqs)
   const documents = new Map(read.map((document) => [document.seq, document]))
   let bytes = 0
-  const entries = found.slice(0, PEER_ENTRIES_PER_REQUEST_MAX).filter(({ seq, envelope }, i) => {
+  const entries = found.slice(0, PEER_ENTRIES_SENT_MAX).filter(({ seq, envelope }, i) => {
     const document = documents.get(seq)
     bytes += envelope.length + (document?.content?.length ?? 0) + (document?.references?.length ?? 0)
     return i === 0 || bytes <= PEER_REQUEST_ENTRY_BYTES_MAX
@@ -85,7 +82,7 @@ async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[]) {
   const names = new Set(entries.flatMap(({ seq }) => documents.get(seq)?.type ?? []))
   const unknown = [...names].filter((name) => !BUILT_IN_TYPES.has(name))
   const types = unknown.length === 0 ? [] : await readDefinitions(db, peer.ledgerId, unknown)
-  return { entries, documents, types }
+  return { entries, documents, types, isFull: entries.length < found.length }
 }
 
 /** The body of the request. Concatenated: envelopes and canonical JSON need no escaping. */

@@ -41,6 +41,11 @@ export class PeerError extends Error {
   }
 }
 
+type PostedPeer = Pick<
+  DrainedPeer,
+  'ledgerId' | 'peerId' | 'remoteLedgerId' | 'remoteUrl' | 'issuer' | 'envelopeKid'
+>
+
 export type PeerPost = {
   readonly path: string
   readonly body: string
@@ -55,7 +60,7 @@ export type PeerPost = {
  */
 export async function postToPeer(
   deps: PostDeps,
-  peer: DrainedPeer,
+  peer: PostedPeer,
   { path, body, answerBytesMax, signal }: PeerPost & { readonly signal: AbortSignal },
 ): Promise<JsonObject> {
   const url = peer.remoteUrl + path

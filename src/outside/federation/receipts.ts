@@ -1,10 +1,10 @@
 import type { DrainedPeer } from '../../db/peers/peer-turns.ts'
 import type { SharedEntry } from '../../db/peers/peer-work.ts'
-import { fromBase64 } from '../../proof/bytes.ts'
 import { verifySignedStatement } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import { nativeProviders } from '../../signing/native.ts'
+import { fromBase64 } from '../../signing/text-of-bytes.ts'
 import { publicKeyOf } from './authenticate.ts'
 import { PeerError } from './post.ts'
 

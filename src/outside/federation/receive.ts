@@ -11,9 +11,11 @@ import {
   listOwnOffers,
   listReceivedTypes,
 } from '../../db/peers/received.ts'
+import { findRecords, type RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { ProofError } from '../../proof/error.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { OfferedStepDeps } from '../../records/gated/offered-step.ts'
 import type { PeerMacs } from '../../signing/peer-macs.ts'
@@ -181,6 +183,7 @@ class Reception {
   readonly #evidence: JudgedEvidence
   readonly #author: Author
   readonly #outcomes: EntryOutcome[] = []
+  readonly #offered = new Map<Uuid, RecordRowRead | null>()
 
   constructor(
     deps: ReceiveDeps,
@@ -199,6 +202,7 @@ class Reception {
 
   async take(attempts: readonly Attempt[]): Promise<EntryOutcome[]> {
     const signer = await this.#deps.signers.signerOf(this.#author)
+    await this.#readOffered(attempts.filter(isProposed))
     const planned: Planned[] = []
     const turn = new Turn()
     for (const [at, attempted] of attempts.entries()) {
@@ -298,12 +302,25 @@ class Reception {
     return entry
   }
 
+  /** The records that offers are about, as they are now: all of them in one statement. */
+  async #readOffered(proposed: readonly Proposed[]): Promise<void> {
+    const { ledgerId } = this.#request
+    const offers = proposed.filter(({ statement: { kind } }) => kind === 'step-offered')
+    const recordIds = [...new Set(offers.map(({ record }) => record!.id))]
+    if (recordIds.length === 0) return
+    const rows = await findRecords(
+      this.#client,
+      recordIds.map((recordId) => ({ ledgerId, recordId })),
+    )
+    for (const [i, recordId] of recordIds.entries()) this.#offered.set(recordId, rows[i]!)
+  }
+
   #answerOffer(signer: Signer, proposed: Proposed): Promise<EntryRow> {
-    return answerOffer(this.#deps, this.#client, {
+    return answerOffer(this.#deps, {
       signer,
       author: this.#author,
-      ids: this.#request,
       proposed,
+      row: this.#offered.get(proposed.record!.id) ?? null,
       evidence: this.#evidence,
       receivedRow: receivedRow(this.#request, proposed),
     })
@@ -326,10 +343,18 @@ class Reception {
         const { outcome } = answers[i]!
         if (outcome === 'appended') this.#appended(one)
         else if (one.entry.kind === 'entry-received' || isOfLedger(outcome)) throw notAppended(outcome)
-        else again.push({ ...one, entry: await this.#answerOffer(signer, one.proposed) })
+        else again.push(one)
       }
-      left = again
+      left = await this.#answerAgain(signer, again)
     }
+  }
+
+  async #answerAgain(signer: Signer, overtaken: readonly Planned[]): Promise<Planned[]> {
+    await this.#readOffered(overtaken.map(({ proposed }) => proposed))
+    const planned: Planned[] = []
+    for (const one of overtaken)
+      planned.push({ ...one, entry: await this.#answerOffer(signer, one.proposed) })
+    return planned
   }
 
   #appended({ at, proposed, entry }: Planned): void {

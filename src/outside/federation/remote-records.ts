@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import { PAGE_BYTES_MAX } from '../../db/limits.ts'
 import {
-  findRemoteClaim,
   listNewestRemoteSteps,
   listRemoteEntries,
   type OfferColumns,
@@ -9,6 +8,7 @@ import {
   type RemoteRecordRow,
   type RemoteStepRow,
 } from '../../db/peers/remote-records.ts'
+import type { Lookups } from '../../db/records/lookups.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
@@ -16,10 +16,10 @@ import type { GatedRecord } from '../../proof/ledger/gated-record.ts'
 import type { StepKind } from '../../proof/statement/kinds.ts'
 import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
-import { nextEvents, type Standing } from '../../records/gated/lifecycle.ts'
+import { nextEvents, type Standing, waitsForWorker } from '../../records/gated/lifecycle.ts'
 import { type OfferView, renderGated, type Step, type Steps } from '../../records/gated/step-view.ts'
 import { integrityFault } from '../../records/gated/verify-standing.ts'
-import type { RecordJson } from '../../records/read.ts'
+import type { FoundRecord } from '../../records/read.ts'
 import { type ErasureView, quotePlain, renderRecord } from '../../records/render.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
@@ -30,7 +30,11 @@ import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
  * `led_…/agt_…` one of another. Everything else is what the home signed.
  */
 
-export type RemoteReadDeps = { readonly readPool: pg.Pool; readonly envelopeKeys: EnvelopeKeys }
+export type RemoteReadDeps = {
+  readonly readPool: pg.Pool
+  readonly lookups: Lookups
+  readonly envelopeKeys: EnvelopeKeys
+}
 
 /**
  * A record, and the agent that asks. `ledger`: the id as text; `agentId`: the caller, or the agent that it acts for.
@@ -55,24 +59,29 @@ export type RemoteRecord = {
 
 /** null where no peer has sent such a record; without `peerId` also where the ledger has one of its own with that id. */
 export async function findRemoteRecord(
-  { readPool }: Pick<RemoteReadDeps, 'readPool'>,
+  { lookups }: Pick<RemoteReadDeps, 'lookups'>,
   { ledger, ledgerId, recordId, peerId, agentId }: AboutRemote,
 ): Promise<RemoteRecord | null> {
-  const row = await findRemoteClaim(readPool, ledgerId, { recordId, peerId: peerId ?? null, agentId })
+  const row = await lookups.findRemoteClaim({ ledgerId, recordId, peerId: peerId ?? null, agentId })
   if (!row) return null
   const gated = JSON.parse(row.standing) as GatedRecord
   return { row, ledger, home: formatId('led', row.homeId), gated }
 }
 
 /** null as of a record that is not there. `ownOnly`: the agent sees the records alone that it performs, or has offered to. */
-export async function findRemoteRecordJson(
+export async function findVisibleRemoteRecord(
   deps: RemoteReadDeps,
   about: AboutRemote & { readonly ownOnly: boolean },
-): Promise<RecordJson | null> {
+): Promise<FoundRecord | null> {
   const record = await findVisible(deps, about)
   if (!record) return null
-  const steps = await readRemoteSteps(deps, about.ledgerId, record)
-  return { record: renderRemote(deps, record, steps), version: record.row.version }
+  const { row, gated } = record
+  return {
+    version: row.version,
+    waitsForWorker: waitsForWorker({ state: row.state, gate: gated.gate }),
+    peerId: row.peerId,
+    render: async () => renderRemote(deps, record, await readRemoteSteps(deps, about.ledgerId, record)),
+  }
 }
 
 /** The home's entries after `afterVersion`, as the entries that received them; null as of a record that is not there. */
@@ -221,7 +230,13 @@ export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRec
     references: row.referenceList?.toString('utf8') ?? null,
     occurredAt: said['occurredAt'] ?? null,
     recordedAt,
-    entry: { seq: row.seq, kind: row.kind, leaf: toHex(row.receivedLeaf), chain: toHex(row.chain) },
+    entry: {
+      seq: row.seq,
+      kind: row.kind,
+      leaf: toHex(row.receivedLeaf),
+      chain: toHex(row.chain),
+      signedBy: 'server',
+    },
     batch: null,
     metadata: null,
     erasure: erasureOf(envelopeKeys, record),

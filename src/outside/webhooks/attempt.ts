@@ -14,6 +14,19 @@ export type AttemptResult = {
   readonly retryAfterMs: number | null
 }
 
+export type AttemptSeen = {
+  readonly outcome: 'delivered' | 'failed' | 'dead'
+  readonly status: number | null
+  readonly error: string | null
+  /** null: nothing was sent. */
+  readonly durationMs: number | null
+  /** Since the event happened, where it was delivered at last. */
+  readonly lagMs: number | null
+}
+
+/** Hears of each attempt. */
+export type DeliveryObserver = (attempt: AttemptSeen) => void
+
 export type AttemptDeps = {
   readonly connector: Pick<Connector, 'post'>
   readonly now: () => number

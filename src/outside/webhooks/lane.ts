@@ -9,7 +9,7 @@ import {
 } from '../../db/events/webhook-turns.ts'
 import { type Attempt, countOpen, type WrittenDelivery } from '../../db/events/webhook-work.ts'
 import type { Uuid } from '../../proof/ids.ts'
-import { type AttemptDeps, type AttemptResult, attemptDelivery } from './attempt.ts'
+import { type AttemptDeps, type AttemptResult, attemptDelivery, type DeliveryObserver } from './attempt.ts'
 import { afterAttempt, type Delivery } from './delivery.ts'
 import { EndpointHealth } from './health.ts'
 import {
@@ -28,19 +28,6 @@ import type { WebhookSigner } from './secrets.ts'
 import { type StopDeps, stopEndpoint } from './stop-endpoint.ts'
 import { DeliveryWindow, type Task } from './window.ts'
 import { type Again, mayRelease, type Settled, toRow, writeOutcomes } from './write-outcomes.ts'
-
-export type AttemptSeen = {
-  readonly outcome: 'delivered' | 'failed' | 'dead'
-  readonly status: number | null
-  readonly error: string | null
-  /** null: nothing was sent. */
-  readonly durationMs: number | null
-  /** Since the event happened, where it was delivered at last. */
-  readonly lagMs: number | null
-}
-
-/** Hears of each attempt. */
-export type DeliveryObserver = (attempt: AttemptSeen) => void
 
 export type LaneDeps = AttemptDeps &
   StopDeps & {

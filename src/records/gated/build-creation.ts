@@ -47,7 +47,7 @@ export function buildCreation(deps: WriteDeps, signer: Signer, caller: Caller, a
   const made = makeRecord(deps, agreed)
   const { recordId, record, digest, recordedAtMs } = made
   const { onBehalfOf, idempotency } = agreed
-  const { entry } = signEvent(signer, caller, {
+  const { entry } = signEvent(agreed.signed ?? signer, caller, {
     kind: 'record-created',
     record,
     recordId,
@@ -66,7 +66,7 @@ export function buildCreation(deps: WriteDeps, signer: Signer, caller: Caller, a
     detail: detailOf(agreed),
   })
   const render = (seq: number, chain: string): string => {
-    const place = { seq, kind: entry.kind, leaf: toHex(entry.leaf), chain }
+    const place = { seq, kind: entry.kind, leaf: toHex(entry.leaf), chain, signedBy: made.signedBy }
     return renderRecord(viewOfNew(caller, made, place, standingOf(caller, agreed)))
   }
   return { entry, render }

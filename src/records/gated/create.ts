@@ -8,11 +8,12 @@ import { parseTolerances } from '../../ledgers/types/rules/tolerances.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
-import { parseTime, saltDocument } from '../documents.ts'
+import { requireSalt, sharedUnsigned } from '../agent-envelope.ts'
+import { parseTime, saltPayload } from '../documents.ts'
 import { GATED_REVISIONS_DEFAULT } from '../limits.ts'
 import type { WriteDeps } from '../notarize.ts'
 import { partyOf } from '../on-behalf-of.ts'
-import { verifyPayload } from '../typed-payload.ts'
+import { requireAgentSigned, verifyPayload } from '../typed-payload.ts'
 import { buildCreation, type CreateRequest, type Terms } from './build-creation.ts'
 import { refusePast } from './first-outcome.ts'
 import { isDigestsOnly, refuseWeakSalt } from './share.ts'
@@ -26,13 +27,16 @@ export async function createGated(
   type: RecordType,
   request: CreateRequest,
 ): Promise<StepResult> {
+  requireAgentSigned(type, request.signed !== null)
   const terms = parseTerms(caller, type, request)
   if (isDigestsOnly(request.share)) refuseWeakSalt(request.salt)
+  requireSalt(request.signed, request.salt)
+  if (request.signed && request.share) throw sharedUnsigned('/share')
   const deadline = { ms: terms.deadlineMs, path: '/deadline' }
   const first = await refusePast(deps, caller, request.idempotency, deadline)
   if (first) return first
-  const payload = saltDocument(deps.entropy, request.payload, request.salt)
-  await verifyPayload(deps, caller, type, { value: request.payload, canonical: payload.canonical })
+  const payload = saltPayload(deps.entropy, request)
+  await verifyPayload(deps, caller, type, payload)
   const build = (signer: Signer) => buildCreation(deps, signer, caller, { ...request, type, terms, payload })
   const written = await appendOne(deps, caller, build).catch(translateConstraint)
   if (written.replayed) return { replayedSeq: written.seq }

@@ -19,7 +19,7 @@ export async function findFirstOutcome(
 ): Promise<FirstOutcome | null> {
   if (idempotency === null) return null
   const found = await findReplay(deps.readPool, caller.ledgerId, caller.agentId, idempotency)
-  if (found === 'conflict') throw toApiError({ status: 'conflict' }, true)
+  if (found === 'conflict') throw toApiError({ status: 'conflict' }, { idempotency })
   return found && { replayedSeq: found.seq }
 }
 

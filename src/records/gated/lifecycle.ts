@@ -32,6 +32,17 @@ export function standingOf(row: RecordRowRead): Standing | null {
   }
 }
 
+/** Whether the worker alone can take the next step: a completion, or the verdict of an `auto` gate. */
+export function waitsForWorker({
+  state,
+  gate,
+}: {
+  readonly state: string
+  readonly gate: string | null
+}): boolean {
+  return state === 'SUBMITTED' || (gate === 'auto' && (state === 'VERIFIED' || state === 'DISCREPANT'))
+}
+
 type Wanted = {
   readonly kind: StepKind
   /** Party that takes the step. */

@@ -12,7 +12,7 @@ import { partyOf as signedPartyOf } from '../../proof/statement/statement.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import { SHARE_PEERS_MAX } from '../limits.ts'
 import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
-import { findRecordJson, type RecordJson } from '../read.ts'
+import { findVisibleRecord, type RecordJson } from '../read.ts'
 import { type Current, getForStep } from './current.ts'
 import { findFirstOutcome } from './first-outcome.ts'
 import {
@@ -54,9 +54,9 @@ export async function shareRecord(
     if (isRefused && (await findFirstOutcome(deps, caller, request.idempotency))) return true
     throw error
   })
-  const found = await findRecordJson(deps, caller.ledgerId, request.recordId, null)
+  const found = await findVisibleRecord(deps, caller.ledgerId, request.recordId, null)
   if (!found) throw new Error('a record that was shared is gone')
-  return { ...found, replayed }
+  return { record: await found.render(), version: found.version, replayed }
 }
 
 /** Whether an earlier request with the same key did it. */

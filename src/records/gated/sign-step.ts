@@ -1,4 +1,4 @@
-import { type Author, sealEntry } from '../../append/entry.ts'
+import { type Author, type EntrySigner, sealEntry } from '../../append/entry.ts'
 import type {
   DocumentName,
   DocumentRow,
@@ -8,7 +8,6 @@ import type {
   RecordRow,
 } from '../../db/chain/append-entries.ts'
 import type { StepDetail } from '../../db/chain/entry-details.ts'
-import type { Signer } from '../../proof/crypto.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import type { RecordState, StepKind, Subject } from '../../proof/statement/kinds.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
@@ -49,7 +48,11 @@ export type GatedEvent = {
 }
 
 /** The signed entry of one event, as append_entries takes it, and its predicate. */
-export function signEvent(signer: Signer, author: Author, event: GatedEvent): ReturnType<typeof sealEntry> {
+export function signEvent(
+  signer: EntrySigner,
+  author: Author,
+  event: GatedEvent,
+): ReturnType<typeof sealEntry> {
   const { record, version, from, to, previous, document, onBehalfOf, created } = event
   return sealEntry(
     signer,

@@ -1,13 +1,17 @@
 import type { Caller } from '../../ledgers/caller.ts'
-import { formatId, type Uuid } from '../../proof/ids.ts'
+import { formatId } from '../../proof/ids.ts'
+import { ownRecordId } from '../../proof/statement/batch-ids.ts'
+import { completionIdOf } from '../../proof/statement/completion-ids.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 import type { StepKind, Subject } from '../../proof/statement/kinds.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import type { Entropy } from '../../signing/entropy.ts'
+import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
+import { requireSalt } from '../agent-envelope.ts'
 import { parseTime, saltDocument } from '../documents.ts'
-import { getType, type TypeDeps, verifyEvidence } from '../typed-payload.ts'
-import { getForStep } from './current.ts'
+import { getType, requireAgentSigned, type TypeDeps, verifyEvidence } from '../typed-payload.ts'
+import { type Current, getForStep } from './current.ts'
 import { type FirstOutcome, refusePast } from './first-outcome.ts'
 import { isDigestsOnly, refuseWeakSalt } from './share.ts'
 import type { NamedDocument } from './sign-step.ts'
@@ -18,10 +22,13 @@ import { type StepDeps, type StepRequest, type StepResult, takeStep } from './ta
 
 type StepsDeps = StepDeps & TypeDeps & { readonly entropy: Entropy }
 
-/** Arguments of all steps. `reason`: free text. */
+/** Arguments of all steps. */
 export type About = Omit<StepRequest, 'kind' | 'draft' | 'occurredAt'> & {
   readonly occurredAt?: string | undefined
 }
+
+/** Free text, and the salt of its digest where the agent signs. */
+type WithReason = About & { readonly reason: string; readonly salt?: string | undefined }
 
 export function activate(deps: StepsDeps, caller: Caller, about: About): Promise<StepResult> {
   return step(deps, caller, about, 'record-activated', () => ({ to: 'ACTIVE' }))
@@ -35,15 +42,22 @@ export async function complete(
 ): Promise<StepResult> {
   const current = await getForStep(deps, caller, about)
   if (isDigestsOnly(current.row.share)) refuseWeakSalt(about.salt)
+  requireSalt(about.signed, about.salt)
   const salted = saltDocument(deps.entropy, about.evidence, about.salt)
   if (current.row.gate !== null) {
     const type = await getType(deps, caller, current.row.type)
+    requireAgentSigned(type, about.signed !== null)
     await verifyEvidence(deps, caller, type, { value: about.evidence, canonical: salted.canonical })
   }
-  const subjectId = deps.entropy.uuidv7(deps.now())
-  const completion = formatId('cmp', subjectId)
-  const document: NamedDocument = { ...salted, name: 'evidence', subject: completion, subjectId }
-  const draft = () => ({ to: 'SUBMITTED', document, predicate: { completion } }) as const
+  const made = ownRecordId(deps.entropy.uuidv7(deps.now()))
+  const draft = ({ row }: Current) => {
+    const subjectId = about.signed
+      ? completionIdOf(nativeProviders.sha256, row.recordId, row.version + 1)
+      : made
+    const completion = formatId('cmp', subjectId)
+    const document: NamedDocument = { ...salted, name: 'evidence', subject: completion, subjectId }
+    return { to: 'SUBMITTED', document, predicate: { completion } } as const
+  }
   return takeStep(deps, caller, requestOf(about, 'completion-submitted', draft), current)
 }
 
@@ -53,6 +67,7 @@ export async function renderVerdict(
   about: About & {
     readonly verdict: 'accept' | 'reject'
     readonly reason?: string | undefined
+    readonly salt?: string | undefined
     readonly validUntil?: string | undefined
   },
 ): Promise<StepResult> {
@@ -77,11 +92,7 @@ export async function renderVerdict(
   })
 }
 
-export function requestRevision(
-  deps: StepsDeps,
-  caller: Caller,
-  about: About & { readonly reason: string },
-): Promise<StepResult> {
+export function requestRevision(deps: StepsDeps, caller: Caller, about: WithReason): Promise<StepResult> {
   return step(deps, caller, about, 'revision-requested', (_current, judged) => ({
     to: 'ACTIVE',
     document: reasonOf(deps, about),
@@ -89,11 +100,7 @@ export function requestRevision(
   }))
 }
 
-export function cancel(
-  deps: StepsDeps,
-  caller: Caller,
-  about: About & { readonly reason: string },
-): Promise<StepResult> {
+export function cancel(deps: StepsDeps, caller: Caller, about: WithReason): Promise<StepResult> {
   return step(deps, caller, about, 'record-cancelled', () => ({
     to: 'CANCELLED',
     document: reasonOf(deps, about),
@@ -103,7 +110,7 @@ export function cancel(
 export async function overturn(
   deps: StepsDeps,
   caller: Caller,
-  about: About & { readonly reason: string; readonly validUntil?: string | undefined },
+  about: WithReason & { readonly validUntil?: string | undefined },
 ): Promise<StepResult> {
   const validUntil = parseValidUntil(about.validUntil)
   const first = await refuseLate(deps, caller, about, validUntil)
@@ -130,7 +137,9 @@ async function step(
   kind: StepKind,
   draft: StepRequest['draft'],
 ): Promise<StepResult> {
-  return takeStep(deps, caller, requestOf(about, kind, draft), await getForStep(deps, caller, about))
+  const current = await getForStep(deps, caller, about)
+  requireAgentSigned(await getType(deps, caller, current.row.type), about.signed !== null)
+  return takeStep(deps, caller, requestOf(about, kind, draft), current)
 }
 
 function requestOf(about: About, kind: StepKind, draft: StepRequest['draft']): StepRequest {
@@ -146,11 +155,20 @@ function completionOf(judged: ParsedStatement): Subject {
 
 function reasonOf(
   deps: StepsDeps,
-  { recordId, reason }: { readonly recordId: Uuid; readonly reason?: string | undefined },
+  {
+    recordId,
+    reason,
+    salt,
+    signed,
+  }: Pick<About, 'recordId' | 'signed'> & {
+    readonly reason?: string | undefined
+    readonly salt?: string | undefined
+  },
 ): NamedDocument | null {
   if (reason === undefined) return null
+  requireSalt(signed, salt)
   const subject = formatDocumentSubject('reason', recordId)
-  return { ...saltDocument(deps.entropy, reason, undefined), name: 'reason', subject, subjectId: recordId }
+  return { ...saltDocument(deps.entropy, reason, salt), name: 'reason', subject, subjectId: recordId }
 }
 
 function parseValidUntil(validUntil: string | undefined): string | null {

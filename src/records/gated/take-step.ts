@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { AgentSigned } from '../../append/agent-signature.ts'
 import { type AppendDeps, appendOne } from '../../append/append-one.ts'
 import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
 import type { Lookups } from '../../db/records/lookups.ts'
@@ -12,6 +13,8 @@ import type { RecordState, StepKind, Subject } from '../../proof/statement/kinds
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
+import { sharedUnsigned } from '../agent-envelope.ts'
+import { traceparentOf } from '../new-record.ts'
 import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
 import { renderRow } from '../read.ts'
 import { type Current, getForStep } from './current.ts'
@@ -46,6 +49,8 @@ export type StepRequest = {
   readonly occurredAt: string | null
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
+  /** The agent signs itself; null: the server signs. */
+  readonly signed: AgentSigned | null
   /**
    * Made anew if the record has moved meanwhile. `judged`: the judged completion, as it was signed; null for other
    * steps.
@@ -136,6 +141,19 @@ async function verifyUnmoved(
   }
 }
 
+/**
+ * A statement is bound to the step before it: where the record has moved on since, the signer has to read it again, and to decide
+ * again.
+ */
+function refuseUnsignable({ statement }: AgentSigned, { row }: Current, version: number): void {
+  if (row.share !== null) throw sharedUnsigned('/envelope')
+  if (statement.predicate['version'] === version) return
+  const { state, nextEvents } = overtakenError(row).members
+  throw new ApiError('state_conflict', 'the record has moved on since the agent signed', {
+    members: { state, version: row.version, nextEvents },
+  })
+}
+
 async function buildStep(
   deps: StepDeps,
   signer: Signer,
@@ -144,14 +162,17 @@ async function buildStep(
   current: Current,
 ) {
   const { row, record, steps } = current
-  const { kind, onBehalfOf, occurredAt, traceparent, idempotency, recordId } = request
+  const { kind, onBehalfOf, occurredAt, idempotency, recordId } = request
+  const traceparent = traceparentOf(request)
   refuseStep(row, wantedOf(caller, request))
   // Money moves on a verdict, so what is judged must have been verified.
   const judged = JUDGED.has(kind) ? await verifyUnmoved(deps, caller, request, current) : null
   const draft = request.draft(current, judged)
   const version = row.version + 1
-  const recordedAtMs = deps.now()
-  const { entry, predicate } = signEvent(signer, caller, {
+  const { signed } = request
+  if (signed) refuseUnsignable(signed, current, version)
+  const recordedAtMs = signed?.statement.recordedAtMs ?? deps.now()
+  const { entry, predicate } = signEvent(signed ?? signer, caller, {
     kind,
     record,
     recordId,
@@ -192,6 +213,7 @@ async function buildStep(
       kind,
       leaf: Buffer.from(entry.leaf),
       chain: Buffer.from(chain, 'hex'),
+      signedBy: signed ? 'agent' : 'server',
     }
     return renderRow(caller.ledgerId, moved, { ...steps, [kind]: step })
   }

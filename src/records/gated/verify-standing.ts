@@ -1,9 +1,10 @@
 import { toSignedLine } from '../../db/chain/signed-entries.ts'
-import type { StepRow } from '../../db/records/read-steps.ts'
+import type { CaseStep } from '../../db/records/gated-cases.ts'
 import { ApiError } from '../../errors.ts'
 import { type SignedLine, verifyLine, verifySignedStatement } from '../../proof/entry/verify-entry.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { ProofError } from '../../proof/error.ts'
+import { parseId } from '../../proof/ids.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { leafOf } from '../../signing/known-statements.ts'
@@ -28,7 +29,7 @@ export type ClaimedStanding = {
 export async function verifyStanding(
   keys: EnvelopeKeys,
   claimed: ClaimedStanding,
-  steps: readonly StepRow[],
+  steps: readonly CaseStep[],
 ): Promise<ParsedStatement> {
   const { version, record } = claimed
   const last = steps.find((step) => step.version === version)
@@ -38,7 +39,7 @@ export async function verifyStanding(
       'version_mismatch',
       `${record} has ${last?.steps ?? 0} steps, but version ${version}`,
     )
-  const statement = await verifySigned(keys, toSignedLine(last))
+  const statement = await verifySigned(keys, lineOfStep(last))
   const { predicate, subjects, ledger } = statement
   const signed = [ledger, subjects[0].name, predicate['version'], predicate['to']].join(' ')
   const found = [claimed.ledger, record, version, claimed.state].join(' ')
@@ -48,7 +49,12 @@ export async function verifyStanding(
   return statement
 }
 
-/** Throws ProofError unless a key of the deployment signed the entry, as its columns have it. */
+/** MUST NOT be called for a step whose envelope was left out. */
+export function lineOfStep(step: CaseStep): SignedLine {
+  return toSignedLine({ ...step, envelope: step.envelope! })
+}
+
+/** Throws ProofError unless a key of the deployment, or of its agent, signed the entry, as its columns have it. */
 export async function verifySigned(keys: EnvelopeKeys, line: SignedLine): Promise<ParsedStatement> {
   const leaf = leafOf(line.envelope)
   const statement = keys.known.findSigned(leaf, line.envelope) ?? (await verifyUnknown(keys, leaf, line))
@@ -61,7 +67,9 @@ async function verifyUnknown(
   leaf: string,
   { envelope }: SignedLine,
 ): Promise<ParsedStatement> {
-  const findKey = await keys.finderFor([toHex(parseEnvelope(envelope).kid)])
+  // Nothing is believed of the statement yet: an agent's key that is found by it must be of the very ledger and agent.
+  const { ledger } = keys.known.read(envelope)
+  const findKey = await keys.finderFor([toHex(parseEnvelope(envelope).kid)], parseId('led', ledger))
   const { statement } = verifySignedStatement(envelope, findKey, nativeProviders, keys.known.findRead(leaf))
   keys.known.addSigned(leaf, envelope, statement)
   return statement

@@ -81,7 +81,7 @@ export async function startWorkerApart(options: Options): Promise<WorkerApart> {
   }
 }
 
-/** Half of the threads, because the server has as many as there are cores, and a worker at a lower priority only gets what these leave. */
+/** Half of the threads, because the server's take all cores, and a worker at a lower priority only gets what these leave. */
 export function workerThreads(threads: number | null): number {
   return Math.max(1, Math.floor((threads ?? availableParallelism()) / 2))
 }

@@ -1,8 +1,6 @@
-import { readdirSync } from 'node:fs'
-import { constants, getPriority, setPriority } from 'node:os'
 import { Metrics } from '../../observe/metrics/metrics.ts'
 import { type Config, parseConfig } from '../config.ts'
-import { WORKER_NICENESS } from '../limits.ts'
+import { lowerPriority } from '../lower-priority.ts'
 import type { Service } from '../run-process.ts'
 import { startWorker } from '../worker.ts'
 import { openLocalLog } from './log.ts'
@@ -12,8 +10,6 @@ import type { FromWorker, ToWorker, WorkerSettings } from './worker-messages.ts'
  * The worker's process under `npm start` (worker-apart.ts starts it). It does what its parent tells it, and ends with its parent,
  * however that ended: the kernel closes the channel.
  */
-const NICENESS_MAX = constants.priority.PRIORITY_LOW
-
 if (!process.send) {
   console.error('tallystick: `npm start` starts this; a worker by itself is src/run/worker.ts')
   process.exit(2)
@@ -71,28 +67,4 @@ async function stop(): Promise<void> {
 /** Resolves when it is written; a parent that is gone ends us anyway. */
 function tell(message: FromWorker): Promise<void> {
   return new Promise((done) => process.send!(message, () => done()))
-}
-
-/**
- * Yields to the server and to Postgres where cores are short, and takes all of them where nobody else wants them. On Linux a priority is a
- * thread's: those that Node has started already (V8's, which collect garbage and compile) get it one by one, later ones inherit it.
- * A system that refuses leaves us where we are.
- */
-function lowerPriority(): void {
-  for (const thread of threadsOfOurs()) {
-    try {
-      setPriority(thread, Math.min(NICENESS_MAX, getPriority(thread) + WORKER_NICENESS))
-    } catch {
-      // Background work at the server's priority is what there was before.
-    }
-  }
-}
-
-/** 0 stands for this process. */
-function threadsOfOurs(): number[] {
-  try {
-    return readdirSync('/proc/self/task').map(Number)
-  } catch {
-    return [0]
-  }
 }

@@ -61,7 +61,7 @@ test('what the work throws is its caller’s, and the thread goes on', async (t)
 test('a thread that overruns is ended, and another one takes its place', async (t) => {
   const { pool, lost } = openPool(t, 1)
   const overrun = codeOf(pool.run('spin', undefined as never, { ...OPTIONS, msMax: 50 }))
-  const after = pool.run('echo', 'after', OPTIONS)
+  const after = pool.run('echo', 'after', { ...OPTIONS, owner: 'b' })
   assert.equal(await overrun, 'overrun')
   assert.equal(await after, 'after')
   assert.deepEqual(lost, ['overrun'])
@@ -71,11 +71,43 @@ test('a thread that crashes, or has no memory left, fails its own work alone', a
   const { pool, lost } = openPool(t, 1)
   for (const name of ['crash', 'fill'] as const) {
     const crashed = codeOf(pool.run(name, undefined as never, OPTIONS))
-    const after = pool.run('echo', name, OPTIONS)
+    const after = pool.run('echo', name, { ...OPTIONS, owner: 'b' })
     assert.equal(await crashed, 'crashed')
     assert.equal(await after, name)
   }
   assert.deepEqual(lost, ['crashed', 'crashed'])
+})
+
+test('a thread has one more piece of its owner ahead, which is lost with it, and none while others wait', async (t) => {
+  const { pool, lost } = openPool(t, 1)
+  const [crash, ahead, later] = ['crash', 'echo', 'echo'].map((name) =>
+    codeOf(pool.run(name as 'echo', 1, OPTIONS)),
+  )
+  assert.deepEqual(await Promise.all([crash, ahead, later]), ['crashed', 'crashed', 'done'])
+  assert.deepEqual(lost, ['crashed', 'crashed'])
+
+  const gate = makeGate()
+  const held = pool.run('hold', gate.memory, { ...OPTIONS, owner: 'a' })
+  const order: string[] = []
+  const run = (owner: string) => pool.run('echo', owner, { ...OPTIONS, owner }).then(() => order.push(owner))
+  const all = [run('b'), run('a'), run('a')]
+  gate.open()
+  await Promise.all([held, ...all])
+  assert.deepEqual(order, ['b', 'a', 'a'])
+})
+
+test('a piece ahead begins while the event loop is held up', async (t) => {
+  const { pool } = openPool(t, 1)
+  await pool.run('echo', 1, OPTIONS)
+  const gates = [makeGate(), makeGate()] as const
+  const done = gates.map(({ memory }) => pool.run('hold', memory, OPTIONS))
+  await until(async () => gates[0].begun() === 1)
+  gates[0].open()
+  const endsAt = performance.now() + 10_000
+  while (gates[1].begun() === 0 && performance.now() < endsAt);
+  assert.equal(gates[1].begun(), 1)
+  gates[1].open()
+  await Promise.all(done)
 })
 
 test('a script that does not load fails the work, and the process goes on', async (t) => {
@@ -88,7 +120,7 @@ test('a script that does not load fails the work, and the process goes on', asyn
   for (let i = 0; i < 2; i++) assert.equal(await codeOf(pool.run('echo', 1, OPTIONS)), 'crashed')
 })
 
-test('an owner with much work has not the last thread, and others come first after one piece', async (t) => {
+test('an owner with much work has not the last thread, and others come first after what a thread has ahead', async (t) => {
   const { pool } = openPool(t, 2)
   const gate = makeGate()
   const held = [1, 2, 3].map(() => pool.run('hold', gate.memory, OPTIONS))
@@ -103,7 +135,7 @@ test('an owner with much work has not the last thread, and others come first aft
   const order: string[] = []
   const run = (owner: string) => one.run('echo', owner, { ...OPTIONS, owner }).then(() => order.push(owner))
   await Promise.all([...['a', 'a', 'a', 'a'].map(run), ...['b', 'b'].map(run), run('c')])
-  assert.deepEqual(order, ['a', 'a', 'b', 'c', 'a', 'b', 'a'])
+  assert.deepEqual(order, ['a', 'a', 'a', 'b', 'c', 'a', 'b'])
 })
 
 test('what waits is bounded, by number and by bytes, and of one owner to a part', async (t) => {

@@ -38,6 +38,19 @@ test('look-ups of one turn share a query, and those that come meanwhile the next
   assert.deepEqual(await Promise.all([...first, ...later]), [2, 4, 6, 8, 10, 12])
 })
 
+test('a query takes what its keys may weigh together, and one key in any case', async () => {
+  const { queries, load } = makeLoader()
+  const weight = { of: (key: number) => key, max: 5 }
+  const coalescer = new Coalescer(load, { keysMax: 3, queriesMax: 9, weight })
+  for (const key of [2, 3, 1, 9, 1, 1, 1, 1]) void coalescer.find(key)
+  await turn()
+  await turn()
+  assert.deepEqual(
+    queries.map(({ keys }) => keys),
+    [[2, 3], [1], [9], [1, 1, 1], [1]],
+  )
+})
+
 test('a query that fails fails those who waited for it, and nobody else', async () => {
   const { queries, load } = makeLoader()
   const coalescer = new Coalescer(load, { keysMax: 1, queriesMax: 1 })

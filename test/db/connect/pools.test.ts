@@ -98,7 +98,7 @@ test('settings of a pool hold on its connections, and on no other', async (t) =>
     return rows[0]
   }
   assert.deepEqual(await settingsOf(openSearchPool(database, LOG)), { seqscan: 'off', timeout: '5s' })
-  assert.deepEqual(await settingsOf(openReadPool(database, LOG)), { seqscan: 'on', timeout: '30s' })
+  assert.deepEqual(await settingsOf(openReadPool(database, LOG)), { seqscan: 'off', timeout: '30s' })
   assert.deepEqual(await settingsOf(openWritePool(database, LOG)), { seqscan: 'on', timeout: '15s' })
 })
 

@@ -9,6 +9,7 @@ import { openSearchPool } from '../../../src/db/connect/pools.ts'
 import { PAGE_BYTES_MAX, SEARCH_CHUNKS_MAX } from '../../../src/db/limits.ts'
 import type { RecordSearch } from '../../../src/db/records/search.ts'
 import { searchRecords } from '../../../src/db/records/search-records.ts'
+import { Searches } from '../../../src/db/records/searches.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { createTestLedger, makeBatch, makeEntry, makeItem, randomId } from '../../helpers/test-ledger.ts'
@@ -21,17 +22,17 @@ test('a page reads no chunk where the newest records are none of a batch, and on
   const search = { filters: {}, order: 'desc', after: null, limit: 10 } as const
   await append(api, makeBatch(ledger, 100))
   for (let i = 0; i < 11; i++) await append(api, makeEntry(ledger))
-  assert.equal((await searchRecords(pool, ledger.id, search)).rows.length, 10)
+  assert.equal((await searchRecords(new Searches(pool), ledger.id, search)).rows.length, 10)
   assert.deepEqual(chunks, [])
   await append(api, makeBatch(ledger, 192))
-  assert.equal((await searchRecords(pool, ledger.id, search)).rows.length, 10)
+  assert.equal((await searchRecords(new Searches(pool), ledger.id, search)).rows.length, 10)
   assert.deepEqual(chunks.splice(0), [1])
   // Small ones are read all at once.
   for (let i = 0; i < 5; i++) await append(api, makeBatch(ledger, 2))
-  const { rows, next } = await searchRecords(pool, ledger.id, search)
+  const { rows, next } = await searchRecords(new Searches(pool), ledger.id, search)
   assert.equal(rows.length, 10)
   assert.deepEqual(chunks.splice(0), [5])
-  const second = await searchRecords(pool, ledger.id, { ...search, after: next })
+  const second = await searchRecords(new Searches(pool), ledger.id, { ...search, after: next })
   assert.equal(second.rows.length, 10)
   assert.deepEqual(chunks, [1])
 })
@@ -44,10 +45,10 @@ test('a request decompresses no more chunks than it may, where none of their rec
   await append(api, makeBatch(ledger, [makeItem(both)]))
   for (let i = 0; i < 100; i++) await append(api, makeBatch(ledger, items))
   const search: RecordSearch = { filters: both, order: 'desc', after: null, limit: 10 }
-  const first = await searchRecords(pool, ledger.id, search)
+  const first = await searchRecords(new Searches(pool), ledger.id, search)
   assert.deepEqual(first.rows, [])
   assert.deepEqual(chunks.splice(0), [1, 4, 16, SEARCH_CHUNKS_MAX - 21])
-  const second = await searchRecords(pool, ledger.id, { ...search, after: first.next })
+  const second = await searchRecords(new Searches(pool), ledger.id, { ...search, after: first.next })
   assert.deepEqual([second.rows.length, second.next], [1, null])
 })
 
@@ -61,10 +62,10 @@ test('a request reads no more bytes of chunks than it may', async (t) => {
   )
   for (let i = 0; i < 6; i++) await append(api, makeBatch(ledger, items))
   const search: RecordSearch = { filters: both, order: 'asc', after: null, limit: 10 }
-  const first = await searchRecords(pool, ledger.id, search)
+  const first = await searchRecords(new Searches(pool), ledger.id, search)
   assert.deepEqual([first.rows, first.next?.seq], [[], 7])
   assert.equal(chunks.length, 2)
-  const second = await searchRecords(pool, ledger.id, { ...search, after: first.next })
+  const second = await searchRecords(new Searches(pool), ledger.id, { ...search, after: first.next })
   assert.deepEqual([second.rows, second.next], [[], null])
 })
 
@@ -76,9 +77,9 @@ test('a page of large records of a batch ends early as well', async (t) => {
   )
   await append(api, makeBatch(ledger, items))
   const search: RecordSearch = { filters: {}, order: 'asc', after: null, limit: 200 }
-  const first = await searchRecords(pool, ledger.id, search)
+  const first = await searchRecords(new Searches(pool), ledger.id, search)
   assert.equal(first.rows.length, Math.floor(PAGE_BYTES_MAX / payload.length))
-  const second = await searchRecords(pool, ledger.id, { ...search, after: first.next })
+  const second = await searchRecords(new Searches(pool), ledger.id, { ...search, after: first.next })
   assert.deepEqual([first.rows.length + second.rows.length, second.next], [100, null])
 })
 
@@ -89,9 +90,9 @@ test('a chunk that is not as it was stored is a fault, and a key without a chunk
   await owner.query('set session_replication_role = replica')
   const key = chunkKey.type('generic/1')
   await owner.query('insert into tallystick.batch_keys values ($1, $2, 99, 0)', [ledger.id, key])
-  assert.equal((await searchRecords(pool, ledger.id, search)).rows.length, 3)
+  assert.equal((await searchRecords(new Searches(pool), ledger.id, search)).rows.length, 3)
   await owner.query('update tallystick.batch_chunks set content = substr(content, 2)')
-  await assert.rejects(searchRecords(pool, ledger.id, search), { code: 'chunk_syntax' })
+  await assert.rejects(searchRecords(new Searches(pool), ledger.id, search), { code: 'chunk_syntax' })
 })
 
 /** Numbers of chunks that the statements which read some are asked for. */

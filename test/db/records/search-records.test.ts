@@ -12,6 +12,7 @@ import { PAGE_BYTES_MAX } from '../../../src/db/limits.ts'
 import type { Place, RecordSearch } from '../../../src/db/records/search.ts'
 import { searchRecords } from '../../../src/db/records/search-records.ts'
 import type { RecordFilters } from '../../../src/db/records/search-streams.ts'
+import { Searches } from '../../../src/db/records/searches.ts'
 import type { Uuid } from '../../../src/proof/ids.ts'
 import {
   firstRecordId,
@@ -133,7 +134,7 @@ test('a page of large records ends early, and its first record always fits', asy
   for (const record of records)
     await appendOne(api, makeEntry(ledger, { subjectId: record.recordId, records: [record] }))
   const search: RecordSearch = { filters: {}, order: 'asc', after: null, limit: 200 }
-  const first = await searchRecords(pool, ledger.id, search)
+  const first = await searchRecords(new Searches(pool), ledger.id, search)
   assert.equal(first.rows.length, 64, '4 MiB')
   const found = await readAll(pool, ledger, search, async () => {})
   assert.deepEqual(
@@ -154,9 +155,9 @@ test('a page of records with large evidence ends early as well', async (t) => {
   )
   for (const entries of [created, activated, submitted]) await appendEntries(api, entries)
   const search = { filters: {}, order: 'asc', after: null, limit: 200 } as const
-  const first = await searchRecords(pool, ledger.id, search)
+  const first = await searchRecords(new Searches(pool), ledger.id, search)
   assert.equal(first.rows.length, Math.floor(PAGE_BYTES_MAX / content.length))
-  const second = await searchRecords(pool, ledger.id, { ...search, after: first.next })
+  const second = await searchRecords(new Searches(pool), ledger.id, { ...search, after: first.next })
   assert.deepEqual([first.rows.length + second.rows.length, second.next], [created.length, null])
 })
 
@@ -181,7 +182,7 @@ async function readAll(
   const found: string[] = []
   let after: Place | null = null
   for (let pages = 0; ; pages++) {
-    const { rows, next } = await searchRecords(pool, ledger.id, { ...search, after })
+    const { rows, next } = await searchRecords(new Searches(pool), ledger.id, { ...search, after })
     assert.ok(rows.length <= search.limit)
     found.push(...rows.map((row) => row.recordId))
     if (next === null) return found

@@ -218,6 +218,9 @@ for (const [what, change, expected] of [
   })
 }
 
+/** As no generated column is: a row is then written as another one was. */
+const COPYABLE = 'alter table tallystick.gated_records alter column ended_as drop expression if exists'
+
 test('what only an audit can tell is found by it: revisions, and who performs what was never begun', async (t) => {
   const audit = await setUp(t)
   const { id } = await audit.app.reach('VERIFIED')
@@ -233,7 +236,7 @@ test('what only an audit can tell is found by it: revisions, and who performs wh
     assert.match(await foundByVerify(audit), expected)
     await undefended(
       audit,
-      'delete from tallystick.gated_records; insert into tallystick.gated_records table kept; drop table kept',
+      `${COPYABLE}; delete from tallystick.gated_records; insert into tallystick.gated_records table kept; drop table kept`,
     )
   }
   assert.equal(await foundByVerify(audit), 'nothing')
@@ -243,7 +246,7 @@ for (const [what, sql, expected] of [
   ['row is deleted', 'delete from tallystick.gated_records', /gated_records: 0 rows of rec_/],
   [
     'row is there twice',
-    'alter table tallystick.gated_records drop constraint gated_records_pkey; insert into tallystick.gated_records table tallystick.gated_records',
+    `${COPYABLE}; alter table tallystick.gated_records drop constraint gated_records_pkey; insert into tallystick.gated_records table tallystick.gated_records`,
     /gated_records: 2 rows of rec_/,
   ],
   ['document is deleted', 'delete from tallystick.documents', /document_presence/],
@@ -282,7 +285,7 @@ test('rows of records that nobody created are found by an audit', async (t) => {
   await audit.app.reach('SUBMITTED')
   await undefended(
     audit,
-    `insert into tallystick.gated_records select (jsonb_populate_record(g, jsonb_build_object('record_id', gen_random_uuid()))).*
+    `${COPYABLE}; insert into tallystick.gated_records select (jsonb_populate_record(g, jsonb_build_object('record_id', gen_random_uuid()))).*
      from tallystick.gated_records g`,
   )
   assert.match(await foundByVerify(audit), /gated_records: 2 rows, records have 1/)
@@ -294,7 +297,7 @@ test('rows of a ledger that has no chain are found by an audit', async (t) => {
   for (const table of ['gated_records', 'documents']) {
     await undefended(
       audit,
-      `insert into tallystick.${table}
+      `${COPYABLE}; insert into tallystick.${table}
        select (jsonb_populate_record(r, jsonb_build_object('ledger_id', gen_random_uuid()))).* from tallystick.${table} r`,
     )
     assert.match(await foundByVerify(audit), new RegExp(`${table}: rows of a ledger that has no chain`))

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import type pg from 'pg'
+import { loadKeysFrom } from '../../../src/db/chain/signed-entries.ts'
 import { EntryVerifier } from '../../../src/followers/audit/entry-verifier.ts'
 import { type FollowEntriesDeps, followEntries } from '../../../src/followers/audit/follow-entries.ts'
 import { FaultyLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
 import { parseId } from '../../../src/proof/ids.ts'
+import { EnvelopeKeys } from '../../../src/signing/envelope-keys.ts'
 import { buildTestApp, type Test, type TestApp } from '../../helpers/app.ts'
 import { openTestPool } from '../../helpers/connect.ts'
 import { makePublisher, type Publisher } from '../../helpers/publisher.ts'
@@ -45,7 +47,14 @@ export async function auditOf<App extends TestApp>(t: Test, app: App): Promise<A
     pool,
     publisher,
     alarms,
-    follower: { pool, log, cursorMac: app.deps.cursorMac, verifier, unverified: new FaultyLedgers(Date.now) },
+    follower: {
+      pool,
+      log,
+      cursorMac: app.deps.cursorMac,
+      verifier,
+      envelopeKeys: new EnvelopeKeys(loadKeysFrom(pool)),
+      unverified: new FaultyLedgers(Date.now),
+    },
   }
 }
 

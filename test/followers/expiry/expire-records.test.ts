@@ -67,8 +67,14 @@ test('a record that was revised expires as well, from the entry that asked for t
 test('does not believe columns: what is not what was signed is refused, once said, and holds up no other', async (t) => {
   const { app, deps, expire } = await setUp(t)
   const deadline = inMs(1_500)
-  const set = (id: string, what: string) =>
-    tamper(app, `update tallystick.gated_records set ${what} where record_id = '${uuidOf(id)}'`)
+  const set = async (id: string, what: string) => {
+    await tamper(app, `update tallystick.gated_records set ${what} where record_id = '${uuidOf(id)}'`)
+    await tamper(
+      app,
+      `insert into tallystick.open_deadlines select ledger_id, record_id, deadline from tallystick.gated_records
+       where record_id = '${uuidOf(id)}' on conflict (ledger_id, record_id) do update set deadline = excluded.deadline`,
+    )
+  }
   const attacks: ((id: string) => Promise<void>)[] = [
     (id) => set(id, "deadline = now() - interval '1 hour'"),
     (id) => set(id, 'version = 1, last_seq = first_seq'),

@@ -67,10 +67,14 @@ test('a ledger that floods the queue does not keep another one waiting', async (
   // As many as fit, and more: rows alone, because the queue looks at nothing else.
   await tamper(
     app,
-    `insert into tallystick.gated_records (ledger_id, record_id, first_seq, principal_id, performer_id, gate, max_revisions,
-      state, version, last_seq)
-    select ledger_id, gen_random_uuid(), first_seq, principal_id, performer_id, gate, max_revisions, state, version, last_seq
-    from tallystick.gated_records cross join generate_series(1, 2 * ${COMPLETIONS_QUEUED_MAX})`,
+    `with added as (
+      insert into tallystick.gated_records (ledger_id, record_id, first_seq, principal_id, performer_id, gate, max_revisions,
+        state, version, last_seq)
+      select ledger_id, gen_random_uuid(), -n, principal_id, performer_id, gate, max_revisions, state, version, -n
+      from tallystick.gated_records cross join generate_series(1, 2 * ${COMPLETIONS_QUEUED_MAX}) n
+      returning ledger_id, last_seq, record_id
+    )
+    insert into tallystick.waiting_completions (ledger_id, seq, record_id) table added`,
   )
   assert.equal(await enqueueCompletions(deps), true)
   assert.equal(await enqueueCompletions(deps), false, 'the queue is full')
@@ -83,15 +87,16 @@ test('a ledger that floods the queue does not keep another one waiting', async (
     , last as (insert into tallystick.entries (ledger_id, seq, kind, subject_id, recorded_at, leaf, chain, envelope)
       select '${other}', seq, e.kind, e.subject_id, e.recorded_at, e.leaf, e.chain, e.envelope
       from tallystick.entries e order by seq desc limit 1)
-    update tallystick.gated_records g set ledger_id = '${other}'
-    from (select record_id from tallystick.gated_records where verification_job is null limit 1) r
-    where g.record_id = r.record_id`,
+    , waiting as (update tallystick.waiting_completions w set ledger_id = '${other}'
+      from (select record_id from tallystick.waiting_completions where verification_job is null limit 1) r
+      where w.record_id = r.record_id returning w.record_id)
+    update tallystick.gated_records g set ledger_id = '${other}' from waiting w where g.record_id = w.record_id`,
   )
   await raiseFloors(app)
   await boss.fetch('verify-completion', { batchSize: 100 })
   await enqueueCompletions(deps)
   const enqueued = await app.sql<{ ledger_id: string; jobs: string }>(
-    `select ledger_id, count(verification_job) as jobs from tallystick.gated_records group by 1 order by 1`,
+    `select ledger_id, count(verification_job) as jobs from tallystick.waiting_completions group by 1 order by 1`,
   )
   assert.deepEqual(
     enqueued.map(({ ledger_id, jobs }) => [ledger_id === other, Number(jobs)]),
@@ -103,7 +108,7 @@ test('a ledger that floods the queue does not keep another one waiting', async (
   // A completion that is retried later takes nobody's place.
   await app.sql("update pgboss.job set start_after = now() + interval '1 minute' where state < 'active'")
   await enqueueCompletions(deps)
-  const [left] = await app.sql('select from tallystick.gated_records where verification_job is null')
+  const [left] = await app.sql('select from tallystick.waiting_completions where verification_job is null')
   assert.equal(left, undefined)
 })
 
@@ -146,7 +151,7 @@ test('a completion in a closed ledger waits until it is opened, and nobody waits
   const ledger = app.ledger.ledger.id
   const freeze = (how: string) => app.send('POST', `/v1/ledgers/${ledger}/${how}`, { key: OPERATOR_KEY })
   await enqueueCompletions(deps)
-  await app.sql('update tallystick.gated_records set verification_job = null where record_id = $1', [
+  await app.sql('update tallystick.waiting_completions set verification_job = null where record_id = $1', [
     uuidOf(waiting),
   ])
   expectStatus(200, await freeze('freeze'))
@@ -192,7 +197,7 @@ async function submitted(app: GatedApp): Promise<string> {
 
 async function jobIds(app: GatedApp, records: readonly string[]): Promise<string[]> {
   const rows = await app.sql<{ id: string }>(
-    'select verification_job as id from tallystick.gated_records where record_id = any($1::uuid[]) order by 1',
+    'select verification_job as id from tallystick.waiting_completions where record_id = any($1::uuid[]) order by 1',
     [records.map(uuidOf)],
   )
   return rows.map(({ id }) => id)

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { PgBoss } from 'pg-boss'
-import { readFindKey } from '../../../src/db/chain/signed-entries.ts'
+import { loadKeysFrom } from '../../../src/db/chain/signed-entries.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { openReadPool } from '../../../src/db/connect/pools.ts'
 import { openJobs } from '../../../src/db/jobs/job-queues.ts'
@@ -30,11 +30,11 @@ export function openDeps(t: Test, app: TestApp) {
     void logged.push({ level, message, ...details })
   return {
     pool,
-    envelopeKeys: new EnvelopeKeys(() => readFindKey(pool)),
+    envelopeKeys: new EnvelopeKeys(loadKeysFrom(pool)),
     cursorMac: app.deps.cursorMac,
     awaitFloor() {},
     signers: app.deps.signers,
-    types: new TypeRegistry({ readPool: pool }),
+    types: new TypeRegistry({ readPool: pool, threads: app.deps.threads }),
     entropy: makeEntropy(),
     now: Date.now,
     refusedExpiries: new Refused(Date.now, { pauseMs: 60_000, itemsMax: 100 }),

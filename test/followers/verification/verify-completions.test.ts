@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { appendEntries } from '../../../src/db/chain/append-entries.ts'
 import { readGatedCases } from '../../../src/db/records/gated-cases.ts'
+import { EntryVerifier } from '../../../src/followers/audit/entry-verifier.ts'
+import { followEntries } from '../../../src/followers/audit/follow-entries.ts'
+import { FaultyLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
 import { rotateKeys } from '../../../src/followers/rotation/rotate-keys.ts'
 import { signVerification } from '../../../src/followers/verification/sign-verification.ts'
 import { verifyCompletion } from '../../../src/followers/verification/verify-completion.ts'
@@ -277,11 +280,39 @@ test('a ledger that gets a new key between reading and writing is read once more
   await assertVerifies(app)
 })
 
+test('what the follower of the process has verified is not read again', async (t) => {
+  const app = await buildGatedApp(t)
+  const deps = openDeps(t, app)
+  const { known } = deps.envelopeKeys
+  const find = known.findEnvelope.bind(known)
+  const found: boolean[] = []
+  known.findEnvelope = (leaf) => {
+    const envelope = find(leaf)
+    found.push(envelope !== null)
+    return envelope
+  }
+  const unfollowed = await submit(app, {})
+  assert.deepEqual(await verifyAll(deps, app, unfollowed), [{ status: 'done' }])
+  assert.deepEqual(found.splice(0), [false, false])
+
+  const followed = await submit(app, {})
+  const verifier = new EntryVerifier()
+  t.after(() => verifier.close())
+  await app.sql('delete from tallystick.audit_cursors')
+  while (await followEntries({ ...deps, verifier, unverified: new FaultyLedgers(Date.now) }));
+  assert.deepEqual(await verifyAll(deps, app, followed), [{ status: 'done' }])
+  assert.deepEqual(found, [true, true])
+  assert.equal((await app.get(followed)).state, 'VERIFIED')
+  await assertVerifies(app)
+})
+
 test('of a pair whose verdict is missing only the verdict is rendered', async (t) => {
   const app = await buildGatedApp(t)
   const deps = openDeps(t, app)
   const id = await submit(app, { gate: 'auto' }, FAILING)
-  const [found] = await readGatedCases(deps.pool, deps.cursorMac, [nameOf(app, id)])
+  const [found] = await readGatedCases(deps.pool, { ...deps, known: deps.envelopeKeys.known }, [
+    nameOf(app, id),
+  ])
   const signing = { signer: await app.deps.signers.load(), entropy: deps.entropy, nowMs: Date.now() }
   const rules = [{ id: 'quantity', outcome: 'fail', code: 'outside_tolerance' }] as const
   const judgement = { outcome: 'fail', rules, values: [] } as const

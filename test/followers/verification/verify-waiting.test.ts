@@ -101,6 +101,21 @@ test('what fails in a round that took so long that its claims are gone gets jobs
   assert.deepEqual(jobs.sort(), ids.sort())
 })
 
+test('a completion that another worker gives a job while it is verified waits no more', async (t) => {
+  const { app, deps } = await setUp(t)
+  const ids = await submitted(app, 1)
+  const other = await connect(t, app.database.superuserUrl)
+  await other.query('begin')
+  await other.query('update tallystick.waiting_completions set verification_job = gen_random_uuid()')
+  const round = verifyWaiting(deps)
+  const waiting = `select pid from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'`
+  await until(async () => (await app.sql(waiting)).length === 1)
+  await other.query('commit')
+  await round
+  assert.deepEqual(await statesOf(app, ids), ['VERIFIED'])
+  assert.deepEqual(await app.sql('select from tallystick.waiting_completions'), [])
+})
+
 test('what waits in a closed ledger is put aside', async (t) => {
   const { app, deps } = await setUp(t)
   const [id] = await submitted(app, 1)
@@ -108,7 +123,7 @@ test('what waits in a closed ledger is put aside', async (t) => {
   expectStatus(200, await app.send('POST', `/v1/ledgers/${ledger}/freeze`, { key: OPERATOR_KEY }))
   await verifyWaiting(deps)
   assert.deepEqual(await statesOf(app, [id!]), ['SUBMITTED'])
-  const [row] = await app.sql('select verification_job from tallystick.gated_records')
+  const [row] = await app.sql('select verification_job from tallystick.waiting_completions')
   assert.deepEqual(row, { verification_job: '00000000-0000-0000-0000-000000000000' })
   assert.deepEqual(await jobsOf(app), [])
 })

@@ -302,6 +302,7 @@ test('a stream of events that stays open', { concurrency: true }, async (t) => {
       await sleep(EVENTS_KEY_LOOK_EVERY_MS + 500)
       assertProblem(await app.send('GET', '/v1/events'), 503, 'unavailable')
       proxy!.accept()
+      await until(async () => (await app.send('GET', '/readyz', { key: null })).statusCode === 200)
       await app.notarize(genericBody({ n: 2 }))
       await until(() => open.events.length === 2)
     }),

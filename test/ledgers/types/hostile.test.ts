@@ -84,6 +84,10 @@ const REFUSED: Record<string, [schema: JsonValue, where: RegExp]> = {
   'a format that objects inherit': [{ format: 'constructor' }, /must be one of/],
   'a keyword that objects inherit': [{ constructor: {} }, /this keyword/],
   'too many subschemas': [{ properties: named(1_001, () => true) }, /more than 1000 subschemas/],
+  'a long name around many subschemas': [
+    { properties: { ['n'.repeat(17_000)]: { properties: named(990, () => true) } } },
+    /JSON Pointer has more than 1024 characters/,
+  ],
   'an enum of a million': [{ enum: times(1_000_000, (i) => i) }, /more than 1000 values/],
   'many patterns': [
     { patternProperties: Object.fromEntries(times(65, (i) => [`a{${i}}`, true])) },
@@ -270,6 +274,13 @@ const LARGE: Record<string, JsonValue> = {
   'a chain of references as long as can be': {
     $defs: named(400, (i) => ({ properties: { a: { $ref: `#/$defs/n${Math.min(399, i + 1)}` } } })),
     $ref: '#/$defs/n0',
+  },
+  'many subschemas below a long name': {
+    properties: { ['n'.repeat(980)]: { properties: named(990, () => true) } },
+  },
+  'many references to a place with a long name': {
+    $defs: { ['n'.repeat(1_000)]: { $anchor: 'a' } },
+    properties: named(990, () => ({ $ref: '#a' })),
   },
   'enums as large as are taken': { properties: named(60, (j) => ({ enum: times(900, (i) => i * j) })) },
 }

@@ -35,7 +35,9 @@ function parseSample(line: string, metric: { readonly name: string; readonly typ
   const [, name, labels, text] = /^([a-z0-9_]+)(?:\{((?:[a-z_]+="[^"\\]*",?)*)\})? (\S+)$/.exec(line) ?? []
   const suffixes = metric.type === 'histogram' ? ['_bucket', '_sum', '_count'] : ['']
   const value = text === '+Inf' ? Number.POSITIVE_INFINITY : Number(text)
-  if (!suffixes.some((suffix) => name === metric.name + suffix) || Number.isNaN(value))
+  // The mean lag of an event loop that nothing was measured of since the last scrape: Prometheus takes any case.
+  const isNumber = text === 'Nan' || !Number.isNaN(value)
+  if (!suffixes.some((suffix) => name === metric.name + suffix) || !isNumber)
     throw new Error(`no sample of ${metric.name}: ${line}`)
   const pairs = [...(labels ?? '').matchAll(/([a-z_]+)="([^"]*)"/g)].map(([, label, of]) => [label!, of!])
   return { name: name!, labels: Object.fromEntries(pairs.filter(([label]) => label !== 'le')), value }

@@ -8,6 +8,7 @@ import { serveMetrics } from '../../../src/run/listen-metrics.ts'
 import { startServer } from '../../../src/run/server.ts'
 import { startWorker } from '../../../src/run/worker.ts'
 import { testConfig } from '../../helpers/app.ts'
+import { makeCosigners } from '../../helpers/cosigners.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
@@ -20,7 +21,7 @@ const isOurs = ({ name }: { name: string }) => name.startsWith('tallystick_')
 
 /** No label has another name, so that none is made of something that a client sends. */
 const LABELS = new Set(
-  'cause code failure finding follower kind lookup major method minor outcome part patch pool queue reason result route space state status stream version'.split(
+  'cause code failure finding follower kind lookup major method minor outcome part patch pool queue reason result route space state status stream version witness'.split(
     ' ',
   ),
 )
@@ -114,11 +115,15 @@ function assertConventional(metric: Exposed): void {
   assert.ok(samples.length < 400, `${name} has ${samples.length} samples`)
 }
 
-/** As processes serve them, with traces, so that the metrics of these are there too. */
+/** As processes serve them, with traces and a witness, so that the metrics of these are there too. */
 async function scrapeAll(t: TestContext) {
   const { apiUrl, workerUrl } = await createTestDatabase(t)
+  const { vkeys } = makeCosigners(1)
   const config = {
-    ...testConfig(apiUrl, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }),
+    ...testConfig(apiUrl, {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+      TALLYSTICK_WITNESSES: `${vkeys[0]} https://w0.example`,
+    }),
     workerUrl,
     dataDir: temporaryDir(),
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Inbox } from '../../../src/outside/federation/inbox.ts'
 import {
+  PEER_REQUESTS_AT_ONCE,
   PEER_REQUESTS_OF_LEDGER_WAITING_MAX,
   PEER_REQUESTS_OF_ONE_MAX,
   PEER_REQUESTS_WAITING_MAX,
@@ -31,7 +32,7 @@ test('a peer that sends without waiting for answers takes no other peer’s plac
 
 test('beyond a number of requests that wait the next one is refused, and counts for nothing', async () => {
   const inbox = new Inbox()
-  const taken = Array.from({ length: 1 + PEER_REQUESTS_WAITING_MAX }, (_, i) =>
+  const taken = Array.from({ length: PEER_REQUESTS_AT_ONCE + PEER_REQUESTS_WAITING_MAX }, (_, i) =>
     begin(inbox, `peer ${i}`, i % 2 === 0 ? 'led_a' : 'led_b'),
   )
   assert.equal(inbox.waiting, PEER_REQUESTS_WAITING_MAX)
@@ -55,4 +56,51 @@ test('the peers of one ledger, however many, leave half of the places to those o
   const again = begin(inbox, 'one more')
   again.end()
   assert.equal(await again.ended, undefined)
+})
+
+test('requests of one peer are appended in the order in which they came, though the first is prepared longer', async () => {
+  const inbox = new Inbox()
+  const done: string[] = []
+  const prepared = Promise.withResolvers<void>()
+  const run = (name: string, prepare: () => Promise<void>) =>
+    inbox.run({ ledger: 'led_a', peer: 'peer' }, async () => void done.push(name), prepare)
+  const first = run('first', () => prepared.promise)
+  const refused = run('refused', () => Promise.reject(new Error('no'))).catch(() => {})
+  const third = run('third', async () => done.push('third is prepared') as unknown as void)
+  await refused
+  await new Promise(setImmediate)
+  assert.deepEqual(done, ['third is prepared'])
+  prepared.resolve()
+  await Promise.all([first, third])
+  assert.deepEqual(done, ['third is prepared', 'first', 'third'])
+})
+
+test('a ledger has one request under way, and one that hangs holds up no other ledger', async () => {
+  const inbox = new Inbox()
+  const hanging = begin(inbox, 'hangs')
+  const behind = begin(inbox, 'waits')
+  for (let i = 0; i < 3; i++) {
+    const other = begin(inbox, 'other', 'led_b')
+    other.end()
+    assert.equal(await other.ended, undefined)
+  }
+  assert.equal(inbox.waiting, 1)
+  for (const { end } of [hanging, behind]) end()
+  await Promise.all([hanging.ended, behind.ended])
+})
+
+test('ledgers take turns, and so do the peers of a ledger', async () => {
+  const inbox = new Inbox()
+  const done: string[] = []
+  const holding = ['led_x', 'led_y'].map((ledger) => begin(inbox, 'holds', ledger))
+  const run = (ledger: string, peer: string) =>
+    inbox.run({ ledger: `led_${ledger}`, peer }, async () => void done.push(ledger + peer))
+  const all = [run('a', '1'), run('a', '1'), run('a', '2'), run('a', '3'), run('b', '4'), run('c', '5')]
+  holding[0]!.end()
+  await Promise.all(all)
+  assert.deepEqual(done.toSorted(), ['a1', 'a1', 'a2', 'a3', 'b4', 'c5'])
+  assert.deepEqual(done.slice(0, 3), ['a1', 'b4', 'c5'])
+  assert.equal(done.at(-1), 'a1', 'the second one of a peer comes behind the other peers')
+  holding[1]!.end()
+  await holding[1]!.ended
 })

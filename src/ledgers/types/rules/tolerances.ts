@@ -25,10 +25,7 @@ export function isTolerance(value: JsonValue): value is string {
  */
 export function parseTolerances(rules: readonly Rule[], tolerances: JsonValue): Tolerances {
   if (!isJsonObject(tolerances)) throw refused([], 'must be an object, of tolerances by rule ids')
-  const canonical = canonicalize(tolerances)
-  const bytes = Buffer.byteLength(canonical)
-  if (bytes > TOLERANCES_BYTES_MAX)
-    throw refused([], `has ${bytes} bytes in canonical form; at most ${TOLERANCES_BYTES_MAX} are taken`)
+  const canonical = canonicalTolerances(tolerances)
   const known = new Map(rules.map((rule) => [rule.id, rule]))
   const byRule = new Map<string, Tolerance>()
   for (const [id, value] of Object.entries(tolerances)) {
@@ -38,6 +35,14 @@ export function parseTolerances(rules: readonly Rule[], tolerances: JsonValue): 
     byRule.set(id, parseTolerance(rule, value))
   }
   return { value: tolerances, canonical, byRule }
+}
+
+/** Throws `invalid_request` where they are too large. */
+export function canonicalTolerances(tolerances: object): string {
+  const canonical = canonicalize(tolerances as JsonObject)
+  const bytes = Buffer.byteLength(canonical)
+  if (bytes <= TOLERANCES_BYTES_MAX) return canonical
+  throw refused([], `has ${bytes} bytes in canonical form; at most ${TOLERANCES_BYTES_MAX} are taken`)
 }
 
 function parseTolerance(rule: Rule, value: JsonValue): Tolerance {

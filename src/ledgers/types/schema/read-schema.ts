@@ -1,7 +1,7 @@
 import { refuseLoops } from './in-place.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import { formatPointer } from './json-pointer.ts'
-import { SCHEMA_PATTERNS_MAX, SCHEMA_SUBSCHEMAS_MAX } from './limits.ts'
+import { SCHEMA_PATTERNS_MAX, SCHEMA_POINTER_CHARS_MAX, SCHEMA_SUBSCHEMAS_MAX } from './limits.ts'
 import { Pattern } from './pattern.ts'
 import { PatternError } from './pattern-syntax.ts'
 import { SchemaError } from './schema-error.ts'
@@ -50,6 +50,8 @@ class SchemaReader implements SchemaDocument {
     const pointer = formatPointer(path)
     if (this.subschemas.size >= SCHEMA_SUBSCHEMAS_MAX)
       throw this.error(path, `there are more than ${SCHEMA_SUBSCHEMAS_MAX} subschemas`)
+    if (pointer.length > SCHEMA_POINTER_CHARS_MAX)
+      throw this.error(path, `its JSON Pointer has more than ${SCHEMA_POINTER_CHARS_MAX} characters`)
     this.subschemas.set(pointer, schema)
     if (around !== null) this.inPlace.get(around)!.push(pointer)
     this.inPlace.set(pointer, [])

@@ -15,6 +15,10 @@ export type ValidationResult =
   | { readonly outcome: 'invalid'; readonly path: string; readonly keyword: string; readonly message: string }
   /** Its steps were used up before it was known. */
   | { readonly outcome: 'too costly' }
+  /** Those of the caller were: it may go on for longer. */
+  | { readonly outcome: 'unfinished' }
+
+export type SchemaSource = { readonly text: string; readonly base: string }
 
 /**
  * A JSON Schema (2020-12) that a tenant wrote, ready to validate what a tenant sends.
@@ -28,23 +32,30 @@ export class Schema {
   readonly #check: Check
   /** Memory of the compiled schema, roughly. */
   readonly bytes: number
+  /** JSON text that it was compiled from, and its place: another thread compiles it anew. */
+  readonly source: SchemaSource
 
   /** `base`: its place in the definition, for errors. Throws SchemaError. */
   constructor(schema: JsonValue, base: string) {
     const document = readSchema(schema, base)
+    this.source = { text: JSON.stringify(schema), base }
     this.#check = new Compiler(document).compileAll()
     const instructions = [...document.patterns.values()].reduce((sum, { instructions: n }) => sum + n, 0)
-    this.bytes = BYTES_PER_SUBSCHEMA * document.subschemas.size + BYTES_PER_INSTRUCTION * instructions
+    this.bytes =
+      BYTES_PER_SUBSCHEMA * document.subschemas.size +
+      BYTES_PER_INSTRUCTION * instructions +
+      this.source.text.length
   }
 
-  /** `bytes`: length of the value's JSON text, which bounds the cost of a validation. */
-  validate(value: JsonValue, bytes: number): ValidationResult {
-    const meter = new Meter(VALIDATION_STEPS_BASE + VALIDATION_STEPS_PER_BYTE * bytes)
+  /** `bytes`: length of the value's JSON text, which bounds the cost of a validation. `stepsMax`: steps that the caller has for it. */
+  validate(value: JsonValue, bytes: number, stepsMax = Number.POSITIVE_INFINITY): ValidationResult {
+    const allowed = VALIDATION_STEPS_BASE + VALIDATION_STEPS_PER_BYTE * bytes
+    const meter = new Meter(Math.min(allowed, stepsMax))
     try {
       const found = this.#check(value, meter, null)
       return found ? invalid(found) : { outcome: 'valid' }
     } catch (error) {
-      if (error instanceof TooCostly) return { outcome: 'too costly' }
+      if (error instanceof TooCostly) return { outcome: stepsMax < allowed ? 'unfinished' : 'too costly' }
       throw error
     }
   }

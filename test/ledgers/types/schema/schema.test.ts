@@ -93,33 +93,49 @@ const schema = fc.letrec<{ any: JsonValue }>((tie) => {
 }).any
 
 /**
- * Beside `prefixItems` ajv 8.20 does not count the elements that `items` or `contains` of an `anyOf` has evaluated: to it
+ * Beside `prefixItems` ajv 8.20 does not count the elements that `items`, `contains` or `unevaluatedItems` of an `anyOf` has evaluated: to it
  * `[null, null]` is invalid under `{"prefixItems":[true],"anyOf":[{"items":true}],"unevaluatedItems":false}`. By JSON Schema
  * 2020-12, Core §11.2, it is valid.
  */
 function isWrongInAjv(schema: unknown): boolean {
   const text = JSON.stringify(schema)
   const has = (keyword: string) => text.includes(JSON.stringify(keyword))
-  return has('unevaluatedItems') && has('prefixItems') && (has('items') || has('contains'))
+  return (
+    has('unevaluatedItems') &&
+    has('prefixItems') &&
+    (has('items') || has('contains') || text.split('"unevaluatedItems"').length > 2)
+  )
+}
+
+/** ajv 8.20 notes the members that an `anyOf` has evaluated in an object that inherits, so `__proto__` is evaluated to it at once. */
+function isPassedOverByAjv(schema: unknown, value: unknown): boolean {
+  return (
+    JSON.stringify(schema).includes('"unevaluatedProperties"') &&
+    JSON.stringify(value).includes('"__proto__":')
+  )
 }
 
 test('what ajv gets wrong is right here', () => {
-  for (const counted of [{ items: true }, { contains: true }]) {
+  for (const counted of [{ items: true }, { contains: true }, { unevaluatedItems: true }]) {
     const schema = { prefixItems: [true], anyOf: [counted], unevaluatedItems: false }
     assert.equal(validate(schema, [null, null]).outcome, 'valid')
   }
+  const evaluated = { anyOf: [{ properties: { a: {} } }], unevaluatedProperties: { propertyNames: false } }
+  assert.equal(validate(evaluated, JSON.parse('{"__proto__":{"a":null}}')).outcome, 'invalid')
+  assert.equal(validate(evaluated, { a: { a: null } }).outcome, 'valid')
 })
 
 test('agrees with ajv about schemas and values that mean no harm', { timeout: 60_000 }, () => {
   const ajv = new Ajv2020({ strict: false, validateSchema: false, addUsedSchema: false, ownProperties: true })
   const numRuns = runs(400)
-  const seen = { valid: 0, invalid: 0, 'too costly': 0 }
+  const seen = { valid: 0, invalid: 0, 'too costly': 0, unfinished: 0 }
   fc.assert(
     fc.property(schema, fc.array(value, { minLength: 3, maxLength: 5 }), (one, values) => {
       fc.pre(!isWrongInAjv(one))
       const expected = ajv.compile(one as object | boolean)
       const found = new Schema(one, 'payloadSchema')
       for (const candidate of values) {
+        if (isPassedOverByAjv(one, candidate)) continue
         const { outcome } = found.validate(candidate, canonicalize(candidate).length)
         seen[outcome]++
         assert.equal(outcome, expected(candidate) ? 'valid' : 'invalid', JSON.stringify({ one, candidate }))
@@ -127,7 +143,8 @@ test('agrees with ajv about schemas and values that mean no harm', { timeout: 60
     }),
     { numRuns },
   )
-  assert.ok(seen.valid > numRuns / 2 && seen.invalid > numRuns / 2, JSON.stringify(seen))
+  // A run finds 3 valid ones and 0.9 invalid ones; of 40 runs one in some hundred found fewer than 20 invalid ones.
+  assert.ok(seen.valid > numRuns / 4 && seen.invalid > numRuns / 4, JSON.stringify(seen))
   assert.equal(seen['too costly'], 0)
 })
 

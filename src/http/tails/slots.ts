@@ -1,7 +1,10 @@
 import { ApiError } from '../../errors.ts'
 
-/** How many streams each ledger has open: an answer that nobody reads is held, and pipelining makes hundreds cheap. */
-export class StreamSlots {
+/**
+ * How many long answers of a kind each ledger has open, streamed or waited for: an answer that nobody reads is held, and pipelining
+ * makes hundreds cheap. A ledger has as many as half of those that are left, at most: so a few ledgers that take all they can leave some to others.
+ */
+export class Slots {
   readonly #perLedgerMax: number
   readonly #allMax: number
   readonly #open = new Map<string, number>()
@@ -25,11 +28,11 @@ export class StreamSlots {
   /** Returns what gives the slot back. Throws ApiError where all of the ledger's are taken. */
   take(ledger: string): () => void {
     const open = this.#open.get(ledger) ?? 0
-    if (open >= this.#perLedgerMax || this.#all >= this.#allMax) {
+    if (open >= Math.min(this.#perLedgerMax, Math.ceil((this.#allMax - this.#all) / 2))) {
       this.#refused++
       throw new ApiError(
         'overloaded',
-        `too much is being read at once (of this ledger ${open} times): try again later`,
+        `too many long reads or waits are open (of this ledger ${open}): try again later`,
         {
           retryable: true,
           retryAfterMs: 1_000,

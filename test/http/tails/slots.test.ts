@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { STREAMS_PER_LEDGER_MAX } from '../../../src/http/limits.ts'
+import { Slots } from '../../../src/http/tails/slots.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { until } from '../../helpers/wait.ts'
@@ -11,6 +12,26 @@ const REFUSED = 2
 const READERS = STREAMS_PER_LEDGER_MAX + REFUSED
 /** On a busy machine; otherwise a tenth of a second. */
 const WAIT_MS_MAX = 60_000
+
+test('some ledgers that take all they can leave places to others', () => {
+  const slots = new Slots(32, 128)
+  const takeAll = (ledger: string) => {
+    let taken = 0
+    try {
+      for (;;) {
+        slots.take(ledger)
+        taken++
+      }
+    } catch {
+      return taken
+    }
+  }
+  assert.equal(takeAll('first'), 32)
+  for (let i = 0; i < 8; i++) assert.ok(takeAll(`ledger ${i}`) > 0)
+  assert.ok(slots.open < 128)
+  const give = slots.take('another')
+  give()
+})
 
 test('answers that nobody reads are limited, and given back when the reader is gone', async (t) => {
   const app = await buildTestApp(t)

@@ -1,0 +1,30 @@
+-- Stores by what a registered statement is found: `seq` is the statement's, one before the entry that registers it.
+create or replace function append_statements(
+  ledger_ids uuid[], kinds text[], subject_ids uuid[], previous_leaves bytea[], details text[], outcomes int2[], seqs bigint[]
+) returns void
+language plpgsql
+set search_path = tallystick, pg_temp
+as $$
+begin
+  insert into statements (ledger_id, statement_id, seq, leaf, issuer, subject, content_type, kid)
+  select i.ledger_id, i.subject_id, i.seq - 1, i.leaf, d.issuer, d.subject, d."contentType", decode(d.kid, 'hex')
+  from unnest(ledger_ids, kinds, subject_ids, previous_leaves, details, outcomes, seqs)
+      i (ledger_id, kind, subject_id, leaf, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d (issuer text, subject text, "contentType" text, kid text) on true
+  where i.outcome = 0 and i.kind = 'statement-registered';
+
+  -- The policy by which the server took it may have been replaced since: the head is locked, so now it counts.
+  if exists (
+    select from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+    left join lateral json_to_record(i.detail::json) d (policy text) on true
+    left join lateral (
+      select e.leaf from entries e
+      where e.ledger_id = i.ledger_id and e.kind = 'registration-policy-set' and e.seq < i.seq
+      order by e.seq desc limit 1
+    ) newest on true
+    where i.outcome = 0 and i.kind = 'statement-registered' and newest.leaf is distinct from decode(d.policy, 'hex')
+  ) then
+    raise exception 'a statement is registered by the newest policy of its ledger'
+      using errcode = 'integrity_constraint_violation', constraint = 'statements_policy';
+  end if;
+end $$;

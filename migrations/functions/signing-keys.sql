@@ -1,0 +1,57 @@
+-- Stores keys by which agents sign for themselves. A verifier refuses a ledger in which an agent has more current keys than these, or
+-- a further one that none of its current keys endorses; so this decides, under the lock of the chain's head. With those that are revoked
+-- an agent has 256 at most: the follower reads and digests all keys of a ledger, and an agent rotates its own as often as it likes.
+create or replace function register_signing_keys(
+  ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes int2[], seqs bigint[]
+) returns void
+language plpgsql
+set search_path = tallystick, pg_temp
+as $$
+begin
+  if exists (
+    select from unnest(ledger_ids, kinds, subject_ids, details, outcomes) i (ledger_id, kind, subject_id, detail, outcome)
+    left join lateral json_to_record(i.detail::json) d ("endorsedBy" text) on true
+    cross join lateral (
+      select count(*) as known, count(*) filter (where k.revoked_seq is null) as current,
+        coalesce(bool_or(k.revoked_seq is null and k.kid = decode(d."endorsedBy", 'hex')), false) as endorsed
+      from agent_signing_keys k where k.ledger_id = i.ledger_id and k.agent_id = i.subject_id
+    ) k
+    where i.outcome = 0 and i.kind = 'agent-key-registered'
+      and (k.current >= 8 or k.known >= 256 or case when d."endorsedBy" is null then k.known > 0 else not k.endorsed end)
+  ) then
+    raise exception 'a further key of an agent is endorsed by a current one, of which there are eight at most, and 256 ever'
+      using errcode = 'integrity_constraint_violation', constraint = 'agent_signing_keys_endorsed';
+  end if;
+  insert into agent_signing_keys (ledger_id, agent_id, kid, alg, spki, required, registered_seq)
+  select i.ledger_id, i.subject_id, decode(d.kid, 'hex'), d.alg, decode(d.spki, 'base64'), d.required, i.seq
+  from unnest(ledger_ids, kinds, subject_ids, details, outcomes, seqs) i (ledger_id, kind, subject_id, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d (kid text, alg text, spki text, required boolean) on true
+  where i.outcome = 0 and i.kind = 'agent-key-registered';
+end $$;
+
+-- Whether each item of a ledger that its own key has not signed was signed by a current key of its actor, and chooses an id that the
+-- ledger does not have, within 20 s of the clock: for the short way of append_entries. The long one finds out which does not.
+-- 20 s, so that one agent alone cannot make entries a minute apart, between which a verifier looks for a checkpoint (src/proof/ledger/tail.ts).
+create or replace function own_signatures_hold(
+  of_ledger uuid, envelope_kid bytea, kids bytea[], actor_ids uuid[], subject_ids uuid[], recorded_ats timestamptz[]
+) returns boolean
+language plpgsql
+set search_path = tallystick, pg_temp
+as $$
+begin
+  return not exists (
+    select from unnest(kids, actor_ids, subject_ids, recorded_ats) i (kid, actor_id, subject_id, recorded_at)
+    left join lateral (
+      select true as holds from agent_signing_keys x
+      where x.ledger_id = of_ledger and x.kid = i.kid and x.agent_id = i.actor_id and x.revoked_seq is null offset 0
+    ) s on true
+    left join lateral (
+      select true as taken from records x where x.ledger_id = of_ledger and x.record_id = i.subject_id offset 0
+    ) r on true
+    left join lateral (
+      select true as taken from batch_chunks x where x.ledger_id = of_ledger and x.first_record_id = i.subject_id offset 0
+    ) b on true
+    where i.kid <> envelope_kid and (s.holds is null or r.taken or b.taken
+      or abs(extract(epoch from i.recorded_at - clock_timestamp())) > 20)
+  );
+end $$;

@@ -1,0 +1,130 @@
+import type { Uuid } from '../../proof/ids.ts'
+import type { Db } from '../connect/client.ts'
+
+/* Peers as witnesses of each other's ledgers. */
+
+type PeerName = { readonly ledgerId: Uuid; readonly peerId: Uuid }
+
+/** The largest tree of a peer's ledger that was cosigned here; and the log of the peer, by its origin. */
+export type WitnessedPeer = {
+  readonly origin: string
+  readonly ownOrigin: string
+  readonly remoteKey: string | null
+  readonly seen: { readonly size: number; readonly root: Buffer } | null
+}
+
+/** SQL over a peering `p` and its ledger `l`: origin of the other ledger. */
+const REMOTE_ORIGIN = `(case p.role when 'inviter' then p.invited else p.inviter end)::json->>'origin'`
+
+/** null: there is no such peering, or no handshake yet. */
+export async function findWitnessedPeer(
+  db: Db,
+  { ledgerId, peerId }: PeerName,
+): Promise<WitnessedPeer | null> {
+  type Columns = {
+    origin: string | null
+    ownOrigin: string
+    remoteKey: string | null
+    seenSize: number | null
+    seenRoot: Buffer | null
+  }
+  const { rows } = await db.query<Columns>({
+    name: 'find_witnessed_peer',
+    text: `select ${REMOTE_ORIGIN} as origin, l.origin as own_origin, w.remote_key, w.seen_size, w.seen_root
+      from tallystick.peers p join tallystick.ledgers l on l.ledger_id = p.ledger_id
+      left join tallystick.peer_witnesses w on w.ledger_id = p.ledger_id and w.peer_id = p.peer_id
+      where p.ledger_id = $1 and p.peer_id = $2`,
+    values: [ledgerId, peerId],
+  })
+  const row = rows[0]
+  if (!row || row.origin === null) return null
+  const { origin, ownOrigin, remoteKey, seenSize: size, seenRoot: root } = row
+  return { origin, ownOrigin, remoteKey, seen: size === null ? null : { size, root: root! } }
+}
+
+/** Facts that a request of a peer for a cosignature tells. null: nothing new. */
+export type HeardOfPeer = {
+  readonly remote: { readonly key: string; readonly kid: Uint8Array } | null
+  readonly seen: { readonly size: number; readonly root: Uint8Array; readonly note: string } | null
+  /** Note of another tree of the size that was seen. */
+  readonly fork: string | null
+}
+
+/** Under the lock of the peering. */
+export async function keepPeerWitness(
+  db: Db,
+  { ledgerId, peerId }: PeerName,
+  { remote, seen, fork }: HeardOfPeer,
+): Promise<void> {
+  await db.query('select tallystick.keep_peer_witness($1, $2, $3, $4, $5, $6, $7, $8)', [
+    ledgerId,
+    peerId,
+    remote?.key,
+    remote?.kid,
+    seen?.size,
+    seen?.root,
+    seen?.note,
+    fork,
+  ])
+}
+
+/** A peer that is asked for cosignatures, and how its server is reached. */
+export type WitnessingPeer = PeerName & {
+  readonly remoteLedgerId: Uuid
+  readonly remoteUrl: string
+  readonly remoteKey: string | null
+  readonly origin: string
+  readonly issuer: string
+  /** Lower-case hex. */
+  readonly envelopeKid: string
+}
+
+/** null: the peering is not active. */
+export async function findWitnessingPeer(
+  db: Db,
+  { ledgerId, peerId }: PeerName,
+): Promise<WitnessingPeer | null> {
+  const { rows } = await db.query<Omit<WitnessingPeer, 'envelopeKid'> & { envelopeKid: Buffer }>({
+    name: 'find_witnessing_peer',
+    text: `select p.ledger_id, p.peer_id, p.remote_ledger_id, p.remote_url, w.remote_key, l.origin, l.issuer, h.envelope_kid
+      from tallystick.peers p join tallystick.ledgers l on l.ledger_id = p.ledger_id
+      join tallystick.chain_heads h on h.ledger_id = p.ledger_id
+      left join tallystick.peer_witnesses w on w.ledger_id = p.ledger_id and w.peer_id = p.peer_id
+      where p.ledger_id = $1 and p.peer_id = $2 and p.state = 'active'`,
+    values: [ledgerId, peerId],
+  })
+  const row = rows[0]
+  return row ? { ...row, envelopeKid: row.envelopeKid.toString('hex') } : null
+}
+
+/** Which peerings lack a cosignature of the newest checkpoint; `ledgerIds`: of these ledgers alone, null: of all. */
+type UncosignedQuery = {
+  readonly ledgerIds: readonly Uuid[] | null
+  /** Age of the checkpoint at least. */
+  readonly ageMs: number
+  /** The oldest peerings of a ledger, which are its witnesses. */
+  readonly peersMax: number
+  readonly limit: number
+}
+
+export async function listUncosignedPeers(
+  db: Db,
+  { ledgerIds, ageMs, peersMax, limit }: UncosignedQuery,
+): Promise<PeerName[]> {
+  const { rows } = await db.query<PeerName>({
+    name: 'list_uncosigned_peers',
+    text: `select p.ledger_id, p.peer_id from (
+        select a.ledger_id, a.peer_id, row_number() over (partition by a.ledger_id order by a.peer_id) as place
+        from tallystick.peers a where a.state = 'active' and ($1::uuid[] is null or a.ledger_id = any ($1))
+      ) p
+      join lateral (
+        select c.size, c.published_at from tallystick.checkpoints c where c.ledger_id = p.ledger_id order by c.size desc limit 1
+      ) newest on newest.published_at <= now() - $2 * interval '1 millisecond'
+      where p.place <= $3 and not exists (
+        select from tallystick.cosignatures s
+        where s.ledger_id = p.ledger_id and s.size = newest.size and s.peer_id = p.peer_id)
+      order by random() limit $4`,
+    values: [ledgerIds, ageMs, peersMax, limit],
+  })
+  return rows
+}

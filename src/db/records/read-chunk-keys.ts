@@ -1,0 +1,43 @@
+import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
+import { PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { BATCH_COLUMNS, BATCH_TABLES, type BatchRow } from './read-records.ts'
+
+/** A chunk of a ledger. */
+export type ChunkKey = { readonly ledgerId: Uuid; readonly seq: number; readonly chunk: number }
+
+/**
+ * The first of the chunks, as many as `bytesMax` bytes of content hold and one at least. null where there is none, as a writer of
+ * the tables could have made it.
+ */
+export async function readChunks(
+  pool: pg.Pool,
+  chunks: readonly ChunkKey[],
+  bytesMax: number,
+): Promise<(BatchRow | null)[]> {
+  const { rows } = await pool.query<BatchRow & { ix: number }>({
+    name: 'read_chunks',
+    text: `with sized as (
+        select k.*, sum(n.bytes) over (order by k.ix) as bytes
+        from unnest($1::uuid[], $2::int8[], $3::int4[]) with ordinality k (ledger_id, seq, chunk, ix)
+        cross join lateral (
+          select coalesce(max(length(n.content)), 0) as bytes from tallystick.batch_chunks n
+          where n.ledger_id = k.ledger_id and n.seq = k.seq and n.chunk = k.chunk
+        ) n
+      )
+      select k.ix, w.* from sized k left join lateral (
+        select ${BATCH_COLUMNS} from ${BATCH_TABLES}
+        where c.ledger_id = k.ledger_id and c.seq = k.seq and c.chunk = k.chunk offset 0
+      ) w on true
+      where k.bytes <= $4 or k.ix = 1
+      order by k.ix`,
+    values: [
+      chunks.map(({ ledgerId }) => ledgerId),
+      chunks.map(({ seq }) => seq),
+      chunks.map(({ chunk }) => chunk),
+      bytesMax,
+    ],
+    types: PACKED_TYPES,
+  })
+  return rows.map((row) => (row.firstRecordId === null ? null : row))
+}

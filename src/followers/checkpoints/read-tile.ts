@@ -1,0 +1,67 @@
+import type pg from 'pg'
+import { Turn } from '../../append/turn.ts'
+import { readEnvelopes } from '../../db/chain/read-entries.ts'
+import { ApiError } from '../../errors.ts'
+import { equalBytes } from '../../proof/bytes.ts'
+import { ProofError } from '../../proof/error.ts'
+import type { Uuid } from '../../proof/ids.ts'
+import { leafHash, TILE_HASHES } from '../../proof/tree/merkle.ts'
+import type { TileAddress } from '../../proof/tree/tile-address.ts'
+import { splitHashes } from '../../proof/tree/tree-ranges.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { proveTile } from './prove-tree.ts'
+
+/** Bytes of the length before each entry of a bundle. */
+const LENGTH_BYTES = 2
+
+/**
+ * A file of C2SP tlog-tiles, proved in the tree of `note`, which MUST cover it: hashes of 32 bytes, or entries with their lengths, which
+ * are 8 MiB at most (TILE_HASHES envelopes of ENVELOPE_BYTES_MAX). Throws ApiError `integrity_fault` where the stored ones are others.
+ */
+export async function readTile(
+  pool: pg.Pool,
+  ledgerId: Uuid,
+  address: TileAddress,
+  note: string,
+): Promise<Buffer> {
+  try {
+    return await readProved(pool, ledgerId, address, note)
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    throw new ApiError('integrity_fault', 'a tile in the database is not the one that was signed', {
+      cause: error,
+    })
+  }
+}
+
+async function readProved(
+  pool: pg.Pool,
+  ledgerId: Uuid,
+  { level, tile, width }: TileAddress,
+  note: string,
+): Promise<Buffer> {
+  if (level !== 'entries')
+    return Buffer.from(await proveTile(pool, ledgerId, { level, tile, count: width }, note))
+  const from = tile * TILE_HASHES
+  const [envelopes, hashes] = await Promise.all([
+    readEnvelopes(pool, ledgerId, from, from + width),
+    proveTile(pool, ledgerId, { level: 0, tile, count: width }, note),
+  ])
+  return bundle(envelopes, splitHashes(hashes))
+}
+
+/** Throws where the entries are not those whose hashes were proved. */
+async function bundle(envelopes: readonly Buffer[], leaves: readonly Uint8Array[]): Promise<Buffer> {
+  const bytes = Buffer.alloc(envelopes.reduce((sum, { length }) => sum + LENGTH_BYTES + length, 0))
+  const turn = new Turn()
+  let at = 0
+  for (const [i, leaf] of leaves.entries()) {
+    if (turn.isOver) await turn.next()
+    const envelope = envelopes[i]
+    if (!envelope || !equalBytes(leafHash(nativeProviders.sha256, envelope), leaf))
+      throw new ProofError('merkle_path', `entry ${i} of the tile is not the one of its leaf`)
+    at = bytes.writeUInt16BE(envelope.length, at)
+    at += envelope.copy(bytes, at)
+  }
+  return bytes
+}

@@ -1,0 +1,112 @@
+import type pg from 'pg'
+import { findToCosign, insertCosignature } from '../../db/chain/cosignatures.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
+import { keyThumbprint } from '../../proof/keys.ts'
+import { formatAddCheckpoint } from '../../proof/tree/add-checkpoint.ts'
+import { verifyCosignatures } from '../../proof/tree/cosignature.ts'
+import {
+  type NoteKey,
+  parseNote,
+  parseSignatures,
+  signatureLine,
+  signaturesOf,
+} from '../../proof/tree/note.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { proveConsistency } from '../checkpoints/prove-tree.ts'
+import { WITNESS_CONFLICTS_MAX } from '../limits.ts'
+
+export type SendDeps = {
+  readonly pool: pg.Pool
+  readonly log: { error(details: object, message: string): void }
+}
+
+/** A witness as a checkpoint is sent to it. */
+export type Cosigner = {
+  /** The key that it cosigns with; null: nobody has said yet. */
+  readonly key: NoteKey | null
+  /** null: a witness that the operator has named. */
+  readonly peerId: Uuid | null
+  /** Answers a request of C2SP tlog-witness. Throws WitnessError. */
+  readonly ask: (body: string) => Promise<CosignerAnswer>
+}
+
+/** `status`: as C2SP tlog-witness has it. */
+export type CosignerAnswer = { readonly status: number; readonly text: string }
+
+/**
+ * Why a witness gave no cosignature. `ahead`: it says to have seen more entries than there are; `refused`: it does not take the checkpoint;
+ * `invalid`: its answer is no cosignature of it; `unreachable`: it may answer later; `declined`: a peer that does not witness, or not yet.
+ */
+export type WitnessFailure = 'ahead' | 'refused' | 'invalid' | 'unreachable' | 'declined'
+
+export class WitnessError extends Error {
+  readonly failure: WitnessFailure
+  /** As the witness asks; null where it does not. */
+  readonly retryAfterMs: number | null
+
+  constructor(failure: WitnessFailure, detail: string, retryAfterMs: number | null = null) {
+    super(detail)
+    this.name = 'WitnessError'
+    this.failure = failure
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/**
+ * Has a witness cosign the newest checkpoint of a ledger, and stores the cosignature. Returns whether there was something to cosign.
+ * Throws WitnessError. Nothing that the witness says is believed but a signature of it over just this checkpoint.
+ */
+export async function sendCheckpoint(
+  { pool, log }: SendDeps,
+  { key, peerId, ask }: Cosigner,
+  ledgerId: Uuid,
+): Promise<boolean> {
+  const kid = key === null ? NO_KID : keyThumbprint(nativeProviders.sha256, key.key)
+  const found = await findToCosign(pool, ledgerId, kid)
+  if (found === null || found.size === found.cosignedSize) return false
+  const { size, note, cosignedSize } = found
+  let oldSize = cosignedSize
+  for (let asked = 0; asked <= WITNESS_CONFLICTS_MAX; asked++) {
+    const path =
+      oldSize === 0 || oldSize === size ? [] : await proveConsistency(pool, ledgerId, oldSize, size, note)
+    const answer = await ask(formatAddCheckpoint({ oldSize, path, note }))
+    if (answer.status === 200) {
+      if (key === null) throw new WitnessError('declined', 'it has not said yet which key it cosigns with')
+      const line = lineOf(answer.text, note, key)
+      await insertCosignature(pool, { ledgerId, size, witnessKid: kid, peerId, line })
+      return true
+    }
+    const seen = answer.status === 409 ? sizeOf(answer.text) : null
+    if (seen === null) throw new WitnessError('refused', `it answered ${answer.status}`)
+    if (seen > size)
+      throw new WitnessError('ahead', `it says to have seen ${seen} entries, and there are ${size}`)
+    if (seen < cosignedSize)
+      log.error(
+        { witness: key?.name, ledger: formatId('led', ledgerId), cosigned: cosignedSize, seen },
+        'a witness has forgotten what it cosigned: do not count on it (docs/runbooks/witness-behind.md)',
+      )
+    oldSize = seen
+  }
+  throw new WitnessError('refused', 'it names another size each time')
+}
+
+const NO_KID = new Uint8Array(0)
+
+function sizeOf(text: string): number | null {
+  return /^(0|[1-9][0-9]{0,14})\n$/.test(text) ? Number(text) : null
+}
+
+/** The one line of the witness that is stored: in the form that we write, so that nothing else of its answer is. */
+function lineOf(text: string, note: string, key: NoteKey): string {
+  try {
+    const signatures = signaturesOf(parseSignatures(text), key)
+    verifyCosignatures({ text: parseNote(note).text, signatures }, [key], nativeProviders)
+    const [own] = signatures
+    if (!own) throw new ProofError('note_unsigned', `no cosignature by ${key.name}`)
+    return signatureLine(own.name, own.keyId, own.signature)
+  } catch (error) {
+    if (error instanceof ProofError) throw new WitnessError('invalid', error.detail)
+    throw error
+  }
+}

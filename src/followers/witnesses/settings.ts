@@ -1,0 +1,50 @@
+import type { Allowances } from '../../outside/connector/allowances.ts'
+import { checkOutboundUrl } from '../../outside/connector/check-url.ts'
+import { ProofError } from '../../proof/error.ts'
+import { parseWitnessPolicy } from '../../proof/tree/cosignature.ts'
+import { type NoteKey, parseNoteKey } from '../../proof/tree/note.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { WITNESS_NAME_CHARS_MAX, WITNESSES_MAX } from '../limits.ts'
+
+/** A witness that checkpoints are sent to. `url`: what stands before `/add-checkpoint`. */
+export type WitnessSetting = { readonly key: NoteKey; readonly url: string }
+
+/**
+ * Parses `VKEY URL`, separated by commas or newlines: TALLYSTICK_WITNESSES. Throws an Error that says which one is wrong, and what to do.
+ */
+export function parseWitnesses(text: string, allowances: Allowances): WitnessSetting[] {
+  const items = text
+    .split(/[,\n]/)
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+  if (items.length > WITNESSES_MAX) throw new Error(`at most ${WITNESSES_MAX} witnesses`)
+  const witnesses = items.map((item) => parseWitness(item, allowances))
+  if (witnesses.length > 0) {
+    const vkeys = items.map((item) => item.split(/\s+/)[0]!)
+    said('the witnesses', () => parseWitnessPolicy(vkeys, 1, nativeProviders.sha256))
+  }
+  return witnesses
+}
+
+function parseWitness(item: string, allowances: Allowances): WitnessSetting {
+  const [vkey = '', url = '', ...rest] = item.split(/\s+/)
+  if (url === '' || rest.length > 0)
+    throw new Error(`${item}: write each witness as its verifier key, a space and its URL`)
+  const key = said(vkey, () => parseNoteKey(vkey, 'cosignature', nativeProviders.sha256))
+  if (key.name.length > WITNESS_NAME_CHARS_MAX)
+    throw new Error(`${key.name}: a name of more than ${WITNESS_NAME_CHARS_MAX} characters`)
+  const checked = checkOutboundUrl(url, allowances)
+  if (!checked.ok) throw new Error(`${url}: ${checked.detail}`)
+  return { key, url: url.replace(/\/+$/, '') }
+}
+
+function said<T>(what: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    throw new Error(
+      `${what}: ${error.detail}; the verifier key of a witness is what \`tallystick witness\` prints, or its operator publishes`,
+    )
+  }
+}

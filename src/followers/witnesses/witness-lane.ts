@@ -1,0 +1,191 @@
+import { formatId, type Uuid } from '../../proof/ids.ts'
+import {
+  WITNESS_EVERY_MS,
+  WITNESS_LEDGERS_PER_ROUND,
+  WITNESS_LEDGERS_WAITING_MAX,
+  WITNESS_PAUSE_MS_MAX,
+  WITNESS_PAUSE_MS_MIN,
+  WITNESS_ROUND_MS_MAX,
+  WITNESS_SWEEP_AGE_MS,
+  WITNESS_SWEEP_EVERY_MS,
+} from '../limits.ts'
+import type { Follower } from '../loop.ts'
+import { Waker } from '../waker.ts'
+import { type SendDeps, WitnessError, type WitnessFailure } from './send-checkpoint.ts'
+
+export type WitnessOutcome = 'cosigned' | WitnessFailure
+
+type LaneDeps = Pick<SendDeps, 'log'> & {
+  readonly stopping: AbortSignal
+  readonly now: () => number
+  readonly observe: (witness: string, outcome: WitnessOutcome) => void
+}
+
+/** A ledger whose newest checkpoint lacks a cosignature; of peers, with the one that is to give it. */
+export type Uncosigned = { readonly ledgerId: Uuid; readonly peerId: Uuid | null }
+
+/** A witness, or all peers of a deployment, as a lane sees them. */
+export type LaneTarget = {
+  readonly name: string
+  /** Whether nothing is sent for a time after one was unreachable: it is one server. */
+  readonly restsAsOne: boolean
+  /** Requests under way at once. */
+  readonly postsMax: number
+  /** Those of ledgers that have grown. */
+  expand(ledgerIds: readonly Uuid[]): Promise<readonly Uncosigned[]>
+  /** Those whose newest checkpoint is so old, at most `limit`. */
+  sweep(ageMs: number, limit: number): Promise<readonly Uncosigned[]>
+  /** Whether there was something to cosign. Throws WitnessError. */
+  send(uncosigned: Uncosigned): Promise<boolean>
+}
+
+/** `sinceMs`: when this process first knew. */
+type Waiting = Uncosigned & { readonly sinceMs: number; readonly dueMs: number; readonly failures: number }
+
+/**
+ * Ledgers that wait for one witness. Each witness has a lane of its own, so one that is slow or away holds up no other, and publishing
+ * only says which ledgers have grown. A ledger that waits is sent with its newest checkpoint: those between are passed over.
+ */
+export class WitnessLane {
+  readonly #deps: LaneDeps
+  readonly #target: LaneTarget
+  readonly #waker = new Waker()
+  /** Ledgers that have grown since the last round. */
+  readonly #grown = new Set<Uuid>()
+  readonly #waiting = new Map<string, Waiting>()
+  /** While the witness does not answer, nothing is sent; after each try for longer. */
+  #restUntilMs = 0
+  #failures = 0
+  #sweepAtMs = 0
+
+  constructor(deps: LaneDeps, target: LaneTarget) {
+    this.#deps = deps
+    this.#target = target
+  }
+
+  get name(): string {
+    return this.#target.name
+  }
+
+  /** Seconds that the ledger waits which has waited longest; 0 where none does. */
+  get waitingSeconds(): number {
+    const sinceMs = Math.min(...[...this.#waiting.values()].map((each) => each.sinceMs))
+    return Number.isFinite(sinceMs) ? (this.#deps.now() - sinceMs) / 1_000 : 0
+  }
+
+  /** The ledger has a new checkpoint. */
+  add(ledgerId: Uuid): void {
+    if (this.#grown.size >= WITNESS_LEDGERS_WAITING_MAX) return
+    this.#grown.add(ledgerId)
+    this.#waker.wake()
+  }
+
+  #wait(uncosigned: readonly Uncosigned[], nowMs: number): void {
+    for (const each of uncosigned) {
+      const key = keyOf(each)
+      if (this.#waiting.has(key) || this.#waiting.size >= WITNESS_LEDGERS_WAITING_MAX) continue
+      this.#waiting.set(key, { ...each, sinceMs: nowMs, dueMs: nowMs, failures: 0 })
+    }
+  }
+
+  get follower(): Follower {
+    return {
+      name: 'witness',
+      everyMs: WITNESS_EVERY_MS,
+      waker: this.#waker,
+      step: () => this.step(),
+    }
+  }
+
+  /** Sends what is due, a few at a time. Returns whether there is more. */
+  async step(): Promise<boolean> {
+    const nowMs = this.#deps.now()
+    await this.#expand(nowMs)
+    if (nowMs < this.#restUntilMs) return false
+    if (nowMs >= this.#sweepAtMs) await this.#sweep(nowMs)
+    const due = [...this.#waiting.values()].filter(({ dueMs }) => dueMs <= nowMs)
+    const taken = due.slice(0, WITNESS_LEDGERS_PER_ROUND)
+    const senders = Array.from({ length: this.#target.postsMax }, async () => {
+      for (let next = taken.shift(); next !== undefined; next = taken.shift()) {
+        await this.#send(next)
+        if (this.#isRoundOver(nowMs)) return
+      }
+    })
+    const [failed] = (await Promise.allSettled(senders)).filter((sent) => sent.status === 'rejected')
+    if (failed) throw failed.reason
+    return due.length > WITNESS_LEDGERS_PER_ROUND && this.#deps.now() >= this.#restUntilMs
+  }
+
+  /** One that takes long for each answer must not look like work that stands still. */
+  #isRoundOver(beganMs: number): boolean {
+    const nowMs = this.#deps.now()
+    return nowMs < this.#restUntilMs || nowMs - beganMs > WITNESS_ROUND_MS_MAX || this.#deps.stopping.aborted
+  }
+
+  async #expand(nowMs: number): Promise<void> {
+    if (this.#grown.size === 0) return
+    const ledgerIds = [...this.#grown]
+    this.#wait(await this.#target.expand(ledgerIds), nowMs)
+    for (const ledgerId of ledgerIds) this.#grown.delete(ledgerId)
+  }
+
+  /** Those that nobody here was told of: another worker published them, or this one has just begun. */
+  async #sweep(nowMs: number): Promise<void> {
+    const uncosigned = await this.#target.sweep(WITNESS_SWEEP_AGE_MS, WITNESS_LEDGERS_PER_ROUND)
+    this.#sweepAtMs = nowMs + WITNESS_SWEEP_EVERY_MS
+    this.#wait(uncosigned, nowMs)
+  }
+
+  /** Taken out first: a checkpoint that is published meanwhile puts the ledger in again. */
+  async #send(waiting: Waiting): Promise<void> {
+    const { observe, log, now, stopping } = this.#deps
+    const { ledgerId, peerId } = waiting
+    this.#waiting.delete(keyOf(waiting))
+    try {
+      if (await this.#target.send(waiting)) observe(this.name, 'cosigned')
+      this.#failures = 0
+    } catch (error) {
+      const failures = waiting.failures + 1
+      const pauseMs = error instanceof WitnessError ? (error.retryAfterMs ?? 0) : 0
+      this.#waiting.set(keyOf(waiting), {
+        ...waiting,
+        dueMs: now() + Math.min(WITNESS_PAUSE_MS_MAX, Math.max(pauseMs, pauseAfter(failures))),
+        failures,
+      })
+      // The database, or a tree that does not verify: no word of the witness.
+      if (!(error instanceof WitnessError)) throw error
+      // Given up because this process stops.
+      if (stopping.aborted) return
+      observe(this.name, error.failure)
+      // It is the peer's right, and nothing to look into.
+      if (error.failure === 'declined') return
+      if (error.failure === 'unreachable' && this.#target.restsAsOne) this.#rest(pauseMs)
+      log.error(
+        {
+          witness: this.name,
+          ledger: formatId('led', ledgerId),
+          ...(peerId && { peer: formatId('peer', peerId) }),
+          failure: error.failure,
+          failures,
+        },
+        `a witness has not cosigned a checkpoint: ${error.message}`,
+      )
+    }
+  }
+
+  #rest(askedMs: number): void {
+    this.#failures++
+    const pauseMs = Math.max(askedMs, pauseAfter(this.#failures))
+    this.#restUntilMs = this.#deps.now() + Math.min(WITNESS_PAUSE_MS_MAX, pauseMs)
+  }
+}
+
+function keyOf({ ledgerId, peerId }: Uncosigned): string {
+  return `${ledgerId} ${peerId}`
+}
+
+/** Doubling, and jittered by half, so that many workers do not come back at the same moment. */
+function pauseAfter(failures: number): number {
+  const pauseMs = Math.min(WITNESS_PAUSE_MS_MAX, WITNESS_PAUSE_MS_MIN * 2 ** Math.min(failures - 1, 20))
+  return pauseMs * (0.5 + Math.random() / 2)
+}

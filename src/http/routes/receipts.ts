@@ -1,0 +1,121 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { ApiError } from '../../errors.ts'
+import { checkpointPending, type EntryProof } from '../../followers/checkpoints/prove-entry.ts'
+import {
+  consistencyReceipt,
+  receiptOf,
+  receivedStatement,
+} from '../../followers/checkpoints/prove-receipt.ts'
+import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
+import type { Deps } from '../deps.ts'
+import { provedEntry, provedRecord } from '../proved-entry.ts'
+import { idParams } from '../schemas/common.ts'
+import { entryProofParams } from '../schemas/proofs.ts'
+import {
+  consistencyReceiptQuery,
+  coseBytes,
+  entryReceiptQuery,
+  recordReceiptQuery,
+} from '../schemas/receipts.ts'
+import type { CheckpointWaits } from '../tails/checkpoint-waits.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+type Wanted = { readonly statement?: 'true' | 'false' | undefined }
+
+/** Receipts are proofs in another form: made of the same rows, and signed by the worker before anybody asks. */
+export function receiptRoutes(
+  app: FastifyInstance,
+  deps: Pick<Deps, 'readPool' | 'checkpoints' | 'noteKey'>,
+  waits: CheckpointWaits,
+): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const { readPool, checkpoints, noteKey } = deps
+
+  typed.get(
+    '/v1/records/:id/receipt',
+    {
+      config: {
+        access: { scope: ['audit:read', 'records:read'], own: 'records:read:own' },
+        problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
+      },
+      schema: {
+        summary: 'Get the COSE receipt of an entry of a record, the first one by default',
+        params: idParams,
+        querystring: recordReceiptQuery,
+        response: { 200: coseBytes },
+      },
+    },
+    async (request, reply) => {
+      const prove = () => provedRecord(deps, request, request)
+      return sendReceipt(
+        reply,
+        await waits.until(request, reply, waitMsOf(request.query), prove),
+        request.query,
+      )
+    },
+  )
+
+  typed.get(
+    '/v1/entries/:seq/receipt',
+    {
+      config: {
+        access: { scope: 'audit:read' },
+        problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
+      },
+      schema: {
+        summary: 'Get the COSE receipt of an entry',
+        params: entryProofParams,
+        querystring: entryReceiptQuery,
+        response: { 200: coseBytes },
+      },
+    },
+    async (request, reply) => {
+      const prove = () => provedEntry(deps, request, request)
+      return sendReceipt(
+        reply,
+        await waits.until(request, reply, waitMsOf(request.query), prove),
+        request.query,
+      )
+    },
+  )
+
+  typed.get(
+    '/v1/checkpoints/consistency/receipt',
+    {
+      config: {
+        access: { scope: 'audit:read' },
+        problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
+      },
+      schema: {
+        summary: 'Get the COSE receipt that the ledger of one checkpoint begins with that of another size',
+        querystring: consistencyReceiptQuery,
+        response: { 200: coseBytes },
+      },
+    },
+    async (request, reply) => {
+      const { ledgerId } = request.caller
+      const { from, to } = request.query
+      const note =
+        to === undefined ? await checkpoints.newest(ledgerId) : await checkpoints.ofSize(ledgerId, Number(to))
+      if (note === null && to !== undefined)
+        throw new ApiError('not_found', `no checkpoint of ${to} entries was published`)
+      if (note === null) throw checkpointPending('no checkpoint was published yet')
+      if (Number(from) > parseCheckpoint(note).checkpoint.size)
+        throw new ApiError('invalid_request', 'from is larger than to', { members: { path: '/from' } })
+      return sendCose(reply, await consistencyReceipt(readPool, ledgerId, Number(from), note, noteKey))
+    },
+  )
+
+  function sendReceipt(reply: FastifyReply, proof: EntryProof, { statement }: Wanted): FastifyReply {
+    const receipt = receiptOf(proof, noteKey)
+    return sendCose(reply, statement === 'true' ? receivedStatement(proof, receipt) : receipt)
+  }
+}
+
+function sendCose(reply: FastifyReply, bytes: Uint8Array): FastifyReply {
+  return reply.header('content-type', 'application/cose').send(Buffer.from(bytes))
+}
+
+function waitMsOf({ wait }: { readonly wait?: string | undefined }): number {
+  return wait === undefined ? 0 : Number(wait) * 1_000
+}

@@ -1,0 +1,127 @@
+import type { FastifyInstance } from 'fastify'
+import { findAgent } from '../../db/ledgers/agents.ts'
+import { listSigningKeys, type SigningKeyRow } from '../../db/ledgers/signing-keys.ts'
+import { ApiError } from '../../errors.ts'
+import { registerSigningKey, revokeSigningKey } from '../../ledgers/signing-keys.ts'
+import type { Deps } from '../deps.ts'
+import { idempotencyOf, markReplayed } from '../idempotency.ts'
+import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { pathId } from '../path-id.ts'
+import { idParams, noMembers } from '../schemas/common.ts'
+import {
+  signingKeyAnswer,
+  signingKeyBody,
+  signingKeyPage,
+  signingKeyParams,
+  signingKeysCursor,
+  signingKeysQuery,
+} from '../schemas/signing-keys.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+/** Keys by which agents sign for themselves. An agent that may write records rotates and revokes its own. */
+export function signingKeyRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const change = { scope: ['agents:manage', 'records:write'] } as const
+
+  typed.post(
+    '/v1/agents/:id/signing-keys',
+    {
+      config: {
+        access: change,
+        problems: [
+          'not_found',
+          'agent_disabled',
+          'key_proof_refused',
+          'endorsement_needed',
+          'signing_key_exists',
+          'idempotency_key_reused',
+        ],
+      },
+      schema: {
+        summary: 'Register a key by which the agent signs for itself',
+        params: idParams,
+        body: signingKeyBody,
+        response: { 201: signingKeyAnswer },
+      },
+    },
+    async (request, reply) => {
+      const agentId = pathId('agt', request.params.id)
+      const idempotency = idempotencyOf(deps, request)
+      const { key, replayed } = await registerSigningKey(
+        deps,
+        request.caller,
+        agentId,
+        request.body,
+        idempotency,
+      )
+      return markReplayed(reply, replayed).code(201).send(render(key))
+    },
+  )
+
+  typed.get(
+    '/v1/agents/:id/signing-keys',
+    {
+      config: {
+        access: { scope: ['agents:manage', 'records:write', 'audit:read', 'records:read'] },
+        problems: ['not_found'],
+      },
+      schema: {
+        summary: 'List the signing keys of an agent, oldest first',
+        params: idParams,
+        querystring: signingKeysQuery,
+        response: { 200: signingKeyPage },
+      },
+    },
+    async (request) => {
+      const limit = pageLimit(request.query)
+      const after = parseCursor(request.query, signingKeysCursor)?.[0] ?? -1
+      const agentId = pathId('agt', request.params.id)
+      const { ledgerId } = request.caller
+      if (!(await findAgent(deps.readPool, ledgerId, agentId)))
+        throw new ApiError('not_found', `the ledger has no agent ${request.params.id}`)
+      const rows = await listSigningKeys(deps.readPool, ledgerId, agentId, {
+        after,
+        limit: limit + 1,
+      })
+      return toPage(rows, limit, render, ({ seq }) => [seq])
+    },
+  )
+
+  typed.post(
+    '/v1/agents/:id/signing-keys/:kid/revoke',
+    {
+      config: { access: change, problems: ['not_found', 'already_ended', 'idempotency_key_reused'] },
+      schema: {
+        summary: 'Revoke a signing key, for good: it signs nothing from then on',
+        params: signingKeyParams,
+        body: noMembers,
+        response: { 200: signingKeyAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { id, kid } = request.params
+      const idempotency = idempotencyOf(deps, request)
+      const { key, replayed } = await revokeSigningKey(
+        deps,
+        request.caller,
+        pathId('agt', id),
+        kid,
+        idempotency,
+      )
+      return markReplayed(reply, replayed).send(render(key))
+    },
+  )
+}
+
+function render(key: SigningKeyRow) {
+  return {
+    kid: key.kid.toString('hex'),
+    alg: key.alg,
+    spki: key.spki.toString('base64'),
+    required: key.required,
+    registeredAt: key.registeredAt.toISOString(),
+    revokedAt: key.revokedAt?.toISOString() ?? null,
+    seq: key.registeredSeq,
+    revokedSeq: key.revokedSeq,
+  }
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { CONTENT_TYPES_MAX, ISSUER_KEYS_MAX, ISSUERS_MAX } from '../../proof/statement/predicates.ts'
+import { RECEIPT_WAIT_SECONDS_MAX, STATEMENT_WAIT_SECONDS_DEFAULT } from '../limits.ts'
+import { pageOf, pageQuery } from '../page.ts'
+import { base64, hash, idOf, instant, seq } from './common.ts'
+import { coseBytes } from './receipts.ts'
+
+/** A name that others have given: as `text` of docs/formats/statements.md, spelt as in names.ts. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
+const text = z.string().regex(/^[^\u0000-\u001f\u007f-\u009f]{1,256}$/u)
+const kid = z
+  .string()
+  .regex(/^(?:[0-9a-f]{2}){1,64}$/)
+  .describe('the issuer’s name for its key: label 4 of its statements, 1 to 64 bytes in hex')
+const alg = z.enum(['EdDSA', 'ES256'])
+const spki = base64.describe('DER SubjectPublicKeyInfo')
+const contentTypes = z
+  .array(text)
+  .max(CONTENT_TYPES_MAX)
+  .describe('media types of payloads, or CoAP content formats in digits; absent: all')
+
+const EXAMPLE = {
+  issuers: [
+    {
+      issuer: 'https://build.example',
+      keys: [{ alg: 'EdDSA', spki: 'MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=' }],
+    },
+  ],
+  contentTypes: ['application/spdx+json'],
+} as const
+
+function issuers<Key extends z.ZodType>(key: Key) {
+  return z
+    .array(
+      z.strictObject({
+        issuer: text.describe('claim 1 of its statements'),
+        keys: z.array(key).max(ISSUER_KEYS_MAX),
+      }),
+    )
+    .max(ISSUERS_MAX)
+}
+
+export const policyBody = z
+  .strictObject({
+    issuers: issuers(
+      z.strictObject({
+        kid: kid
+          .describe('as its statements have it (label 4), in hex; absent: the thumbprint of RFC 9679')
+          .optional(),
+        alg,
+        spki,
+      }),
+    ),
+    contentTypes: contentTypes.optional(),
+  })
+  .meta({ examples: [EXAMPLE] })
+
+export const policyView = z
+  .strictObject({
+    issuers: issuers(z.strictObject({ kid, alg, spki })),
+    contentTypes: contentTypes.optional(),
+    seq: seq.describe('of the entry that set it'),
+    leaf: hash.describe('of the entry that set it; statements that it takes name it'),
+    setAt: instant,
+    actor: idOf('agt'),
+  })
+  .meta({ id: 'RegistrationPolicy' })
+
+export const statementView = z
+  .strictObject({
+    id: idOf('stm'),
+    seq: seq.describe('of the entry that the statement is; the next one registers it'),
+    leaf: hash,
+    issuer: text,
+    subject: text,
+    contentType: text,
+    kid,
+    actor: idOf('agt').describe('who had it registered'),
+    registeredAt: instant,
+  })
+  .meta({ id: 'Statement' })
+
+/** The receipt, or for those who ask for JSON the statement. */
+export const registeredAnswer = {
+  content: { ...coseBytes.content, 'application/json': { schema: statementView } },
+}
+
+export const statementPage = pageOf(statementView)
+
+export const statementsQuery = z.strictObject({
+  ...pageQuery,
+  issuer: text.describe('claim 1 of the statements').optional(),
+  subject: text.describe('claim 2 of the statements').optional(),
+})
+
+/** The filters, and the seq of the page's last item. */
+export const statementsCursor = z.tuple([text.nullable(), text.nullable(), seq])
+
+const wait = (otherwise: number) =>
+  z
+    .string()
+    .regex(/^(10|[0-9])$/)
+    .describe(
+      `seconds to wait for a checkpoint that covers it, at most ${RECEIPT_WAIT_SECONDS_MAX}; absent: ${otherwise}`,
+    )
+    .optional()
+
+export const registerQuery = z.strictObject({ wait: wait(STATEMENT_WAIT_SECONDS_DEFAULT) })
+export const registeredQuery = z.strictObject({
+  wait: wait(0),
+  statement: z
+    .enum(['true', 'false'])
+    .describe('`true`: the Transparent Statement, with the receipt in its header; absent: the receipt')
+    .optional(),
+})
+
+export const coseStatement = z.string().describe('a Signed Statement: COSE_Sign1, tagged')
+export const scittKeyParams = z.strictObject({ kid: z.string() })
+/** COSE_Key (RFC 9052 §7). */
+export const cborBytes = { content: { 'application/cbor': { schema: z.string().describe('CBOR') } } }

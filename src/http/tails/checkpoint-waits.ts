@@ -1,0 +1,72 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError } from '../../errors.ts'
+import { watchStreams } from '../../observe/metrics/reading.ts'
+import { WATCH_TIME_SHARE_MAX } from '../../outside/events/limits.ts'
+import { Watch } from '../../outside/events/watch.ts'
+import type { Uuid } from '../../proof/ids.ts'
+import type { Deps } from '../deps.ts'
+import { CHECKPOINT_LOOK_EVERY_MS, CHECKPOINT_WAITS_MAX, CHECKPOINT_WAITS_PER_LEDGER_MAX } from '../limits.ts'
+import { Slots } from './slots.ts'
+import { type WaitDeps, Waits } from './waits.ts'
+
+/** Requests that wait for a checkpoint. Those of one ledger share each look at its newest one. */
+export class CheckpointWaits {
+  readonly #waits: Waits
+  readonly #watch: Watch<Uuid, string | null>
+
+  constructor(deps: WaitDeps & Pick<Deps, 'checkpoints' | 'log' | 'metrics'>) {
+    this.#waits = new Waits(deps, new Slots(CHECKPOINT_WAITS_PER_LEDGER_MAX, CHECKPOINT_WAITS_MAX))
+    this.#watch = new Watch({
+      what: 'checkpoints that are waited for',
+      keyOf: (ledgerId) => ledgerId,
+      look: (ledgerIds) => Promise.all(ledgerIds.map((ledgerId) => deps.checkpoints.newest(ledgerId))),
+      pollMs: CHECKPOINT_LOOK_EVERY_MS,
+      timeShareMax: WATCH_TIME_SHARE_MAX,
+      log: deps.log,
+    })
+    watchStreams(deps.metrics, 'receipts', this.#waits.slots)
+  }
+
+  /** Ends all of them, and each that begins from now on: they are answered as if nobody had waited. */
+  close(): void {
+    this.#waits.close()
+  }
+
+  /**
+   * The result of `read`. While that throws `checkpoint_pending` it is tried again at each new checkpoint, until `waitMs` are over, the
+   * client has gone or the server closes. Throws what `read` threw last, and as `Waits.during`.
+   */
+  async until<T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    waitMs: number,
+    read: () => Promise<T>,
+  ): Promise<T> {
+    const endsAtMs = performance.now() + waitMs
+    let seen: string | null = null
+    for (;;) {
+      try {
+        return await read()
+      } catch (error) {
+        const msMax = endsAtMs - performance.now()
+        if (!(error instanceof ApiError && error.code === 'checkpoint_pending') || msMax <= 0) throw error
+        const isNew = (note: string | null) => note !== seen
+        const note: string | null = await this.#waits.during(request, reply, (signal) =>
+          this.#watch.until(request.caller.ledgerId, isNew, { msMax, signal }),
+        )
+        if (note === null) throw error
+        seen = note
+      }
+    }
+  }
+}
+
+/** Those of the application, which end before it closes. */
+export function openCheckpointWaits(
+  app: FastifyInstance,
+  deps: ConstructorParameters<typeof CheckpointWaits>[0],
+): CheckpointWaits {
+  const waits = new CheckpointWaits(deps)
+  app.addHook('preClose', async () => waits.close())
+  return waits
+}

@@ -1,0 +1,50 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { listVersions, type RecordPlace } from '../../db/records/record-versions.ts'
+import { watchStreams } from '../../observe/metrics/reading.ts'
+import { WATCH_TIME_SHARE_MAX } from '../../outside/events/limits.ts'
+import { Watch } from '../../outside/events/watch.ts'
+import type { Deps } from '../deps.ts'
+import { RECORD_POLL_MS, RECORD_WAITS_MAX, RECORD_WAITS_PER_LEDGER_MAX } from '../limits.ts'
+import { Slots } from './slots.ts'
+import { type WaitDeps, Waits } from './waits.ts'
+
+/** Requests that wait for the next step of a record. All of them cost one query for their versions at a time. */
+export class RecordWaits {
+  readonly #waits: Waits
+  readonly #watch: Watch<RecordPlace, number | null>
+
+  constructor(deps: WaitDeps & Pick<Deps, 'readPool' | 'log' | 'metrics'>) {
+    this.#waits = new Waits(deps, new Slots(RECORD_WAITS_PER_LEDGER_MAX, RECORD_WAITS_MAX))
+    this.#watch = new Watch({
+      what: 'records that are waited for',
+      keyOf: ({ ledgerId, recordId, peerId }) => `${ledgerId} ${recordId} ${peerId}`,
+      look: (places) => listVersions(deps.readPool, places),
+      pollMs: RECORD_POLL_MS,
+      timeShareMax: WATCH_TIME_SHARE_MAX,
+      log: deps.log,
+    })
+    watchStreams(deps.metrics, 'waits', this.#waits.slots)
+  }
+
+  /** Ends all of them, and each that begins from now on: they are answered with the record as it is. */
+  close(): void {
+    this.#waits.close()
+  }
+
+  /**
+   * Whether the record has left the version, after `msMax` at the latest; false also where the server closes, and where the client
+   * has gone. Throws as `Waits.during`.
+   */
+  async untilMoved(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { version, ...place }: RecordPlace & { readonly version: number },
+    msMax: number,
+  ): Promise<boolean> {
+    const isNext = (seen: number | null) => seen !== null && seen !== version
+    const seen = await this.#waits.during(request, reply, (signal) =>
+      this.#watch.until(place, isNext, { msMax, signal }),
+    )
+    return seen !== null
+  }
+}

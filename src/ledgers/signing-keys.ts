@@ -1,0 +1,136 @@
+import type { IdempotencyRow } from '../db/chain/append-entries.ts'
+import { findAgent } from '../db/ledgers/agents.ts'
+import { findSigningKey, type SigningKeyRow } from '../db/ledgers/signing-keys.ts'
+import { ApiError } from '../errors.ts'
+import { fromBase64, toBase64, toHex } from '../proof/bytes.ts'
+import type { PublicKey, SignatureAlgorithm } from '../proof/crypto.ts'
+import { ProofError } from '../proof/error.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
+import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
+import { agentKeyText } from '../proof/statement/agent-key.ts'
+import type { EnvelopeKeys } from '../signing/envelope-keys.ts'
+import { nativeProviders } from '../signing/native.ts'
+import { administer, digestOf } from './administration.ts'
+import { type AgentDeps, requireActive } from './agents.ts'
+import type { Caller } from './caller.ts'
+
+/* Keys by which agents sign for themselves (docs/formats/statements.md, "Keys of agents"). */
+
+type SigningKeyDeps = AgentDeps & { readonly envelopeKeys: EnvelopeKeys }
+
+/** Signatures and `spki` in base64. `endorsement`: by a current key of the agent; absent of its first key. */
+type NewSigningKey = {
+  readonly alg: SignatureAlgorithm
+  readonly spki: string
+  readonly proof: string
+  readonly endorsement?: { readonly kid: string; readonly signature: string } | undefined
+  readonly required?: boolean | undefined
+}
+
+type SigningKeyWritten = { readonly key: SigningKeyRow; readonly replayed: boolean }
+
+/**
+ * Registers a key. The first one is taken from whoever manages agents; each further one needs a signature by one that the agent has, which
+ * the ledger decides. Throws `key_proof_refused`, `endorsement_needed`, `signing_key_exists`.
+ */
+export async function registerSigningKey(
+  deps: SigningKeyDeps,
+  caller: Caller,
+  agentId: Uuid,
+  { endorsement, required = false, ...given }: NewSigningKey,
+  idempotency: IdempotencyRow | null,
+): Promise<SigningKeyWritten> {
+  const about = await aboutKeysOf(deps, caller, agentId, 'agent-key-registered')
+  const { agent } = about.predicate
+  const key = parseKey(given)
+  const kid = toHex(keyThumbprint(nativeProviders.sha256, key))
+  const text = agentKeyText({ ledger: caller.ledger, agent, kid, required })
+  verifyOver(text, key, given.proof, '/proof')
+  if (endorsement) {
+    const by = await deps.envelopeKeys.findAgentKey(caller.ledgerId, endorsement.kid)
+    if (by?.agent.agent !== agent) throw proofRefused('/endorsement/kid', `is no key of ${agent}`)
+    verifyOver(text, by, endorsement.signature, '/endorsement/signature')
+  }
+  requireMayChange(caller, agentId, endorsement !== undefined)
+  if ((await deps.envelopeKeys.finderFor([kid]))(kid))
+    throw new ApiError('signing_key_exists', 'it is a key of the server')
+  const newKey = { kid, alg: key.alg, spki: toBase64(key.spki) }
+  const { replayed } = await administer(deps, caller, {
+    ...about,
+    predicate: { agent, newKey, required, proof: given.proof, ...(endorsement && { endorsement }) },
+    detail: { ...newKey, required, endorsedBy: endorsement?.kid ?? null },
+    idempotency,
+  })
+  return { key: await getSigningKey(deps, caller, agentId, kid), replayed }
+}
+
+/** Ends a key: it signs nothing behind this entry. Entries that it signed before stay as good as they were. */
+export async function revokeSigningKey(
+  deps: SigningKeyDeps,
+  caller: Caller,
+  agentId: Uuid,
+  kid: string,
+  idempotency: IdempotencyRow | null,
+): Promise<SigningKeyWritten> {
+  const key = await getSigningKey(deps, caller, agentId, kid)
+  requireMayChange(caller, agentId, true)
+  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  if (key.revokedAt !== null && idempotency === null)
+    throw new ApiError('already_ended', `the key ${kid} was revoked before`)
+  const about = await aboutKeysOf(deps, caller, agentId, 'agent-key-revoked')
+  const predicate = { ...about.predicate, kid }
+  const { replayed } = await administer(deps, caller, { ...about, predicate, detail: { kid }, idempotency })
+  return { key: await getSigningKey(deps, caller, agentId, kid), replayed }
+}
+
+/** An agent changes its own keys, once it has one; others need the scope. */
+function requireMayChange(caller: Caller, agentId: Uuid, isOfOwnKey: boolean): void {
+  if (caller.scopes.has('agents:manage') || (isOfOwnKey && caller.agentId === agentId)) return
+  throw new ApiError('forbidden', `the API key ${caller.key} lacks the scope agents:manage`, {
+    members: { scope: 'agents:manage' },
+  })
+}
+
+/** Entries about an agent's keys name it under the digest that it was registered with: verifiers compare the two. */
+async function aboutKeysOf<Kind extends 'agent-key-registered' | 'agent-key-revoked'>(
+  { readPool }: SigningKeyDeps,
+  { ledgerId }: Caller,
+  agentId: Uuid,
+  kind: Kind,
+) {
+  const row = await findAgent(readPool, ledgerId, agentId)
+  const agent = formatId('agt', agentId)
+  if (!row) throw new ApiError('not_found', `the ledger has no agent ${agent}`)
+  if (kind === 'agent-key-registered') requireActive(row)
+  const digest = digestOf({ agent, name: row.name })
+  return { kind, subject: { id: agentId, name: agent, digest }, predicate: { agent } }
+}
+
+function parseKey({ alg, spki }: Pick<NewSigningKey, 'alg' | 'spki'>): PublicKey {
+  try {
+    return parsePublicKey(alg, fromBase64(spki))
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    throw new ApiError('invalid_request', `/spki: ${error.detail}`, { members: { path: '/spki' } })
+  }
+}
+
+function verifyOver(text: Uint8Array, key: PublicKey, signature: string, path: string): void {
+  if (nativeProviders.verifySignature(key, text, fromBase64(signature))) return
+  throw proofRefused(path, 'is no signature over the text')
+}
+
+function proofRefused(path: string, what: string): ApiError {
+  return new ApiError('key_proof_refused', `${path} ${what}`, { members: { path } })
+}
+
+async function getSigningKey(
+  { readPool }: SigningKeyDeps,
+  { ledgerId }: Caller,
+  agentId: Uuid,
+  kid: string,
+): Promise<SigningKeyRow> {
+  const key = await findSigningKey(readPool, ledgerId, agentId, kid)
+  if (!key) throw new ApiError('not_found', `${formatId('agt', agentId)} has no signing key ${kid}`)
+  return key
+}

@@ -1,0 +1,95 @@
+import type { Author } from '../../append/entry.ts'
+import { findStatement, type StatementRow } from '../../db/ledgers/statements.ts'
+import { ApiError } from '../../errors.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import { saidOf } from '../../proof/ledger/statements.ts'
+import { verifyRegistration } from '../../proof/scitt/registration-policy.ts'
+import { parseSignedStatement, type SignedStatement } from '../../proof/scitt/signed-statement.ts'
+import { leafHash } from '../../proof/tree/merkle.ts'
+import type { Entropy } from '../../signing/entropy.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { toHex } from '../../signing/text-of-bytes.ts'
+import { type AdministerDeps, administer } from '../administration.ts'
+import { STATEMENT_RETRIES_MAX } from '../limits.ts'
+import { findPolicy, type SetPolicy, type setPolicy } from './policy.ts'
+
+type RegisterDeps = AdministerDeps & Parameters<typeof setPolicy>[0] & { readonly entropy: Entropy }
+
+/** `existing`: the ledger had registered just these bytes before. */
+type Registered = { readonly row: StatementRow; readonly existing: boolean }
+
+/**
+ * Registers a Signed Statement of somebody else (RFC 9943 §6.3): verified by the ledger's registration policy, and appended as an entry of its own with the
+ * `statement-registered` right behind it. Throws `statement_invalid`, `no_registration_policy`, `statement_rejected`, and as administer does.
+ */
+export async function registerStatement(
+  deps: RegisterDeps,
+  author: Author,
+  sent: Uint8Array,
+): Promise<Registered> {
+  const statement = parse(sent)
+  const leaf = leafHash(nativeProviders.sha256, statement.bytes)
+  const find = () => findStatement(deps.readPool, author.ledgerId, { leaf })
+  for (let attempt = 0; ; attempt++) {
+    const known = await find()
+    if (known) return { row: known, existing: true }
+    const policy = await takenBy(deps, author, statement)
+    try {
+      await append(deps, author, { statement, leaf, policy })
+      return { row: (await find())!, existing: false }
+    } catch (error) {
+      // Another request has registered it, or set another policy, meanwhile.
+      const isOvertaken =
+        error instanceof ApiError && (error.code === 'statement_exists' || error.code === 'policy_changed')
+      if (!isOvertaken || attempt === STATEMENT_RETRIES_MAX) throw error
+    }
+  }
+}
+
+function append(
+  deps: RegisterDeps,
+  author: Author,
+  { statement, leaf, policy }: { statement: SignedStatement; leaf: Uint8Array; policy: SetPolicy },
+) {
+  const id = deps.entropy.uuidv7(deps.now())
+  const said = saidOf(statement, nativeProviders.sha256)
+  const { payload: _, ...found } = said
+  return administer(deps, author, {
+    kind: 'statement-registered',
+    subject: { id, name: formatId('stm', id), digest: toHex(leaf) },
+    predicate: { policy: policy.leaf, ...said },
+    detail: { policy: policy.leaf, ...found },
+    statement: { bytes: statement.bytes, leaf },
+  })
+}
+
+function parse(sent: Uint8Array): SignedStatement {
+  try {
+    return parseSignedStatement(sent)
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    throw new ApiError('statement_invalid', `${error.code}: ${error.detail}`)
+  }
+}
+
+/** The policy, which takes the statement. */
+async function takenBy(
+  deps: RegisterDeps,
+  { ledgerId }: Author,
+  statement: SignedStatement,
+): Promise<SetPolicy> {
+  const policy = await findPolicy(deps, ledgerId)
+  if (!policy)
+    throw new ApiError(
+      'no_registration_policy',
+      'the ledger says of no issuer that it takes its statements: set a policy with PUT /v1/registration-policy',
+    )
+  try {
+    verifyRegistration(statement, policy, nativeProviders)
+    return policy
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    throw new ApiError('statement_rejected', `${error.code}: ${error.detail}`)
+  }
+}

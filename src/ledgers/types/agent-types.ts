@@ -1,0 +1,200 @@
+import type { TypeDefinition } from './definition.ts'
+
+/*
+ * Deeds of agents, as OTLP, the MCP proxy, hooks and adapters write it (docs/types.md). Each is closed, so that a
+ * misspelt member is an error and not a silence; `attributes` is for the rest. Everything in a payload is a claim of its writer.
+ */
+
+const text = (maxLength: number, description: string) => ({
+  type: 'string',
+  minLength: 1,
+  maxLength,
+  description,
+})
+const anyObject = (description: string) => ({ type: 'object', description })
+const count = (description: string) => ({ type: 'integer', minimum: 0, description })
+const closed = (required: readonly string[], properties: object) => ({
+  type: 'object',
+  required,
+  properties,
+  additionalProperties: false,
+})
+
+/** Content that was left out. It stands in a payload, which is salted and erased; alone it would tell a guess from a miss. */
+const digestOf = (content: string) => ({
+  ...closed(['sha256', 'of'], {
+    sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+    of: { enum: ['jcs', 'bytes'] },
+    length: count('number of those bytes'),
+  }),
+  description: `SHA-256 of the ${content}: of its RFC 8785 form in UTF-8 (jcs), or of its bytes as they were passed (bytes; a text in UTF-8)`,
+})
+
+/** Content is there, or its digest, or neither. */
+const content = (name: string, what: string) => ({
+  [name]: { description: `the ${what}: any JSON value` },
+  [`${name}Digest`]: digestOf(what),
+})
+
+/** Which call of which agent it is about. */
+const CALL = {
+  kind: {
+    enum: ['tool', 'model', 'agent', 'other'],
+    description: 'a call of a tool, of a model, of another agent (a handover, a subagent), or something else',
+  },
+  name: text(512, 'name of the tool, the model or the agent'),
+  server: text(512, 'where that is: name or URL of an MCP server, host of an API'),
+  callId: text(256, 'the call’s id, as the framework has it'),
+  session: text(256, 'conversation, session or thread'),
+  agent: text(256, 'name of the agent or subagent that acts'),
+  framework: text(128, 'what told this, with its version: `claude-code/2.1`, `mcp-proxy`'),
+}
+const ATTRIBUTES = { attributes: anyObject('anything else') }
+
+const OUTCOME = {
+  status: {
+    enum: ['ok', 'error', 'denied', 'unknown'],
+    description: 'unknown: nobody saw how it ended, for the connection or the process was gone',
+  },
+  errorType: text(256, 'class or code of the error'),
+  error: text(4_096, 'what went wrong, shortened'),
+  ...content('result', 'result'),
+  durationMs: { type: 'number', minimum: 0 },
+}
+
+const TOLD_AFTER = { const: 'after', description: 'it was told when it was done' }
+
+/** As OTLP has it: a number of nanoseconds since 1970, which no JSON number holds. */
+const nanoseconds = { type: 'string', pattern: '^[0-9]{1,20}$', description: 'ns since 1970' }
+const TRACE_ID = { type: 'string', pattern: '^[0-9a-f]{32}$' }
+const SPAN_ID = { type: 'string', pattern: '^[0-9a-f]{16}$' }
+
+const OTEL_ATTRIBUTES = {
+  attributes: anyObject('as the exporter sent them'),
+  digests: {
+    type: 'object',
+    additionalProperties: digestOf('attribute’s value'),
+    description: 'attributes with content, of which only digests are kept',
+  },
+  droppedAttributesCount: count('attributes that the exporter left out'),
+}
+const OTEL_ORIGIN = {
+  told: TOLD_AFTER,
+  resource: anyObject('the process that told it: `attributes`, `schemaUrl`'),
+  scope: anyObject('the library that told it: `name`, `version`, `attributes`, `schemaUrl`'),
+}
+const EXPORTERS_DROP =
+  'An exporter may sample, and drops what its queue does not hold: what is not here may have happened.'
+
+/** Definition of each, with the number of its version. */
+export const AGENT_TYPES: readonly TypeDefinition[] = [
+  {
+    name: 'agent-action',
+    version: 1,
+    payloadSchema: {
+      description: 'What an agent is about to do. Its outcome is a record with this one as its parent.',
+      ...closed(['kind', 'name'], {
+        ...CALL,
+        ...content('arguments', 'arguments'),
+        told: {
+          enum: ['held', 'before', 'after'],
+          description:
+            'held: it begins when the ledger has this record; before: it may begin sooner; after: it was told when it was done',
+        },
+        ...ATTRIBUTES,
+      }),
+    },
+  },
+  {
+    name: 'agent-outcome',
+    version: 1,
+    payloadSchema: {
+      description: 'How an action ended. Its parent is the action.',
+      ...closed(['status'], { ...OUTCOME, ...CALL, ...ATTRIBUTES }),
+    },
+  },
+  {
+    name: 'approval',
+    version: 1,
+    payloadSchema: {
+      description: 'A decision about an action, by a person or a rule. Its parent is the action.',
+      ...closed(['decision', 'by'], {
+        decision: { enum: ['allow', 'deny', 'escalate'] },
+        by: closed(['kind'], {
+          kind: { enum: ['person', 'policy', 'agent', 'unknown'] },
+          id: text(256, 'who or which one, as the system that asked knows it'),
+        }),
+        why: text(4_096, 'reason, or the rule that applied'),
+        lasts: {
+          enum: ['once', 'session', 'always'],
+          description: 'what it holds for: this call, the rest of the session, every call like it',
+        },
+        ...CALL,
+        ...content('arguments', 'arguments that were decided upon'),
+        ...ATTRIBUTES,
+      }),
+    },
+  },
+  {
+    name: 'mcp-call',
+    version: 1,
+    payloadSchema: {
+      description:
+        'A whole request of MCP with its answer, told when it was done: for requests that are not worth an action and an outcome, such as resources/read.',
+      ...closed(['method', 'status', 'told'], {
+        method: text(128, 'such as `resources/read`, `prompts/get`, `sampling/createMessage`'),
+        told: TOLD_AFTER,
+        ...CALL,
+        name: text(2_048, 'name or URI of what was asked for'),
+        ...content('arguments', 'parameters of the request'),
+        ...OUTCOME,
+        ...ATTRIBUTES,
+      }),
+    },
+  },
+  {
+    name: 'otel-span',
+    version: 1,
+    payloadSchema: {
+      description: `A span of OpenTelemetry, told when it had ended. ${EXPORTERS_DROP}`,
+      ...closed(['traceId', 'spanId', 'name', 'told'], {
+        traceId: TRACE_ID,
+        spanId: SPAN_ID,
+        parentSpanId: SPAN_ID,
+        traceState: { type: 'string' },
+        flags: count('of W3C Trace Context; 1: sampled'),
+        name: { type: 'string' },
+        kind: { enum: ['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'] },
+        startTimeUnixNano: nanoseconds,
+        endTimeUnixNano: nanoseconds,
+        status: closed([], { code: { enum: ['OK', 'ERROR'] }, message: { type: 'string' } }),
+        ...OTEL_ATTRIBUTES,
+        events: { type: 'array', items: { type: 'object' } },
+        droppedEventsCount: count('events that the exporter left out'),
+        links: { type: 'array', items: { type: 'object' } },
+        droppedLinksCount: count('links that the exporter left out'),
+        ...OTEL_ORIGIN,
+      }),
+    },
+  },
+  {
+    name: 'otel-log',
+    version: 1,
+    payloadSchema: {
+      description: `A log record of OpenTelemetry: an event, told when it had happened. ${EXPORTERS_DROP}`,
+      ...closed(['told'], {
+        timeUnixNano: nanoseconds,
+        observedTimeUnixNano: nanoseconds,
+        severityNumber: { type: 'integer', minimum: 1, maximum: 24 },
+        severityText: { type: 'string' },
+        eventName: { type: 'string' },
+        ...content('body', 'body'),
+        traceId: TRACE_ID,
+        spanId: SPAN_ID,
+        flags: count('of W3C Trace Context; 1: sampled'),
+        ...OTEL_ATTRIBUTES,
+        ...OTEL_ORIGIN,
+      }),
+    },
+  },
+]

@@ -1,0 +1,22 @@
+import type { Signer } from '../proof/crypto.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
+import type { MasterKey } from './master-key.ts'
+import { makeEd25519Signer, nativeProviders } from './native.ts'
+
+type Peering = { readonly ledgerId: Uuid; readonly peerId: Uuid }
+
+/**
+ * Keys by which a ledger cosigns the checkpoints of its peers. Each peering has one of its own, so that a state for each peering is enough:
+ * a peer that takes the origin of another one gets no cosignature that counts for that.
+ */
+export type PeerWitnessKeys = { of(peering: Peering): Signer }
+
+/** Made of the master key, so that all servers have the same, and none is stored. */
+export function makePeerWitnessKeys(masterKey: Pick<MasterKey, 'mac'>): PeerWitnessKeys {
+  return {
+    of({ ledgerId, peerId }) {
+      const text = JSON.stringify([formatId('led', ledgerId), formatId('peer', peerId)])
+      return makeEd25519Signer(nativeProviders.sha256, masterKey.mac(text, 'peer witness'))
+    },
+  }
+}

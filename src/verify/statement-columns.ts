@@ -1,0 +1,35 @@
+import { toHex } from '../proof/bytes.ts'
+import type { EntryStep } from '../proof/entry/entry-step.ts'
+import { compare, compareRows } from './compare.ts'
+import { contradiction } from './contradiction.ts'
+import type { EntryColumns, StatementColumns } from './entry-columns.ts'
+
+/**
+ * Verifies the row of a registered statement, and that by which searches find it. Its id, author and time are those of the entry behind it, whose own row is
+ * compared with what it signs. Throws `columns_contradict_entries`.
+ */
+export function verifyStatementColumns({ leaf, registered }: EntryStep, columns: EntryColumns): void {
+  const { registration, subjectId, actorId, keyId, recordedAtUs, statements, hasSigner, ...others } = columns
+  compare('entries', 'kind of the entry behind a statement', registration, [
+    'statement-registered',
+    subjectId,
+    actorId,
+    keyId,
+    recordedAtUs,
+  ])
+  const { issuer, subject, contentType, kid } = registered!
+  const row: StatementColumns = {
+    statementId: subjectId!,
+    leaf: toHex(leaf),
+    issuer,
+    subject,
+    contentType,
+    kid,
+  }
+  compareRows('statements', statements, [row])
+  if (hasSigner) throw contradiction('signer_kid: a registered statement has none')
+  for (const [name, value] of Object.entries(others)) {
+    if (Array.isArray(value) ? value.length > 0 : value !== null)
+      throw contradiction(`${name}: a registered statement has none`)
+  }
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decode } from 'cborg'
+import { utf8Encode } from '../../src/proof/bytes.ts'
+import { verifyTransparentStatement } from '../../src/proof/receipt/transparent-statement.ts'
+import { nativeProviders } from '../../src/signing/native.ts'
+import { expectStatus, type Test } from '../helpers/app.ts'
+import { makePublish } from '../helpers/checkpoints.ts'
+import { addKey } from '../helpers/more-keys.ts'
+import { shareApp } from '../helpers/shared-app.ts'
+import { type Issuer, makeIssuer, setPolicy, signStatement } from '../helpers/signed-statements.ts'
+import { assertVerifies } from '../helpers/verify-app.ts'
+
+/** Application for this file alone: checkpoints are published of all its ledgers. */
+const publishedApp = shareApp()
+
+const COSE = { 'content-type': 'application/cose' }
+
+async function setUp(t: Test, issuers: readonly Issuer[] = [makeIssuer()]) {
+  const app = await publishedApp()
+  const publish = await makePublish(t, app)
+  const { noteVerifierKey: noteKey } = (await app.send('GET', '/v1/ledger')).json()
+  if (issuers.length > 0) await setPolicy(app, issuers)
+  const register = (statement: Uint8Array, query = '?wait=0') =>
+    app.send('POST', `/entries${query}`, { text: Buffer.from(statement), headers: COSE })
+  const get = async (url: string) => new Uint8Array(expectStatus(200, await app.send('GET', url)).rawPayload)
+  return { app, publish, register, get, noteKey, issuer: issuers[0]! }
+}
+
+/** Code and detail of a problem as RFC 9290 has it. */
+function problemOf(response: { rawPayload: Buffer; headers: Record<string, unknown> }) {
+  assert.equal(response.headers['content-type'], 'application/concise-problem-details+cbor')
+  const problem = decode(response.rawPayload, { useMaps: true }) as Map<number | string, unknown>
+  const ours = problem.get('https://tallystick.dev/errors') as Map<string, unknown>
+  return { code: ours.get('code'), detail: problem.get(-2), title: problem.get(-1), status: problem.get(-4) }
+}
+
+test('a Signed Statement is registered as an entry of its own, and its receipt shows it in the tree', async (t) => {
+  const { app, publish, register, get, noteKey, issuer } = await setUp(t)
+  const statement = signStatement(issuer)
+  const pending = expectStatus(303, await register(statement))
+  assert.equal(pending.rawPayload.length, 0)
+  const location = new URL(String(pending.headers['location'])).pathname
+  assert.match(location, /^\/entries\/stm_/)
+  expectStatus(202, await app.send('GET', location))
+  await publish()
+  const receipt = await get(location)
+  const again = expectStatus(200, await register(statement, ''))
+  assert.deepEqual(new Uint8Array(again.rawPayload), receipt)
+  const file = await get(`${location}?statement=true`)
+  const found = verifyTransparentStatement(file, { noteKey, issuerKey: issuer.key }, nativeProviders)
+  assert.deepEqual(found.statement.bytes, statement)
+  const [said] = (await app.send('GET', '/v1/statements')).json().data
+  assert.equal(said.seq, found.seq)
+  const [entry, registered] = await app.entries(`?after=${found.seq - 1}&limit=2`)
+  assert.deepEqual([entry.kind, entry.leaf, entry.documents, entry.items], ['statement', said.leaf, [], null])
+  assert.deepEqual(Buffer.from(entry.envelope, 'base64'), Buffer.from(statement))
+  assert.equal(registered.kind, 'statement-registered')
+  await assertVerifies(app)
+})
+
+test('the answer holds the receipt where a checkpoint comes in time', async (t) => {
+  const { app, publish, register, issuer } = await setUp(t)
+  const registering = register(signStatement(issuer), '?wait=10')
+  while ((await app.send('GET', '/v1/statements')).json().data.length === 0);
+  await publish()
+  const response = expectStatus(201, await registering)
+  assert.equal(response.headers['content-type'], 'application/cose')
+})
+
+test('statements are listed by issuer and subject, page by page', async (t) => {
+  const issuers = [makeIssuer(), makeIssuer('https://scan.example', 'ES256')]
+  const { app, register } = await setUp(t, issuers)
+  for (const issuer of issuers)
+    for (const subject of ['a', 'b']) {
+      expectStatus(303, await register(signStatement(issuer, { subject })))
+      expectStatus(
+        303,
+        await register(signStatement(issuer, { subject, payload: utf8Encode(`${subject}2`) })),
+      )
+    }
+  const list = async (query: string) => (await app.send('GET', `/v1/statements${query}`)).json()
+  const first = await list('?subject=a&limit=3')
+  assert.equal(first.data.length, 3)
+  const rest = await list(`?subject=a&limit=3&cursor=${first.nextCursor}`)
+  assert.deepEqual([rest.data.length, rest.nextCursor], [1, null])
+  const both = await list('?subject=b&issuer=https://scan.example')
+  assert.deepEqual(
+    both.data.map(({ issuer, subject }: { issuer: string; subject: string }) => [issuer, subject]),
+    [
+      ['https://scan.example', 'b'],
+      ['https://scan.example', 'b'],
+    ],
+  )
+  expectStatus(422, await app.send('GET', `/v1/statements?subject=b&cursor=${first.nextCursor}`))
+  assert.deepEqual((await app.send('GET', `/v1/statements/${both.data[0].id}`)).json(), both.data[0])
+  await assertVerifies(app)
+})
+
+test('a hash envelope is registered with the type of what it is the hash of', async (t) => {
+  const { app, register, issuer } = await setUp(t)
+  await setPolicy(app, [issuer], { contentTypes: ['application/spdx+json'] })
+  const header = new Map<unknown, unknown>([
+    [3, undefined],
+    [258, -16],
+    [259, 'application/spdx+json'],
+    [260, 'https://build.example/sbom.json'],
+  ])
+  expectStatus(303, await register(signStatement(issuer, { header, payload: new Uint8Array(32) })))
+  const short = await register(signStatement(issuer, { header, payload: new Uint8Array(31) }))
+  assert.equal(problemOf(expectStatus(400, short)).code, 'statement_invalid')
+})
+
+test('a statement is refused without a policy, and by one that does not take it', async (t) => {
+  const { app, register } = await setUp(t, [])
+  const issuer = makeIssuer()
+  const none = problemOf(expectStatus(409, await register(signStatement(issuer))))
+  assert.equal(none.code, 'no_registration_policy')
+  expectStatus(404, await app.send('GET', '/v1/registration-policy'))
+  await setPolicy(app, [issuer], { contentTypes: ['application/json'] })
+  const before = await app.written()
+  const other = { ...makeIssuer(), kid: issuer.kid }
+  const refused: [Uint8Array, string][] = [
+    [signStatement(makeIssuer('https://nobody.example')), 'policy_refused'],
+    [signStatement({ ...issuer, kid: utf8Encode('k2') }), 'key_unknown'],
+    [signStatement(other), 'signature_invalid'],
+    [signStatement({ ...makeIssuer(undefined, 'ES256'), kid: issuer.kid }), 'algorithm_mismatch'],
+    [signStatement(issuer, { contentType: 'text/plain' }), 'policy_refused'],
+  ]
+  for (const [statement, reason] of refused) {
+    const problem = problemOf(expectStatus(400, await register(statement)))
+    assert.equal(problem.code, 'statement_rejected')
+    assert.match(String(problem.detail), new RegExp(`^${reason}: `))
+  }
+  assert.deepEqual(await app.written(), before)
+  await assertVerifies(app)
+})
+
+test('a policy is an entry, and the newest one counts', async (t) => {
+  const { app, register, issuer } = await setUp(t)
+  expectStatus(303, await register(signStatement(issuer)))
+  const next = makeIssuer()
+  const policy = await setPolicy(app, [next])
+  assert.deepEqual((await app.send('GET', '/v1/registration-policy')).json(), policy)
+  expectStatus(400, await register(signStatement(issuer, { subject: 'later' })))
+  // A statement that was registered stays, and is answered.
+  expectStatus(303, await register(signStatement(issuer)))
+  expectStatus(303, await register(signStatement(next)))
+  await assertVerifies(app)
+})
+
+test('a policy of another ledger takes nothing here, and its keys neither', async (t) => {
+  const { app, register } = await setUp(t)
+  const other = await app.newLedger()
+  const statement = Buffer.from(signStatement(makeIssuer()))
+  const response = await app.send('POST', '/entries?wait=0', {
+    key: other.key.key,
+    text: statement,
+    headers: COSE,
+  })
+  assert.equal(problemOf(expectStatus(409, response)).code, 'no_registration_policy')
+  expectStatus(400, await register(statement))
+})
+
+test('one of many requests at once registers a statement, and all hear of that one', async (t) => {
+  const { app, register, issuer } = await setUp(t)
+  const statement = signStatement(issuer)
+  const all = await Promise.all(Array.from({ length: 12 }, () => register(statement)))
+  assert.equal(new Set(all.map((one) => expectStatus(303, one).headers['location'])).size, 1)
+  const kinds = (await app.entries()).map(({ kind }) => kind)
+  assert.equal(kinds.filter((kind) => kind === 'statement').length, 1)
+  await assertVerifies(app)
+})
+
+test('a receipt in its header does not make it another statement', async (t) => {
+  const { publish, register, get, issuer } = await setUp(t)
+  const location = new URL(String((await register(signStatement(issuer))).headers['location'])).pathname
+  await publish()
+  const file = await get(`${location}?statement=true`)
+  assert.equal(new URL(String((await register(file)).headers['location'])).pathname, location)
+})
+
+test('keys that may not do it are refused in CBOR, and so are other bodies', async (t) => {
+  const { app, register, issuer } = await setUp(t)
+  const key = await addKey(app, { scopes: ['records:write'] })
+  const text = Buffer.from(signStatement(issuer))
+  const response = await app.send('POST', '/entries', { key, text, headers: COSE })
+  assert.equal(problemOf(expectStatus(403, response)).code, 'forbidden')
+  assert.equal(
+    problemOf(expectStatus(401, await app.send('POST', '/entries', { key: null, text, headers: COSE }))).code,
+    'unauthenticated',
+  )
+  assert.equal(
+    problemOf(expectStatus(415, await app.send('POST', '/entries', { body: {} }))).code,
+    'unsupported_media_type',
+  )
+  assert.equal(problemOf(expectStatus(404, await app.send('GET', '/entries/stm_1'))).code, 'not_found')
+  assert.equal(problemOf(expectStatus(413, await register(new Uint8Array(32_769)))).code, 'body_too_large')
+  expectStatus(415, await app.send('POST', '/v1/records', { text, headers: COSE }))
+})
+
+test('the key of receipts is there as a COSE Key Set', async (t) => {
+  const { app, get } = await setUp(t, [])
+  const [key] = decode(await get('/.well-known/scitt-keys'), { useMaps: true }) as Map<number, Uint8Array>[]
+  assert.deepEqual([key!.get(1), key!.get(3), key!.get(-1)], [1, -8, 6])
+  const kid = Buffer.from(key!.get(2)!).toString('base64url')
+  assert.deepEqual(decode(await get(`/.well-known/scitt-keys/${kid}`), { useMaps: true }), key)
+  assert.equal(
+    problemOf(expectStatus(404, await app.send('GET', '/.well-known/scitt-keys/AA'))).code,
+    'not_found',
+  )
+})
