@@ -11,6 +11,7 @@ const ROOMS = [
   'src/proof/',
   'src/signing/',
   'sdk/',
+  'src/mcp/',
   'src/db/',
   'src/append/',
   'src/ledgers/',
@@ -31,6 +32,25 @@ test('every import goes to the own room or to a lower one', () => {
     .map(([file, imported]) => `${file} imports ${imported}`)
   assert.deepEqual(faults, [])
 })
+
+test('a server loads what serves MCP when it is asked for it first, and not at its start', () => {
+  const loaded = new Set<string>()
+  const load = (file: string) => {
+    if (loaded.has(file)) return
+    loaded.add(file)
+    for (const [, specifier] of readFileSync(join(ROOT, file), 'utf8').matchAll(LOADED))
+      load(specifier!.startsWith('.') ? relative(ROOT, resolve(ROOT, dirname(file), specifier!)) : file)
+  }
+  load('src/run/server.ts')
+  assert.ok(loaded.has('src/http/routes/mcp.ts'))
+  assert.deepEqual(
+    [...loaded].filter((file) => file.startsWith('src/mcp/')),
+    [],
+  )
+})
+
+/** Modules that are loaded with the one that names them. */
+const LOADED = /^(?:import|export)\s(?!type\s)[^'"]*?from\s+'([^']+)'/gm
 
 const ALL = ['sdk', 'src', 'worker', 'cli', 'bench', 'examples', 'tools']
 

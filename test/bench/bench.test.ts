@@ -6,6 +6,7 @@ import { cpuBetween, takeCpuSnapshot } from '../../bench/cpu.ts'
 import { parseOptions } from '../../bench/options.ts'
 import { summarizeProfile } from '../../bench/profile.ts'
 import { checkSamples } from '../../bench/samples.ts'
+import { stepsBetween } from '../../bench/steps.ts'
 import { makeLatencies, summarize } from '../../cli/preflight/latencies.ts'
 
 test('options have defaults, take lists, and refuse what is out of range or unknown', () => {
@@ -26,6 +27,7 @@ test('options have defaults, take lists, and refuse what is out of range or unkn
   ])
   assert.deepEqual([batch.connections, batch.servers, batch.worker], [[1, 64], [1, 2], false])
   assert.equal(batch.durationMs, 500)
+  assert.deepEqual(parseOptions(['overload', '--shares', '2,10']).shares, [2, 10])
   const lifecycle = parseOptions(['lifecycle', '--clients', '32', '--gate', 'auto'])
   assert.deepEqual([lifecycle.connections, lifecycle.gate], [[32], 'auto'])
   const notarizer = parseOptions(['notarizer', '--producers', '3'])
@@ -110,6 +112,16 @@ test('a profile is summed by self time, without idling, what runs in C++ to its 
     'seal src/signing/native.ts:10',
     'writev of query node_modules/pg/lib/client.js:10',
   ])
+})
+
+test('of the time of a request Postgres has what its other steps leave', () => {
+  const sums = (seconds: number, count: number) => ({
+    ...{ 'begin sum': 9 * seconds, 'begin count': count, 'prepare sum': seconds, 'prepare count': count },
+    ...{ 'wait sum': 2 * seconds, 'wait count': count, 'answer sum': 3 * seconds, 'answer count': count },
+    ...{ sum: 10 * seconds, count },
+  })
+  const steps = stepsBetween(sums(1, 100), sums(2, 1_100))
+  assert.deepEqual(steps, { begin: 9, prepare: 1, wait: 2, answer: 3, postgres: 4 })
 })
 
 test('a sampled 201 must say what a record or a batch says', () => {

@@ -55,7 +55,8 @@ export async function assertDocumented(
   request: Request,
   response: Response,
 ): Promise<void> {
-  if (request.url.startsWith('/v1/federation/')) return // only servers call these: docs/formats/federation.md
+  // Only servers call the one (docs/formats/federation.md), and the other speaks a protocol of its own (docs/mcp.md).
+  if (request.url.startsWith('/v1/federation/') || request.url === '/mcp') return
   document ??= readDocument(app)
   const { paths } = await document
   const path = findPath(paths, request.url)
@@ -133,7 +134,12 @@ function findPath(paths: OpenApi['paths'], url: string): string | undefined {
   const [address] = url.split('?')
   if (Object.hasOwn(paths, address!)) return address
   return Object.keys(paths).find((path) =>
-    new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(address!),
+    new RegExp(
+      `^${path
+        .replaceAll('.', '\\.')
+        .replace('{path}', '.+')
+        .replaceAll(/\{\w+\}/g, '[^/]+')}$`,
+    ).test(address!),
   )
 }
 

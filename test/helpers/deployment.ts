@@ -3,8 +3,8 @@ import { startWorker } from '../../src/run/worker.ts'
 import { startScratch } from './scratch.ts'
 
 /** A server and a worker on a Postgres of their own. */
-export async function startServerAndWorker() {
-  const { config, operatorKey, stop } = await startScratch()
+export async function startServerAndWorker(environment: NodeJS.ProcessEnv = {}) {
+  const { config, operatorKey, stop } = await startScratch(environment)
   const server = await startServer(config)
   const worker = await startWorker(config)
   return {

@@ -1,6 +1,7 @@
 import { buildTestApp, expectStatus, genericBody, type Test, type TestApp } from './app.ts'
 import { makePublish } from './checkpoints.ts'
 import { type GatedApp, gateLedger } from './gated-app.ts'
+import { addStatement } from './signed-statements.ts'
 
 export type EventLedger = GatedApp & { readonly publish: () => Promise<void> }
 
@@ -33,6 +34,7 @@ export async function letEventsHappen(app: GatedApp, publish: () => Promise<void
   await app.take(discrepant.id, 'revision')
   await app.reach('CANCELLED')
   await app.reach('EXPIRED')
+  await addStatement(app)
   const body = { code: 'gdpr_request' }
   expectStatus(202, await app.send('DELETE', `/v1/records/${id}/payload`, { body }))
   await publish()

@@ -67,92 +67,33 @@ export type OrganisationOptions = {
 
 const READY_MS_MAX = 60_000
 const MODULES: Readonly<Record<Part, string>> = { api: 'src/run/server.ts', worker: 'src/run/worker.ts' }
-const OPERATOR_KEY = `tlo_${'e'.repeat(40)}`
+export const OPERATOR_KEY = `tlo_${'e'.repeat(40)}`
 
-/** A server and a worker with a database and keys of their own, and a ledger there. */
-export class Organisation {
+/** A ledger at a server, as its administrator and the owner of its database see it. */
+export class Member {
   readonly name: string
-  readonly publicUrl: string
-  /** Its server's, with no proxy before it. */
-  readonly url: string
-  readonly database: OwnDatabase
-  readonly masterKey: Uint8Array
+  /** Servers, with no proxy before them. Requests take them in turn. */
+  readonly urls: readonly string[]
   /** `led_…` */
   ledger = ''
   /** The ledger's first agent, whose key has all scopes. */
   admin: Agent = { id: '', remote: '', key: '' }
-  /** Metrics of its parts since they were started last, if they run in this process. */
-  readonly metrics = new Map<Part, Metrics>()
-  readonly #options: OrganisationOptions
-  readonly #environment: Record<string, string>
-  readonly #logs = temporaryDir()
-  readonly #running = new Map<Part, Running>()
+  readonly #superuserUrl: string
+  #requests = 0
 
-  constructor(options: OrganisationOptions) {
-    const { name, database, masterKey, port, publicUrl, environment } = options
+  constructor(name: string, urls: readonly string[], superuserUrl: string) {
     this.name = name
-    this.masterKey = masterKey
-    this.publicUrl = publicUrl
-    this.url = `http://127.0.0.1:${port}`
-    this.database = database
-    this.#options = options
-    this.#environment = {
-      TALLYSTICK_API_DATABASE_URL: database.apiUrl,
-      TALLYSTICK_WORKER_DATABASE_URL: database.workerUrl,
-      TALLYSTICK_MASTER_KEY: Buffer.from(masterKey).toString('hex'),
-      TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
-      TALLYSTICK_PUBLIC_URL: publicUrl,
-      TALLYSTICK_HOST: '127.0.0.1',
-      TALLYSTICK_PORT: String(port),
-      TALLYSTICK_DRAIN_SECONDS: '0',
-      TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
-      TALLYSTICK_DATA: this.#logs,
-      TALLYSTICK_LOG_LEVEL: options.processes ? 'info' : 'silent',
-      ...environment,
-    }
+    this.urls = urls
+    this.#superuserUrl = superuserUrl
   }
 
-  /** Until the test ends. */
-  async open(t: Test): Promise<this> {
-    t.after(async () => {
-      for (const part of ['worker', 'api'] as const) await this.stop(part)
-    })
-    await replaceServerKeys(this.database.superuserUrl, this.#options.masterKey)
-    await this.start('api')
-    await this.start('worker')
+  async createLedger(operatorKey: string): Promise<void> {
     const made = await this.ask('POST', '/v1/ledgers', {
-      key: OPERATOR_KEY,
+      key: operatorKey,
       body: { name: this.name, agent: 'administrator' },
     })
     this.ledger = made.ledger.id
     this.admin = { id: made.agent.id, remote: `${this.ledger}/${made.agent.id}`, key: made.key.key }
-    return this
-  }
-
-  /** Returns when it is at work. */
-  async start(part: Part): Promise<void> {
-    this.#running.set(part, this.#options.processes ? await this.#spawn(part) : await this.#startHere(part))
-  }
-
-  /** As its operator stops it; nothing where it does not run. */
-  async stop(part: Part): Promise<void> {
-    const running = this.#running.get(part)
-    this.#running.delete(part)
-    await running?.close()
-  }
-
-  /** Another API beside the first, in this process: its URL. Until the test ends. */
-  async startAnotherApi(t: Test): Promise<string> {
-    const service = await startServer(parseConfig({ ...this.#environment, TALLYSTICK_PORT: '0' }))
-    t.after(() => service.close())
-    return service.url
-  }
-
-  async kill(part: Part): Promise<void> {
-    const running = this.#running.get(part)
-    if (!running) throw new Error(`${this.name} has no ${part} that runs`)
-    this.#running.delete(part)
-    await running.kill()
   }
 
   async send(
@@ -160,7 +101,8 @@ export class Organisation {
     path: string,
     { key = this.admin.key, body, headers }: Ask = {},
   ): Promise<Answer> {
-    const response = await fetch(this.url + path, {
+    const url = this.urls[this.#requests++ % this.urls.length]!
+    const response = await fetch(url + path, {
       method,
       headers: {
         authorization: `Bearer ${key}`,
@@ -192,19 +134,93 @@ export class Organisation {
     return { id, remote: `${this.ledger}/${id}`, key }
   }
 
+  /** As the database's superuser. */
+  async sql<T extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<T[]> {
+    return withClient(this.#superuserUrl, async (client) => (await client.query<T>(text, values)).rows)
+  }
+}
+
+/** A server and a worker with a database and keys of their own, and a ledger there. */
+export class Organisation extends Member {
+  readonly publicUrl: string
+  /** Its server's, with no proxy before it. */
+  readonly url: string
+  readonly database: OwnDatabase
+  readonly masterKey: Uint8Array
+  /** Metrics of its parts since they were started last, if they run in this process. */
+  readonly metrics = new Map<Part, Metrics>()
+  readonly #options: OrganisationOptions
+  readonly #environment: Record<string, string>
+  readonly #logs = temporaryDir()
+  readonly #running = new Map<Part, Running>()
+
+  constructor(options: OrganisationOptions) {
+    const { name, database, masterKey, port, publicUrl, environment } = options
+    super(name, [`http://127.0.0.1:${port}`], database.superuserUrl)
+    this.masterKey = masterKey
+    this.publicUrl = publicUrl
+    this.url = this.urls[0]!
+    this.database = database
+    this.#options = options
+    this.#environment = {
+      TALLYSTICK_API_DATABASE_URL: database.apiUrl,
+      TALLYSTICK_WORKER_DATABASE_URL: database.workerUrl,
+      TALLYSTICK_MASTER_KEY: Buffer.from(masterKey).toString('hex'),
+      TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
+      TALLYSTICK_PUBLIC_URL: publicUrl,
+      TALLYSTICK_HOST: '127.0.0.1',
+      TALLYSTICK_PORT: String(port),
+      TALLYSTICK_DRAIN_SECONDS: '0',
+      TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
+      TALLYSTICK_DATA: this.#logs,
+      TALLYSTICK_LOG_LEVEL: options.processes ? 'info' : 'silent',
+      ...environment,
+    }
+  }
+
+  /** Until the test ends. */
+  async open(t: Test): Promise<this> {
+    t.after(async () => {
+      for (const part of ['worker', 'api'] as const) await this.stop(part)
+    })
+    await replaceServerKeys(this.database.superuserUrl, this.#options.masterKey)
+    await this.start('api')
+    await this.start('worker')
+    await this.createLedger(OPERATOR_KEY)
+    return this
+  }
+
+  /** Returns when it is at work. */
+  async start(part: Part): Promise<void> {
+    this.#running.set(part, this.#options.processes ? await this.#spawn(part) : await this.#startHere(part))
+  }
+
+  /** As its operator stops it; nothing where it does not run. */
+  async stop(part: Part): Promise<void> {
+    const running = this.#running.get(part)
+    this.#running.delete(part)
+    await running?.close()
+  }
+
+  /** Another API beside the first, in this process: its URL. Until the test ends. */
+  async startAnotherApi(t: Test): Promise<string> {
+    const service = await startServer(parseConfig({ ...this.#environment, TALLYSTICK_PORT: '0' }))
+    t.after(() => service.close())
+    return service.url
+  }
+
+  async kill(part: Part): Promise<void> {
+    const running = this.#running.get(part)
+    if (!running) throw new Error(`${this.name} has no ${part} that runs`)
+    this.#running.delete(part)
+    await running.kill()
+  }
+
   /** Its worker moves the ledger to the new key within seconds. */
   async rotateKey(): Promise<void> {
     const masterKey = makeMasterKey(this.#options.masterKey)
     await withClient(this.database.superuserUrl, (client) =>
       startRotation(client, masterKey, { compromisedAt: null, force: true }),
-    )
-  }
-
-  /** As the database's superuser. */
-  async sql<T extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<T[]> {
-    return withClient(
-      this.database.superuserUrl,
-      async (client) => (await client.query<T>(text, values)).rows,
     )
   }
 

@@ -1,11 +1,17 @@
 import { findPort } from '../system/faults/processes.ts'
 import type { Test } from './app.ts'
 import { createTestDatabase } from './database.ts'
-import { type Agent, type Answer, Organisation, type OwnDatabase } from './federation-organisation.ts'
+import {
+  type Agent,
+  type Answer,
+  type Member,
+  Organisation,
+  type OwnDatabase,
+} from './federation-organisation.ts'
 import { DELIVERY, PASSING, PAYLOAD } from './gated-app.ts'
 import { until } from './wait.ts'
 
-export type { Agent, Answer, Organisation, OwnDatabase } from './federation-organisation.ts'
+export type { Agent, Answer, Member, Organisation, OwnDatabase } from './federation-organisation.ts'
 
 export type OrganisationsOptions = {
   /** API and worker of each as processes, which can be killed; otherwise they run in this one. */
@@ -50,11 +56,7 @@ export async function startOrganisations(
 }
 
 /** A peering of the two, by an invitation of the first; `peer_…`, when both say that it is active. */
-export async function peer(
-  inviter: Organisation,
-  invited: Organisation,
-  msMax = SHARED_MS_MAX,
-): Promise<string> {
+export async function peer(inviter: Member, invited: Member, msMax = SHARED_MS_MAX): Promise<string> {
   const { id, invitation } = await inviter.ask('POST', '/v1/peers', { body: { name: invited.name } })
   await invited.ask('POST', '/v1/peers', { body: { name: inviter.name, invitation } })
   for (const side of [inviter, invited]) await untilPeer(side, id, 'active', msMax)
@@ -62,7 +64,7 @@ export async function peer(
 }
 
 export async function untilPeer(
-  side: Organisation,
+  side: Member,
   id: string,
   state: string,
   msMax = SHARED_MS_MAX,
@@ -84,7 +86,7 @@ export type SharedRecord = {
 }
 
 /** Registers, at the home, the type of the records that `share` makes. */
-export async function registerDelivery(home: Organisation): Promise<void> {
+export async function registerDelivery(home: Member): Promise<void> {
   await home.ask('POST', '/v1/types', { body: DELIVERY })
 }
 

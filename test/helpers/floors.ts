@@ -7,7 +7,13 @@ export async function raiseFloors(app: Pick<TestApp, 'sql' | 'deps'>): Promise<v
     'select ledger_id, size, chain, envelope_kid from tallystick.chain_heads where size > 0',
   )
   const macs = heads.map(({ ledger_id, size, chain, envelope_kid }) =>
-    app.deps.cursorMac.of({ ledgerId: ledger_id, nextSeq: Number(size), chain, envelopeKid: envelope_kid }),
+    app.deps.cursorMac.of({
+      ledgerId: ledger_id,
+      nextSeq: Number(size),
+      chain,
+      envelopeKid: envelope_kid,
+      agentKeys: null,
+    }),
   )
   await app.sql(
     `insert into tallystick.audit_cursors (ledger_id, next_seq, chain, envelope_kid, mac)

@@ -10,7 +10,7 @@ const PASSWORD = 'scratch'
 const OPERATOR_KEY = `tlo_${'0'.repeat(32)}`
 
 /** A migrated Postgres of its own, and the configuration of a server and a worker on it: for tools, not within tests. */
-export async function startScratch(): Promise<Scratch> {
+export async function startScratch(environment: NodeJS.ProcessEnv = {}): Promise<Scratch> {
   const postgres = await startSuitePostgres()
   const passwords = { api: PASSWORD, worker: PASSWORD }
   await migrate({ ownerUrl: postgres.ownerUrl, masterKey: makeMasterKey(MASTER_KEY), passwords })
@@ -26,6 +26,7 @@ export async function startScratch(): Promise<Scratch> {
     TALLYSTICK_PORT: '0',
     TALLYSTICK_DATA: temporaryDir(),
     TALLYSTICK_LOG_LEVEL: 'silent',
+    ...environment,
   })
   return { config, operatorKey: OPERATOR_KEY, stop: () => postgres.stop('immediate') }
 }

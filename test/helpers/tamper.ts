@@ -37,7 +37,11 @@ export async function dropDefences(app: Tampered): Promise<void> {
     `select format('alter table tallystick.%I disable trigger all', tablename) as statement
      from pg_tables where schemaname = 'tallystick'`,
   )
-  for (const { statement } of [...indexes, ...constraints, ...tables]) await app.sql(statement)
+  const generated = await app.sql<{ statement: string }>(
+    `select format('alter table tallystick.%I alter column %I drop expression', table_name, column_name) as statement
+     from information_schema.columns where table_schema = 'tallystick' and is_generated = 'ALWAYS'`,
+  )
+  for (const { statement } of [...indexes, ...constraints, ...tables, ...generated]) await app.sql(statement)
   const notNull = await app.sql<{ statement: string }>(
     `select format('alter table tallystick.%I alter column %I drop not null', table_name, column_name) as statement
      from information_schema.columns where table_schema = 'tallystick' and is_nullable = 'NO'`,

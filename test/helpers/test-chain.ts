@@ -13,6 +13,7 @@ import { formatIdBytes, type IdPrefix, parseIdBytes } from '../../src/proof/ids.
 import { canonicalize } from '../../src/proof/json/jcs.ts'
 import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import { keyThumbprint, parsePublicKey } from '../../src/proof/keys.ts'
+import { agentKeyText } from '../../src/proof/statement/agent-key.ts'
 import { type BatchItem, batchRoot, itemBytes, itemLeaf } from '../../src/proof/statement/batch.ts'
 import { documentDigest } from '../../src/proof/statement/document.ts'
 import type { EntryKind, Subject } from '../../src/proof/statement/kinds.ts'
@@ -35,7 +36,7 @@ export const providers: ProofProviders = {
     verifyWith(null, message, { key: Buffer.from(key.spki), format: 'der', type: 'spki' }, signature),
 }
 
-type TestSigner = Signer & { readonly kidHex: string }
+export type TestSigner = Signer & { readonly kidHex: string }
 
 export function makeSigner(): TestSigner {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
@@ -80,6 +81,7 @@ export type TestLine = {
   items: BatchItem[] | null
   /** The envelope of another ledger's entry. */
   received?: string
+  signer?: { alg: string; spki: string }
 }
 
 /** Members of an entry that a test wants otherwise than a server would make them. */
@@ -91,6 +93,8 @@ type Appending = {
   items?: BatchItem[] | null
   received?: string | undefined
   signer?: TestSigner
+  /** The agent signs by a key of its own, which the line brings along. */
+  own?: TestSigner | undefined
   issuer?: string
   subject?: string
   issuedAtSeconds?: number
@@ -100,11 +104,13 @@ const START_MS = Date.parse('2026-11-20T12:00:00.000Z')
 
 export type TestChain = ReturnType<typeof makeChain>
 
-export function makeChain(options: { signer?: TestSigner; ledger?: string; empty?: boolean } = {}) {
+export function makeChain(
+  options: { signer?: TestSigner; noteSigner?: TestSigner; ledger?: string; empty?: boolean } = {},
+) {
   const ledger = options.ledger ?? makeId('led')
   const issuer = 'https://ledger.example'
   const origin = `ledger.example/${ledger}`
-  const noteSigner = makeSigner()
+  const noteSigner = options.noteSigner ?? makeSigner()
   const firstSigner = options.signer ?? makeSigner()
   const signers = [firstSigner]
   const lines: TestLine[] = []
@@ -133,7 +139,7 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
   })
 
   function append(entry: Appending): TestLine {
-    const signing = entry.signer ?? signers.at(-1)!
+    const signing = entry.own ?? entry.signer ?? signers.at(-1)!
     const recordedAt = entry.predicate['recordedAt'] as string
     const payload = utf8Encode(buildStatement(entry.kind, entry.subjects, entry.predicate))
     const header = encodeProtected({
@@ -144,12 +150,21 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
       issuedAtSeconds: entry.issuedAtSeconds ?? Math.floor(Date.parse(recordedAt) / 1000),
     })
     const envelope = encodeEnvelope(header, payload, signing.sign(toBeSigned(header, payload)))
+    return push(entry.kind, recordedAt, envelope, entry)
+  }
+
+  function push(
+    kind: string,
+    recordedAt: string,
+    envelope: Uint8Array,
+    entry: Pick<Appending, 'documents' | 'items' | 'received' | 'own'> = {},
+  ): TestLine {
     const leaf = leafHash(sha256, envelope)
     leaves.push(leaf)
     chains.push(link(sha256, chains.at(-1)!, leaf))
     const line: TestLine = {
       seq: lines.length,
-      kind: entry.kind,
+      kind,
       recordedAt,
       leaf: toHex(leaf),
       chain: toHex(chains.at(-1)!),
@@ -157,6 +172,7 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
       documents: entry.documents ?? [],
       items: entry.items ?? null,
       ...(entry.received !== undefined && { received: entry.received }),
+      ...(entry.own && { signer: { alg: 'EdDSA', spki: toBase64(entry.own.key.spki) } }),
     }
     lines.push(line)
     return line
@@ -178,6 +194,8 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
     system,
     acting,
     append,
+    /** An entry whose envelope somebody else made. */
+    push,
     aboutLedger,
 
     /** Time in which nothing is recorded. */
@@ -232,6 +250,52 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
         subjects: [{ name: id, sha256: digestOf({ key: id, agent: ofAgent, scopes, expiresAt }) }],
         predicate: { ...acting(), ...by, agent: ofAgent, scopes, expiresAt },
       }),
+    registerSigningKey: (
+      key: TestSigner,
+      {
+        required = false,
+        of = agent,
+        name = 'agent',
+        endorsedBy,
+        by = {},
+        wrong = {},
+        own,
+      }: {
+        required?: boolean
+        of?: string
+        name?: string
+        endorsedBy?: TestSigner
+        by?: object
+        /** Members that are otherwise than they should be. */
+        wrong?: object
+        own?: TestSigner
+      } = {},
+    ) => {
+      const text = agentKeyText({ ledger, agent: of, kid: key.kidHex, required })
+      return append({
+        kind: 'agent-key-registered',
+        subjects: [{ name: of, sha256: digestOf({ agent: of, name }) }],
+        predicate: {
+          ...acting(),
+          ...by,
+          agent: of,
+          newKey: { kid: key.kidHex, alg: 'EdDSA', spki: toBase64(key.key.spki) },
+          required,
+          proof: toBase64(key.sign(text)),
+          ...(endorsedBy && {
+            endorsement: { kid: endorsedBy.kidHex, signature: toBase64(endorsedBy.sign(text)) },
+          }),
+          ...wrong,
+        },
+        own,
+      })
+    },
+    revokeSigningKey: (key: TestSigner, by: object = {}, of = agent, name = 'agent') =>
+      append({
+        kind: 'agent-key-revoked',
+        subjects: [{ name: of, sha256: digestOf({ agent: of, name }) }],
+        predicate: { ...acting(), ...by, agent: of, kid: key.kidHex },
+      }),
     registerType: (type: string, digest = '33'.repeat(32), by: object = {}) =>
       append({
         kind: 'type-registered',
@@ -255,24 +319,33 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
         subjects: [aboutLedger()],
         predicate: { ...system(), known: { size: lines.length + 3, chain: 'ab'.repeat(32) }, found },
       }),
-    notarize: (predicate: object = {}, record = makeId('rec'), document: JsonValue = { n: lines.length }) => {
+    notarize: (
+      predicate: object = {},
+      record = makeId('rec'),
+      document: JsonValue = { n: lines.length },
+      own?: TestSigner,
+    ) => {
       const salted = saltDocument(record, document)
       return append({
         kind: 'record-notarized',
         subjects: [{ name: record, sha256: salted.digest }],
         predicate: { ...acting(), record, version: 1, type: 'generic/1', ...predicate },
         documents: [salted],
+        own,
       })
     },
     notarizeBatch: (
       count: number,
       changes: {
         item?: Partial<BatchItem>
+        /** Members of each item. */
+        items?: readonly Partial<BatchItem>[]
         records?: string[]
         /** References of each record. */
         references?: readonly string[]
         predicate?: object
         batch?: string
+        own?: TestSigner
       } = {},
     ) => {
       const { references } = changes
@@ -280,12 +353,13 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
         ...saltDocument(record, { i }),
         ...(references && { references }),
       }))
-      const items = documents.map(({ subject, digest, salt }) => ({
+      const items = documents.map(({ subject, digest, salt }, i) => ({
         record: subject,
         type: 'generic/1',
         digest,
         ...(references && { references: digestWith(salt!, references) }),
         ...changes.item,
+        ...changes.items?.[i],
       }))
       const root = batchRoot(
         sha256,
@@ -298,6 +372,7 @@ export function makeChain(options: { signer?: TestSigner; ledger?: string; empty
         predicate: { ...acting(), batch, count, tree: 'RFC9162_SHA256', ...changes.predicate },
         documents,
         items,
+        own: changes.own,
       })
     },
     /** Says that a document was erased, without removing it. */

@@ -1,15 +1,22 @@
 import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import type { EntryKind, Subject } from '../../src/proof/statement/kinds.ts'
-import { makeId, saltDocument, type TestChain, type TestDocument, type TestLine } from './test-chain.ts'
+import {
+  makeId,
+  saltDocument,
+  type TestChain,
+  type TestDocument,
+  type TestLine,
+  type TestSigner,
+} from './test-chain.ts'
 
 /** Members of a step besides its predicate. */
-type Changes = { readonly subjects?: Subject[]; readonly received?: string }
+type Changes = { readonly subjects?: Subject[]; readonly received?: string; readonly own?: TestSigner }
 
 /** Appends the events of one gated record; `changes` go into the predicate of any of them. */
 export function makeGated(
   chain: TestChain,
   terms: object = {},
-  options: { principal?: object; record?: string; payload?: JsonValue } = {},
+  options: { principal?: object; record?: string; payload?: JsonValue; own?: TestSigner } = {},
 ) {
   const record = options.record ?? makeId('rec')
   const performer = makeId('agt')
@@ -40,6 +47,7 @@ export function makeGated(
       ...terms,
     },
     documents: [payload],
+    own: options.own,
   })
 
   function step(
@@ -49,13 +57,14 @@ export function makeGated(
     subjects: Subject[] = [],
     documents: TestDocument[] = [],
   ) {
-    const { subjects: changedSubjects, received, ...changed } = predicate as Changes
+    const { subjects: changedSubjects, received, own, ...changed } = predicate as Changes
     last = chain.append({
       kind,
       received,
       subjects: changedSubjects ?? [about, ...subjects],
       predicate: { record, version: version + 1, previous: last.leaf, from: state, to, ...changed },
       documents,
+      own,
     })
     version++
     state = to

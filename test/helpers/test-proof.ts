@@ -1,4 +1,7 @@
-import { fromHex, toHex } from '../../src/proof/bytes.ts'
+import { fromBase64, fromHex, toHex, utf8Encode } from '../../src/proof/bytes.ts'
+import { toBeSigned } from '../../src/proof/envelope/cose.ts'
+import { attachReceipt, encodeInclusionReceipt } from '../../src/proof/receipt/receipt.ts'
+import { encodeTreeHeader } from '../../src/proof/receipt/tree-head.ts'
 import { itemBytes, itemLeaf } from '../../src/proof/statement/batch.ts'
 import { formatVerifierKey } from '../../src/proof/tree/checkpoint.ts'
 import { inclusionPath, merkleRoot } from '../../src/proof/tree/merkle.ts'
@@ -8,9 +11,14 @@ import { sha256, type TestChain, type TestLine } from './test-chain.ts'
 export type TestProof = ReturnType<typeof proofOf>
 
 /** The proof that a server would answer for an entry of the chain, and for one item of it where `item` is given. */
-export function proofOf(chain: TestChain, line: TestLine, options: { size?: number; item?: number } = {}) {
+/** `registration`: the entry that registers the key of the agent that signed this one. */
+export function proofOf(
+  chain: TestChain,
+  line: TestLine,
+  options: { size?: number; item?: number; registration?: TestLine } = {},
+) {
   const size = options.size ?? chain.lines.length
-  const { documents, items, ...entry } = line
+  const { documents, items, signer, ...entry } = line
   return {
     ledger: {
       id: chain.ledger,
@@ -26,6 +34,7 @@ export function proofOf(chain: TestChain, line: TestLine, options: { size?: numb
     path: inclusionPath(sha256, leavesOf(chain).slice(0, size), line.seq).map(toHex),
     checkpoint: chain.checkpoint(size),
     ...(options.item !== undefined && { item: itemProofOf(line, options.item) }),
+    ...(options.registration && { registration: options.registration.envelope }),
   }
 }
 
@@ -69,7 +78,7 @@ export function recordOf(chain: TestChain, line: TestLine, index = 0) {
   }
 }
 
-function itemProofOf(line: TestLine, index: number) {
+export function itemProofOf(line: TestLine, index: number) {
   const leaves = line.items!.map((item) => itemLeaf(sha256, itemBytes(item)))
   return {
     item: line.items![index]!,
@@ -86,4 +95,28 @@ function leavesOf(chain: TestChain): Uint8Array[] {
 /** Subject of the entry's statement. */
 function subjectOf(line: TestLine): string {
   return /"name":"(bat_[^"]+)"/.exec(Buffer.from(line.envelope, 'base64').toString('latin1'))![1]!
+}
+
+/** The file that a server would answer with `?statement=true`: the entry with its receipt. */
+export function receiptFileOf(
+  chain: TestChain,
+  line: TestLine,
+  options: { size?: number; item?: number } = {},
+) {
+  const size = options.size ?? chain.lines.length
+  const leaves = leavesOf(chain).slice(0, size)
+  const root = merkleRoot(sha256, leaves)
+  const { issuer, origin, noteSigner } = chain
+  const protectedBytes = encodeTreeHeader({ issuer, origin, size }, noteSigner.kid)
+  const item = options.item === undefined ? null : itemProofOf(line, options.item)
+  const receipt = encodeInclusionReceipt({
+    protectedBytes,
+    signature: noteSigner.sign(toBeSigned(protectedBytes, root)),
+    inclusion: { size, index: line.seq, path: inclusionPath(sha256, leaves, line.seq) },
+    item: item && {
+      item: utf8Encode(itemBytes(item.item)),
+      at: { size: item.count, index: item.index, path: item.path.map(fromHex) },
+    },
+  })
+  return attachReceipt(fromBase64(line.envelope), receipt)
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { readFindKey } from '../../src/db/chain/signed-entries.ts'
+import { loadKeysFrom } from '../../src/db/chain/signed-entries.ts'
 import { makeExpiryRound } from '../../src/followers/expiry/expire-records.ts'
 import { Refused } from '../../src/followers/refused.ts'
 import { verifyCompletions } from '../../src/followers/verification/verify-completions.ts'
@@ -25,11 +25,11 @@ export function makeTestWorker(pool: pg.Pool, app: TestApp) {
   const refused: string[] = []
   const deps = {
     pool,
-    envelopeKeys: new EnvelopeKeys(() => readFindKey(pool)),
+    envelopeKeys: new EnvelopeKeys(loadKeysFrom(pool)),
     cursorMac: app.deps.cursorMac,
     awaitFloor() {},
     signers: app.deps.signers,
-    types: new TypeRegistry({ readPool: pool }),
+    types: new TypeRegistry({ readPool: pool, threads: app.deps.threads }),
     entropy: app.deps.entropy,
     now: Date.now,
     observeVerification: () => {},

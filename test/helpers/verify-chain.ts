@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { parseEntryLine } from '../../src/proof/entry/entry-line.ts'
 import type { EntryStep } from '../../src/proof/entry/entry-step.ts'
-import { verifyEntry } from '../../src/proof/entry/verify-entry.ts'
+import { verifyStep } from '../../src/proof/entry/verify-step.ts'
 import { ProofError, type ProofErrorCode } from '../../src/proof/error.ts'
 import { LedgerVerifier, type LedgerVerifierOptions } from '../../src/proof/ledger/verify-ledger.ts'
 import { providers, type TestChain } from './test-chain.ts'
@@ -17,7 +17,7 @@ export function verifyChain(
   for (const note of own) verifier.expectCheckpoint(note)
   const findKey = makeFindKey(chain)
   for (const line of chain.lines) {
-    const { step } = verifyEntry(parseEntryLine(JSON.stringify(line)), findKey, providers)
+    const step = verifyStep(parseEntryLine(JSON.stringify(line)), findKey, providers, 'all')
     verifier.append(step)
     onStep(step)
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { isHeld } from '../../../bench/k6/ceiling.ts'
-import { isMet } from '../../../bench/k6/figures.ts'
+import { judgeGoal } from '../../../bench/k6/figures.ts'
 import { parseOptions } from '../../../bench/k6/options.ts'
 import { rowsOf } from '../../../bench/k6/print.ts'
 import { makeReport, readPublished, writeReport } from '../../../bench/k6/report.ts'
@@ -26,7 +26,8 @@ test('a report is one file that needs no network, and says the figures, the mach
   for (const said of [
     '224 ms',
     '60 /s',
-    'not met',
+    'not tried',
+    '0.10 of 0.40 cores',
     'Some CPU',
     'p50 0.10 ms',
     '250 found in 260 entries',
@@ -71,24 +72,46 @@ test('memory that grows fails a run of two minutes, and says nothing of one of s
   assert.deepEqual(faultsAfter(130_000), ['memory of API grew by 12.0 % in the second half'])
 })
 
-test('a goal is met, not met, or not judged where nothing was measured', () => {
-  assert.equal(isMet({ atLeast: 10 }, 10), true)
-  assert.equal(isMet({ atLeast: 10 }, 9.9), false)
-  assert.equal(isMet({ atMost: 10 }, 10.1), false)
-  assert.equal(isMet({ atMost: 10 }, null), null)
-  assert.equal(isMet(undefined, 5), null)
+test('a goal is met, not met, or not tried where the run did not ask for it', () => {
+  const full = { profile: 'full' } as const
+  assert.equal(judgeGoal({ atLeast: 10 }, 10, full), 'met')
+  assert.equal(judgeGoal({ atLeast: 10 }, 9.9, full), 'not met')
+  assert.equal(judgeGoal({ atMost: 10 }, 10.1, full), 'not met')
+  assert.equal(judgeGoal({ atMost: 10 }, null, full), 'not tried')
+  assert.equal(judgeGoal({ atLeast: 10 }, 9, { ...full, tried: 9 }), 'not tried')
+  assert.equal(judgeGoal({ atLeast: 10 }, 9, { ...full, tried: 10 }), 'not met')
+  assert.equal(judgeGoal(undefined, 5, full), null)
+  const short = { profile: 'short' } as const
+  assert.equal(judgeGoal({ atMost: 50 }, 20, short), 'not tried')
+  assert.equal(judgeGoal({ atLeast: 10_000 }, 50, short), 'not tried')
+  assert.equal(judgeGoal({ atMost: 0 }, 1, short), 'not met', 'there must be no errors in any run')
 })
 
-test('the table has what was published, what was measured and the goal, and leaves out what was not measured', () => {
-  const rows = rowsOf({
-    published: readPublished('dense-producers'),
-    figures: { rate: 12_345.6, ratio: null },
-  })
+test('the table has what was published, what was measured, what k6 took, our generator and the goal', () => {
+  const about = { options: { profile: 'full' }, extras: {} } as const
+  const runs = [
+    { cpu: { API: 0.5, k6: 1 }, wallMs: 10_000 },
+    { cpu: { API: 0.5, k6: 0.5 }, wallMs: 30_000 },
+  ]
+  const published = readPublished('dense-producers')
+  const rows = rowsOf({ ...about, published, figures: { rate: 12_345.6, ratio: null }, rounds: [{ runs }] })
+  const k6 = '0.63 of 1.13 cores'
   assert.deepEqual(rows, [
-    ['', 'published elsewhere (other hardware)', 'here', 'goal', ''],
-    ['records/s, 64 producers × 100', '5,992 /s', '12,346 /s', '–', ''],
-    ["64 producers of one producer's rate", '–', '–', '≥ 60 %', ''],
+    ['', 'published elsewhere (other hardware)', 'here', 'k6 itself', 'by npm run bench', 'goal', ''],
+    ['records/s, 64 producers × 100', '5,992 /s', '12,346 /s', k6, '55,314 /s', '–', ''],
+    ["64 producers of one producer's rate", '–', '–', k6, '–', '≥ 60 %', 'not tried'],
   ])
+})
+
+test('a goal that no run of the profile reaches for has its row, and is not tried', () => {
+  const published = readPublished('mixed-users')
+  const extras = { tried: { users: 6_000 } }
+  const figures = { users: 6_000, rate: 900, p99: 1_200, failedPercent: 0 }
+  const table = rowsOf({ published, figures, extras, options: { profile: 'full' }, rounds: [] })
+  assert.deepEqual(
+    table.slice(1).map((row) => row.at(-1)),
+    ['not tried', '', 'not met', 'met'],
+  )
 })
 
 test('of three runs the median counts, with its spread, and what spreads by more than a tenth is noisy', () => {

@@ -101,8 +101,11 @@ test('a batch that is as large as it may be holds nobody up, and is taken', asyn
   }
 })
 
-/** Routes that take documents. */
+/** Routes that take documents, or batches of them. */
 const TAKES_MORE = new Set([
+  'POST /mcp',
+  'POST /v1/logs',
+  'POST /v1/traces',
   'POST /v1/records',
   'POST /v1/records/batch',
   'POST /v1/records/:id/completions',

@@ -253,6 +253,7 @@ const MUST_REFUSE: Record<(typeof LOGINS)[number], string[]> = {
     'request_audit',
     'set_ledger_frozen',
     'set_ledger_rate_limit',
+    'set_ledger_tiles_public',
   ],
   worker: ['append_entries', 'request_audit', 'retire_envelope_keys'],
 }
@@ -295,7 +296,9 @@ test('every table asks for the proof, but for those that append_entries alone fi
     'chain_heads',
     'documents',
     'entries',
+    'gated_records',
     'idempotency_keys',
+    'open_deadlines',
     'record_references',
     'records',
   ]

@@ -1,40 +1,20 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { publishCheckpoints } from '../../../src/followers/checkpoints/publish.ts'
 import { auditOf } from '../../followers/audit/set-up.ts'
+import { type ShownCheckpoint, serveCheckpoints } from '../../helpers/checkpoint-server.ts'
 import { buildCliApp } from '../../helpers/cli-app.ts'
 import { runAlone } from '../../helpers/run-command.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
-import { makeChain, type TestChain } from '../../helpers/test-chain.ts'
-import { consistencyOf, verifierKeyOf } from '../../helpers/test-proof.ts'
+import { makeChain } from '../../helpers/test-chain.ts'
+import { consistencyOf } from '../../helpers/test-proof.ts'
 
 /*
  * An operator with all keys shows an outsider a checkpoint of ten entries, rewrites the ledger, and shows one of twenty. Both are
  * signed, and of rising sizes. `checkpoints watch` is the one command by which an outsider guards against just that.
  */
-
-type Shown = { note: string; proof: () => { status: number; body: object } }
-
-async function serve(t: TestContext, chain: TestChain, shown: Shown): Promise<string> {
-  const about = { origin: chain.origin, noteVerifierKey: verifierKeyOf(chain) }
-  const server = createServer((request, response) => {
-    const { pathname } = new URL(request.url!, 'http://x')
-    if (pathname === '/v1/checkpoints/latest') {
-      response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(shown.note)
-      return
-    }
-    const { status, body } = pathname === '/v1/ledger' ? { status: 200, body: about } : shown.proof()
-    const type = status === 200 ? 'application/json' : 'application/problem+json'
-    response.writeHead(status, { 'content-type': type, 'retry-after': '600' }).end(JSON.stringify(body))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
 
 function makeForked() {
   const chain = makeChain()
@@ -53,8 +33,8 @@ const refusal = (status: number, code: string) => () => ({
 
 test('a fork is refused, whatever proof comes with it, and both notes are kept as evidence', async (t) => {
   const { chain, fork, forked, genuine } = makeForked()
-  const shown: Shown = { note: chain.checkpoint(10), proof: refusal(503, 'overloaded') }
-  const url = await serve(t, chain, shown)
+  const shown: ShownCheckpoint = { note: chain.checkpoint(10), proof: refusal(503, 'overloaded') }
+  const url = await serveCheckpoints(t, chain, shown)
   const { directory } = temporaryFiles(t)
   const path = join(directory, 'kept.ndjson')
   const watch = () =>
@@ -102,8 +82,8 @@ test('a fork is refused, whatever proof comes with it, and both notes are kept a
 
 test('a server that gives no proof is not believed, and it is said what to do', async (t) => {
   const { chain, forked } = makeForked()
-  const shown: Shown = { note: chain.checkpoint(10), proof: refusal(404, 'not_found') }
-  const url = await serve(t, chain, shown)
+  const shown: ShownCheckpoint = { note: chain.checkpoint(10), proof: refusal(404, 'not_found') }
+  const url = await serveCheckpoints(t, chain, shown)
   const path = join(temporaryFiles(t).directory, 'kept.ndjson')
   const watch = (...options: string[]) =>
     runAlone(['checkpoints', 'watch', path, '--server', url, '--api-key', 'tly_x', ...options])

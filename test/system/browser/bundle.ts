@@ -2,8 +2,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { build, type StdinOptions } from 'esbuild'
 import { ROOT } from '../../../tools/bundle.ts'
 
-/** 44.9 KiB with federation, of which that is 5. */
-const VERIFIER_GZIP_BYTES_MAX = 48 * 1024
+/** 58.4 KiB, of which federation is 5, bundles are 3.7, registered statements 2.7, receipts 1.9, and the rest agents' keys and witnesses. */
+const VERIFIER_GZIP_BYTES_MAX = 61 * 1024
 
 export type Bundle = { readonly code: string; readonly gzipBytes: number; readonly brotliBytes: number }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { BUILT_IN_TYPES } from '../../../src/ledgers/types/built-in.ts'
 import { compileType } from '../../../src/ledgers/types/definition.ts'
 import { COMPARISONS, RULE_CODES } from '../../../src/ledgers/types/rules/comparisons.ts'
 import { parseRules } from '../../../src/ledgers/types/rules/rules.ts'
@@ -66,9 +67,10 @@ test('the limits on the page are the limits in the code', () => {
 })
 
 test('the examples on the page are taken', () => {
-  const [definition, rule] = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map((match) =>
+  const [definition, run, rule] = [...page.matchAll(/```json\n([\s\S]*?)```/g)].map((match) =>
     JSON.parse(match[1]!),
   )
   assert.ok(compileType(definition).payload)
+  for (const { type } of run) assert.ok(BUILT_IN_TYPES.has(type), type)
   parseRules([rule])
 })

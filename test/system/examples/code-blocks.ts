@@ -16,11 +16,9 @@ export type CodeBlocks = {
   readonly files: Readonly<Record<string, readonly string[]>>
 }
 
-/** `beside`: files of this project that a page says to copy. */
-export function writeCodeBlocks(pages: readonly string[], beside: readonly string[]): CodeBlocks {
+export function writeCodeBlocks(pages: readonly string[]): CodeBlocks {
   const folder = temporaryDir()
   symlinkSync(join(PROJECT_DIR, 'node_modules'), join(folder, 'node_modules'))
-  for (const file of beside) symlinkSync(join(PROJECT_DIR, file), join(folder, file.split('/').at(-1)!))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   writeFileSync(
     join(folder, 'tsconfig.json'),

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -12,16 +11,12 @@ import { openTestPool } from '../../helpers/connect.ts'
 import { addKey } from '../../helpers/more-keys.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { makePublisher } from '../../helpers/publisher.ts'
-import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { assertVerifies } from '../../helpers/verify-app.ts'
 import { until } from '../../helpers/wait.ts'
 import { compile, runAll, writeCodeBlocks } from './code-blocks.ts'
 import { openProject, type Project } from './project.ts'
 
-const FLEET_MS_MAX = 15_000
-const PROCESSOR_FILES = ['tracing-processor.ts', 'payloads.ts'].map(
-  (name) => `examples/openai-agents/${name}`,
-)
+const FLEET_MS_MAX = 45_000
 
 test('the examples', async (t) => {
   await buildSdk()
@@ -37,33 +32,23 @@ test('the examples', async (t) => {
       const told = withoutIds(output)
       assert.deepEqual(told.slice(0, -1), FLEET_STORY)
       assert.match(told.at(-1)!, /^auditor {4}verified all \d+ entries, \d+ records, offline$/)
-      assert.ok(performance.now() - startedAt < FLEET_MS_MAX)
       disputed = /prices of tin .*\((rec_\w+)\)/.exec(output)![1]!
       const revoked = await project.app.sql('select 1 from tallystick.api_keys where revoked_seq is not null')
       assert.equal(revoked.length, 5, 'no key of the fleet is left')
+      assert.ok(performance.now() - startedAt < FLEET_MS_MAX)
     },
   )
 
-  await t.test('agents run on while the server is away; what they did is recorded later, by digest', () =>
-    agentsRunOn(t, project),
-  )
-  await t.test(
-    'a span without room is lost, and the next record says so; texts that are too long stay out',
-    () => spansAreLost(project),
-  )
   await t.test('an auditor who may only audit keeps checkpoints, verifies, and proves what was settled', () =>
     auditorFinds(t, project, disputed),
   )
-  await t.test(
-    'what the READMEs of SDK and examples show compiles strictly; that of the SDK runs',
-    async () => {
-      const blocks = writeCodeBlocks(['sdk/README.md', 'examples/README.md'], PROCESSOR_FILES)
-      await compile(blocks)
-      const { url, apiKey } = project
-      const env = { ...bareEnvironment(), TALLYSTICK_URL: url, TALLYSTICK_API_KEY: apiKey }
-      await runAll(blocks.folder, blocks.files['sdk/README.md']!, env)
-    },
-  )
+  await t.test('what the README of the SDK shows compiles strictly, and runs', async () => {
+    const blocks = writeCodeBlocks(['sdk/README.md'])
+    await compile(blocks)
+    const { url, apiKey } = project
+    const env = { ...bareEnvironment(), TALLYSTICK_URL: url, TALLYSTICK_API_KEY: apiKey }
+    await runAll(blocks.folder, blocks.files['sdk/README.md']!, env)
+  })
   await assertVerifies(project.app)
 })
 
@@ -89,59 +74,6 @@ function withoutIds(output: string): string[] {
     .trimEnd()
     .split('\n')
     .map((line) => line.replace(/ \(rec_\w+\)$/, ''))
-}
-
-async function agentsRunOn(t: TestContext, { app, url, apiKey, start }: Project): Promise<void> {
-  const proxy = await startTcpProxy(t, url)
-  proxy.refuse()
-  const env = { TALLYSTICK_URL: proxy.url, TALLYSTICK_API_KEY: apiKey }
-  const running = start('openai-agents', [], env)
-  await running.says('the agents say: Copper costs 9,612 dollars a ton.')
-  assert.equal(proxy.toServerBytes, 0, 'nothing is recorded when the agents are done')
-  proxy.accept()
-  const { code, output } = await running.ended
-  assert.equal(code, 0, output)
-
-  const [, traceId] = /--trace-id ([0-9a-f]{32})$/m.exec(output)!
-  const found = await app.send('GET', `/v1/records?traceId=${traceId}&order=asc`)
-  const payloads: Record<string, unknown>[] = found
-    .json()
-    .data.map(({ payload }: { payload: object }) => payload)
-  assert.deepEqual(
-    payloads.map(({ kind }) => kind),
-    [
-      'generation',
-      'function',
-      'turn',
-      'generation',
-      'handoff',
-      'turn',
-      'agent',
-      'generation',
-      'turn',
-      'agent',
-      'task',
-      'trace',
-    ],
-  )
-  const [generation, call] = payloads
-  assert.deepEqual(generation!['usage'], { inputTokens: 11, outputTokens: 17 })
-  const said = 'copper: 9,612'
-  const sha256 = createHash('sha256').update(said).digest('hex')
-  assert.deepEqual([call!['name'], call!['output']], ['look_up_price', { sha256, bytes: said.length }])
-  assert.doesNotMatch(JSON.stringify(payloads), /9,612/, 'what was said stays with the agents')
-}
-
-async function spansAreLost({ app, url, apiKey }: Project): Promise<void> {
-  const { endSpansWithoutRoom, LONG_TEXT } = await import('./full-notarizer.ts')
-  const id = 'f'.repeat(32)
-  assert.equal(await endSpansWithoutRoom(`trace_${id}`, { baseUrl: url, apiKey }), 1)
-  const { data } = (await app.send('GET', `/v1/records?traceId=${id}&order=asc`)).json()
-  const [call, guardrail] = data.map(({ payload }: { payload: object }) => payload)
-  assert.equal(data.length, 2)
-  assert.equal(call.input.text, 'page 1')
-  assert.deepEqual([call.output.bytes, call.output.text], [LONG_TEXT.length, undefined])
-  assert.deepEqual([call.lostBefore, guardrail.lostBefore, guardrail.triggered], [undefined, 1, true])
 }
 
 async function auditorFinds(t: TestContext, project: Project, disputed: string): Promise<void> {

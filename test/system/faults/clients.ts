@@ -10,6 +10,8 @@ type ClientPlan = {
   readonly ledgers: readonly { readonly ledger: string; readonly bearer: string }[]
   readonly clients: number
   readonly batchItems: number
+  /** Longest pause of a client between two requests; absent: none. */
+  readonly pauseMsMax?: number
   /** Where each client keeps its own file. */
   readonly journalDir: string
 }
@@ -18,6 +20,8 @@ export type RunningClients = {
   readonly acknowledgedRecords: number
   /** How attempts ended, by status and code: `201`, `201 replayed`, `503 outcome_unknown`, `ECONNRESET`. */
   readonly attempts: Readonly<Record<string, number>>
+  /** All clients have ended; rejects when one has failed. */
+  ended(): Promise<unknown>
   /** No new requests; those with an idempotency key are retried until answered. */
   finish(): Promise<void>
   /** No new requests and no retries: as when the machine is gone. */
@@ -26,8 +30,9 @@ export type RunningClients = {
 
 const ANSWER_MS_MAX = 30_000
 const RETRY_PAUSE_MS = 25
-/** Past this a retry that is never answered is a finding, not a delay. */
-const FINISH_MS_MAX = 45_000
+/** In the end: a retry that is not answered in so long a time in which no other is either is a finding, not a delay. */
+const FINISH_QUIET_MS_MAX = 45_000
+const FINISH_LOOK_EVERY_MS = 500
 const FILLER = 'a purchase order was created and confirmed by the supplier; '.repeat(4)
 
 /** Answers that say that nothing was written. */
@@ -45,6 +50,7 @@ export function startClients(plan: ClientPlan): RunningClients {
     run: randomBytes(4).toString('hex'),
     attempts: {},
     acknowledgedRecords: 0,
+    concludedAtMs: 0,
   }
   const running = Array.from({ length: plan.clients }, (_, client) => runClient(state, client))
   const all = Promise.all(running)
@@ -54,11 +60,14 @@ export function startClients(plan: ClientPlan): RunningClients {
       return state.acknowledgedRecords
     },
     attempts: state.attempts,
+    ended: () => all,
     async finish() {
       state.stopping = true
-      const timer = setTimeout(() => state.abandoned.abort(), FINISH_MS_MAX)
-      await all
-      clearTimeout(timer)
+      state.concludedAtMs = performance.now()
+      const timer = setInterval(() => {
+        if (performance.now() - state.concludedAtMs > FINISH_QUIET_MS_MAX) state.abandoned.abort()
+      }, FINISH_LOOK_EVERY_MS)
+      await all.finally(() => clearInterval(timer))
     },
     async abandon() {
       state.stopping = true
@@ -76,6 +85,8 @@ type State = {
   readonly abandoned: AbortController
   readonly attempts: Record<string, number>
   acknowledgedRecords: number
+  /** When the last request of any client was concluded. */
+  concludedAtMs: number
 }
 
 type Intent = {
@@ -100,6 +111,8 @@ async function runClient(state: State, client: number): Promise<void> {
       const { name, items, hasKey } = intent
       journal.write({ intent: name, ledger, items, hasKey, outcome, ids, seq, replayed })
       state.acknowledgedRecords += ids.length
+      state.concludedAtMs = performance.now()
+      if (plan.pauseMsMax) await sleep(Math.random() * plan.pauseMsMax)
     }
   } finally {
     agent.destroy()

@@ -3,11 +3,22 @@ import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync }
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { migrate } from '../../../src/db/schema/migrate.ts'
+import { startRotation } from '../../../src/db/schema/rotation.ts'
 import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../../src/run/postgres/start.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { putCluster } from '../../helpers/postgres.ts'
-import { childrenOf, end, findPort, findWriter, isReady, killIfAlive, stayFor } from './processes.ts'
+import {
+  childrenOf,
+  connecting,
+  end,
+  findPort,
+  findWriter,
+  isReady,
+  killIfAlive,
+  stayFor,
+  withPatientClient,
+} from './processes.ts'
 
 /**
  * A Postgres and processes of the product as an operator runs them, each of which can be killed and started again
@@ -27,6 +38,8 @@ export type DeploymentOptions = {
   readonly apiEnv?: Record<string, string>
   /** Proxy between the processes and Postgres: given Postgres' address, answers the one that they are given. */
   readonly through?: (postgresUrl: string) => Promise<string>
+  /** Proxy before the first API process: given its address, answers the one at which peers find the deployment. */
+  readonly publicly?: (apiUrl: string) => Promise<string>
   /** Whether only the database is started or migrated. */
   readonly postgresOnly?: boolean
 }
@@ -42,7 +55,8 @@ export type PostgresVictim = 'server' | 'postmaster' | 'backend'
 const PASSWORDS = { api: 'faults-api', worker: 'faults-worker' }
 export const OPERATOR_KEY = `tlo_${'f'.repeat(40)}`
 export const MASTER_KEY = new Uint8Array(32).fill(9)
-const READY_MS_MAX = 30_000
+/** Allows for a machine that has much else to do: more than 30 s were seen at a load average of 26 on two cores. */
+const READY_MS_MAX = 120_000
 
 export class Deployment {
   readonly urls: readonly string[]
@@ -53,6 +67,9 @@ export class Deployment {
   readonly #workers: ChildProcess[] = []
   #postgres: RunningPostgres | null = null
   #address: string | null = null
+  #publicUrl: string | null = null
+  /** Keys of processes that start from now on: the one that seals, and the one before it while that is being replaced. */
+  masterKeys: readonly Uint8Array[] = [MASTER_KEY]
 
   private constructor(options: DeploymentOptions, apiPorts: readonly number[], postgresPort: number) {
     this.#options = options
@@ -71,6 +88,7 @@ export class Deployment {
       await deployment.startPostgres()
       deployment.#address = (await options.through?.(deployment.ownerUrl)) ?? null
       if (options.postgresOnly) return deployment
+      deployment.#publicUrl = (await options.publicly?.(deployment.urls[0]!)) ?? null
       await migrate({
         ownerUrl: deployment.ownerUrl,
         masterKey: makeMasterKey(MASTER_KEY),
@@ -123,6 +141,15 @@ export class Deployment {
     return this.#postgres!.pid
   }
 
+  /** Has a new envelope key made, to which the worker moves every ledger; its kid. */
+  async rotateKey({ force }: { readonly force: boolean }): Promise<Uint8Array> {
+    const masterKey = makeMasterKey(this.masterKeys[0]!)
+    const { newKid } = await withPatientClient(this.ownerUrl, (client) =>
+      startRotation(client, masterKey, { compromisedAt: null, force }),
+    )
+    return newKid
+  }
+
   workerPid(i: number): number {
     return this.#workers[i]!.pid!
   }
@@ -131,17 +158,19 @@ export class Deployment {
     return this.#apis[i]!.pid!
   }
 
-  /** Recovers first, where the last one was killed. */
+  /** Recovers first, where the last one was killed. A start that failed has stopped it, and is made again. */
   async startPostgres(): Promise<void> {
     const { dir, settings, postgresEnv } = this.#options
     const dataDir = join(dir, 'postgres')
     if (!existsSync(dataDir)) putCluster(dataDir)
-    this.#postgres = await startPostgres({
-      dataDir,
-      port: this.#postgresPort,
-      settings: { max_connections: 60, ...settings },
-      ...(postgresEnv && { env: postgresEnv }),
-    })
+    this.#postgres = await connecting(() =>
+      startPostgres({
+        dataDir,
+        port: this.#postgresPort,
+        settings: { max_connections: 60, ...settings },
+        ...(postgresEnv && { env: postgresEnv }),
+      }),
+    )
   }
 
   async startApi(i: number): Promise<void> {
@@ -244,7 +273,8 @@ export class Deployment {
         TALLYSTICK_DATA: join(this.#options.dir, 'files'),
         TALLYSTICK_API_DATABASE_URL: url('tallystick_api', PASSWORDS.api),
         TALLYSTICK_WORKER_DATABASE_URL: url('tallystick_worker', PASSWORDS.worker),
-        TALLYSTICK_MASTER_KEY: Buffer.from(MASTER_KEY).toString('hex'),
+        ...this.#masterKeyVariables(),
+        ...(this.#publicUrl && { TALLYSTICK_PUBLIC_URL: this.#publicUrl }),
         TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
         TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
         TALLYSTICK_LOG_LEVEL: 'info',
@@ -257,6 +287,14 @@ export class Deployment {
     process.once('exit', kill)
     child.once('exit', () => process.off('exit', kill))
     return child
+  }
+
+  #masterKeyVariables(): Record<string, string> {
+    const [current, previous] = this.masterKeys.map((key) => Buffer.from(key).toString('hex'))
+    return {
+      TALLYSTICK_MASTER_KEY: current!,
+      ...(previous && { TALLYSTICK_MASTER_KEY_PREVIOUS: previous }),
+    }
   }
 
   #readLogs(): string {

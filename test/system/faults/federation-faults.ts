@@ -5,6 +5,7 @@ import { migrate } from '../../../src/db/schema/migrate.ts'
 import { startPostgres } from '../../../src/run/postgres/start.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import {
+  type Member,
   type Organisation,
   type OwnDatabase,
   peer,
@@ -49,7 +50,7 @@ export type FederationOutcome = {
 
 /** A kill waits so long for a request that it hits. */
 const HIT_MS_MAX = 500
-/** A sender that has failed for long comes again after minutes. */
+/** A sender that has failed for long comes again after minutes: so long nothing may come before the rest counts as lost. */
 const SETTLE_MS_MAX = 360_000
 const PASSWORDS = { api: 'faults-api', worker: 'faults-worker' }
 
@@ -131,7 +132,7 @@ export async function freshDatabases(t: Ends, dir: string, count: number): Promi
   return databases
 }
 
-export async function peerAll(organisations: readonly Organisation[]): Promise<Peering[]> {
+export async function peerAll(organisations: readonly Member[]): Promise<Peering[]> {
   const peerings: Peering[] = []
   for (const [i, invited] of organisations.entries()) {
     await registerDelivery(invited)
@@ -143,10 +144,10 @@ export async function peerAll(organisations: readonly Organisation[]): Promise<P
 
 /** Each works for each. */
 export async function pairsOf(
-  organisations: readonly Organisation[],
+  organisations: readonly Member[],
   peerings: readonly Peering[],
 ): Promise<Partners[]> {
-  const peerOf = (a: Organisation, b: Organisation) =>
+  const peerOf = (a: Member, b: Member) =>
     peerings.find(({ sides }) => sides.includes(a) && sides.includes(b))!.id
   const pairs: Partners[] = []
   for (const guest of organisations) {
@@ -182,24 +183,31 @@ async function killAtRandom(
   return hit
 }
 
-/** Until everything is received; entries that are not by then are lost. */
+/** Until everything is received, or nothing comes any more; entries that are not received by then are lost. */
 export async function settle(peerings: readonly Peering[]): Promise<FederationReckoning> {
-  for (const giveUpAt = Date.now() + SETTLE_MS_MAX; ; await sleep(500)) {
+  let fewest = Number.POSITIVE_INFINITY
+  for (let giveUpAt = 0; ; await sleep(500)) {
     const reckoning = await reckonPeerings(peerings)
     const { lost, openOffers, unlike, deadLetters } = reckoning
-    const isSettled = lost + openOffers + unlike === 0
+    const left = lost + openOffers + unlike
+    if (left < fewest) giveUpAt = Date.now() + SETTLE_MS_MAX
+    fewest = Math.min(fewest, left)
     // A refused entry stays so.
-    if (isSettled || deadLetters > 0 || Date.now() > giveUpAt) return reckoning
+    if (left === 0 || deadLetters > 0 || Date.now() > giveUpAt) return reckoning
   }
 }
 
 /** Work of an operator who knows that the other side is back. */
-async function hurryAll(peerings: readonly Peering[], signal: AbortSignal): Promise<void> {
+export async function hurryAll(
+  peerings: readonly Peering[],
+  signal: AbortSignal,
+  everyMs = 1_000,
+): Promise<void> {
   while (!signal.aborted) {
     for (const { id, sides } of peerings)
       for (const side of sides)
         await side.send('POST', `/v1/peers/${id}/replay`, { body: {} }).catch(() => {})
-    await sleep(1_000, undefined, { signal }).catch(() => {})
+    await sleep(everyMs, undefined, { signal }).catch(() => {})
   }
 }
 

@@ -1,6 +1,6 @@
 import { decode, Tagged } from 'cborg'
 import { parseId } from '../../../src/proof/ids.ts'
-import type { Organisation } from '../../helpers/federation.ts'
+import type { Member } from '../../helpers/federation.ts'
 import { leafOf } from '../../helpers/open-envelope.ts'
 
 /*
@@ -8,7 +8,7 @@ import { leafOf } from '../../helpers/open-envelope.ts'
  * table with what drains, receives and reconciles.
  */
 
-export type Peering = { readonly id: string; readonly sides: readonly [Organisation, Organisation] }
+export type Peering = { readonly id: string; readonly sides: readonly [Member, Member] }
 
 export type FederationReckoning = {
   /** Entries that one side should have been sent by the other. */
@@ -41,17 +41,17 @@ export type Entry = {
   readonly predicate: any
 }
 
-export type Side = Pick<Organisation, 'name' | 'ledger'>
+export type Side = Pick<Member, 'name' | 'ledger'>
 
 const FINDINGS_MAX = 20
 
 export async function reckonPeerings(peerings: readonly Peering[]): Promise<FederationReckoning> {
   const found = new Findings()
-  const entriesOf = new Map<Organisation, Entry[]>()
+  const entriesOf = new Map<Member, Entry[]>()
   for (const organisation of new Set(peerings.flatMap(({ sides }) => sides)))
     entriesOf.set(organisation, await readEntries(organisation))
   for (const { id, sides } of peerings) {
-    for (const [sender, receiver] of [sides, [...sides].reverse()] as [Organisation, Organisation][]) {
+    for (const [sender, receiver] of [sides, [...sides].reverse()] as [Member, Member][]) {
       reckonSent(found, { id, sender, receiver }, entriesOf.get(sender)!, entriesOf.get(receiver)!)
       await reckonStandings(found, id, sender, receiver)
       for (const list of ['dead-letters', 'forks'] as const)
@@ -157,13 +157,8 @@ function receivedOf({ kind, predicate }: Entry): { ledger: string; seq: number; 
 }
 
 /** Compares what both say about the home's records. */
-async function reckonStandings(
-  found: Findings,
-  id: string,
-  home: Organisation,
-  guest: Organisation,
-): Promise<void> {
-  const standings = async (side: Organisation, role: 'home' | 'guest') => {
+async function reckonStandings(found: Findings, id: string, home: Member, guest: Member): Promise<void> {
+  const standings = async (side: Member, role: 'home' | 'guest') => {
     const records = await listAll(side, `/v1/peers/${id}/records`)
     return new Map(
       records.filter((one) => one.role === role).map((one) => [one.id, `${one.state} ${one.version}`]),
@@ -178,7 +173,7 @@ async function reckonStandings(
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: what the API answers
-async function listAll(side: Organisation, path: string): Promise<any[]> {
+async function listAll(side: Member, path: string): Promise<any[]> {
   const all = []
   for (let cursor = ''; ; ) {
     const page = await side.ask('GET', `${path}?limit=100${cursor}`)
@@ -189,7 +184,7 @@ async function listAll(side: Organisation, path: string): Promise<any[]> {
 }
 
 /** All of the ledger's, by seq; that they are signed and linked is the verifier's business. */
-async function readEntries(organisation: Organisation): Promise<Entry[]> {
+async function readEntries(organisation: Member): Promise<Entry[]> {
   const rows = await organisation.sql<{ seq: string; envelope: Buffer }>(
     'select seq, envelope from tallystick.entries where ledger_id = $1 order by seq',
     [parseId('led', organisation.ledger)],

@@ -1,45 +1,90 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { randomUUID } from 'node:crypto'
 import { DELIVERY, FAILING, PASSING, PAYLOAD } from '../../helpers/gated-app.ts'
 import type { Ledger } from './deployment.ts'
+import { Abandoned, persist } from './persist.ts'
+
+export type GatedPlan = {
+  readonly clients: number
+  /** A request is sent again for so long, with its key, while its server is killed and comes back; absent: it must be answered at once. */
+  readonly persistMs?: number
+  /** Some records are left to their deadline, and some cancelled. */
+  readonly withOtherEnds?: boolean
+}
 
 type Parties = { readonly principal: string; readonly performer: string; readonly performerId: string }
+
+type State = {
+  readonly urls: readonly string[]
+  readonly persistMs: number
+  readonly ends: Record<string, number>
+  requests: number
+  /** Records that left a state which their client waited for them to leave. */
+  moved: number
+  movedAtMs: number
+  stopping: boolean
+  abandoned: boolean
+}
 
 export type RunningGatedClients = {
   /** Records that a client has seen to their end. */
   readonly completed: number
+  /** The same, by the state in which they ended. */
+  readonly ends: Readonly<Record<string, number>>
+  /** All clients have ended; rejects when one has failed. */
+  ended(): Promise<unknown>
   /** No new records; those under way are taken to their end. */
   finish(): Promise<void>
   /** Stops where they are. */
   abandon(): Promise<void>
 }
 
-const LOOK_EVERY_MS = 20
-/** Past this a completion that nobody verifies is a finding, not a delay. */
+const WAIT_SECONDS = 5
+/**
+ * Past this a completion that nobody verifies is a finding, not a delay, if so many others were verified meanwhile; or none was for long,
+ * because workers that are killed and come back get little of a machine with much else to do.
+ */
 const VERIFIED_MS_MAX = 30_000
+const OVERTAKEN_MAX = 64
+const STALLED_TIMES = 2
+/** Longer than most outages, after which a creation is sent again that nobody has answered. */
+const DEADLINE_MS = 20_000
+const DEADLINE_PASSED = /answered 400: .*\/deadline has passed/
 
 /**
  * Clients in a closed loop, each both parties of one record at a time, from its creation to its verdict. By turns the gate is
  * the principal's and `auto`, and the rules pass and fail. Every request must be answered as it should be.
  */
 export async function startGatedClients(
-  url: string,
+  urls: readonly string[],
   ledgers: readonly Ledger[],
-  clients: number,
+  { clients, persistMs = 0, withOtherEnds = false }: GatedPlan,
 ): Promise<RunningGatedClients> {
-  const parties = await Promise.all(ledgers.map((ledger) => makeParties(url, ledger)))
-  const state = { completed: 0, stopping: false, abandoned: false }
+  const state: State = {
+    urls,
+    persistMs,
+    ends: {},
+    requests: 0,
+    moved: 0,
+    movedAtMs: 0,
+    stopping: false,
+    abandoned: false,
+  }
+  const parties = await Promise.all(ledgers.map((ledger) => makeParties(state, ledger)))
   const running = Array.from({ length: clients }, async (_, client) => {
     for (let n = client; !state.stopping; n++) {
-      await takeThrough(url, parties[client % parties.length]!, n, state)
-      if (!state.abandoned) state.completed++
+      const end = endOf(withOtherEnds ? n : 0)
+      const ended = await end(state, parties[client % parties.length]!, n)
+      state.ends[ended] = (state.ends[ended] ?? 0) + 1
     }
   })
   const all = Promise.all(running)
   all.catch(() => {}) // reported by finish
   return {
     get completed() {
-      return state.completed
+      return Object.values(state.ends).reduce((sum, count) => sum + count, 0)
     },
+    ends: state.ends,
+    ended: () => all,
     async finish() {
       state.stopping = true
       await all
@@ -52,49 +97,106 @@ export async function startGatedClients(
   }
 }
 
-async function makeParties(url: string, { bearer }: Ledger): Promise<Parties> {
-  await call(url, bearer, 'POST', '/v1/types', DELIVERY)
-  const { id: agent } = await call(url, bearer, 'POST', '/v1/agents', { name: 'performer' })
+async function makeParties(state: State, { bearer }: Ledger): Promise<Parties> {
+  await call(state, bearer, 'POST', '/v1/types', DELIVERY)
+  const { id: agent } = await call(state, bearer, 'POST', '/v1/agents', { name: 'performer' })
   const scopes = ['records:write', 'records:read:own']
-  const { key } = await call(url, bearer, 'POST', '/v1/keys', { name: 'performer', agent, scopes })
+  const { key } = await call(state, bearer, 'POST', '/v1/keys', { name: 'performer', agent, scopes })
   return { principal: bearer, performer: key!, performerId: agent! }
 }
 
-async function takeThrough(
-  url: string,
-  { principal, performer, performerId }: Parties,
-  n: number,
-  state: { readonly abandoned: boolean },
-): Promise<void> {
-  const gate = n % 2 === 0 ? 'auto' : 'principal'
-  const body = { type: 'delivery/1', payload: PAYLOAD, performer: performerId, gate }
-  const { id } = await call(url, principal, 'POST', '/v1/records', body)
-  const path = `/v1/records/${id}`
-  await call(url, performer, 'POST', `${path}/activate`, {})
-  await call(url, performer, 'POST', `${path}/completions`, { evidence: n % 3 === 0 ? FAILING : PASSING })
-  const giveUpAt = Date.now() + VERIFIED_MS_MAX
-  for (;;) {
-    if (state.abandoned) return
-    if ((await call(url, principal, 'GET', path))['state'] !== 'SUBMITTED') break
-    if (Date.now() > giveUpAt) throw new Error(`${id} was not verified within ${VERIFIED_MS_MAX} ms`)
-    await sleep(LOOK_EVERY_MS)
-  }
-  if (gate === 'principal') await call(url, principal, 'POST', `${path}/verdict`, { verdict: 'accept' })
+type End = (state: State, parties: Parties, n: number) => Promise<string>
+
+function endOf(n: number): End {
+  if (n % 10 === 7) return letExpire
+  return n % 10 === 8 ? cancel : takeThrough
 }
 
+async function takeThrough(state: State, parties: Parties, n: number): Promise<string> {
+  const gate = n % 2 === 0 ? 'auto' : 'principal'
+  const path = await create(state, parties, { gate })
+  await call(state, parties.performer, 'POST', `${path}/activate`, {})
+  const evidence = n % 3 === 0 ? FAILING : PASSING
+  await call(state, parties.performer, 'POST', `${path}/completions`, { evidence })
+  const verified = await waitWhile(state, parties, path, ['SUBMITTED'])
+  if (gate === 'auto') return verified
+  return (await call(state, parties.principal, 'POST', `${path}/verdict`, { verdict: 'accept' }))['state']!
+}
+
+/** A creation that reaches its server behind its own deadline, after an outage, is made anew with a later one. */
+async function letExpire(state: State, parties: Parties): Promise<string> {
+  for (let ms = DEADLINE_MS; ; ms *= 2) {
+    const deadline = new Date(Date.now() + ms).toISOString()
+    const path = await create(state, parties, { deadline }).catch((error: Error) => {
+      if (!DEADLINE_PASSED.test(error.message)) throw error
+    })
+    if (path !== undefined) return waitWhile(state, parties, path, ['CREATED'], '1', ms)
+  }
+}
+
+async function cancel(state: State, parties: Parties): Promise<string> {
+  const path = await create(state, parties, {})
+  return (await call(state, parties.principal, 'POST', `${path}/cancel`, { reason: 'withdrawn' }))['state']!
+}
+
+async function create(state: State, parties: Parties, terms: object): Promise<string> {
+  const body = { type: 'delivery/1', payload: PAYLOAD, performer: parties.performerId, ...terms }
+  const { id } = await call(state, parties.principal, 'POST', '/v1/records', body)
+  return `/v1/records/${id}`
+}
+
+/** Waits with requests that the server holds back, until the record has left the states; the one that it is in. */
+async function waitWhile(
+  state: State,
+  { principal }: Parties,
+  path: string,
+  states: readonly string[],
+  version?: string,
+  deadlineMs = 0,
+): Promise<string> {
+  const msMax = deadlineMs + VERIFIED_MS_MAX + state.persistMs
+  const [beganAtMs, movedBefore] = [performance.now(), state.moved]
+  const isStuck = () => {
+    const nowMs = performance.now()
+    const isOvertaken = nowMs - beganAtMs > msMax && state.moved - movedBefore > OVERTAKEN_MAX
+    return isOvertaken || nowMs - Math.max(beganAtMs, state.movedAtMs) > STALLED_TIMES * msMax
+  }
+  const known: Record<string, string> = version ? { 'if-none-match': `"${version}"` } : {}
+  while (!isStuck()) {
+    const record = await call(state, principal, 'GET', `${path}?wait=${WAIT_SECONDS}`, undefined, known)
+    const seen = record['state'] ?? states[0]! // 304: as it was
+    if (states.includes(seen)) continue
+    state.moved++
+    state.movedAtMs = performance.now()
+    return seen
+  }
+  const [ms, others] = [Math.round(performance.now() - beganAtMs), state.moved - movedBefore]
+  throw new Error(`${path} has stayed ${states.join(' or ')} for ${ms} ms, while ${others} others did not`)
+}
+
+type Answered = { readonly status: number; readonly body: Record<string, string> }
+
 async function call(
-  url: string,
+  state: State,
   bearer: string,
   method: string,
   path: string,
   body?: object,
+  more: Record<string, string> = {},
 ): Promise<Record<string, string>> {
-  const response = await fetch(url + path, {
-    method,
-    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
-  return JSON.parse(text)
+  const headers = {
+    authorization: `Bearer ${bearer}`,
+    ...(body && { 'content-type': 'application/json', 'idempotency-key': randomUUID() }),
+    ...more,
+  }
+  const send = async (): Promise<Answered> => {
+    const url = state.urls[state.requests++ % state.urls.length]! + path
+    const response = await fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    const text = await response.text()
+    return { status: response.status, body: text === '' ? {} : JSON.parse(text) }
+  }
+  if (state.abandoned) throw new Abandoned()
+  const answer = state.persistMs > 0 ? await persist(send, { msMax: state.persistMs, state }) : await send()
+  if (answer.status < 300 || answer.status === 304) return answer.body
+  throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
 }

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withClient } from '../../../src/db/connect/client.ts'
-import { Deployment } from './deployment.ts'
+import { parseId } from '../../../src/proof/ids.ts'
+import { Deployment, type Ledger } from './deployment.ts'
 import { type RunningGatedClients, startGatedClients } from './gated-clients.ts'
 import { checkLedger } from './ledger-contents.ts'
+import { withPatientClient } from './processes.ts'
 
 type WorkerKillPlan = {
   readonly kills: number
@@ -23,6 +24,7 @@ export type WorkerKillOutcome = {
   readonly unverified: number
   /** Records of an `auto` gate that were verified, and not judged. */
   readonly unjudged: number
+  /** Verifications that were given up. An audit is after six kills, and made again the next day. */
   readonly deadLetters: number
   /** Completions that waited at the moment when the worker was killed, by kill. */
   readonly waitingHit: readonly number[]
@@ -34,7 +36,7 @@ export async function killWorkersUnderLoad(dir: string, plan: WorkerKillPlan): P
   let clients: RunningGatedClients | null = null
   try {
     const ledgers = await deployment.createLedgers(plan.ledgers)
-    clients = await startGatedClients(deployment.urls[0]!, ledgers, plan.clients)
+    clients = await startGatedClients(deployment.urls, ledgers, { clients: plan.clients })
     const waitingHit: number[] = []
     for (let i = 0; i < plan.kills; i++) {
       await sleep(plan.loadMs.min + Math.random() * (plan.loadMs.max - plan.loadMs.min))
@@ -50,7 +52,7 @@ export async function killWorkersUnderLoad(dir: string, plan: WorkerKillPlan): P
       completed: clients.completed,
       entries,
       waitingHit,
-      ...(await countVerified(deployment.ownerUrl)),
+      ...(await countVerified(deployment.ownerUrl, ledgers)),
     }
   } finally {
     await clients?.abandon()
@@ -60,7 +62,7 @@ export async function killWorkersUnderLoad(dir: string, plan: WorkerKillPlan): P
 
 /** At least those that the killed one had; the other one is at work, and what it has taken, or not yet, may be among them. */
 async function countWaiting(url: string): Promise<number> {
-  return withClient(url, async (client) => {
+  return withPatientClient(url, async (client) => {
     const { rows } = await client.query<{ count: number }>(
       "select count(*)::int as count from tallystick.gated_records where state = 'SUBMITTED'",
     )
@@ -68,11 +70,14 @@ async function countWaiting(url: string): Promise<number> {
   })
 }
 
-type Verified = Pick<WorkerKillOutcome, 'completions' | 'doubled' | 'unverified' | 'unjudged' | 'deadLetters'>
+export type Verified = Pick<
+  WorkerKillOutcome,
+  'completions' | 'doubled' | 'unverified' | 'unjudged' | 'deadLetters'
+>
 
-/** From the entries, not from where the records are said to stand. */
-async function countVerified(url: string): Promise<Verified> {
-  return withClient(url, async (client) => {
+/** From the entries, not from where the records are said to stand: of ledgers in which no completion is revised. */
+export async function countVerified(url: string, ledgers: readonly Ledger[]): Promise<Verified> {
+  return withPatientClient(url, async (client) => {
     const { rows } = await client.query<Verified>(
       `with completions as (
          select s.ledger_id, s.subject_id, s.version,
@@ -80,16 +85,17 @@ async function countVerified(url: string): Promise<Verified> {
            count(*) filter (where e.kind = 'verdict-rendered') as judged
          from tallystick.entries s
          left join tallystick.entries e on e.ledger_id = s.ledger_id and e.subject_id = s.subject_id and e.version > s.version
-         where s.kind = 'completion-submitted'
+         where s.kind = 'completion-submitted' and s.ledger_id = any ($1::uuid[])
          group by 1, 2, 3
        )
        select count(*)::int as completions,
          (count(*) filter (where verified > 1 or judged > 1))::int as doubled,
          (count(*) filter (where verified = 0))::int as unverified,
          (count(*) filter (where gate = 'auto' and judged = 0))::int as unjudged,
-         (select count(*) from pgboss.job where name = 'dead-letters')::int as "deadLetters"
+         (select count(*) from pgboss.job where name = 'dead-letters' and data ? 'record')::int as "deadLetters"
        from completions c
        join tallystick.gated_records g on g.ledger_id = c.ledger_id and g.record_id = c.subject_id`,
+      [ledgers.map(({ ledger }) => parseId('led', ledger))],
     )
     return rows[0]!
   })

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RunningClients, startClients } from './clients.ts'
 import { Deployment, type DeploymentOptions, type Ledger, type PostgresVictim } from './deployment.ts'
-import { readJournals } from './journal.ts'
+import { type JournalLine, readJournals } from './journal.ts'
 import { checkLedger, readRecords } from './ledger-contents.ts'
-import { type Reckoning, reckon } from './reckoning.ts'
+import { type Reckoning, reckon, type StoredRecord } from './reckoning.ts'
 
 type KillPlan = {
   readonly kills: number
@@ -84,10 +84,11 @@ export function startClientsOn(
   dir: string,
   ledgers: readonly Ledger[],
   clients: number,
+  { targets = deployment.urls, batchItems = 20, pauseMsMax = 0 } = {},
 ): RunningClients {
   const journalDir = join(dir, 'journals')
   mkdirSync(journalDir, { recursive: true })
-  return startClients({ targets: deployment.urls, ledgers, clients, batchItems: 20, journalDir })
+  return startClients({ targets, ledgers, clients, batchItems, pauseMsMax, journalDir })
 }
 
 /** Compares the promises to clients with what every ledger holds; throws if a ledger does not verify. */
@@ -96,18 +97,30 @@ export async function reckonAll(
   dir: string,
   ledgers: readonly Ledger[],
 ): Promise<{ reckoning: Reckoning; entries: number }> {
-  const stored = []
+  const { journal, stored, entries } = await readAll(deployment, dir, ledgers)
+  return { reckoning: reckon(journal, stored), entries }
+}
+
+/** The promises to clients, and what every ledger holds; throws if a ledger does not verify. */
+export async function readAll(
+  deployment: Deployment,
+  dir: string,
+  ledgers: readonly Ledger[],
+): Promise<{ journal: JournalLine[]; stored: StoredRecord[]; entries: number }> {
+  const stored: StoredRecord[] = []
   let entries = 0
   for (const { ledger } of ledgers) {
     for (const record of await readRecords(deployment.ownerUrl, ledger)) stored.push(record)
     entries += await checkLedger(deployment.ownerUrl, ledger)
   }
-  return { reckoning: reckon(readJournals(join(dir, 'journals')), stored), entries }
+  return { journal: readJournals(join(dir, 'journals')), stored, entries }
 }
 
-const RECOVERY_MS_MAX = 30_000
+/** Allows for a machine that has much else to do, too. */
+const RECOVERY_MS_MAX = 120_000
 
-async function untilAcknowledging(clients: RunningClients, deployment: Deployment): Promise<void> {
+/** Returns when a record has been acknowledged; throws when none is for long, or a process has ended by itself. */
+export async function untilAcknowledging(clients: RunningClients, deployment: Deployment): Promise<void> {
   const before = clients.acknowledgedRecords
   const giveUpAt = Date.now() + RECOVERY_MS_MAX
   while (clients.acknowledgedRecords === before) {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withClient } from '../../../src/db/connect/client.ts'
 import { type Ends, startTcpProxy, type TcpProxy } from '../../helpers/tcp-proxy.ts'
 import type { RunningClients } from './clients.ts'
 import { Deployment } from './deployment.ts'
 import { formatAttempts, formatLoad, reckonAll, startClientsOn } from './kill.ts'
+import { withPatientClient } from './processes.ts'
 import { formatReckoning, type Reckoning } from './reckoning.ts'
 
-type Scene = { readonly deployment: Deployment; readonly proxy: TcpProxy }
+export type Scene = { readonly deployment: Deployment; readonly proxy: TcpProxy }
 
 /** `heal` begins when it has lasted `ms`; absent: the fault heals by itself. */
 type Outage = {
@@ -111,7 +111,8 @@ export async function sufferOutages(
   }
 }
 
-async function suffer(scene: Scene, { break: breakIt, ms, heal }: Outage): Promise<void> {
+/** Returns when the outage is over. */
+export async function suffer(scene: Scene, { break: breakIt, ms, heal }: Outage): Promise<void> {
   await breakIt(scene)
   await sleep(ms)
   await heal?.(scene)
@@ -137,7 +138,7 @@ async function recover({ deployment }: Scene, clients: RunningClients, msMax: nu
 }
 
 async function countCheckpoints({ superuserUrl }: Deployment): Promise<number> {
-  return withClient(superuserUrl, async (client) => {
+  return withPatientClient(superuserUrl, async (client) => {
     const { rows } = await client.query<{ count: number }>(
       'select count(*)::int as count from tallystick.checkpoints',
     )
@@ -146,14 +147,14 @@ async function countCheckpoints({ superuserUrl }: Deployment): Promise<number> {
 }
 
 function setReadOnly({ deployment }: Scene, value: 'on' | 'off'): Promise<unknown> {
-  return withClient(deployment.superuserUrl, async (client) => {
+  return withPatientClient(deployment.superuserUrl, async (client) => {
     await client.query(`alter system set default_transaction_read_only = ${value}`)
     await client.query('select pg_reload_conf()')
   })
 }
 
 function endSessions({ deployment }: Scene): Promise<unknown> {
-  return withClient(deployment.superuserUrl, (client) =>
+  return withPatientClient(deployment.superuserUrl, (client) =>
     client.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where usename in ('tallystick_api', 'tallystick_worker')`,
     ),

@@ -2,7 +2,31 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
 import { withClient } from '../../../src/db/connect/client.ts'
+import { ConnectError } from '../../../src/db/connect/connect-error.ts'
+
+/** Connections take 5 s at most. At a load average of 42 on two cores, with a disk that is slow, that was too little once. */
+const CONNECTS_MAX = 12
+const CONNECT_AGAIN_AFTER_MS = 250
+
+/** As often as it takes: where no connection could be made, nothing was sent. */
+export async function connecting<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof ConnectError) || tries === CONNECTS_MAX) throw error
+      await sleep(CONNECT_AGAIN_AFTER_MS)
+    }
+  }
+}
+
+/** `withClient` for whoever breaks a deployment, and looks at what is left of it. */
+export function withPatientClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  return connecting(() => withClient(url, work))
+}
 
 export async function isReady(url: string): Promise<boolean> {
   return fetch(`${url}/readyz`).then(
@@ -40,7 +64,7 @@ function parentOf(pid: number): number {
 
 /** The backend that is appending, or was last. */
 export async function findWriter(url: string): Promise<number> {
-  return withClient(url, async (client) => {
+  return withPatientClient(url, async (client) => {
     const { rows } = await client.query<{ pid: number }>(
       `select pid from pg_stat_activity where application_name = 'tallystick write'
        order by state = 'active' desc, query_start desc limit 1`,

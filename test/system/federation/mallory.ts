@@ -86,8 +86,12 @@ export class Mallory {
   readonly url: string
   /** Requests that it was sent, in order. */
   readonly heard: Heard[] = []
+  /** Checkpoints that it was asked to cosign, in order: apart, because they come when they will. */
+  readonly checkpoints: Heard[] = []
   /** Answers what the victim sends. */
   lie: (heard: Heard) => Lie | Promise<Lie> = (heard) => this.honestAnswer(heard)
+  /** Answers what the victim would have cosigned. */
+  cosign: (heard: Heard) => Lie = () => ({ status: 404, body: { code: 'not_found' } })
   #handshake: { tokenHash: string; inviter: object; invited: object } | null = null
 
   private constructor(victim: Organisation, url: string, chain: TestChain) {
@@ -295,8 +299,10 @@ async function answer(mallory: Mallory, request: IncomingMessage, response: Serv
   for await (const chunk of request) chunks.push(chunk)
   const text = Buffer.concat(chunks).toString('utf8')
   const heard = { path: request.url!, headers: request.headers, body: JSON.parse(text) }
-  mallory.heard.push(heard)
-  const { status = 200, headers = {}, body } = await mallory.lie(heard)
+  const isCheckpoint = heard.path === '/v1/federation/checkpoint'
+  const { lie, heard: all, checkpoints } = mallory
+  ;(isCheckpoint ? checkpoints : all).push(heard)
+  const { status = 200, headers = {}, body } = await (isCheckpoint ? mallory.cosign(heard) : lie(heard))
   const bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
   response.end(bytes)

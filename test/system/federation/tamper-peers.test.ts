@@ -42,6 +42,8 @@ const NOT_EVIDENCE: Record<string, string> = {
   'peer_backlog.*': 'what the other side is to be told',
   'peer_receipts.*': 'what the other side signed, as its own chain holds it',
   'peer_dead_letters.*': 'what the other side would not take',
+  'peer_witnesses.*':
+    'what the other side has signed, and the keys of witnesses: readers name those that they trust',
   'peer_forks.*': 'what the other side signed and this one refused; in no chain of this side',
 }
 

@@ -323,6 +323,13 @@ export const CASES: readonly AlertCase[] = [
   },
   {
     ...ticket,
+    alert: 'TallystickWitnessBehind',
+    series: { [`tallystick_witness_waiting_seconds{witness="w1.example", ${WORKER}}`]: flat(900) },
+    labels: { witness: 'w1.example' },
+    description: 'w1.example has not cosigned the checkpoint of a ledger for 15m 0s.',
+  },
+  {
+    ...ticket,
     alert: 'TallystickErasuresPending',
     series: { [`tallystick_erasures_pending{${WORKER}}`]: flat(7) },
     description: '7 documents are erased by an entry, shown to nobody, and still stored.',

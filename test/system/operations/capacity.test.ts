@@ -68,12 +68,12 @@ test('its examples follow from its formulas and its figures', () => {
       'deliveries, a second',
     ].map((name) => rowOf(name)[column]!) as [number, number, number, number]
     const entries = ones + batches / 100 + gates * 5
-    const servers = Math.ceil(ones / 2_400 + batches / 12_000 + gates / 250) + 1
+    const servers = Math.ceil(ones / 2_400 + batches / 25_000 + gates / 250) + 1
     const workers = Math.ceil(Math.max(entries / 1_000, deliveries / 2_700, gates / 500))
     const sum = (figure: number) =>
       ones * single[figure]! + batches * batched[figure]! + gates * gated[figure]!
     const cores =
-      (ones * (ones > 1_000 ? cpu.half : cpu.alone) + batches * 23 + gates * 1_241 + deliveries * 61) / 1e6
+      (ones * (ones > 1_000 ? cpu.half : cpu.alone) + batches * 6 + gates * 1_241 + deliveries * 61) / 1e6
     const expected = {
       servers,
       'entries a second': entries,

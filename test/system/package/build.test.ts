@@ -31,7 +31,7 @@ after(() => rmSync(stages, { recursive: true }))
 
 test("each of the SDK's entries is there, and so are all that its modules and its types name", () => {
   const files = entriesOfSdk().flatMap((entry) => [entry.default, entry.types])
-  assert.equal(files.length, 8)
+  assert.equal(files.length, 12)
   assert.deepEqual(
     files.filter((entry) => !existsSync(join(stageOf('sdk'), entry))),
     [],
@@ -92,7 +92,7 @@ test('an application that imports one thing of the SDK bundles little more than 
     return gzipSync(outputFiles[0]!.contents).length
   }
   assert.ok((await gzipBytes('UsageError')) < 1024)
-  assert.ok((await gzipBytes('Tallystick')) < 20_000)
+  assert.ok((await gzipBytes('Tallystick')) < 22_000)
   assert.ok((await gzipBytes('verify')) > 30_000)
   assert.ok((await gzipBytes('webhooks')) < 16_000)
 })
@@ -112,7 +112,9 @@ test('packs what was built, what is to be read, and the licences of all code in 
     const [packed] = JSON.parse(await npm(['pack', '--dry-run', '--json'], stageOf(name)))
     const paths = packed.files.map((file: { path: string }) => file.path) as string[]
     const others = paths.filter((path) => !/^dist\/.+\.(js|d\.ts)$/.test(path)).sort()
-    assert.deepEqual(others, ['LICENSE', 'README.md', 'dist/LICENSES.md', 'package.json'], name)
+    // An agent waits for each start of the hook, which is one file.
+    const hook = name === 'cli' ? ['dist/hook.cjs'] : []
+    assert.deepEqual(others, ['LICENSE', 'README.md', 'dist/LICENSES.md', ...hook, 'package.json'], name)
     assert.match(readFileSync(join(stageOf(name), 'dist', 'LICENSES.md'), 'utf8'), /^# cborg 6\.\d+\.\d+$/m)
   }
 })

@@ -4,7 +4,7 @@ import type { Deployment } from './deployment.ts'
 import { type Ended, type Project, runProgram } from './project.ts'
 import type { Runtime } from './runtimes.ts'
 
-/** Writes down, exports and verifies with the installed command: by the link that npm made, under the runtime's Node. */
+/** Writes down, serves, exports and verifies with the installed command: by the link that npm made, under the runtime's Node. */
 export async function useCommandOn(
   runtime: Runtime,
   { dir }: Project,
@@ -21,6 +21,15 @@ export async function useCommandOn(
   const { stdout } = await tallystick(0, 'notarize', '--payload', '{"tool":"search"}')
   const { id } = JSON.parse(stdout) as { id: string }
   await tallystick(0, 'get', id)
+  const call = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'get_record', arguments: { record: id } },
+  }
+  const served = await runProgram(command, ['mcp'], { cwd: dir, env, input: `${JSON.stringify(call)}\n` })
+  if (!served.stdout.includes('"state":"RECORDED"'))
+    throw new Error(`\`tallystick mcp\` answered ${served.stdout} ${served.stderr}`)
   await tallystick(0, 'export', '-o', 'ledger.ndjson')
   const verified = await tallystick(0, 'verify', 'ledger.ndjson', '--threads', '2')
   changeOneByte(join(dir, 'ledger.ndjson'))

@@ -38,11 +38,18 @@ export type Ended = { readonly code: number; readonly stdout: string; readonly s
 
 const PROGRAM_MS_MAX = 60_000
 
+type Surroundings = {
+  readonly cwd: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Standard input. */
+  readonly input?: string
+}
+
 /** Runs a program to its end. Only PATH of the caller's environment reaches it. */
 export function runProgram(
   file: string,
   args: readonly string[],
-  { cwd, env = {} }: { readonly cwd: string; readonly env?: Readonly<Record<string, string>> },
+  { cwd, env = {}, input = '' }: Surroundings,
 ): Promise<Ended> {
   const options = { cwd, timeout: PROGRAM_MS_MAX, env: { PATH: process.env['PATH'], HOME: cwd, ...env } }
   return new Promise((resolve) => {
@@ -50,5 +57,6 @@ export function runProgram(
       const failed = error ? error.message : ''
       resolve({ code: child.exitCode ?? 1, stdout, stderr: stderr || failed })
     })
+    child.stdin!.end(input)
   })
 }

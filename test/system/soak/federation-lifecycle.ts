@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Organisation, startOrganisations } from '../../helpers/federation.ts'
+import { type Member, startOrganisations } from '../../helpers/federation.ts'
 import { runCli } from '../../helpers/run-cli.ts'
 import { startFederationClients } from '../faults/federation-clients.ts'
 import { freshDatabases, pairsOf, peerAll, settle } from '../faults/federation-faults.ts'
@@ -62,8 +62,8 @@ async function live(t: Ends, dir: string, plan: LifecyclePlan): Promise<Lifecycl
 }
 
 /** All servers could be gone by now. */
-async function reconcileAll(dir: string, peerings: readonly Peering[]): Promise<string[]> {
-  const files = new Map<Organisation, string>()
+export async function reconcileAll(dir: string, peerings: readonly Peering[]): Promise<string[]> {
+  const files = new Map<Member, string>()
   for (const side of new Set(peerings.flatMap(({ sides }) => sides))) {
     const file = join(dir, `${side.name}.ndjson`)
     writeFileSync(file, (await side.send('GET', '/v1/export')).body)
@@ -83,7 +83,7 @@ async function reconcileAll(dir: string, peerings: readonly Peering[]): Promise<
 }
 
 /** Kid of the other side, as the handshake has it. */
-async function firstKid(side: Organisation, peer: string): Promise<string> {
+async function firstKid(side: Member, peer: string): Promise<string> {
   return (await side.ask('GET', `/v1/peers/${peer}`)).remote.envelopeKey.kid
 }
 

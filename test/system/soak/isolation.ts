@@ -1,66 +1,160 @@
+import { Agent, request as httpRequest } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { LoadPlan } from '../../../bench/load.ts'
 import { runLoad } from '../../../bench/load-process.ts'
+import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { Deployment, type Ledger } from '../faults/deployment.ts'
 import { formatLoad } from '../faults/kill.ts'
+import {
+  COSTLY_TYPES,
+  type CostlyRequest,
+  hostileRequest,
+  LARGE,
+  plainRequest,
+  SMALL,
+} from './costly-requests.ts'
 import { formatLatency, measureBusyPercent, planLoad, requireClean } from './load-on.ts'
 
-const PROBES_PER_SECOND = 50
-const LOAD_CONNECTIONS = 128
-/** DESIGN: one ledger at full load leaves another's p99 within so many times its idle p99. */
-const RATIO_MAX = 3
+const PROBES_PER_SECOND = 100
+/** Beside each of the others, a ledger's p99 stays within so many times its p99 alone. */
+const RATIO_MAX = 2
+const LEAD_MS = 1_000
+const BATCH_ITEMS = 2_000
+
+export type IsolationPlan = {
+  /** Records of the ledger that is exported and searched. */
+  readonly records: number
+  readonly probeMs: number
+  /** Names of those that are measured; null: all. */
+  readonly only: readonly string[] | null
+}
+
+/** Does its work until it is told to stop, and says what that was. */
+type Neighbour = (until: AbortSignal) => Promise<string>
 
 /**
- * A probe writes to one ledger at a low constant rate, its latency counted from when each record was due; first
- * alone, then while another ledger is loaded as fast as it goes. Load and probe are processes of their own.
+ * One server. A probe notarizes in a quiet ledger at a low constant rate, its latency counted from when each record was due: first alone,
+ * then beside another ledger that does one thing as fast as it goes.
  */
-export async function isolation(durationMs: number): Promise<void> {
+export async function isolation({ records, probeMs, only }: IsolationPlan): Promise<void> {
   console.log(`isolation: the machine is ${await measureBusyPercent()} % busy before it begins`)
-  const deployment = await Deployment.start({ dir: temporaryDir(), apis: 2, worker: true })
+  const deployment = await Deployment.start({ dir: temporaryDir(), apis: 1, worker: true })
   try {
-    const [busy, quiet] = await deployment.createLedgers(2)
-    // Both ledgers' rows, both processes' code and plans are warm before anything is measured.
-    await load(deployment, busy!, 3_000)
-    const idle = await probe(deployment, quiet!, durationMs, 'idle')
-    const loading = load(deployment, busy!, durationMs + 4_000)
-    await sleep(1_500)
-    const loaded = await probe(deployment, quiet!, durationMs, 'loaded')
-    const { achievedPerSecond, latency } = await loading
-    console.log(
-      `isolation: the loaded ledger: ${Math.round(achievedPerSecond)} records/s, ${formatLatency(latency)}`,
-    )
-    const ratio = loaded / idle
-    console.log(`isolation: p99 loaded / idle = ${ratio.toFixed(2)} (at most ${RATIO_MAX})`)
-    if (ratio > RATIO_MAX) process.exitCode = 1
+    const [noisy, quiet] = await deployment.createLedgers(2)
+    const url = deployment.urls[0]!
+    for (const body of COSTLY_TYPES) await send(url, noisy!, { path: '/v1/types', body })
+    await fill(url, noisy!, records)
+    await probe(url, quiet!, 2_000)
+    const alone = await probe(url, quiet!, probeMs)
+    console.log(`isolation: alone: ${formatLatency(alone)}`)
+    for (const [name, neighbour] of Object.entries(neighboursOf(url, noisy!, probeMs + 2 * LEAD_MS))) {
+      if (only && !only.includes(name)) continue
+      const stop = new AbortController()
+      const working = neighbour(stop.signal)
+      await sleep(LEAD_MS)
+      const beside = await probe(url, quiet!, probeMs).finally(() => stop.abort())
+      const ratio = beside.p99 / alone.p99
+      console.log(`isolation: beside ${name}: ${formatLatency(beside)}; p99 / alone = ${ratio.toFixed(2)}`)
+      console.log(`  the other: ${await working}; ${formatLoad()}`)
+      if (ratio > RATIO_MAX) process.exitCode = 1
+    }
   } finally {
     await deployment.stop()
   }
 }
 
-function load(deployment: Deployment, ledger: Ledger, durationMs: number) {
-  const shape = {
-    connections: LOAD_CONNECTIONS,
-    pace: { kind: 'closed' },
-    durationMs,
-    seed: durationMs,
-  } as const
-  return runLoad(planLoad(deployment.urls, [ledger], shape))
+function neighboursOf(url: string, ledger: Ledger, durationMs: number): Readonly<Record<string, Neighbour>> {
+  const list = (query: object) => `/v1/records?${new URLSearchParams({ limit: '50', ...query })}`
+  const searches = [
+    list({}),
+    list({ type: 'generic/1' }),
+    list({ state: 'RECORDED' }),
+    list({ order: 'asc' }),
+  ]
+  return {
+    'a busy ledger': () => load(url, ledger, { connections: 128, items: 1, durationMs }),
+    'batches of 2,000': () => load(url, ledger, { connections: 4, items: 2_000, durationMs }),
+    'hostile types': (until) => clients(16, until, (n) => send(url, ledger, hostileRequest(SMALL)(n))),
+    'hostile types, 60 KB': (until) => clients(16, until, (n) => send(url, ledger, hostileRequest(LARGE)(n))),
+    'documents of 60 KB': (until) => clients(16, until, (n) => send(url, ledger, plainRequest(n))),
+    exports: (until) => clients(4, until, () => ask(`${url}/v1/export`, ledger, null, until)),
+    searches: (until) => clients(32, until, (n) => ask(url + searches[n % 4]!, ledger, null)),
+  }
 }
 
-/** Answers the p99 in nanoseconds. */
-async function probe(
-  deployment: Deployment,
+/** A closed loop in a process of its own, of single records or of batches, that ends by itself. */
+async function load(
+  url: string,
   ledger: Ledger,
-  durationMs: number,
-  name: string,
-): Promise<number> {
+  { connections, items, durationMs }: { connections: number; items: number; durationMs: number },
+): Promise<string> {
+  const plan = planLoad([url], [ledger], { connections, pace: { kind: 'closed' }, durationMs, seed: items })
+  const kind = items === 1 ? 'record' : 'batch'
+  const request: LoadPlan['request'] = { ...plan.request, kind, items }
+  const result = await runLoad({ ...plan, request, warmUpMs: 500 })
+  return `${Math.round(result.itemsPerSecond)} records/s, ${formatLatency(result.latency)}`
+}
+
+/** Clients that do one thing after another each; answers how often each status came. */
+async function clients(
+  count: number,
+  until: AbortSignal,
+  work: (n: number) => Promise<number>,
+): Promise<string> {
+  const statuses: Record<number, number> = {}
+  const one = async (client: number) => {
+    for (let n = client; !until.aborted; n += count) {
+      const status = await work(n)
+      statuses[status] = (statuses[status] ?? 0) + 1
+    }
+  }
+  await Promise.all(Array.from({ length: count }, (_, client) => one(client)))
+  return JSON.stringify(statuses)
+}
+
+/** The generator has the same cores as the server: what is sent again and again is written once. */
+const texts = new WeakMap<object, string>()
+
+function send(url: string, ledger: Ledger, { path, body }: CostlyRequest): Promise<number> {
+  const text = texts.get(body) ?? JSON.stringify(body)
+  texts.set(body, text)
+  return ask(url + path, ledger, text)
+}
+
+const agent = new Agent({ keepAlive: true })
+
+/** Answers the status when all of the answer has come, or nobody waits for it any more. */
+function ask(url: string, { bearer }: Ledger, body: string | null, until?: AbortSignal): Promise<number> {
+  const headers = { authorization: `Bearer ${bearer}`, ...(body && { 'content-type': 'application/json' }) }
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(url, { agent, method: body ? 'POST' : 'GET', headers }, (response) => {
+      response.resume().on('close', () => resolve(response.statusCode!))
+      until?.addEventListener('abort', () => response.destroy())
+    })
+    sent.on('error', reject).end(body)
+  })
+}
+
+async function fill(url: string, ledger: Ledger, records: number): Promise<void> {
+  const item = (i: number) => ({ type: 'generic/1', payload: { i, tool: 'search', note: 'x'.repeat(300) } })
+  let next = 0
+  const keepSending = async () => {
+    while (next < records) {
+      const first = next
+      next += BATCH_ITEMS
+      const body = { records: Array.from({ length: BATCH_ITEMS }, (_, i) => item(first + i)) }
+      const status = await send(url, ledger, { path: '/v1/records/batch', body })
+      if (status !== 201) throw new Error(`a batch was answered ${status}`)
+    }
+  }
+  await Promise.all([keepSending(), keepSending()])
+}
+
+async function probe(url: string, ledger: Ledger, durationMs: number): Promise<LatencySummary> {
   const pace = { kind: 'arrival', perSecond: PROBES_PER_SECOND, backlogMax: 1_000 } as const
-  const plan = planLoad(deployment.urls, [ledger], { connections: 16, pace, durationMs, seed: name.length })
-  const result = await runLoad(plan)
-  console.log(`isolation: the other ledger, ${name}: ${formatLatency(result.latency)}; ${formatLoad()}`)
-  console.log(
-    `  counted from sending, without what the probe itself was late: ${formatLatency(result.service)}`,
-  )
-  requireClean(`isolation, ${name}`, result)
-  return result.latency.p99
+  const plan = planLoad([url], [ledger], { connections: 16, pace, durationMs, seed: Date.now() % 1e6 })
+  const result = await runLoad({ ...plan, warmUpMs: 500 })
+  requireClean('isolation', result)
+  return result.latency
 }

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../../src/db/connect/client.ts'
-import { listSigningKeys, startRotation } from '../../../src/db/schema/rotation.ts'
+import { listSigningKeys } from '../../../src/db/schema/rotation.ts'
 import { toHex } from '../../../src/proof/bytes.ts'
-import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { database } from '../../../src/verify/database.ts'
 import { formatReport } from '../../../src/verify/report.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { Deployment, type Ledger, MASTER_KEY } from '../faults/deployment.ts'
+import { Deployment, type Ledger } from '../faults/deployment.ts'
 import { formatAttempts, formatLoad, reckonAll, startClientsOn } from '../faults/kill.ts'
 import { formatReckoning, type Reckoning } from '../faults/reckoning.ts'
 
@@ -54,12 +53,9 @@ export async function rotation(): Promise<Reckoning> {
 
 /** Returns when the old key is retired. */
 async function rotateOnce(deployment: Deployment): Promise<void> {
-  const masterKey = makeMasterKey(MASTER_KEY)
   await sleep(2_000)
   const startedAt = performance.now()
-  const { newKid } = await withClient(deployment.ownerUrl, (client) =>
-    startRotation(client, masterKey, { compromisedAt: null, force: false }),
-  )
+  const newKid = await deployment.rotateKey({ force: false })
   while ((await signingKids(deployment)).length > 1) {
     if (performance.now() - startedAt > ROTATION_MS_MAX) throw new Error('the old key is not retired')
     await sleep(500)

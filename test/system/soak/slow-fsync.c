@@ -1,19 +1,24 @@
 /*
- * Preloaded into Postgres, makes this machine's disk as slow as network storage: fsync and fdatasync take at least
- * SLOW_FSYNC_US microseconds more. cc -shared -fPIC -o slow-fsync.so slow-fsync.c -ldl
+ * Preloaded into Postgres, makes this machine's disk as slow as network storage: fsync and fdatasync take at least as many
+ * microseconds more as the file SLOW_FSYNC_FILE says then. cc -shared -fPIC -o slow-fsync.so slow-fsync.c -ldl
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static void wait_a_little(void)
 {
-	static long us = -1;
-	if (us < 0) {
-		const char *text = getenv("SLOW_FSYNC_US");
-		us = text ? atol(text) : 0;
-	}
+	char text[16] = "";
+	const char *path = getenv("SLOW_FSYNC_FILE");
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return;
+	ssize_t length = read(fd, text, sizeof text - 1);
+	close(fd);
+	long us = length > 0 ? atol(text) : 0;
 	struct timespec left = { us / 1000000, us % 1000000 * 1000 };
 	while (nanosleep(&left, &left) != 0)
 		;

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync } from 'node:fs'
+import { chmodSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const SLOW_FSYNC_US = 2_000
@@ -10,5 +10,17 @@ export function slowFsync(dir: string, micros = SLOW_FSYNC_US): Record<string, s
   const library = join(dir, 'slow-fsync.so')
   execFileSync('cc', ['-shared', '-fPIC', '-o', library, join(import.meta.dirname, 'slow-fsync.c'), '-ldl'])
   chmodSync(library, 0o644)
-  return { LD_PRELOAD: library, SLOW_FSYNC_US: String(micros) }
+  setSlowFsync(dir, micros)
+  return { LD_PRELOAD: library, SLOW_FSYNC_FILE: fileIn(dir) }
+}
+
+/** From its next flush on, a Postgres that was started so. */
+export function setSlowFsync(dir: string, micros: number): void {
+  const written = `${fileIn(dir)}.new`
+  writeFileSync(written, String(micros), { mode: 0o644 })
+  renameSync(written, fileIn(dir))
+}
+
+function fileIn(dir: string): string {
+  return join(dir, 'slow-fsync-us')
 }

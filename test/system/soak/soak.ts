@@ -1,10 +1,14 @@
 /*
  * npm run soak -- NAME…: the long forms of test/system/faults, and what takes too long, or too quiet a machine, for npm test.
  *
+ *   --duration SECONDS   of `chaos`: 3600 without it, 600 in CI
+ *   --seed N             of `chaos`: the same faults in the same order
+ *
  * Each prints what it found, and fails with exit code 1.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { type FederationPlan, formatFederation, sufferFederation } from '../faults/federation-faults.ts'
 import { formatFederationReckoning } from '../faults/federation-reckoning.ts'
@@ -24,13 +28,13 @@ import { cutPowerUnderLoad } from '../faults/power-cut.ts'
 import { formatReckoning, type Reckoning } from '../faults/reckoning.ts'
 import { formatRestarts, restartUnderLoad } from '../faults/rolling-restart.ts'
 import { loadTwoServers } from '../faults/several-servers.ts'
+import { runChaos } from './chaos.ts'
 import {
   formatLifecycle,
   type LifecyclePlan,
   liveFederation,
   requireReconciled,
 } from './federation-lifecycle.ts'
-import { hostileType } from './hostile-type.ts'
 import { isolation } from './isolation.ts'
 import { rotation } from './rotation.ts'
 import { compareDisks } from './slow-disk.ts'
@@ -65,6 +69,14 @@ const POWER_CUTS = 2
 /** From the moment when the database is back; twice what docs/databases.md says. */
 const OUTAGE_MS_MAX = 10_000
 
+const { values, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: {
+    duration: { type: 'string', default: '3600' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  },
+})
+
 const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'kill-postgres': () => runKill('kill -9 of Postgres', (dir) => killPostgresUnderLoad(dir, KILLS)),
   'kill-api': () => runKill('kill -9 of the API', (dir) => killApiUnderLoad(dir, KILLS)),
@@ -80,21 +92,26 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'two-servers': () => runTwoServers(1),
   'twenty-ledgers': () => runTwoServers(20),
   rotation: async () => requireNothingLost('rotation', await rotation()),
-  isolation: () => isolation(25_000),
-  'hostile-type': () => hostileType(20_000),
+  isolation: () => isolation({ records: 200_000, probeMs: 8_000, only: null }),
+  'isolation-large': () => isolation({ records: 10_000_000, probeMs: 20_000, only: ['exports', 'searches'] }),
   'slow-disk': () => compareDisks({ name: 'slow-disk', ledgers: [1], durationMs: 10_000 }),
   'many-ledgers': () => compareDisks({ name: 'many-ledgers', ledgers: [1, 200], durationMs: 8_000 }),
   'webhook-isolation': runWebhookIsolation,
   'webhook-endpoints': runWebhookEndpoints,
   'webhook-backlog': runWebhookBacklog,
+  chaos: runChaosOnce,
 }
 
-const names = process.argv.slice(2)
 if (names.length === 0 || names.some((name) => !(name in SOAKS))) {
-  console.error(`npm run soak -- NAME…, of: ${Object.keys(SOAKS).join(', ')}`)
+  console.error(`npm run soak -- [--duration SECONDS] [--seed N] NAME…, of: ${Object.keys(SOAKS).join(', ')}`)
   process.exitCode = 2
 } else {
   for (const name of names) await SOAKS[name]!()
+}
+
+async function runChaosOnce(): Promise<void> {
+  const faults = await runChaos({ durationMs: 1_000 * Number(values.duration), seed: Number(values.seed) })
+  for (const fault of faults) fail(`chaos: ${fault}`)
 }
 
 async function runKill(name: string, kill: (dir: string) => Promise<Outcome>): Promise<void> {

@@ -127,7 +127,7 @@ async function putFollowerAtEnd(client: pg.ClientBase, ledgerId: Uuid): Promise<
     [ledgerId],
   )
   const { size, chain, envelopeKid } = rows[0]!
-  const place = { nextSeq: size, chain, envelopeKid }
+  const place = { nextSeq: size, chain, envelopeKid, agentKeys: null }
   const mac = makeCursorMac(makeMasterKey(MASTER_KEY)).of({ ledgerId, ...place })
   await moveAuditCursor(client, ledgerId, { ...place, mac })
 }

@@ -1,0 +1,21 @@
+import { cosign } from '../../src/proof/tree/cosignature.ts'
+import { formatNoteKey, parseNote } from '../../src/proof/tree/note.ts'
+import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+
+const { sha256 } = nativeProviders
+
+/** Witnesses by their verifier keys, and notes with the cosignatures of some of them. */
+export function makeCosigners(count: number) {
+  const all = Array.from({ length: count }, (_, i) => ({
+    name: `w${i}.example`,
+    signer: makeEd25519Signer(sha256, new Uint8Array(32).fill(50 + i)),
+  }))
+  return {
+    vkeys: all.map(({ name, signer }) => formatNoteKey(name, 'cosignature', signer.key.raw, sha256)),
+    cosigned: (note: string, ...by: number[]) => {
+      const { text } = parseNote(note)
+      const lines = by.map((i) => cosign(text, 1_700_000_000, all[i]!.name, all[i]!.signer, sha256))
+      return note + lines.join('')
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const AGAIN_AFTER_MS = 100
+
+/** End of a client that was told to stop where it is. */
+export class Abandoned extends Error {}
+
+/**
+ * First answer that is not a 503, of a server that may be killed and come back meanwhile. A request MUST have an idempotency key, or
+ * change nothing. Throws when there was none in time.
+ */
+export async function persist<A extends { readonly status: number; readonly body: unknown }>(
+  send: () => Promise<A>,
+  { msMax, state }: { readonly msMax: number; readonly state: { readonly abandoned: boolean } },
+): Promise<A> {
+  let last: unknown
+  for (const giveUpAt = Date.now() + msMax; Date.now() < giveUpAt; await sleep(AGAIN_AFTER_MS)) {
+    if (state.abandoned) throw new Abandoned()
+    try {
+      const answer = await send()
+      if (answer.status !== 503) return answer
+      last = JSON.stringify(answer.body)
+    } catch (error) {
+      last = error // its server was killed, or is not up again
+    }
+  }
+  throw new Error(`no answer within ${msMax} ms`, { cause: last })
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fromHex } from '../../../src/proof/bytes.ts'
+import { formatAddCheckpoint } from '../../../src/proof/tree/add-checkpoint.ts'
+import { verifyCosignatures } from '../../../src/proof/tree/cosignature.ts'
+import { formatNoteKey, parseNote, parseNoteKey } from '../../../src/proof/tree/note.ts'
+import { nativeProviders } from '../../../src/signing/native.ts'
+import { type Organisation, peer, startOrganisations } from '../../helpers/federation.ts'
+import { makeChain, type TestChain } from '../../helpers/test-chain.ts'
+import { consistencyOf } from '../../helpers/test-proof.ts'
+import { until } from '../../helpers/wait.ts'
+import { Mallory } from './mallory.ts'
+
+const { sha256 } = nativeProviders
+
+/** Witnesses among these keys that have cosigned the note. */
+function cosignersOf(note: string, vkeys: readonly string[]): string[] {
+  const keys = vkeys.map((vkey) => parseNoteKey(vkey, 'cosignature', sha256))
+  return verifyCosignatures(parseNote(note), keys, nativeProviders).map(({ witness }) => witness)
+}
+
+test('peers cosign each other’s checkpoints, and nobody has to set anything for it', async (t) => {
+  const [acme, bolt] = (await startOrganisations(t, 2)) as [Organisation, Organisation]
+  const id = await peer(acme, bolt)
+  const witnessOf = async (side: Organisation) => (await side.ask('GET', `/v1/peers/${id}`)).witness
+  for (const [side, other] of [
+    [acme, bolt],
+    [bolt, acme],
+  ] as const) {
+    // The witness's key as its own side tells it: out of the witnessed operator's hands.
+    const vkey: string = (await witnessOf(other)).ownKey
+    const served = async () => side.ask('GET', `/tlog/${side.ledger}/checkpoint`) as Promise<string>
+    await until(async () => cosignersOf(await served(), [vkey]).length === 1)
+    assert.deepEqual(cosignersOf(await served(), [vkey]), [(await other.ask('GET', '/v1/ledger')).origin])
+    assert.equal((await witnessOf(side)).key, vkey)
+    await until(async () => {
+      const [own, theirs] = [await witnessOf(side), await witnessOf(other)]
+      return own.cosignedSize > 0 && own.cosignedSize === theirs.seenSize
+    })
+  }
+})
+
+test('a peer that shows another history than before is refused, and two trees of one size are kept', async (t) => {
+  const [victim] = (await startOrganisations(t, 1)) as [Organisation]
+  const mallory = await Mallory.meet(t, victim)
+  const { chain } = mallory
+  for (let i = 0; i < 4; i++) chain.notarize()
+  const log = formatNoteKey(chain.origin, 'signature', chain.noteSigner.key.raw, sha256)
+  const send = async (of: TestChain, from: number, size: number, changes: object = {}) => {
+    const path = from === 0 || from === size ? [] : consistencyOf(of, from, size).path.map(fromHex)
+    const note = of.checkpoint(size, { origin: chain.origin, signer: chain.noteSigner })
+    const checkpoint = formatAddCheckpoint({ oldSize: from, path, note })
+    const answered = await mallory.request('checkpoint', { log, witness: null, checkpoint, ...changes })
+    return { note, ...answered }
+  }
+  const { ownKey } = (await victim.ask('GET', `/v1/peers/${mallory.peer}`)).witness
+  const first = await send(chain, 0, 3)
+  assert.deepEqual(cosignersOf(first.note + first.body.line, [ownKey]), [ownKey.split('+')[0]])
+
+  // The same operator, with the same keys, and a ledger in which something else happened.
+  const fork = makeChain()
+  for (let i = 0; i < 8; i++) fork.notarize()
+  for (const [from, size] of [
+    [3, 5],
+    [3, 3],
+  ] as const)
+    assert.equal((await send(fork, from, size)).body.outcome, 'refused', `${from} to ${size}`)
+  assert.deepEqual((await send(fork, 0, 5)).body, { outcome: 'conflict', size: 3 })
+  const { fork: kept, seenSize } = (await victim.ask('GET', `/v1/peers/${mallory.peer}`)).witness
+  assert.equal(seenSize, 3)
+  assert.equal(kept.held, first.note)
+  assert.equal(kept.note, fork.checkpoint(3, { origin: chain.origin, signer: chain.noteSigner }))
+
+  const grown = await send(chain, 3, 5)
+  assert.equal(cosignersOf(grown.note + grown.body.line, [ownKey]).length, 1)
+  const back = await send(chain, 3, 4)
+  assert.deepEqual(back.body, { outcome: 'conflict', size: 5 })
+  // Another log than that of the peering, or another key than the one that signed.
+  const stranger = formatNoteKey('other.example/log', 'signature', chain.noteSigner.key.raw, sha256)
+  assert.equal((await send(chain, 5, 5, { log: stranger })).body.outcome, 'refused')
+  const refused = await send(chain, 5, 5, { witness: ownKey })
+  assert.deepEqual([refused.status, refused.body.path], [422, '/witness'])
+})
+
+test('a deployment that has switched it off neither cosigns nor asks', async (t) => {
+  const [victim] = (await startOrganisations(t, 1, {
+    environment: { TALLYSTICK_PEER_WITNESSES: 'false' },
+  })) as [Organisation]
+  const mallory = await Mallory.meet(t, victim)
+  const { status, body } = await mallory.request('checkpoint', { log: 'x', witness: null, checkpoint: '' })
+  assert.deepEqual([status, body.code], [404, 'witness_off'])
+  assert.equal((await victim.ask('GET', `/v1/peers/${mallory.peer}`)).witness.ownKey, null)
+  assert.deepEqual(mallory.checkpoints, [])
+})

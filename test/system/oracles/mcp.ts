@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { npm } from '../../../tools/pack.ts'
+import { installPythonTool } from '../../../tools/python-tool.ts'
+import { CLI } from '../../helpers/run-cli.ts'
+
+const HERE = import.meta.dirname
+const CONFORMANCE = { '@modelcontextprotocol/conformance': '0.1.16' }
+const DIR = join(HERE, '..', '..', '..', 'node_modules', '.cache', 'mcp-conformance')
+/**
+ * Scenarios that ask nothing of a server but the protocol. The others call tools, prompts and resources that only the suite's own
+ * example has, or what has no use here: logging, subscriptions, sampling, elicitation.
+ */
+const SCENARIOS = [
+  'server-initialize',
+  'ping',
+  'tools-list',
+  'resources-list',
+  'prompts-list',
+  'dns-rebinding-protection',
+]
+const run = promisify(execFile)
+
+export type Check = readonly [what: string, run: () => Promise<{ readonly stdout: string }>]
+
+/** Clients of others that use the ledger over MCP, and the suite that holds servers to the protocol. */
+export async function mcpChecks(url: string, key: string): Promise<Check[]> {
+  const python = join(dirname(installPythonTool('mcp', join(HERE, 'mcp-requirements.txt'))), 'python')
+  const script = join(HERE, 'mcp_client.py')
+  const suite = await installConformance()
+  const env = { ...process.env, TALLYSTICK_URL: url, TALLYSTICK_API_KEY: key }
+  const eras = ['legacy', 'auto'].flatMap((era): Check[] => [
+    [`PyPI's mcp over HTTP, ${era}`, () => run(python, [script, era, 'http', `${url}/mcp`, key])],
+    [
+      `PyPI's mcp over stdio, ${era}`,
+      // The client hands on next to nothing of its environment.
+      () =>
+        run(python, [script, era, 'stdio', process.execPath, CLI, 'mcp', '--server', url, '--api-key', key], {
+          env,
+        }),
+    ],
+  ])
+  const scenarios = SCENARIOS.map(
+    (scenario): Check => [
+      `conformance, ${scenario}`,
+      () => withKey(url, key, (keyed) => conform(suite, keyed, scenario)),
+    ],
+  )
+  const refused: Check = [
+    "PyPI's mcp, with a key that nobody made",
+    () => refusal(run(python, [script, 'auto', 'http', `${url}/mcp`, `${key.slice(0, -1)}_`])),
+  ]
+  return [...eras, refused, ...scenarios]
+}
+
+async function refusal(running: Promise<unknown>): Promise<{ stdout: string }> {
+  const { stderr } = await running.then(
+    () => ({ stderr: 'took it' }),
+    (error: { stderr: string }) => error,
+  )
+  if (!stderr.includes('401 unauthenticated: the API key is not known'))
+    throw Object.assign(new Error('not refused'), { stderr })
+  return { stdout: 'refused' }
+}
+
+async function conform(suite: string, url: string, scenario: string): Promise<{ stdout: string }> {
+  const { stdout } = await run(process.execPath, [
+    suite,
+    'server',
+    '--url',
+    `${url}/mcp`,
+    '--scenario',
+    scenario,
+  ])
+  const said = /Passed: (\d+)\/(\d+)/.exec(stdout)
+  if (!said || said[1] !== said[2]) throw Object.assign(new Error(scenario), { stderr: stdout })
+  return { stdout: said[0] }
+}
+
+/** The suite sends no key: a proxy adds it, and changes nothing else. */
+async function withKey<T>(url: string, key: string, use: (keyed: string) => Promise<T>): Promise<T> {
+  const { hostname, port } = new URL(url)
+  const proxy = createServer((asked: IncomingMessage, answered: ServerResponse) => {
+    const headers = { ...asked.headers, authorization: `Bearer ${key}` }
+    const sent = request({ hostname, port, path: asked.url, method: asked.method, headers }, (answer) => {
+      answered.writeHead(answer.statusCode!, answer.headers)
+      answer.pipe(answered)
+    })
+    asked.pipe(sent)
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  try {
+    return await use(`http://localhost:${(proxy.address() as AddressInfo).port}`)
+  } finally {
+    proxy.closeAllConnections()
+    proxy.close()
+  }
+}
+
+/** The suite from npm, where it is not yet, in a folder of its own: it brings a hundred packages that nothing else here needs. */
+async function installConformance(): Promise<string> {
+  const manifest = `${JSON.stringify({ private: true, dependencies: CONFORMANCE })}\n`
+  const file = join(DIR, 'package.json')
+  const suite = join(DIR, 'node_modules', '@modelcontextprotocol', 'conformance', 'dist', 'index.js')
+  if (existsSync(suite) && readFileSync(file, 'utf8') === manifest) return suite
+  mkdirSync(DIR, { recursive: true })
+  writeFileSync(file, manifest)
+  await npm(['install', '--ignore-scripts', '--no-audit', '--no-fund'], DIR)
+  return suite
+}

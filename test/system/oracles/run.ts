@@ -1,0 +1,248 @@
+/*
+ * npm run oracles
+ *
+ * Has programs that know nothing of Tallystick read a ledger: Go's client of checksum databases (golang.org/x/mod/sumdb) and Tessera's
+ * client and fsck its tiles and checkpoint, pycose its receipts, securesystemslib and in-toto's library a statement in DSSE, and a witness
+ * cosigns its checkpoints. A Tessera log is witnessed by `tallystick witness`; a statement that pycose has signed is registered, and checked
+ * by go-cose with its receipt. OpenTelemetry's exporters of Python send spans and logs. PyPI's mcp and the conformance suite of MCP use it
+ * over stdio and HTTP. Each is also given what it must refuse, but for exporters.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { readDsseSigner } from '../../../cli/dsse-signer.ts'
+import { Tallystick } from '../../../sdk/client.ts'
+import { TallystickOperator } from '../../../sdk/operator.ts'
+import * as verify from '../../../sdk/verify/index.ts'
+import { buildEnvironment, findGo } from '../../../tools/go-tool.ts'
+import { installPythonTool } from '../../../tools/python-tool.ts'
+import { startServerAndWorker } from '../../helpers/deployment.ts'
+import { CLI } from '../../helpers/run-cli.ts'
+import { mcpChecks } from './mcp.ts'
+
+const HERE = import.meta.dirname
+/** Two full tiles, one begun, and so a tile of the level above. */
+const ENTRIES = 600
+const BATCH_RECORDS = 70
+
+const run = promisify(execFile)
+const dir = mkdtempSync(join(tmpdir(), 'tallystick-oracles-'))
+let faults = 0
+const children: ChildProcess[] = []
+let close = async () => {}
+try {
+  const python = installPythonTool('python', join(HERE, 'requirements.txt'))
+  const [oracles, witness, tessera] = ['oracles', 'witness', 'tessera'].map((name) => join(dir, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const env = buildEnvironment(process.env)
+  await run(findGo(process.env), ['build', '-mod=readonly', '-o', `${dir}/`, './...'], { cwd: HERE, env })
+
+  const logs = save('logs', new Uint8Array())
+  const [, witnessKey, witnessUrl] = await start(witness, [logs], /^(\S+) (http:\S+)\n/)
+  const deployment = await startServerAndWorker({
+    TALLYSTICK_WITNESSES: `${witnessKey} ${witnessUrl}`,
+    TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
+  })
+  close = deployment.close
+  const { url: baseUrl, operatorKey } = deployment
+  const operator = new TallystickOperator({ baseUrl, operatorKey })
+  const made = await operator.ledgers.create({ name: 'read by others' })
+  const client = new Tallystick({ baseUrl, apiKey: made.key.key })
+  const { noteVerifierKey } = await client.ledger.get()
+  writeFileSync(logs, noteVerifierKey)
+  const payload = { did: 'something' }
+  await Promise.all(Array.from({ length: ENTRIES }, () => client.records.notarize({ payload })))
+  const records = Array.from({ length: BATCH_RECORDS }, () => ({ type: 'generic/1', payload }) as const)
+  const batch = await client.batches.notarize(records)
+  const ids = [
+    batch.records[0]!.id,
+    batch.records[BATCH_RECORDS - 1]!.id,
+    (await client.records.notarize({ payload })).id,
+  ]
+  const files = await Promise.all(ids.map(async (id) => save(`${id}.cose`, await client.records.receipt(id))))
+  const log = `${baseUrl}/tlog/${made.ledger.id}`
+  const other = await operator.ledgers.create({ name: 'another' })
+  const { noteVerifierKey: othersKey } = await new Tallystick({ baseUrl, apiKey: other.key.key }).ledger.get()
+
+  await takes('Go and Tessera, with a key', oracles, [log, noteVerifierKey, `Bearer ${made.key.key}`])
+  const { size } = await client.ledger.get()
+  const proof = await untilCosigned(() => client.entries.proof(size - 1, { cosignatures: 1 }))
+  const byWitness = { noteKey: noteVerifierKey, witnesses: { keys: [witnessKey!] } }
+  const found = await verify.proof(proof, byWitness)
+  console.log(`ok   the witness of transparency-dev: cosigned ${found.treeSize} entries`)
+  const cosigned = [log, noteVerifierKey, `Bearer ${made.key.key}`]
+  await takes('Go, with the witness', oracles, [...cosigned, witnessKey!])
+  await refuses('Go, with another witness', oracles, [
+    ...cosigned,
+    witnessKey!.replace('go.example', 'x.example'),
+  ])
+  await refuses('Go and Tessera, without one', oracles, [log, noteVerifierKey])
+  await operator.ledgers.setTiles(made.ledger.id, 'public')
+  await takes('Go and Tessera, in public', oracles, [log, noteVerifierKey])
+  await refuses('Go and Tessera, by the key of another ledger', oracles, [log, othersKey])
+  for (const file of files) await takes('pycose', python, [join(HERE, 'receipt.py'), file, noteVerifierKey])
+  const changed = Buffer.from(await client.records.receipt(ids[0]!))
+  changed[changed.length - 100]! ^= 1
+  await refuses('pycose, a changed statement', python, [
+    join(HERE, 'receipt.py'),
+    save('changed.cose', changed),
+    noteVerifierKey,
+  ])
+
+  const [, key, vkey] = /^(\S+) (\S+)/.exec((await run(tessera, ['tessera.example/log'])).stdout)!
+  const [, ownKey, ownUrl] = await start(
+    process.execPath,
+    [
+      CLI,
+      'witness',
+      '--state',
+      join(dir, 'state'),
+      '--name',
+      'own.example',
+      '--log',
+      vkey!,
+      '--listen',
+      '127.0.0.1:0',
+    ],
+    /vkey=(\S+) url=(\S+)/,
+  )
+  const witnessed = (folder: string, limit: string) => [
+    key!,
+    vkey!,
+    join(dir, folder),
+    ownKey!,
+    ownUrl!,
+    limit,
+  ]
+  await takes('Tessera, witnessed by ours', tessera, witnessed('honest', '60s'))
+  await refuses('Tessera, a second history of that log', tessera, witnessed('forked', '5s'))
+  const { entry, keys } = await client.records.proof(ids[0]!)
+  const script = join(HERE, 'dsse.py')
+  const exporters = {
+    ed25519: generateKeyPairSync('ed25519'),
+    p256: generateKeyPairSync('ec', { namedCurve: 'prime256v1' }),
+  }
+  for (const [name, pair] of Object.entries(exporters)) {
+    const privatePem = save(
+      `${name}.pem`,
+      Buffer.from(pair.privateKey.export({ format: 'pem', type: 'pkcs8' })),
+    )
+    const publicPem = save(`${name}.pub`, Buffer.from(pair.publicKey.export({ format: 'pem', type: 'spki' })))
+    const signer = await readDsseSigner(privatePem, undefined)
+    const dsse = await verify.toDsse(entry.envelope, { keys, signer })
+    const file = save(`${name}.json`, Buffer.from(JSON.stringify(dsse)))
+    await takes(`in-toto, by ${name}`, python, [script, file, publicPem])
+    const payload = Buffer.from(dsse.payload, 'base64')
+    payload[payload.length - 20]! ^= 1
+    const changedDsse = JSON.stringify({ ...dsse, payload: payload.toString('base64') })
+    const changedFile = save('changed.json', Buffer.from(changedDsse))
+    await refuses(`in-toto, a changed statement by ${name}`, python, [script, changedFile, publicPem])
+  }
+  const issuers = []
+  for (const alg of ['EdDSA', 'ES256'] as const) {
+    const signed = join(dir, `${alg}.cose`)
+    const { stdout } = await run(python, [join(HERE, 'sign.py'), alg, alg, '{"name":"copper"}', signed])
+    const key = { kid: Buffer.from(alg).toString('hex'), alg, spki: stdout.trim() }
+    issuers.push({ alg, key, statement: readFileSync(signed) })
+  }
+  const issuerKeys = issuers.map(({ key }) => key)
+  await client.statements.setPolicy({ issuers: [{ issuer: 'https://build.example', keys: issuerKeys }] })
+  for (const { alg, key, statement } of issuers) {
+    const registered = await client.statements.register(statement)
+    const file = await save(`${alg}.transparent.cose`, await client.statements.receipt(registered))
+    const check = ['statement', file, noteVerifierKey]
+    await takes(`go-cose, a statement that pycose signed (${alg})`, oracles, [...check, key.spki])
+    const other = issuerKeys.find((one) => one.alg !== alg)!
+    await refuses('go-cose, by the key of another issuer', oracles, [...check, other.spki])
+    await refuses('go-cose, by the key of another ledger', oracles, ['statement', file, othersKey, key.spki])
+  }
+  for (const compression of ['none', 'gzip']) {
+    const name = `python-${compression}`
+    const told = [join(HERE, 'otlp.py'), baseUrl, made.key.key, compression, name]
+    // Sent twice, by two processes that make spans of their own each.
+    for (const time of ['once', 'again'])
+      await takes(`OpenTelemetry of Python, ${compression}, ${time}`, python, told)
+    await holds(`its spans and logs, ${compression}`, async () => {
+      const calls = await client.records
+        .list({ reference: `gen_ai.tool.call.id:${name}-2`, type: 'otel-span/1' })
+        .toArray(9)
+      const logs = await client.records.list({ reference: `gen_ai.conversation.id:${name}` }).toArray(9)
+      return calls.length === 2 && logs.length === 6 && logs.every(({ type }) => type === 'otel-log/1')
+    })
+  }
+  await takes('Go and Tessera, with statements of others', oracles, [log, noteVerifierKey])
+  for (const [what, check] of await mcpChecks(baseUrl, made.key.key)) await passes(what, check)
+} finally {
+  for (const child of children) child.kill()
+  await close()
+  rmSync(dir, { recursive: true })
+}
+process.exitCode = faults > 0 ? 1 : 0
+
+function save(name: string, bytes: Uint8Array): string {
+  const file = join(dir, name)
+  writeFileSync(file, bytes)
+  return file
+}
+
+/** A program that runs until it is ended; answers what it says first. */
+async function start(file: string, args: readonly string[], says: RegExp): Promise<RegExpExecArray> {
+  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  children.push(child)
+  for await (const chunk of child.stdout) {
+    const said = says.exec(String(chunk))
+    if (said) return said
+  }
+  throw new Error(`${file} has ended`)
+}
+
+async function untilCosigned<T>(ask: () => Promise<T>): Promise<T> {
+  for (let left = 20; ; left--) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (left === 0) throw error
+      await sleep(500)
+    }
+  }
+}
+
+async function holds(what: string, check: () => Promise<boolean>): Promise<void> {
+  const isHeld = await check()
+  console.log(`${isHeld ? 'ok  ' : 'not '} ${what}`)
+  if (!isHeld) faults++
+}
+
+function takes(what: string, file: string, args: readonly string[]): Promise<void> {
+  return passes(what, () => run(file, args))
+}
+
+async function passes(what: string, check: () => Promise<{ readonly stdout: string }>): Promise<void> {
+  const error = await check().then(
+    ({ stdout }) => void console.log(`ok   ${what}: ${stdout.trim().replaceAll('\n', '; ')}`),
+    (error: { stderr: string }) => error.stderr,
+  )
+  if (error === undefined) return
+  faults++
+  console.log(`FAIL ${what}:\n${error}`)
+}
+
+async function refuses(what: string, file: string, args: readonly string[]): Promise<void> {
+  const error = await run(file, args).then(
+    () => undefined,
+    (error: { stderr: string }) => error.stderr,
+  )
+  if (error === undefined) faults++
+  console.log(
+    error === undefined
+      ? `FAIL ${what}: took it`
+      : `ok   ${what}: refused (${error.trim().split('\n').at(-1)})`,
+  )
+}

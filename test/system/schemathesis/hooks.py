@@ -1,0 +1,14 @@
+"""The bodies that /openapi.json calls bytes, and says no more of."""
+
+import schemathesis
+from hypothesis import strategies
+
+TAG_18 = b"\xd2\x84"  # COSE_Sign1, and the array of four that it is (RFC 9052, section 4.2)
+
+schemathesis.openapi.media_type(
+    "application/cose",
+    strategies.one_of(
+        strategies.binary(max_size=512),
+        strategies.binary(max_size=512).map(lambda rest: TAG_18 + rest),
+    ),
+)

@@ -1,0 +1,209 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseId } from '../../../src/proof/ids.ts'
+import { checkLedger as checkRows } from '../../helpers/check-ledger.ts'
+import type { Deployment, Ledger } from '../faults/deployment.ts'
+import { settle } from '../faults/federation-faults.ts'
+import type { FederationReckoning, Peering } from '../faults/federation-reckoning.ts'
+import { readAll } from '../faults/kill.ts'
+import { countVerified, type Verified } from '../faults/kill-workers.ts'
+import { checkLedger } from '../faults/ledger-contents.ts'
+import { withPatientClient } from '../faults/processes.ts'
+import { type Reckoning, reckon } from '../faults/reckoning.ts'
+import {
+  type Listener,
+  reckonWebhooks,
+  settleWebhooks,
+  type WebhookReckoning,
+} from '../faults/webhook-listeners.ts'
+import { reconcileAll } from './federation-lifecycle.ts'
+import type { MemoryGrowth } from './memory-watch.ts'
+
+/** Growth of a process in the calm part of the run, by least squares, if that was so long: until then heaps and caches fill. */
+const MEMORY_GROWTH_PERCENT_MAX = 10
+const GROWTH_JUDGED_FROM_MINUTES = 10
+/** At its highest, in any run. 411 MiB is the highest mean that was seen. */
+const RESIDENT_MIB_MAX = 1_024
+/** Payloads that are there after so long a time in which none was erased stay. */
+const ERASED_QUIET_MS_MAX = 60_000
+const ERASED_LOOK_EVERY_MS = 500
+
+export type ChaosEvidence = {
+  readonly dir: string
+  readonly home: Deployment
+  readonly guest: Deployment
+  /** Ledgers with a journal of what was acknowledged; their clients' own, and that of the readers. */
+  readonly journaled: readonly Ledger[]
+  readonly gated: readonly Ledger[]
+  readonly read: Ledger
+  /** Ledgers of the peering. */
+  readonly federated: { readonly home: string; readonly guest: string }
+  readonly erased: ReadonlySet<string>
+  readonly listeners: readonly Listener[]
+  readonly peerings: readonly Peering[]
+  readonly memory: MemoryGrowth
+}
+
+export type ChaosReckoning = {
+  readonly records: Reckoning
+  readonly gated: Verified & { readonly stuck: number }
+  readonly webhooks: WebhookReckoning
+  readonly federation: FederationReckoning
+  /** Output of `tallystick reconcile`. */
+  readonly reconciled: readonly string[]
+  /** Erased records whose payload is still there. */
+  readonly unerased: number
+  /** Entries of all ledgers, each verified. */
+  readonly entries: number
+  readonly memory: MemoryGrowth
+  /** Controls that should have found something, and did not. */
+  readonly blind: readonly string[]
+}
+
+/** Waits until all that is under way has come to its end; then holds what clients were promised to what the ledgers hold. */
+export async function reckonChaos(evidence: ChaosEvidence): Promise<ChaosReckoning> {
+  const { dir, home, guest, journaled, gated, read, federated, listeners, peerings, memory } = evidence
+  const federation = await settle(peerings)
+  await settleWebhooks(home.superuserUrl, listeners, true)
+  const unerased = await countUnerased(evidence)
+  const { journal, stored, entries: journaledEntries } = await readAll(home, dir, journaled)
+  let entries = journaledEntries
+  for (const { ledger } of [...gated, read, { ledger: federated.home }])
+    entries += await checkLedger(home.ownerUrl, ledger)
+  entries += await checkLedger(guest.ownerUrl, federated.guest)
+  // Each record's steps lead from its creation to where it stands, as the table of transitions allows.
+  await withPatientClient(home.superuserUrl, async (client) => {
+    for (const { ledger } of gated) await checkRows(client, parseId('led', ledger))
+  })
+  return {
+    records: reckon(journal, stored),
+    gated: { ...(await countVerified(home.ownerUrl, gated)), stuck: await countStuck(home.ownerUrl) },
+    webhooks: reckonWebhooks(listeners),
+    federation,
+    reconciled: await reconcileAll(dir, peerings),
+    unerased,
+    entries,
+    memory,
+    blind: await findBlind(evidence, journal, stored),
+  }
+}
+
+/** Neither verified nor expired, though nobody works at it any more. */
+async function countStuck(url: string): Promise<number> {
+  return withPatientClient(url, async (client) => {
+    const { rows } = await client.query<{ stuck: number }>(
+      `select count(*)::int as stuck from tallystick.gated_records
+       where state = 'SUBMITTED' or (gate = 'auto' and state in ('VERIFIED', 'DISCREPANT'))
+         or (ended_as = '' and deadline < now())`,
+    )
+    return rows[0]!.stuck
+  })
+}
+
+async function countUnerased({ home, read, erased }: ChaosEvidence): Promise<number> {
+  const count = () =>
+    withPatientClient(home.superuserUrl, async (client) => {
+      const { rows } = await client.query<{ left: number }>(
+        `select count(*)::int as left from tallystick.records
+         where ledger_id = $1 and record_id = any ($2::uuid[]) and payload is not null`,
+        [parseId('led', read.ledger), [...erased].map((id) => parseId('rec', id))],
+      )
+      return rows[0]!.left
+    })
+  let left = await count()
+  for (let at = performance.now(); left > 0 && performance.now() - at < ERASED_QUIET_MS_MAX; ) {
+    await sleep(ERASED_LOOK_EVERY_MS)
+    const now = await count()
+    if (now < left) at = performance.now()
+    left = now
+  }
+  return left
+}
+
+/** The same checks, of evidence with one thing wrong. The last control takes a record from the database, for good. */
+async function findBlind(
+  { home, journaled, listeners }: ChaosEvidence,
+  journal: Parameters<typeof reckon>[0],
+  stored: Parameters<typeof reckon>[1],
+): Promise<string[]> {
+  const acked = journal.find(({ outcome }) => outcome === 'acked')!
+  const neverSent = { ...acked, intent: 'never sent' }
+  const taken = stored.findIndex(({ intent }) => intent === acked.intent)
+  const deaf = listeners.map(({ expected, received, failed, startSeq }) => {
+    const [unheard] = expected.keys()
+    return { expected, received: received.filter(({ name }) => name !== unheard), failed, startSeq }
+  })
+  const controls: Record<string, boolean> = {
+    'an acknowledged id that was never sent':
+      reckon([...journal, neverSent], stored).lost === acked.ids.length,
+    'a record that is gone': reckon(journal, stored.toSpliced(taken, 1)).lost === 1,
+    'an event that was not heard': reckonWebhooks(deaf).lost === listeners.length,
+    'a record that was taken from the database': await isTakenFound(home, journaled[0]!),
+  }
+  return Object.keys(controls).filter((name) => !controls[name])
+}
+
+async function isTakenFound({ superuserUrl, ownerUrl }: Deployment, { ledger }: Ledger): Promise<boolean> {
+  await withPatientClient(superuserUrl, async (client) => {
+    await client.query('set session_replication_role = replica')
+    const { rowCount } = await client.query(
+      `delete from tallystick.records where ctid = (
+         select ctid from tallystick.records where ledger_id = $1 order by first_seq limit 1)`,
+      [parseId('led', ledger)],
+    )
+    if (rowCount !== 1) throw new Error('there is no record to take')
+  })
+  return checkLedger(ownerUrl, ledger).then(
+    () => false,
+    () => true,
+  )
+}
+
+/** Names of what is not as it must be. */
+export function findFaults(reckoning: ChaosReckoning): string[] {
+  const { records, gated, webhooks, federation, reconciled, unerased, memory, blind } = reckoning
+  const { shared, offers, records: sharedRecords, findings, ...unequal } = federation
+  const zeros = {
+    ...prefixed('records', pick(records, ['lost', 'doubled', 'ghosts', 'torn'])),
+    ...prefixed('gated', pick(gated, ['doubled', 'unverified', 'unjudged', 'deadLetters', 'stuck'])),
+    ...prefixed('webhooks', pick(webhooks, ['lost', 'disordered', 'unstable', 'ghosts'])),
+    ...prefixed('federation', unequal),
+    unerased,
+    'controls that found nothing': blind.length,
+  }
+  const some = {
+    acked: records.acked,
+    completions: gated.completions,
+    events: webhooks.events,
+    shared,
+    offers,
+    sharedRecords,
+  }
+  const grown = Object.entries(memory).filter(
+    ([, { percent, minutes, max }]) =>
+      max > RESIDENT_MIB_MAX ||
+      (minutes >= GROWTH_JUDGED_FROM_MINUTES && percent > MEMORY_GROWTH_PERCENT_MAX),
+  )
+  return [
+    ...Object.entries(zeros).flatMap(([name, count]) => (count === 0 ? [] : [`${name}=${count}`])),
+    ...Object.entries(some).flatMap(([name, count]) =>
+      count > 0 ? [] : [`${name}=0: the run has shown nothing`],
+    ),
+    ...findings,
+    ...reconciled.filter((said) => !/: RECONCILED records=[1-9].* inFlight=0 keys=given/.test(said)),
+    ...grown.map(
+      ([name, { percent, max }]) =>
+        `memory of ${name}: ${percent.toFixed(1)} % more, ${max.toFixed(0)} MiB at most`,
+    ),
+  ]
+}
+
+function pick<T extends object, K extends keyof T & string>(
+  from: T,
+  names: readonly K[],
+): Record<string, number> {
+  return Object.fromEntries(names.map((name) => [name, Number(from[name])]))
+}
+
+function prefixed(prefix: string, counts: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).map(([name, count]) => [`${prefix}: ${name}`, count]))
+}
