@@ -19,11 +19,11 @@ const ARRIVAL_SHARE = 0.8
 const BACKLOG_SECONDS = 5
 /** So many that no request waits for one: each is sent when it is due. */
 const OVERLOAD_CONNECTIONS = 1_024
-const OVERLOAD = [
-  { share: 0.2, warmUpMs: 2_000 },
-  { share: 2, warmUpMs: 2_000 },
-  { share: 0.5, warmUpMs: 5_000 },
-]
+const LATENCY_SHARES = [0.1, 0.2, 0.5, 0.8, 0.9, 0.95]
+const OVERLOAD_SHARES = [1.5, 2, 4, 10]
+const SHARE_WARM_UP_MS = 2_000
+/** Straight after an overload: within a second everything is taken again. */
+const RECOVERY = { share: 0.5, warmUpMs: 1_000 }
 
 const log = (line: string) => console.log(line)
 
@@ -66,7 +66,13 @@ async function runRound(
   servers: number,
   options: Options,
 ): Promise<Round> {
-  const system = await startSystem(deployment, { servers, worker: options.worker, inspect: options.profile })
+  const system = await startSystem(deployment, {
+    servers,
+    worker: options.worker,
+    inspect: options.profile,
+    metrics: true,
+    watched: options.watched,
+  })
   onClose(() => system.stop())
   const run = RUNS[options.scenario] ?? runPhases
   const phases = await run(database, system, options)
@@ -92,9 +98,34 @@ async function runPhases(database: Database, system: System, options: Options): 
   return phases
 }
 
-/** Measures latency when there is time, throughput at twice the ceiling, and how soon that is over. */
+/** Measures latency at shares of the ceiling, and its steps. */
+async function runLatencyPhases(database: Database, system: System, options: Options): Promise<Phase[]> {
+  const shares = options.shares ?? LATENCY_SHARES
+  const phases: Phase[] = []
+  const { connections, run, ceiling } = await runCeiling(phases, database, system, options)
+  for (const share of shares) await run(arrivalAt(share, ceiling, connections), SHARE_WARM_UP_MS)
+  return phases
+}
+
+/** Measures throughput beyond the ceiling, and how soon that is over. */
 async function runOverloadPhases(database: Database, system: System, options: Options): Promise<Phase[]> {
   const phases: Phase[] = []
+  const { run, ceiling } = await runCeiling(phases, database, system, options)
+  for (const share of options.shares ?? OVERLOAD_SHARES) {
+    await run(arrivalAt(share, ceiling, OVERLOAD_CONNECTIONS), SHARE_WARM_UP_MS)
+    await run(arrivalAt(RECOVERY.share, ceiling, OVERLOAD_CONNECTIONS), RECOVERY.warmUpMs)
+  }
+  return phases
+}
+
+function arrivalAt(share: number, ceiling: number, connections: number): PhasePlan {
+  const perSecond = Math.round(ceiling * share)
+  const pace = { kind: 'arrival', perSecond, backlogMax: Math.ceil(perSecond * BACKLOG_SECONDS) } as const
+  return { name: `${share} × the ceiling`, connections, pace }
+}
+
+/** The first phase, whose rate the further ones are shares of, unless a rate is given: two runs can then be asked the same. */
+async function runCeiling(phases: Phase[], database: Database, system: System, options: Options) {
   const run = async (plan: PhasePlan, warmUpMs: number) => {
     announce(plan.name, system)
     const seed = seedOf(phases, options)
@@ -102,13 +133,7 @@ async function runOverloadPhases(database: Database, system: System, options: Op
   }
   const connections = Math.max(...options.connections)
   await run({ name: `${connections} connections`, connections, pace: { kind: 'closed' } }, options.warmUpMs)
-  const ceiling = phases[0]!.load.achievedPerSecond
-  for (const { share, warmUpMs } of OVERLOAD) {
-    const perSecond = Math.round(ceiling * share)
-    const pace = { kind: 'arrival', perSecond, backlogMax: perSecond * BACKLOG_SECONDS } as const
-    await run({ name: `${share} × the ceiling`, connections: OVERLOAD_CONNECTIONS, pace }, warmUpMs)
-  }
-  return phases
+  return { connections, run, ceiling: options.perSecond ?? phases[0]!.load.achievedPerSecond }
 }
 
 async function runLifecyclePhases(database: Database, system: System, options: Options): Promise<Phase[]> {
@@ -134,6 +159,7 @@ async function runNotarizerPhases(database: Database, system: System, options: O
 }
 
 const RUNS: Partial<Record<Options['scenario'], typeof runPhases>> = {
+  latency: runLatencyPhases,
   overload: runOverloadPhases,
   lifecycle: runLifecyclePhases,
   notarizer: runNotarizerPhases,

@@ -20,10 +20,6 @@ export type CompleteRecord = {
   readonly looks: number
 }
 
-/** How a client waits for the worker: it looks after the first delay, then after half as long again, up to the last. */
-const LOOK_AFTER_MS = 100
-const LOOK_AFTER_MS_MAX = 1_000
-const LOOK_BACK_OFF = 1.5
 /** After a refusal, or before a connection is opened again. */
 const PAUSE_MS = 50
 const RECORD_ID = /^\{"id":"(rec_[0-9a-z]{26})"/
@@ -31,7 +27,7 @@ const STATE = /"state":"([A-Z]+)"/
 
 /**
  * One record at a time, from its creation to its verdict, on one keep-alive connection: both parties of it, each with its own API
- * key. It sends the next step when the last one was answered, and while it waits for the worker its connection is idle.
+ * key. It sends the next step when the last one was answered; for the worker it waits with one request, which the server holds back.
  */
 export class LifecycleClient {
   readonly #gate: Gate
@@ -43,9 +39,7 @@ export class LifecycleClient {
   #begunAt = 0
   #deliveredAt = 0
   #verifiedAt = 0
-  #lookAfterMs = 0
   #looks = 0
-  #lookTimer: NodeJS.Timeout | null = null
   #isBusy = false
   #isStopped = false
 
@@ -94,7 +88,6 @@ export class LifecycleClient {
 
   close(): void {
     this.#isStopped = true
-    if (this.#lookTimer) clearTimeout(this.#lookTimer)
     this.#connection.close()
   }
 
@@ -121,8 +114,7 @@ export class LifecycleClient {
     } else if (step === 'activate') this.#send('complete')
     else if (step === 'complete') {
       this.#deliveredAt = performance.now()
-      this.#lookAfterMs = LOOK_AFTER_MS
-      this.#lookLater()
+      this.#send('look')
     } else if (step === 'look') return this.#onLook(STATE.exec(body!)?.[1])
     else this.#complete()
     return true
@@ -131,16 +123,11 @@ export class LifecycleClient {
   #onLook(state: string | undefined): boolean {
     this.#looks++
     this.#verifiedAt = performance.now()
-    if (state === 'SUBMITTED' || (state === 'VERIFIED' && this.#gate === 'auto')) this.#lookLater()
+    if (state === 'SUBMITTED' || (state === 'VERIFIED' && this.#gate === 'auto')) this.#send('look')
     else if (state === 'VERIFIED') this.#send('judge')
     else if (state === 'ACCEPTED' && this.#gate === 'auto') this.#complete()
     else return false
     return true
-  }
-
-  #lookLater(): void {
-    this.#lookTimer = setTimeout(() => this.#send('look'), this.#lookAfterMs)
-    this.#lookAfterMs = Math.min(LOOK_AFTER_MS_MAX, this.#lookAfterMs * LOOK_BACK_OFF)
   }
 
   #complete(): void {
@@ -162,7 +149,6 @@ export class LifecycleClient {
 
   #onLost(wasInFlight: boolean, code: string): void {
     this.#events.onLost(wasInFlight, code)
-    if (this.#lookTimer) clearTimeout(this.#lookTimer)
     if (this.#isBusy) this.#events.onAbandoned()
     this.#isBusy = false
     const reopen = () => {

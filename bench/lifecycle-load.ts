@@ -30,7 +30,7 @@ type LifecycleResult = {
   readonly load: LoadResult
   readonly requestsPerSecond: number
   readonly steps: Readonly<Record<LifecycleStep, LatencySummary>>
-  /** From the completion's answer to the end of the look that saw it verified: with the time that a client sleeps. */
+  /** From the completion's answer to the end of the look that saw it verified. */
   readonly wait: LatencySummary
   readonly looksPerRecord: number
   readonly complete: number
@@ -206,6 +206,7 @@ class LifecycleRun implements LifecycleEvents {
       latency,
       service: latency,
       refusals: summarize(makeLatencies()),
+      refusalsService: summarize(makeLatencies()),
       acknowledged: this.#created,
       acknowledgedItems: this.#created,
       sent: this.#answered + this.#unanswered,

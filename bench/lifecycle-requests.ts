@@ -1,7 +1,7 @@
 import { randomFrom } from './random.ts'
 import { COUNTER_MARK, findMarks, makeOrder, writeDigits } from './requests.ts'
 
-/** The requests of a record's life, in order. `look`: until the worker has verified the completion. */
+/** The requests of a record's life, in order. `look`: waits until the worker has verified the completion. */
 export const LIFECYCLE_STEPS = ['create', 'activate', 'complete', 'look', 'judge'] as const
 export type LifecycleStep = (typeof LIFECYCLE_STEPS)[number]
 
@@ -32,6 +32,8 @@ export type LifecycleRequests = {
 }
 
 const ORDERS_PER_CLIENT = 16
+/** The server's own limit. */
+const WAIT_SECONDS = 20
 const RECORD_MARK = `rec_${'@'.repeat(26)}`
 
 type Template = {
@@ -84,7 +86,7 @@ function makeTemplates(shape: LifecycleShape, random: ReturnType<typeof randomFr
     }),
     activate: request('activate', performerBearer, `POST ${path}/activate`),
     complete: request('complete', performerBearer, `POST ${path}/completions`, { evidence }),
-    look: request('look', principalBearer, `GET ${path}`),
+    look: request('look', principalBearer, `GET ${path}?wait=${WAIT_SECONDS}`),
     judge: request('judge', principalBearer, `POST ${path}/verdict`, { verdict: 'accept' }),
   }
 }

@@ -25,7 +25,7 @@ const READ_BUFFER = Buffer.allocUnsafe(65_536)
 /**
  * One keep-alive HTTP/1.1 connection with one request in flight, on a raw socket: an HTTP client would cost more
  * CPU per request than the server under test. It reads what such a server sends and no more: a status line, a
- * `content-length`, a body; anything else closes the connection with a code.
+ * `content-length`, a body (none of a 304); anything else closes the connection with a code.
  */
 export class LoadConnection {
   inFlight = false
@@ -118,7 +118,7 @@ export class LoadConnection {
     }
     this.#head = null
     this.#status = (chunk[9]! - DIGIT_0) * 100 + (chunk[10]! - DIGIT_0) * 10 + (chunk[11]! - DIGIT_0)
-    this.#bodyBytesLeft = contentLength(chunk, end)
+    this.#bodyBytesLeft = this.#status === 304 ? 0 : contentLength(chunk, end)
     if (this.#bodyBytesLeft < 0) return 'answer_without_length'
     if (!this.inFlight) return 'answer_to_nothing'
     this.#keepBody ||= this.#status >= 300

@@ -47,6 +47,8 @@ export type LoadResult = {
   readonly service: LatencySummary
   /** The same as `latency`, of answers that refused: 503. */
   readonly refusals: LatencySummary
+  /** The same as `service`, of answers that refused. */
+  readonly refusalsService: LatencySummary
   /** Whole run, warm-up and drain included: what an audit must find. */
   readonly acknowledged: number
   readonly acknowledgedItems: number
@@ -95,6 +97,7 @@ class LoadRun {
   readonly #latency = makeLatencies()
   readonly #service = makeLatencies()
   readonly #refusals = makeLatencies()
+  readonly #refusalsService = makeLatencies()
   readonly #statuses: Record<string, number> = {}
   readonly #errors: Record<string, number> = {}
   readonly #samples: Sample[] = []
@@ -173,8 +176,10 @@ class LoadRun {
     if (this.#measuring) this.#answeredMeasured++
     if (expected && this.#measuring) this.#achieved++
     if (expected) this.#record(connection, now)
-    else if (answer.status === REFUSED && this.#isMeasured(connection))
+    else if (answer.status === REFUSED && this.#isMeasured(connection)) {
       this.#refusals.record(now - connection.dueAt)
+      this.#refusalsService.record(now - connection.sentAt)
+    }
     if (answer.body !== null) this.#keep(answer.status, answer.body, expected)
     this.#pacer.onFree(connection)
   }
@@ -222,6 +227,7 @@ class LoadRun {
       latency: summarize(this.#latency),
       service: summarize(this.#service),
       refusals: summarize(this.#refusals),
+      refusalsService: summarize(this.#refusalsService),
       acknowledged: this.#acknowledged,
       acknowledgedItems: this.#acknowledged * request.items,
       sent: this.#sent,

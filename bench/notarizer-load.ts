@@ -84,6 +84,7 @@ async function loadByNotarizer(plan: NotarizerPlan, onEdge: (edge: WindowEdge) =
     latency: summarize(latency),
     service: summarize(latency),
     refusals: summarize(makeLatencies()),
+    refusalsService: summarize(makeLatencies()),
     acknowledged: batches,
     acknowledgedItems: items,
     sent: batches + counts.failures,

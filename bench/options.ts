@@ -2,7 +2,16 @@ import { parseArgs } from 'node:util'
 
 import type { Gate } from './lifecycle-requests.ts'
 
-const SCENARIOS = ['single', 'batch', 'overload', 'lifecycle', 'notarizer', 'calibrate', 'preflight'] as const
+const SCENARIOS = [
+  'single',
+  'batch',
+  'latency',
+  'overload',
+  'lifecycle',
+  'notarizer',
+  'calibrate',
+  'preflight',
+] as const
 type Scenario = (typeof SCENARIOS)[number]
 
 export type Options = {
@@ -10,9 +19,11 @@ export type Options = {
   /** One round of the scenario for each number of API processes. */
   readonly servers: readonly number[]
   readonly connections: readonly number[]
+  /** Shares of the ceiling; null: those of the scenario. */
+  readonly shares: readonly number[] | null
   readonly durationMs: number
   readonly warmUpMs: number
-  /** Requests/s of the arrival-rate phase; null: 80 % of the highest closed-loop rate of the round. */
+  /** Requests/s of the arrival-rate phase, and the ceiling of latency and overload; null: 80 % of the highest closed-loop rate of the round, and the whole. */
   readonly perSecond: number | null
   readonly arrival: boolean
   readonly batchItems: number
@@ -22,6 +33,8 @@ export type Options = {
   readonly idempotencyKeys: boolean
   readonly seed: number
   readonly worker: boolean
+  /** A witness cosigns, and a monitor reads the tiles meanwhile. */
+  readonly watched: boolean
   readonly reference: boolean
   readonly embedded: boolean
   readonly profile: boolean
@@ -30,11 +43,12 @@ export type Options = {
   readonly outDir: string
 }
 
-export const USAGE = `npm run bench -- single|batch|overload|lifecycle|notarizer|calibrate|preflight [options]
+export const USAGE = `npm run bench -- single|batch|latency|overload|lifecycle|notarizer|calibrate|preflight [options]
 
   single       one record a request: closed loops, then a constant arrival rate at 80 % of what they reached
   batch        many records a request: closed loop
-  overload     one record a request: the ceiling, a fifth of it, twice it, and a half of it straight after that
+  latency      one record a request: the ceiling, then shares of it, with the time of a request by its steps
+  overload     one record a request: the ceiling, multiples of it, and a half of it straight after each
   lifecycle    gated records from creation to verdict: closed loop, one record under way a client
   notarizer    the SDK's notarizer, with and without a spool, beside the load of batch in the same session
   calibrate    the load generator against a server that does nothing: what it costs itself
@@ -44,15 +58,18 @@ export const USAGE = `npm run bench -- single|batch|overload|lifecycle|notarizer
   --warm-up 2            seconds before that, not measured
   --servers 1            API processes; several rounds: --servers 1,2
   --connections 128,256  closed-loop phases of single (256 also for the arrival rate)
+  --shares 0.1,0.5,0.95  of the ceiling, of latency; multiples of it, of overload: --shares 1.5,2,4,10
   --producers 2          connections of batch and of the bare load of notarizer; several phases: --producers 1,2,64
   --clients 64,128       clients of lifecycle, one phase each, each with a connection of its own
   --gate principal       who judges: principal, or auto (the rules alone)
   --batch-size 1000      records in a batch
-  --rate N               requests/s of the arrival-rate phase; --no-arrival: leave it out
+  --rate N               requests/s of the arrival-rate phase; of latency and overload, the ceiling that shares are of
+  --no-arrival           without the arrival-rate phase
   --payload-bytes 400    JSON bytes of a payload
   --idempotency-keys     an Idempotency-Key on every request
   --seed 1               the same seed sends the same payloads
   --no-worker            without the worker process
+  --watched              a witness cosigns each checkpoint meanwhile, and a monitor reads each new tile
   --no-reference         without the plain one-row inserts that the ratio is taken against
   --embedded             the embedded Postgres even if the system has one of its own
   --profile              CPU profiles of the API processes, and where their time went
@@ -75,6 +92,7 @@ export function parseOptions(args: readonly string[]): Options {
       'warm-up': { type: 'string', default: '2' },
       servers: { type: 'string', default: '1' },
       connections: { type: 'string', default: '128,256' },
+      shares: { type: 'string' },
       producers: { type: 'string', default: '2' },
       clients: { type: 'string', default: '64,128' },
       gate: { type: 'string', default: 'principal' },
@@ -85,6 +103,7 @@ export function parseOptions(args: readonly string[]): Options {
       'idempotency-keys': { type: 'boolean', default: false },
       seed: { type: 'string', default: '1' },
       worker: { type: 'boolean', default: true },
+      watched: { type: 'boolean', default: false },
       reference: { type: 'boolean', default: true },
       embedded: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
@@ -99,6 +118,7 @@ export function parseOptions(args: readonly string[]): Options {
     scenario,
     servers: numbers(values.servers),
     connections: numbers(values[CONNECTIONS_OPTION[scenario] ?? 'connections']),
+    shares: values.shares === undefined ? null : numbers(values.shares),
     durationMs: Number(values.duration) * 1000,
     warmUpMs: Number(values['warm-up']) * 1000,
     perSecond: values.rate === undefined ? null : Number(values.rate),
@@ -109,6 +129,7 @@ export function parseOptions(args: readonly string[]): Options {
     idempotencyKeys: values['idempotency-keys'],
     seed: Number(values.seed),
     worker: values.worker,
+    watched: values.watched,
     reference: values.reference,
     embedded: values.embedded,
     profile: values.profile,
@@ -140,6 +161,7 @@ function checkRanges(options: Options): void {
   const ranges: [string, readonly (number | null)[], number, number][] = [
     ['--servers', options.servers, 1, 64],
     [`--${CONNECTIONS_OPTION[options.scenario] ?? 'connections'}`, options.connections, 1, 4096],
+    ['--shares', options.shares ?? [1], 0.01, 100],
     ['--duration', [options.durationMs / 1000], 0.1, 3600],
     ['--warm-up', [options.warmUpMs / 1000], 0, 600],
     ['--rate', [options.perSecond ?? 1], 0.1, 1e6],

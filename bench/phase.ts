@@ -5,6 +5,7 @@ import { runLoad } from './load-process.ts'
 import type { Options } from './options.ts'
 import type { ProfileSummary } from './profile.ts'
 import { checkSamples } from './samples.ts'
+import { type RequestSteps, readSteps, stepsBetween } from './steps.ts'
 import type { System } from './system.ts'
 import { watchWindow } from './window.ts'
 
@@ -20,6 +21,8 @@ export type Phase = {
   /** The body of an unexpected answer, if there was one. */
   readonly firstFailure: string | null
   readonly profiles: readonly ProfileSummary[]
+  /** Where the time of a request went, as its server counts it: mean ms, warm-up included. */
+  readonly steps?: RequestSteps
   /** Steps of gated records. */
   readonly lifecycle?: LifecycleFigures
 }
@@ -44,6 +47,7 @@ export async function runPhase(
   const kind = hasBatches(options) ? 'batch' : 'record'
   const items = kind === 'batch' ? options.batchItems : 1
   const window = await watchWindow(system, postmaster, options)
+  const before = await readSteps(system)
   const { samples, ...load } = await runLoad(
     {
       targets: system.targets,
@@ -71,6 +75,7 @@ export async function runPhase(
     servers: system.servers.length,
     connections: plan.connections,
     load,
+    steps: stepsBetween(before, await readSteps(system)),
     cpu: window.cpu(),
     samplesChecked: checkSamples(samples, kind, items),
     firstFailure: samples.find((sample) => sample.status !== 201)?.body ?? null,

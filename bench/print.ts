@@ -38,6 +38,7 @@ export function printReport(report: Report): void {
     if (report.scenario === 'notarizer') printShares(phases)
     for (const phase of phases) printLifecycle(phase)
     printRefusals(phases)
+    printSteps(phases)
     printCpu(phases)
     for (const phase of phases) printTroubles(phase)
     printAudit(audit)
@@ -75,6 +76,29 @@ function printRefusals(phases: readonly Phase[]): void {
       rounded(refusals.count / (measuredMs / 1000)),
       ...[refusals.p50, refusals.p90, refusals.p99, refusals.p999, refusals.max].map(inMs),
     ]),
+  ])
+  // Without the time for which the generator had no free connection.
+  printTable([
+    ['ms from sending', 'accepted: p50', 'p99', 'refused: p50', 'p99', 'max'],
+    ...refusing.map(({ name, load: { service, refusalsService } }) => [
+      name,
+      ...[service.p50, service.p99].map(inMs),
+      ...[refusalsService.p50, refusalsService.p99, refusalsService.max].map(inMs),
+    ]),
+  ])
+}
+
+/** Where a request's time went. */
+function printSteps(phases: readonly Phase[]): void {
+  const rows = phases.flatMap(({ name, steps }) => {
+    if (!steps) return []
+    const { begin, prepare, wait, postgres, answer } = steps
+    return [[name, ...[begin, prepare, wait, postgres, answer].map((ms) => ms.toFixed(2))]]
+  })
+  if (rows.length === 0) return
+  printTable([
+    ['mean ms of a request', 'to begin', 'preparing', 'for a batch', 'in Postgres', 'answering'],
+    ...rows,
   ])
 }
 
@@ -120,7 +144,7 @@ function printAudit(audit: Audit): void {
   print(`           unanswered ${audit.unanswered}, entries ${audit.entries}; ${audit.verify}`)
 }
 
-function printProfile(profile: ProfileSummary): void {
+export function printProfile(profile: ProfileSummary): void {
   print(`\nwhere the CPU of ${profile.process} went (self time; ${profile.file})`)
   for (const [title, lines] of [
     ['group', profile.groups],

@@ -5,7 +5,9 @@ export type RequestShape = {
   readonly host: string
   /** Keys of the ledgers that are written to, in turn. */
   readonly bearers: readonly string[]
-  readonly kind: 'record' | 'batch'
+  readonly kind: 'record' | 'batch' | 'get'
+  /** Paths that `get` asks for in turn. */
+  readonly paths?: readonly string[]
   /** Members of each record beside its payload; absent: a record of no type. */
   readonly members?: { readonly type: string; readonly [name: string]: unknown }
   /** Records in a request: 1, or the batch's size. */
@@ -34,6 +36,7 @@ export const COUNTER_MARK = '#'.repeat(COUNTER_DIGITS)
  * counter over the marks (call ids, idempotency key), so that no two requests carry the same payload.
  */
 export function makeRequests(shape: RequestShape, connection: number): Requests {
+  if (shape.kind === 'get') return makeReads(shape, connection)
   const random = randomFrom(shape.seed * 100_003 + connection)
   const count = shape.kind === 'batch' ? TEMPLATES_PER_BATCH_CONNECTION : TEMPLATES_PER_CONNECTION
   const templates = Array.from({ length: count }, (_, i) => {
@@ -49,6 +52,15 @@ export function makeRequests(shape: RequestShape, connection: number): Requests 
       return template.bytes
     },
   }
+}
+
+function makeReads({ host, bearers, paths }: RequestShape, connection: number): Requests {
+  const requests = paths!.map((path) =>
+    Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${bearers[0]}\r\n\r\n`),
+  )
+  // Connections begin apart, so that no two ask the same at a time.
+  let turn = connection * 7
+  return { next: () => requests[turn++ % requests.length]! }
 }
 
 type Template = { readonly bytes: Buffer; readonly marks: readonly number[] }

@@ -9,6 +9,7 @@ import { makeMasterKey } from '../src/signing/master-key.ts'
 import type { Target } from './load-connection.ts'
 import { post } from './post.ts'
 import { type Child, startChild } from './process.ts'
+import { startWatchers, type Watchers } from './watchers.ts'
 
 /** API processes and a worker as a user would run them, on one database, with one ledger. */
 export type System = {
@@ -91,10 +92,16 @@ async function refuseForeignLogins(ownerUrl: string): Promise<void> {
 /** Starts the processes, waits until each is ready, and makes a ledger. */
 export async function startSystem(
   deployment: Deployment,
-  options: { servers: number; worker: boolean; inspect: boolean; metrics?: boolean },
+  options: { servers: number; worker: boolean; inspect: boolean; metrics?: boolean; watched?: boolean },
 ): Promise<System> {
   const children: Child[] = []
-  const stop = async () => void (await Promise.all(children.splice(0).map((child) => child.stop())))
+  let watchers: Watchers | null = null
+  const stop = async () => {
+    await watchers?.stop()
+    if (watchers) console.log(`watched: the monitor read ${watchers.reads()} tiles, bundles and checkpoints`)
+    watchers = null
+    await Promise.all(children.splice(0).map((child) => child.stop()))
+  }
   try {
     const targets: Target[] = []
     const metrics: string[] = []
@@ -113,9 +120,11 @@ export async function startSystem(
     }
     const servers = [...children]
     await Promise.all(targets.map(waitUntilReady))
+    const made = await makeLedger(targets[0]!, deployment.operatorKey)
+    watchers = options.watched ? await startWatchers(targets[0]!, made.bearer, made.ledger) : null
+    if (watchers) shared = { ...shared, TALLYSTICK_WITNESSES: watchers.witnesses }
     const worker = options.worker ? startChild('src/run/worker.ts', shared, options.inspect) : null
     if (worker) children.push(worker)
-    const made = await makeLedger(targets[0]!, deployment.operatorKey)
     return { targets, servers, worker, ...made, env: deployment.env, metrics, stop }
   } catch (error) {
     await stop()

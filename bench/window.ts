@@ -16,7 +16,7 @@ type WatchedWindow = {
 export async function watchWindow(
   system: System,
   postmaster: number | null,
-  options: Options,
+  options: Pick<Options, 'profile' | 'outDir'>,
 ): Promise<WatchedWindow> {
   const snapshots: CpuSnapshot[] = []
   const profiles = await Promise.all(
@@ -44,7 +44,10 @@ export async function watchWindow(
 }
 
 /** The other API processes share the work of the first, and would only cost. */
-function profiledProcesses({ servers, worker }: System, { profile }: Options): [string, Child][] {
+function profiledProcesses(
+  { servers, worker }: System,
+  { profile }: Pick<Options, 'profile'>,
+): [string, Child][] {
   if (!profile) return []
   return [
     ['the first API process', servers[0]!],

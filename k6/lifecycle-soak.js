@@ -22,7 +22,7 @@ const clients = Number(__ENV.CLIENTS ?? CLIENTS_DEFAULT)
 
 export const options = makeOptions({
   scenarios: {
-    // Records under way at the end are still brought to their end: looking for a verification takes a minute at most.
+    // Records under way at the end are still brought to their end: waiting for a verification takes a minute at most.
     soak: { executor: 'constant-vus', vus: clients, duration: `${seconds}s`, gracefulStop: '90s' },
     shared: { executor: 'constant-vus', exec: 'share', vus: 1, duration: `${seconds}s`, gracefulStop: '90s' },
   },
@@ -61,7 +61,7 @@ export const handleSummary = makeSummary('lifecycle-soak', (data) => {
   return {
     figures: {
       records: measured(data, 'lifecycles_complete', 'count') ?? 0,
-      // The goal is a rate of many clients: eight that wait for the worker between two looks can't reach it.
+      // The goal is a rate of many clients: eight that wait for the worker can't reach it.
       [clients === CLIENTS_DEFAULT ? 'rate' : 'rateOfMany']: rate,
       // A Rate's `passes` are the requests for which `failed` was true.
       errors: measured(data, 'failed', 'passes'),

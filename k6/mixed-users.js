@@ -135,7 +135,12 @@ export const handleSummary = makeSummary('mixed-users', (data) => {
       p99: compared.p99,
       failedPercent: compared.failedShare === null ? null : compared.failedShare * 100,
     },
-    extras: { comparedUsers: compared.users, holdSeconds: HOLD_SECONDS, steps: reached },
+    extras: {
+      tried: { users: Math.max(...USERS) },
+      comparedUsers: compared.users,
+      holdSeconds: HOLD_SECONDS,
+      steps: reached,
+    },
   }
 })
 

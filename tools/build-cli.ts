@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { build, type Metafile } from 'esbuild'
+import { build, type Metafile, type Plugin } from 'esbuild'
 import { BUNDLE_OPTIONS, type Manifest, ROOT, readManifest, replaceFolder, writeLicences } from './bundle.ts'
 
 /** A binary, and what only `verify --database` needs: loaded when they are needed. */
@@ -9,6 +9,14 @@ const OPTIONAL = ['sodium-native']
 /** `crypto.hash` came with it; `engines` of cli/package.json says the same. */
 const TARGET = 'node20.12'
 
+/** A coding agent waits for each start of it: one file instead of 17 takes 10 ms less, and CommonJS 8 ms less again. */
+const HOOK = 'cli/commands/hook.ts'
+const ownHook: Plugin = {
+  name: 'hook',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /commands\/hook\.ts$/ }, () => ({ path: './hook.cjs', external: true })),
+}
+
 type CliManifest = Manifest & { readonly private?: boolean }
 export type PackedCli = CliManifest & {
   readonly bin: Readonly<Record<string, string>>
@@ -16,7 +24,7 @@ export type PackedCli = CliManifest & {
 }
 
 /**
- * Makes what the package `tallystick` runs: the command line with a chunk for each command, and the verification thread, which
+ * Makes what the package `tallystick` runs: the command line with a chunk for each command, `hook` by itself, and the verification thread, which
  * src/verify/entry-pool.ts looks for beside itself: all in one folder. Answers the manifest that goes with it, because in this
  * repository the command is the TypeScript source, and has what the server has installed.
  */
@@ -31,6 +39,17 @@ export async function buildCli(outDir: string): Promise<PackedCli> {
       platform: 'node',
       target: TARGET,
       external: EXTERNAL,
+      plugins: [ownHook],
+    })
+    await build({
+      ...BUNDLE_OPTIONS,
+      entryPoints: { hook: HOOK },
+      splitting: false,
+      format: 'cjs',
+      outExtension: { '.js': '.cjs' },
+      outdir: folder,
+      platform: 'node',
+      target: TARGET,
     })
     packages = importedPackages(metafile)
     await writeLicences(metafile, folder)
@@ -40,7 +59,7 @@ export async function buildCli(outDir: string): Promise<PackedCli> {
 
 function importedPackages({ outputs }: Metafile): string[] {
   const imports = Object.values(outputs).flatMap((output) => output.imports)
-  const names = imports.filter(({ external, path }) => external && !path.startsWith('node:'))
+  const names = imports.filter(({ external, path }) => external && !/^(node:|\.)/.test(path))
   return [...new Set(names.map(({ path }) => path))].sort()
 }
 

@@ -13,7 +13,7 @@ import { BUNDLE_OPTIONS, type Manifest, ROOT, readManifest, replaceFolder, write
 
 const SDK = join(ROOT, 'sdk')
 /** Language level of Node 20 and the browsers of its time. */
-const TARGET = 'es2022'
+export const TARGET = 'es2022'
 
 /**
  * The client names the entries of the verifier and of webhooks, instead of having them inside: esbuild would make objects of the
@@ -37,7 +37,10 @@ if (import.meta.main) await buildSdk()
 export async function buildSdk(outDir = join(SDK, 'dist')): Promise<SdkManifest> {
   const manifest = readManifest<SdkManifest>(SDK)
   await replaceFolder(outDir, async (folder) => {
-    await Promise.all([bundle(manifest, folder), declareTypes(join(folder, 'types'))])
+    await Promise.all([
+      bundle(manifest, folder),
+      declareTypes(join(SDK, 'tsconfig.build.json'), join(folder, 'types')),
+    ])
   })
   return manifest
 }
@@ -64,11 +67,11 @@ function entriesOf({ exports }: SdkManifest): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, join(SDK, `${name}.ts`)]))
 }
 
-async function declareTypes(folder: string): Promise<void> {
+export async function declareTypes(project: string, folder: string): Promise<void> {
   const tsc = join(ROOT, 'node_modules', '.bin', 'tsc')
-  await promisify(execFile)(tsc, ['-p', join(SDK, 'tsconfig.build.json'), '--outDir', folder]).catch(
+  await promisify(execFile)(tsc, ['-p', project, '--outDir', folder]).catch(
     ({ stdout }: { stdout: string }) => {
-      throw new Error(`the types of the SDK are wrong:\n${stdout}`)
+      throw new Error(`the types of ${project} are wrong:\n${stdout}`)
     },
   )
   for await (const name of glob('**/*.d.ts', { cwd: folder })) {

@@ -25,7 +25,7 @@ export const BUNDLE_OPTIONS = {
   logLevel: 'warning',
 } as const satisfies BuildOptions
 
-export function readManifest<T extends Manifest>(folder: string): T {
+export function readManifest<T = Manifest>(folder: string): T {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as T
 }
 

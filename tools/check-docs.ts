@@ -10,6 +10,9 @@ const PAGES = [
   'sdk/README.md',
   'cli/README.md',
   'examples/**/*.md',
+  'adapters/*.md',
+  'adapters/*/README.md',
+  'python/README.md',
 ]
 
 type Block = { readonly language: string; readonly text: string; readonly where: string }

@@ -88,9 +88,11 @@ function accessPage(routes: Route[]): string {
     if (!route.security) return 'none'
     if (route.security[0]!['operatorKey']) return 'operator'
     const own = route['x-own-records-scope']
-    return scopesOf(route)
-      .map((scope) => `\`${scope}\`${scope === own ? ' ¹' : ''}`)
-      .join(', ')
+    const orNone = route.security.some((one) => Object.keys(one).length === 0)
+    return [
+      ...scopesOf(route).map((scope) => `\`${scope}\`${scope === own ? ' ¹' : ''}`),
+      ...(orNone ? ['none if the ledger is [public](formats/tiles.md#who-may-read)'] : []),
+    ].join(', ')
   }
   const byScope = SCOPES.map((scope) => {
     const names = routes.filter((route) => scopesOf(route).includes(scope)).map(({ name }) => name)

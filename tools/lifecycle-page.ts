@@ -19,13 +19,13 @@ ${listTerminal()
 |---|---|---|---|
 ${LIFECYCLE.map((way) => `| ${stateOf(way.from)} | ${eventOf(way)} | \`${way.to}\` | ${whoseStep(way)} |`).join('\n')}
 
-- **Who** is the agent of the API key, or the one that it names in \`onBehalfOf\`. The worker signs as \`system\`, and only the worker's login
+- The agent under **Who** is the one of the API key, or the one that it names in \`onBehalfOf\`. The worker signs as \`system\`, and only the worker's login
   may write its events.
 - The performer may be an agent of another ledger that the record is shared with. It takes its steps at its own server, and they are steps
   of the record once this ledger's chain has taken them ([federation](formats/federation.md#steps-of-a-remote-performer)).
 - \`record-activated\` and \`completion-submitted\` come before the record's deadline, \`record-expired\` after it, by the database's clock.
 - \`revision-requested\` comes at most \`maxRevisions\` times, and not where the gate is \`auto\`.
-- Whatever a record's \`nextEvents\` names, its state and terms allow, for those whose step it is; whether it is in time, the clock says then.`
+- A record's state and terms allow every event that its \`nextEvents\` names, for those whose step it is; the clock then says whether it is in time.`
 }
 
 function listTerminal(): string[] {

@@ -16,7 +16,7 @@ export function installPythonTool(command: string, requirementsFile: string): st
   const path = join(dir, 'bin', command)
   if (existsSync(madeFrom) && readFileSync(madeFrom, 'utf8') === requirements) return path
   rmSync(dir, { recursive: true, force: true })
-  must('python3', ['-m', 'venv', dir], `${command} needs python3 (3.10 or newer) with its module venv`)
+  must('python3', ['-m', 'venv', dir], `${command} needs python3 (3.11 or newer) with its module venv`)
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
   must(
     join(dir, 'bin', 'python'),

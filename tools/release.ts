@@ -28,7 +28,12 @@ const VERSIONED: Readonly<Record<string, readonly [before: string, after: string
   'package.json': ['"version": "', '"'],
   'sdk/package.json': ['"version": "', '"'],
   'cli/package.json': ['"version": "', '"'],
+  'python/pyproject.toml': ['version = "', '"'],
+  'python/src/tallystick/__init__.py': ["__version__ = '", "'"],
   'README.md': ['tallystick-sdk-', '.tgz'],
+  'sdk/README.md': ['tallystick-sdk-', '.tgz'],
+  'cli/README.md': ['tallystick-', '.tgz'],
+  'docs/guide.md': ['-', '.tgz'],
   'docs/cli.md': ['tallystick-', '.tgz'],
   'docs/image.md': ['tallystick:', ' .'],
 }
@@ -77,7 +82,7 @@ function writeVersions(root: string): void {
     replaceIn(
       root,
       file,
-      new RegExp(`(${literal(before)})\\d+\\.\\d+\\.\\d+[^"\\s]*?(${literal(after)})`),
+      new RegExp(`(${literal(before)})\\d+\\.\\d+\\.\\d+[^"\\s]*?(${literal(after)})`, 'g'),
       `$1${version}$2`,
     )
   }

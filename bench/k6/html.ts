@@ -37,7 +37,7 @@ function drawVerdict({ ok, faults }: K6Report): string {
 function drawFigures(report: K6Report): string {
   const { elsewhere, hardware } = report.published
   const on = hardware === '' ? '' : ` (${text(hardware)}; other hardware than here)`
-  return `<h2>Published elsewhere, here, goal</h2>${drawTable(rowsOf(report))}<p class="quiet">Published: ${text(elsewhere)}${on}.</p>`
+  return `<h2>Published elsewhere, here, by our generator, goal</h2>${drawTable(rowsOf(report))}<p class="quiet">Published: ${text(elsewhere)}${on}.</p>`
 }
 
 function drawRound(round: ReportedRound): string {

@@ -1,7 +1,7 @@
 import { OTHERS_CORES_MAX } from '../cpu.ts'
 import { printTable } from '../table.ts'
-import { describeAudit, formatValue, isMet } from './figures.ts'
-import type { K6Report, Published, ScriptName } from './types.ts'
+import { describeAudit, formatValue, judgeGoal } from './figures.ts'
+import type { K6Options, K6Report, K6Run, Published, ScriptName } from './types.ts'
 
 type Failed = { readonly script: ScriptName; readonly error: string }
 
@@ -26,22 +26,39 @@ export function printReport(report: K6Report): void {
   for (const fault of report.faults) console.log(`FAULT ${fault}`)
 }
 
-/** Published elsewhere, here, goal: the same table in the console, in the report, and in docs. */
-export function rowsOf({ published, figures }: Pick<K6Report, 'published' | 'figures'>): string[][] {
-  const rows = published.figures.filter(({ id }) => figures[id] !== undefined)
+/** Published elsewhere, here, by our generator, goal: the same table in the console, in the report, and in docs. */
+export function rowsOf({ published, figures, extras, rounds, options }: Tabled): string[][] {
+  const rows = published.figures.filter(({ id, goal }) => figures[id] !== undefined || goal !== undefined)
+  const tried = (extras['tried'] ?? {}) as Readonly<Record<string, number>>
+  const k6 = describeK6Cores(rounds)
   return [
-    ['', 'published elsewhere (other hardware)', 'here', 'goal', ''],
-    ...rows.map(({ id, name, unit, published: elsewhere, goal }) => {
-      const met = isMet(goal, figures[id])
-      return [
-        name,
-        format(elsewhere, unit),
-        format(figures[id], unit),
-        formatGoal(goal, unit),
-        met === null ? '' : met ? 'met' : 'not met',
-      ]
-    }),
+    ['', 'published elsewhere (other hardware)', 'here', 'k6 itself', 'by npm run bench', 'goal', ''],
+    ...rows.map(({ id, name, unit, published: elsewhere, generator, goal }) => [
+      name,
+      format(elsewhere, unit),
+      format(figures[id], unit),
+      k6,
+      format(generator, unit),
+      formatGoal(goal, unit),
+      judgeGoal(goal, figures[id], { profile: options.profile, tried: tried[id] }) ?? '',
+    ]),
   ]
+}
+
+type Tabled = Pick<K6Report, 'published' | 'figures' | 'extras'> & {
+  readonly options: Pick<K6Options, 'profile'>
+  readonly rounds: readonly { readonly runs: readonly Pick<K6Run, 'cpu' | 'wallMs'>[] }[]
+}
+
+/** Cores that k6 took of those that were in use, over all runs: what the server did not have on this machine. */
+function describeK6Cores(rounds: Tabled['rounds']): string {
+  const runs = rounds.flatMap((round) => round.runs)
+  const wallMs = runs.reduce((sum, run) => sum + run.wallMs, 0)
+  if (wallMs === 0) return '–'
+  const mean = (cores: (cpu: K6Run['cpu']) => number) =>
+    (runs.reduce((sum, { cpu, wallMs: ms }) => sum + cores(cpu) * ms, 0) / wallMs).toFixed(2)
+  const all = mean((cpu) => Object.values(cpu).reduce((sum, cores) => sum + cores, 0))
+  return `${mean((cpu) => cpu['k6'] ?? 0)} of ${all} cores`
 }
 
 /** One line for each script, at the end of `all`. */

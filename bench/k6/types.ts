@@ -180,6 +180,8 @@ export type Published = {
     readonly name: string
     readonly unit: string
     readonly published?: number
+    /** The same by `npm run bench`, whose generator costs less (docs/BENCHMARKS.md has its machine and its day). */
+    readonly generator?: number
     readonly goal?: Goal
   }[]
 }

@@ -6,6 +6,7 @@ import { openDatabase } from '../database.ts'
 import { describeCommit } from '../report.ts'
 import { deploy, startSystem } from '../system.ts'
 import { printTable } from '../table.ts'
+import { measureLists } from './list-load.ts'
 import { fillLedger, type LargeLedger, makeLargeLedger } from './search-fill.ts'
 import { makeQueries, measureQueries } from './search-queries.ts'
 
@@ -15,13 +16,23 @@ import { makeQueries, measureQueries } from './search-queries.ts'
  * Does a ledger of many records answer as fast as a small one? Fills two ledgers of one database through the API, in the same
  * proportions, asks both the same, and prints the ratios; then what a record takes on disk, and how fast the large one
  * verifies. 10 million records take 6 GB of disk, and what WAL there is beside it.
+ *
+ * npm run bench:search -- --lists [--records 20000] [--connections 16] [--seconds 2] [--only WORD] [--profile]
+ *
+ * Measures the cost of a page of ten, and pages a second: asks one server for pages of ledgers of records with an entry of
+ * their own, and of batches (list-load.ts).
  */
 const { values } = parseArgs({
   options: {
-    records: { type: 'string', default: '10000000' },
+    records: { type: 'string' },
     small: { type: 'string', default: '100000' },
     repeats: { type: 'string', default: '200' },
     embedded: { type: 'boolean', default: false },
+    lists: { type: 'boolean', default: false },
+    connections: { type: 'string', default: '16' },
+    seconds: { type: 'string', default: '2' },
+    only: { type: 'string', default: '' },
+    profile: { type: 'boolean', default: false },
   },
 })
 
@@ -32,19 +43,28 @@ const database = await openDatabase(
 )
 try {
   const deployment = await deploy(database.ownerUrl)
-  const system = await startSystem(deployment, { servers: 1, worker: true, inspect: false })
+  const system = await startSystem(deployment, {
+    servers: 1,
+    worker: !values.lists,
+    inspect: values.profile,
+  })
   try {
     log(`${describeCommit()}, Node ${process.version}, Postgres ${database.postgres}`)
-    const small = await makeLargeLedger(system.targets[0]!, deployment.operatorKey)
-    const large = await makeLargeLedger(system.targets[0]!, deployment.operatorKey)
-    await fill('small', small, Number(values.small))
-    await fill('large', large, Number(values.records))
-    await compare(small, large, Number(values.repeats))
-    await printSizes(database.ownerUrl, large)
-    await verify(large)
+    if (values.lists) await measureLists(system, deployment.operatorKey, database, listOptions())
+    else await compareLedgers()
   } finally {
     await system.stop()
     deployment.close()
+  }
+
+  async function compareLedgers(): Promise<void> {
+    const small = await makeLargeLedger(system.targets[0]!, deployment.operatorKey)
+    const large = await makeLargeLedger(system.targets[0]!, deployment.operatorKey)
+    await fill('small', small, Number(values.small))
+    await fill('large', large, Number(values.records ?? 10_000_000))
+    await compare(small, large, Number(values.repeats))
+    await printSizes(database.ownerUrl, large)
+    await verify(large)
   }
 
   async function verify(large: LargeLedger): Promise<void> {
@@ -55,6 +75,17 @@ try {
   }
 } finally {
   await database.close()
+}
+
+function listOptions() {
+  return {
+    records: Number(values.records ?? 20_000),
+    connections: Number(values.connections),
+    seconds: Number(values.seconds),
+    only: values.only,
+    profile: values.profile,
+    outDir: 'bench/results',
+  }
 }
 
 async function fill(name: string, ledger: LargeLedger, records: number): Promise<void> {

@@ -125,7 +125,8 @@ export const SERVER_ROWS: readonly Row[] = [
       },
       {
         title: 'Under way',
-        description: 'Requests that a server works at. Beyond 256 all but bursts are refused.',
+        description:
+          'Requests that a server works at. Beyond 256 writes, or as many reads and more (what it answers in a second), all but bursts are refused.',
         unit: 'short',
         warnAbove: 256,
         runbook: 'requests-refused.md',
@@ -143,6 +144,21 @@ export const SERVER_ROWS: readonly Row[] = [
         unit: 's',
         runbook: 'writes-slow.md',
         queries: quantiles('tallystick_append_commit_duration_seconds'),
+      },
+      {
+        title: 'Waits, p99',
+        description:
+          'Before a request begins, and of an entry for its batch. The first is long where the server is busy, the second where the queue is.',
+        unit: 's',
+        runbook: 'writes-slow.md',
+        queries: [
+          ...quantiles('tallystick_http_begin_wait_duration_seconds')
+            .slice(-1)
+            .map(([query]) => [query, 'to begin'] as const),
+          ...quantiles('tallystick_append_wait_duration_seconds')
+            .slice(-1)
+            .map(([query]) => [query, 'for a batch'] as const),
+        ],
       },
       {
         title: 'How full the queue is',

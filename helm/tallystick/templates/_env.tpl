@@ -21,6 +21,7 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 - { name: TALLYSTICK_PORT, value: "3000" }
 {{ include "tallystick.env.process" . }}
 - { name: TALLYSTICK_DRAIN_SECONDS, value: {{ .Values.api.drainSeconds | quote }} }
+- { name: TALLYSTICK_THREADS, value: {{ .Values.api.threads | quote }} }
 - { name: TALLYSTICK_LOG_REQUESTS, value: {{ .Values.logRequests | quote }} }
 - { name: TALLYSTICK_API_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "api" "user" "tallystick_api") | quote }} }
 {{ include "tallystick.env.database" (dict "root" . "login" "api") }}
@@ -34,6 +35,12 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{- define "tallystick.env.worker" -}}
 {{ include "tallystick.env.process" . }}
 - { name: TALLYSTICK_DATA, value: /data }
+{{- with .Values.witnesses }}
+{{- $witnesses := list }}
+{{- range . }}{{ $witnesses = append $witnesses (printf "%s %s" .key .url) }}{{ end }}
+- { name: TALLYSTICK_WITNESSES, value: {{ join "," $witnesses | quote }} }
+{{- end }}
+- { name: TALLYSTICK_THREADS, value: {{ .Values.worker.threads | quote }} }
 - { name: TALLYSTICK_WORKER_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "worker" "user" "tallystick_worker") | quote }} }
 {{ include "tallystick.env.database" (dict "root" . "login" "worker") }}
 {{ include "tallystick.env.masterKey" . }}
@@ -74,6 +81,9 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 - { name: TALLYSTICK_PUBLIC_URL, value: {{ .Values.publicUrl | quote }} }
 - { name: TALLYSTICK_LOG_LEVEL, value: {{ .Values.logLevel | quote }} }
 - { name: TALLYSTICK_SCHEMA_WAIT_SECONDS, value: {{ include "tallystick.schemaWaitSeconds" . | quote }} }
+{{- if not .Values.peerWitnesses }}
+- { name: TALLYSTICK_PEER_WITNESSES, value: "false" }
+{{- end }}
 {{- with .Values.outboundAllow }}
 - { name: TALLYSTICK_OUTBOUND_ALLOW, value: {{ join "," . | quote }} }
 {{- end }}
