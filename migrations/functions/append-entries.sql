@@ -266,7 +266,9 @@ begin
     left join lateral (
       select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
         e.leaf as last_leaf
-      from gated_records x join entries e on e.ledger_id = x.ledger_id and e.seq = x.last_seq
+      from gated_records x
+      -- A plain join that is planned on empty tables, and kept, reads all entries of the ledger for each step.
+      cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
       where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
       offset 0
     ) r on true

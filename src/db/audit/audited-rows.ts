@@ -80,8 +80,8 @@ const GATED_ROW = `json_build_array(g.first_seq, g.principal_id, g.performer_id,
  * `prev_leaf` is what `prev_seq` points to: the statement names it by leaf. `earlier_step_seq` is the step of the same record
  * that stands before the entry: an old entry that is inserted again names an older one. `gated` are the rows of the entry's record.
  *
- * The step is looked for by version, not as the greatest seq: for that Postgres would read the chain backwards, past all other
- * records. Both are asked for in a `case`: of ten million notarizations each join would cost a microsecond.
+ * The step is looked for by version among those of its record, not as the greatest seq: for that Postgres would read the chain
+ * backwards, past all other records; and a plan that was made on a small table, and kept, would do so by `seq < e.seq` alone. Both are asked for in a `case`: of ten million notarizations each join would cost a microsecond.
  */
 export const ENTRIES_BY_SEQ = `
   select e.seq, e.kind, e.recorded_at, ${microsecondsOf('e.recorded_at')} as recorded_at_us,
@@ -89,9 +89,10 @@ export const ENTRIES_BY_SEQ = `
     e.subject_id, e.version, e.item_count, e.prev_seq, ${asBase64('p.leaf')} as prev_leaf, e.actor_id, e.key_id,
     e.signer_kid, ${signerOf('e')} as signer,
     case when ${IS_OF_GATED} then (
-      select x.seq from tallystick.entries x
-      where x.ledger_id = e.ledger_id and x.subject_id = e.subject_id and x.version > 1 and x.seq < e.seq
-      order by x.version desc limit 1
+      select x.seq from (
+        select n.seq, n.version from tallystick.entries n
+        where n.ledger_id = e.ledger_id and n.subject_id = e.subject_id and n.version > 1 order by n.version desc offset 0
+      ) x where x.seq < e.seq limit 1
     ) end as earlier_step_seq,
     case when ${IS_OF_GATED} then (
       select json_agg(${GATED_ROW})

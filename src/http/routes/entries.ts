@@ -6,9 +6,9 @@ import type { Caller } from '../../ledgers/caller.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
 import type { DocumentsShown } from '../../proof/entry/verify-entry.ts'
 import { entryLines, exportLines } from '../../records/export.ts'
-import { STREAM_PIECE_CHARS } from '../../records/limits.ts'
 import type { Deps } from '../deps.ts'
 import { STREAMS_MAX, STREAMS_PER_LEDGER_MAX } from '../limits.ts'
+import { inPieces } from '../pieces.ts'
 import { entriesQuery, entryLine, exportLine } from '../schemas/entries.ts'
 import { Slots } from '../tails/slots.ts'
 import type { ZodTypes } from '../zod-validation.ts'
@@ -84,17 +84,4 @@ function sendLines(
     release()
   })
   return reply.header('content-type', 'application/x-ndjson').send(pieces)
-}
-
-/** Writing each line by itself costs more than making it. */
-async function* inPieces(lines: AsyncGenerator<string>, turns: Turns): AsyncGenerator<string> {
-  let piece = ''
-  for await (const line of lines) {
-    piece += line
-    if (piece.length < STREAM_PIECE_CHARS) continue
-    yield piece
-    piece = ''
-    await turns.next()
-  }
-  if (piece !== '') yield piece
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { Turns } from '../../append/turn.ts'
 import type { Place } from '../../db/records/search.ts'
 import { ApiError } from '../../errors.ts'
 import { findVisibleRemoteRecord, listRemoteRecordEntries } from '../../outside/federation/remote-records.ts'
@@ -24,7 +25,7 @@ import {
   recordTreeQuery,
 } from '../schemas/record-reads.ts'
 import { recordView } from '../schemas/records.ts'
-import { sendJson } from '../send-json.ts'
+import { sendJson, sendPage } from '../send-json.ts'
 import { RecordWaits } from '../tails/record-waits.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
@@ -37,6 +38,7 @@ export function recordReadRoutes(
 ): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const waits = new RecordWaits(deps)
+  const turns = new Turns()
   app.addHook('preClose', async () => waits.close())
   const access = { scope: 'records:read', own: 'records:read:own' } as const
 
@@ -60,7 +62,11 @@ export function recordReadRoutes(
         after: placeOf(request.query, tag),
         limit: pageLimit(request.query),
       })
-      return sendJson(reply, `{"data":[${records.join(',')}],"nextCursor":${cursorOf(next, tag)}}`)
+      return sendPage(reply, turns, {
+        before: '{"data":[',
+        items: records,
+        after: `],"nextCursor":${cursorOf(next, tag)}}`,
+      })
     },
   )
 
@@ -121,7 +127,7 @@ export function recordReadRoutes(
         own ?? (await listRemoteRecordEntries(deps, aboutRemote(request, about.recordId, peer), page))
       const { entries, nextVersion } = found(result, id)
       const next = nextVersion === null ? 'null' : `"${formatCursor([nextVersion])}"`
-      return sendJson(reply, `{"data":[${entries.join(',')}],"nextCursor":${next}}`)
+      return sendPage(reply, turns, { before: '{"data":[', items: entries, after: `],"nextCursor":${next}}` })
     },
   )
 
@@ -144,11 +150,11 @@ export function recordReadRoutes(
         await findTree(deps, about, { after: placeOf(request.query, tag), limit: pageLimit(request.query) }),
         id,
       )
-      return sendJson(
-        reply,
-        `{"record":${tree.record},"ancestors":[${tree.ancestors.join(',')}],` +
-          `"children":{"data":[${tree.children.join(',')}],"nextCursor":${cursorOf(tree.next, tag)}}}`,
-      )
+      return sendPage(reply, turns, {
+        before: `{"record":${tree.record},"ancestors":[${tree.ancestors.join(',')}],"children":{"data":[`,
+        items: tree.children,
+        after: `],"nextCursor":${cursorOf(tree.next, tag)}}}`,
+      })
     },
   )
 }

@@ -54,6 +54,8 @@ const LEDGER_SETTINGS: Readonly<Record<string, string | number>> = {
   // Each checkpoint makes the next write of every page a full-page image: few checkpoints, and room between them.
   checkpoint_timeout: '15min',
   max_wal_size: '4GB',
+  // Plans that sessions made on empty tables, and keep, go as soon as the tables have been analyzed: within a minute otherwise.
+  autovacuum_naptime: '5s',
   min_wal_size: '256MB',
   wal_buffers: '16MB',
   random_page_cost: 1.1,
