@@ -19,7 +19,10 @@ type JsonList = { readonly before: string; readonly items: readonly string[]; re
 export function sendPage(reply: FastifyReply, turns: Turns, list: JsonList): FastifyReply {
   const chars = list.items.reduce((sum, item) => sum + item.length, 0)
   if (chars < STREAM_PIECE_CHARS) return sendJson(reply, [...textsOf(list)].join(''))
-  return sendJson(reply, Readable.from(inPieces(textsOf(list), turns), { objectMode: true, highWaterMark: 1 }))
+  return sendJson(
+    reply,
+    Readable.from(inPieces(textsOf(list), turns), { objectMode: true, highWaterMark: 1 }),
+  )
 }
 
 function* textsOf({ before, items, after }: JsonList): Generator<string> {
