@@ -9,7 +9,7 @@ import {
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
-import { asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { asBase64, asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import {
   STREAM_BYTES_PER_QUERY,
   STREAM_CHUNKS_PER_QUERY,
@@ -71,7 +71,7 @@ export async function findSubject(db: Db, ledgerId: Uuid, seq: number): Promise<
 export async function readEnvelopes(db: Db, ledgerId: Uuid, from: number, end: number): Promise<Buffer[]> {
   const { rows } = await db.query<{ envelope: Buffer }>({
     name: 'read_envelopes',
-    text: `select ${asEscaped('envelope')} as envelope from tallystick.entries
+    text: `select ${asBase64('envelope')} as envelope from tallystick.entries
       where ledger_id = $1 and seq >= $2 and seq < $3 order by seq`,
     values: [ledgerId, from, end],
     types: PACKED_TYPES,
