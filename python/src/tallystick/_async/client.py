@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from .._core.limits import RETRIES_MAX, TIMEOUT_SECONDS
 from .._core.requests import require_key
@@ -14,6 +14,7 @@ from .transport import AsyncTransport
 
 if TYPE_CHECKING:
     from .._core.options import RequestSigner
+    from ..notarizer import AsyncNotarizer, NotarizerOptions
     from .raw import AsyncTallystickWithRawResponse
 
 
@@ -64,6 +65,12 @@ class AsyncTallystick(_Closing):
         self._http = AsyncTransport(settings, key, http_client, signer)
         self.records = AsyncRecords(self._http)
         self.batches = AsyncBatches(self._http)
+
+    def notarizer(self, **options: Unpack[NotarizerOptions]) -> AsyncNotarizer:
+        """Records in batches, for a hot loop that does not wait for the server: `notarizer.record(payload)` returns at once."""
+        from ..notarizer import AsyncNotarizer
+
+        return AsyncNotarizer(self._http, **options)
 
     @property
     def with_raw_response(self) -> AsyncTallystickWithRawResponse:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from .._core.limits import RETRIES_MAX, TIMEOUT_SECONDS
 from .._core.requests import require_key
@@ -16,6 +16,7 @@ from .transport import Transport
 
 if TYPE_CHECKING:
     from .._core.options import RequestSigner
+    from ..notarizer import Notarizer, NotarizerOptions
     from .raw import TallystickWithRawResponse
 
 
@@ -66,6 +67,12 @@ class Tallystick(_Closing):
         self._http = Transport(settings, key, http_client, signer)
         self.records = Records(self._http)
         self.batches = Batches(self._http)
+
+    def notarizer(self, **options: Unpack[NotarizerOptions]) -> Notarizer:
+        """Records in batches, for a hot loop that does not wait for the server: `notarizer.record(payload)` returns at once."""
+        from ..notarizer import Notarizer
+
+        return Notarizer(self._http, **options)
 
     @property
     def with_raw_response(self) -> TallystickWithRawResponse:

@@ -3,7 +3,7 @@
 from .asynchronous import AsyncNotarizer
 from .directory import DirectorySpool, open_spool
 from .errors import BufferFullError, NotRecordedError, SpoolError, SpoolInUseError
-from .options import NotarizerStats, RecordedBatch
+from .options import NotarizerOptions, NotarizerStats, RecordedBatch
 from .segments import Spool
 from .threaded import Notarizer
 
@@ -13,6 +13,7 @@ __all__ = [
     'DirectorySpool',
     'NotRecordedError',
     'Notarizer',
+    'NotarizerOptions',
     'NotarizerStats',
     'RecordedBatch',
     'Spool',

@@ -5,22 +5,17 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from .core import Core
-from .effects import Effect, Effects, OnDisk, ReadLedger, SendBatch, Wait
+from .effects import Ask, Effect, Effects, OnDisk, Wait
 from .items import RecordOptions, make_item
 from .limits import WAIT_S_DEFAULT
 from .options import NotarizerOptions, NotarizerStats
 from .pending import Pending
 
-
-class AsyncSender(Protocol):
-    """Attempts, each sent once: JSON of the answer, or a TallystickError. `timeout`: seconds; None: the client's."""
-
-    async def read_ledger(self, timeout: float | None) -> Any: ...
-
-    async def send_batch(self, body: bytes, idempotency_key: str, timeout: float | None) -> Any: ...
+if TYPE_CHECKING:
+    from .._async.transport import AsyncTransport
 
 
 class AsyncNotarizer:
@@ -33,8 +28,8 @@ class AsyncNotarizer:
     record back.
     """
 
-    def __init__(self, sender: AsyncSender, **options: Unpack[NotarizerOptions]) -> None:
-        self._sender = sender
+    def __init__(self, http: 'AsyncTransport', **options: Unpack[NotarizerOptions]) -> None:
+        self._http = http
         self._timeout = options.get('timeout')
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
@@ -162,10 +157,8 @@ class AsyncNotarizer:
     async def _do(self, effect: Effect) -> Any:
         if isinstance(effect, OnDisk):
             return await self._on_disk(effect)
-        if isinstance(effect, SendBatch):
-            return await self._sender.send_batch(effect.body, effect.idempotency_key, self._timeout)
-        if isinstance(effect, ReadLedger):
-            return await self._sender.read_ledger(self._timeout)
+        if isinstance(effect, Ask):
+            return await self._http.plain(effect.operation, effect.call(self._timeout))
         if isinstance(effect, Wait):
             self._notify()
             until, asked = time.monotonic() + effect.seconds, self._core.asked

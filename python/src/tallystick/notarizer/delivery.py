@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from .._core import operations
 from .._core.retries import RetryPolicy, retry_delay
 from ..errors import ApiError, TallystickError, UnexpectedAnswerError
-from .effects import Effect, Effects, Older, OnDisk, ReadLedger, SendBatch, Wait
+from .effects import Ask, Effect, Effects, Older, OnDisk, Wait
 from .handles import give_parents, lacks_parent, texts_of
 from .limits import RETRY_AFTER_S_MAX
 from .options import Limits
@@ -50,7 +51,7 @@ class Delivery:
 
     def _claim(self) -> Effects:
         """The spool is known to be that of the key's agent before anything is sent from it."""
-        owner: SpoolOwner = yield from self._persistently(ReadLedger(), _owner_of)
+        owner: SpoolOwner = yield from self._persistently(Ask(operations.GET_LEDGER), _owner_of)
         yield from self._persistently(OnDisk(partial(self._spool.claim, owner)))
         self._is_claimed = True
 
@@ -73,7 +74,8 @@ class Delivery:
     def _send(self, segment: Segment) -> Effects:
         """The answer, or why the server will never take it."""
         body = b'{"records":[' + b','.join(texts_of(segment)) + b']}'
-        answer = yield from self._persistently(SendBatch(body, segment.idempotency_key), partial(_check_batch, segment))
+        asked = Ask(operations.POST_RECORDS_BATCH, body, segment.idempotency_key)
+        answer = yield from self._persistently(asked, partial(_check_batch, segment))
         return answer
 
     def _refuse(self, batch: SpooledBatch, segment: Segment, others: list[Segment], error: ApiError, *, again: bool) -> Effects:
@@ -94,7 +96,7 @@ class Delivery:
             try:
                 result = judge((yield effect))
             except ApiError as error:
-                if isinstance(effect, SendBatch) and is_refusal(error):
+                if isinstance(effect, Ask) and effect.content is not None and is_refusal(error):
                     result = error
                 else:
                     yield from self._pause(error, retries)

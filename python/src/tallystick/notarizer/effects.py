@@ -3,18 +3,26 @@
 from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
+from .._core.operations import Operation
+from .._core.options import Call, StepOptions
 from .pending import Pending
 
 
-class ReadLedger(NamedTuple):
-    """GET /v1/ledger: its JSON, or a TallystickError."""
+class Ask(NamedTuple):
+    """One attempt of a request: its JSON, or a TallystickError."""
 
+    operation: Operation
+    content: bytes | None = None
+    idempotency_key: str | None = None
 
-class SendBatch(NamedTuple):
-    """One attempt of POST /v1/records/batch: its JSON, or a TallystickError."""
-
-    body: bytes
-    idempotency_key: str
+    def call(self, timeout: float | None) -> Call:
+        """`timeout`: seconds; None: the client's."""
+        options: StepOptions = {'max_retries': 0}
+        if timeout is not None:
+            options['timeout'] = timeout
+        if self.idempotency_key is not None:
+            options['idempotency_key'] = self.idempotency_key
+        return Call(content=self.content, options=options)
 
 
 class OnDisk(NamedTuple):
@@ -36,5 +44,5 @@ class Older(NamedTuple):
     batches: tuple[Pending, ...]
 
 
-Effect = ReadLedger | SendBatch | OnDisk | Wait | Older
+Effect = Ask | OnDisk | Wait | Older
 Effects = Generator[Effect, Any, Any]

@@ -7,27 +7,19 @@ import weakref
 from collections.abc import Mapping
 from threading import Condition, Thread, current_thread
 from types import TracebackType
-from typing import Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..errors import TallystickError
 from .core import Core
-from .effects import Effect, Effects, OnDisk, ReadLedger, SendBatch, Wait
+from .effects import Ask, Effect, Effects, OnDisk, Wait
 from .items import RecordOptions, make_item
 from .limits import ATTEMPT_S_MIN, EXIT_WAIT_S_MAX, WAIT_S_DEFAULT
 from .options import NotarizerOptions, NotarizerStats
 from .pending import Pending
 from .reports import log
 
-
-class Sender(Protocol):
-    """Attempts, each sent once: JSON of the answer, or a TallystickError. `timeout`: seconds; None: the client's."""
-
-    def read_ledger(self, timeout: float | None) -> Any: ...
-
-    def send_batch(self, body: bytes, idempotency_key: str, timeout: float | None) -> Any: ...
-
-    def after_fork(self) -> 'Sender':
-        """For a child of `fork`, with connections of its own."""
+if TYPE_CHECKING:
+    from .._sync.transport import Transport
 
 
 class Notarizer:
@@ -39,8 +31,8 @@ class Notarizer:
     is the parent's, and a spool is too.
     """
 
-    def __init__(self, sender: Sender, **options: Unpack[NotarizerOptions]) -> None:
-        self._sender = sender
+    def __init__(self, http: 'Transport', **options: Unpack[NotarizerOptions]) -> None:
+        self._http = http
         self._options = options
         self._begin()
         with self._condition:
@@ -191,10 +183,8 @@ class Notarizer:
     def _do(self, effect: Effect) -> Any:
         if isinstance(effect, OnDisk):
             return effect.work()
-        if isinstance(effect, SendBatch):
-            return self._sender.send_batch(effect.body, effect.idempotency_key, self._attempt_timeout())
-        if isinstance(effect, ReadLedger):
-            return self._sender.read_ledger(self._attempt_timeout())
+        if isinstance(effect, Ask):
+            return self._http.plain(effect.operation, effect.call(self._attempt_timeout()))
         with self._condition:
             self._condition.notify_all()
             if isinstance(effect, Wait):
@@ -223,8 +213,7 @@ class Notarizer:
             return left if usual is None else min(usual, left)
 
     def _forget(self) -> None:
-        """In a child of `fork`: threads, records and connections are the parent's."""
-        self._sender = self._sender.after_fork()
+        """In a child of `fork`: threads and records are the parent's."""
         if not self._core.spool.is_durable:
             self._begin()
             return

@@ -1,5 +1,6 @@
 """Signs what an agent does with the agent's own key: `agent_signer`. Needs `tallystick[sign]`."""
 
+import json
 import time
 from collections.abc import Mapping
 from hashlib import sha256
@@ -109,9 +110,9 @@ class AgentSigner:
         step = _STEPS.get(operation)
         if step is None and operation not in (operations.POST_RECORDS, operations.POST_RECORDS_BATCH):
             return None
-        body = to_plain(call.body or {})
+        body = json.loads(call.content) if call.body is None and call.content is not None else to_plain(call.body or {})
         now_ms = time.time_ns() // 1_000_000
-        traceparent = call.options.get('traceparent')
+        traceparent = call.said.get('traceparent')
         if step is not None:
             record = yield from self._read_record(call)
             return of_step(step, record, body, traceparent=traceparent)
@@ -129,7 +130,7 @@ class AgentSigner:
         # A server that shows another record, or a later state of it, would have that signed.
         if record.get('id') != call.params['id']:
             raise _wrong_server(f'the server answered another record than {call.params["id"]}')
-        return {**record, 'version': call.options.get('if_version', record['version'])}
+        return {**record, 'version': call.said.get('if_version', record['version'])}
 
     def _identify(self, client: object) -> Any:
         known = self._identities.get(client)
