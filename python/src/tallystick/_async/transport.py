@@ -57,6 +57,12 @@ class AsyncTransport:
         if self._own is not None and self._own_pid == os.getpid():
             await self._own.aclose()
 
+    def open(self) -> None:
+        """Makes what connections need. It takes locks of OpenSSL: if a process forks while one of its threads has them, its child waits for
+        ever.
+        """
+        self._client()
+
     async def json(self, model: type[M], operation: Operation, call: Call) -> M:
         """The model of an operation that answers JSON."""
         value, asked = await self._signed(operation, call) if self._signer else await self._json(operation, call)

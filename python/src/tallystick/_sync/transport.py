@@ -59,6 +59,12 @@ class Transport:
         if self._own is not None and self._own_pid == os.getpid():
             self._own.close()
 
+    def open(self) -> None:
+        """Makes what connections need. It takes locks of OpenSSL: if a process forks while one of its threads has them, its child waits for
+        ever.
+        """
+        self._client()
+
     def json(self, model: type[M], operation: Operation, call: Call) -> M:
         """The model of an operation that answers JSON."""
         value, asked = self._signed(operation, call) if self._signer else self._json(operation, call)

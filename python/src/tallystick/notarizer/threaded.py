@@ -5,11 +5,12 @@ import os
 import time
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from threading import Condition, Thread, current_thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ..errors import TallystickError
+from ..errors import TallystickError, UsageError
 from .core import Core
 from .effects import Ask, Effect, Effects, OnDisk, Wait
 from .items import RecordOptions, make_item
@@ -43,6 +44,9 @@ class Notarizer:
         self._condition = Condition()
         """Guards the core, and is notified of all that changes in it."""
         self._threads: set[Thread] = set()
+        self._attempts = 0
+        """Threads that wait for the server."""
+        self._is_releasing = False
         self._is_released = False
         self._until: float | None = None
         """Attempts that begin after `close` have no more time than it."""
@@ -97,11 +101,11 @@ class Notarizer:
             self.flush(timeout)
         except BaseException:
             if self._core.spool.is_durable:
-                self._release(wait=False)
+                self._release()
             raise
         finally:
             self._core.reports.end()
-        self._release(wait=True)
+        self._release()
 
     def adopt(self) -> int:
         """Takes what other processes have put into the spool's inbox, as far as there is room: how many records."""
@@ -119,31 +123,45 @@ class Notarizer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _release(self, *, wait: bool) -> None:
+    def _release(self) -> None:
+        """Ends the threads, but for those whose attempt is under way."""
         with self._condition:
             self._core.is_stopped = True
             if self._core.open is not None:
                 self._core.seal()
             self._condition.notify_all()
             threads = list(self._threads)
-        if wait:
-            for thread in threads:
-                thread.join()
         self._end(None)
+        with self._condition:
+            while not self._is_released and not 0 < len(self._threads) == self._attempts:
+                self._condition.wait()
+            ended = [thread for thread in threads if thread not in self._threads]
+        for thread in ended:
+            thread.join()
 
     def _end(self, thread: Thread | None) -> None:
         """Whoever is last lets another process have the spool."""
         with self._condition:
             if thread is not None:
                 self._threads.discard(thread)
-            is_last = self._core.is_stopped and not self._threads and not self._is_released
-            self._is_released = self._is_released or is_last
-        if is_last:
+            self._condition.notify_all()
+            if not self._core.is_stopped or self._threads or self._is_releasing:
+                return
+            self._is_releasing = True
+        try:
             self._core.spool.close()
+        finally:
+            with self._condition:
+                self._is_released = True
+                self._condition.notify_all()
             _living.discard(self)
 
     def _wake(self) -> None:
         """Called with the condition held. Threads are begun while the process lives: one that ends can begin none."""
+        if not self._threads and self._core.demand > 0:
+            # A client that is closed is reported by the attempt.
+            with suppress(UsageError):
+                self._http.open()
         while len(self._threads) < self._core.demand:
             thread = Thread(target=self._run, name='tallystick-notarizer', daemon=True)
             self._threads.add(thread)
@@ -184,7 +202,7 @@ class Notarizer:
         if isinstance(effect, OnDisk):
             return effect.work()
         if isinstance(effect, Ask):
-            return self._http.plain(effect.operation, effect.call(self._attempt_timeout()))
+            return self._ask(effect)
         with self._condition:
             self._condition.notify_all()
             if isinstance(effect, Wait):
@@ -201,16 +219,21 @@ class Notarizer:
             raise _Stopped
         self._condition.wait(seconds)
 
-    def _attempt_timeout(self) -> float | None:
-        """Raises where nothing is to be sent any more."""
+    def _ask(self, effect: Ask) -> Any:
         with self._condition:
             if self._core.is_stopped:
                 raise _Stopped
-            usual = self._options.get('timeout')
-            if self._until is None:
-                return usual
-            left = max(ATTEMPT_S_MIN, self._until - time.monotonic())
-            return left if usual is None else min(usual, left)
+            timeout = self._options.get('timeout')
+            if self._until is not None:
+                left = max(ATTEMPT_S_MIN, self._until - time.monotonic())
+                timeout = left if timeout is None else min(timeout, left)
+            self._attempts += 1
+            self._condition.notify_all()
+        try:
+            return self._http.plain(effect.operation, effect.call(timeout))
+        finally:
+            with self._condition:
+                self._attempts -= 1
 
     def _forget(self) -> None:
         """In a child of `fork`: threads and records are the parent's."""
@@ -219,7 +242,7 @@ class Notarizer:
             return
         self._condition = Condition()
         self._threads = set()
-        self._is_released = True
+        self._is_releasing = self._is_released = True
         self._core.is_stopped = True
         self._core.closed = 'the spool is of the parent process. What to do: open one of its own after a fork'
 
