@@ -42,12 +42,12 @@ class Ledger:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def records(self) -> list[dict[str, Any]]:
-        """All records, oldest first, as the server shows them."""
+    def records(self, **filters: str) -> list[dict[str, Any]]:
+        """All records, or those that a search finds, oldest first, as the server shows them."""
         found: list[dict[str, Any]] = []
-        cursor = ''
+        cursor, search = '', ''.join(f'&{name}={value}' for name, value in filters.items())
         while True:
-            page = self.get(f'/v1/records?order=asc&limit=200{cursor}')
+            page = self.get(f'/v1/records?order=asc&limit=200{search}{cursor}')
             found += page['data']
             if page.get('nextCursor') is None:
                 return found
