@@ -62,7 +62,7 @@ class Actions:
         self.content = content
         self.fail_closed = fail_closed
         self.hold_s_max = hold_s_max
-        self._framework = short(framework, FRAMEWORK_CHARS_MAX)
+        self.framework = short(framework, FRAMEWORK_CHARS_MAX)
         self._lost = 0
         """Since the last record that was taken: the next one says so, or the ledger would hide it."""
         self._awaited: dict[str, Future[str]] = {}
@@ -107,17 +107,11 @@ class Actions:
             options['parent_handle'] = parent.handle
         permitted: Future[str] | None = None
         if told == 'held':
-            permitted = self._awaited[handle] = Future()
-            options['tag'] = handle
+            permitted = self._hold(payload, options, handle)
+        else:
+            self._record(payload, options)
         depth = 0 if parent is None else parent.depth + 1
-        action = Action(self, call, handle=handle, traceparent=traceparent, depth=depth, permitted=permitted, content=keep)
-        error = self._record(payload, options)
-        if permitted is not None:
-            if error is not None:
-                permitted.set_exception(error)
-            else:
-                self._notarizer.hurry()
-        return action
+        return Action(self, call, handle=handle, traceparent=traceparent, depth=depth, permitted=permitted, content=keep)
 
     def flush(self, timeout: float = WAIT_S_DEFAULT) -> None:
         """Returns when everything so far is recorded, as a notarizer's `flush`."""
@@ -188,11 +182,22 @@ class Actions:
                     'callId': short(call.call_id, ID_CHARS_MAX),
                     'session': short(call.session, ID_CHARS_MAX),
                     'agent': short(call.agent, ID_CHARS_MAX),
-                    'framework': short(call.framework, FRAMEWORK_CHARS_MAX) or self._framework,
+                    'framework': short(call.framework, FRAMEWORK_CHARS_MAX) or self.framework,
                 }
             ),
             **attributes_of(said),
         }
+
+    def _hold(self, payload: dict[str, Any], options: RecordOptions, tag: str) -> 'Future[str]':
+        """Settles with the record's id when it is in the ledger, or with what keeps it from being there."""
+        permitted = self._awaited[tag] = Future[str]()
+        error = self._record(payload, {**options, 'tag': tag})
+        if error is not None:
+            self._awaited.pop(tag, None)
+            permitted.set_exception(error)
+        else:
+            self._notarizer.hurry()
+        return permitted
 
     def _record(self, payload: dict[str, Any], options: RecordOptions) -> Exception | None:
         """What kept it from being taken."""
