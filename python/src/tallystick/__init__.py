@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._async.client import AsyncTallystick as AsyncTallystick
+    from ._async.client import AsyncTallystickOperator as AsyncTallystickOperator
     from ._core.raw import RawResponse as RawResponse
     from ._sync.client import Tallystick as Tallystick
+    from ._sync.client import TallystickOperator as TallystickOperator
     from .errors import ApiError as ApiError
     from .errors import AuthenticationError as AuthenticationError
     from .errors import ConflictError as ConflictError
@@ -34,7 +36,13 @@ if TYPE_CHECKING:
 
 __version__ = '0.1.0'
 
-_MODULES = {'Tallystick': '._sync.client', 'AsyncTallystick': '._async.client', 'RawResponse': '._core.raw'}
+_MODULES = {
+    'Tallystick': '._sync.client',
+    'TallystickOperator': '._sync.client',
+    'AsyncTallystick': '._async.client',
+    'AsyncTallystickOperator': '._async.client',
+    'RawResponse': '._core.raw',
+}
 
 
 def __getattr__(name: str) -> object:
