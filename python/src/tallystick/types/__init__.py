@@ -8,6 +8,16 @@ from ._models import *
 from ._models import (
     BatchEvent,
     CheckpointEvent,
+    DeliveredBatchEvent,
+    DeliveredCheckpointEvent,
+    DeliveredErasureEvent,
+    DeliveredReceivedEvent,
+    DeliveredRecordEvent,
+    DeliveredSignalEvent,
+    DeliveredStatementEvent,
+    DeliveredUnknownEvent,
+    DeliveredWebhookPausedEvent,
+    DeliveredWebhookTestEvent,
     ErasureEvent,
     ReceivedEvent,
     RecordEvent,
@@ -21,3 +31,16 @@ LedgerEvent: TypeAlias = (
     RecordEvent | SignalEvent | BatchEvent | ErasureEvent | ReceivedEvent | StatementEvent | CheckpointEvent | UnknownEvent
 )
 """An event of the ledger; `UnknownEvent` is one that a newer server has."""
+DeliveredEvent: TypeAlias = (
+    DeliveredRecordEvent
+    | DeliveredSignalEvent
+    | DeliveredBatchEvent
+    | DeliveredErasureEvent
+    | DeliveredReceivedEvent
+    | DeliveredStatementEvent
+    | DeliveredCheckpointEvent
+    | DeliveredWebhookPausedEvent
+    | DeliveredWebhookTestEvent
+    | DeliveredUnknownEvent
+)
+"""An event as a webhook delivers it; `DeliveredUnknownEvent` is one that a newer server has."""

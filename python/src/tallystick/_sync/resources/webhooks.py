@@ -92,7 +92,7 @@ class Webhooks:
         call = Call(params={'id': id}, body={}, options=options)
         return self._http.json(Webhook, ops.POST_WEBHOOKS_BY_ID_PAUSE, call)
 
-    def resume(self, id: str, *, from_: Literal['now'] | None = None, **options: Unpack[CallOptions]) -> Webhook:
+    def resume(self, id: str, *, from_: Literal['here', 'now'] | None = None, **options: Unpack[CallOptions]) -> Webhook:
         """`POST /v1/webhooks/{id}/resume`: `from_='now'` leaves out what it has missed; without that all of it is delivered."""
         call = Call(params={'id': id}, body=members(from_=from_), options=options)
         return self._http.json(Webhook, ops.POST_WEBHOOKS_BY_ID_RESUME, call)
