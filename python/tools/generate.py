@@ -37,14 +37,13 @@ PARAMS: Final = ['--output-model-type', 'typing.TypedDict']
 def main(schemas: Path, is_check: bool) -> int:
     made: dict[Path, str] = {}
     texts = read_async()
-    texts = {name: MADE_BY + text for name, text in texts.items()}
     texts['raw.py'] = raw_methods(texts)
     made[PACKAGE / '_async' / 'raw.py'] = texts['raw.py']
     for name, text in texts.items():
         made[PACKAGE / '_sync' / name] = synchronous(text)
     said = json.loads(schemas.read_text())
     made[PACKAGE / 'types' / '_models.py'] = models(said['answers'], MODELS)
-    made[PACKAGE / 'types' / '_params.py'] = models(said['values'], PARAMS).replace(', closed=True', '')
+    made[PACKAGE / 'types' / '_params.py'] = typed_dicts(models(said['values'], PARAMS))
     return settle({path: MADE_BY + text for path, text in made.items()}, is_check)
 
 
@@ -68,8 +67,6 @@ REPLACED: Final = {
     r'\basync (def|with|for)\b': r'\1',
     r'\bawait ': '',
     r'\bAsync([A-Z]\w*)': r'\1',
-    r'\b(an asynchronous)\b': 'a synchronous',
-    r'\bThe asynchronous client\. .*': 'The client, as it is made of `_async`."""',
     r'__a(enter|exit|iter|next)__': r'__\1__',
     r'\baclosing\b': 'closing',
     r'(?<=\bGenerator\[)(\w+)(?=\])': r'\1, None, None',
@@ -138,6 +135,11 @@ def models(schema: object, options: list[str]) -> str:
         text = re.sub(r'\A(#.*\n)+', '', out.read_text())
     names = sorted(re.findall(r'^class (\w+)\b|^(\w+): TypeAlias', text, re.MULTILINE))
     return text + '\n__all__ = ' + repr([one or other for one, other in names])
+
+
+def typed_dicts(text: str) -> str:
+    """Takes those of the standard library, which has no closed ones."""
+    return text.replace(', closed=True', '').replace('from typing_extensions import', 'from typing import')
 
 
 def settle(made: dict[Path, str], is_check: bool) -> int:

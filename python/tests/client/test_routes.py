@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -70,3 +72,21 @@ def test_methods_have_the_names_of_both_flavours_and_a_raw_twin(client: type, ra
         methods = {each for each, _ in inspect.getmembers(resource, inspect.ismethod) if not each.startswith('_')}
         streams = {'list', 'stream', 'tail', 'entries', 'deliveries', 'list_signing_keys', 'records', 'dead_letters', 'forks'}
         assert set(vars(twin)) == methods - streams, name
+
+
+@pytest.mark.parametrize('module', ['tallystick', 'tallystick.errors', 'tallystick.verify', 'tallystick.verify.cli'])
+def test_neither_the_package_nor_the_verifier_imports_http_or_models(module: str) -> None:
+    program = f'import sys, {module}; print(*sys.modules)'
+    ran = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    loaded = set(ran.stdout.split())
+    assert module in loaded and not loaded & {'httpx2', 'pydantic', 'anyio', 'asyncio'}
+
+
+def test_every_name_that_type_checkers_see_is_there() -> None:
+    tree = ast.parse((PACKAGE / '__init__.py').read_text())
+    names = [alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names if alias.asname]
+    assert len(names) > 20
+    for name in names:
+        assert getattr(tallystick, name).__name__ == name
+    with pytest.raises(AttributeError):
+        tallystick.Nothing  # noqa: B018

@@ -1,5 +1,4 @@
 # Made by `npm run python:generate`; not to be edited.
-# Made by `npm run python:generate`; not to be edited.
 """The client of a ledger, and that of a server's operator."""
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
 # Made by `npm run python:generate`; not to be edited.
-# Made by `npm run python:generate`; not to be edited.
 """Every request of the client goes through here: authenticated, timed, retried, and its answer understood."""
 
 from __future__ import annotations

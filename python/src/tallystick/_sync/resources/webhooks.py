@@ -1,5 +1,4 @@
 # Made by `npm run python:generate`; not to be edited.
-# Made by `npm run python:generate`; not to be edited.
 """Endpoints that the ledger's events are delivered to, and their deliveries."""
 
 from __future__ import annotations
