@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import tallystick
 from tallystick import AsyncTallystick, ConflictError, RawResponse, Tallystick, TallystickError
@@ -11,12 +12,12 @@ from tallystick.types import BatchItemParam, LedgerRecord, RecordEvent
 
 def use() -> str:
     with Tallystick(timeout=20, max_retries=2) as client:
-        record: LedgerRecord = client.records.notarize(payload={'n': 1}, references=['erp:order/1'], idempotency_key='mine')
+        record: LedgerRecord = client.records.notarize(payload={'n': 1}, references=['erp:order/1'], idempotency_key=f'mine-{os.getpid()}')
         items: list[BatchItemParam] = [{'type': 'generic/1', 'payload': {'n': 2}, 'occurredAt': '2026-11-20T12:00:00.000Z'}]
         ids: list[str] = [made.id for made in client.batches.notarize(items).records]
         raw: RawResponse[LedgerRecord] = client.with_raw_response.records.get(record.id)
-        listed: list[LedgerRecord] = list(client.records.list(state='RECORDED', limit=5))
-        assert raw.parse().id == record.id and len(listed) == 2 and ids[0] != record.id
+        listed: list[LedgerRecord] = client.records.list(state='RECORDED', limit=5).to_list(50)
+        assert raw.parse().id == record.id and len(listed) >= 2 and ids[0] != record.id
         for tailed in client.events.tail(from_='beginning', events=['record.recorded']):
             if isinstance(tailed.event, RecordEvent):
                 version: int = tailed.event.data.record.version

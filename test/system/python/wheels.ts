@@ -1,7 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { cpSync, globSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
 
 const VERSIONS = ['3.11', '3.12', '3.13', '3.14']
 
@@ -16,7 +19,7 @@ export async function tryWheels(
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const dist = join(dir, 'dist')
-  must(join(bin, 'python'), ['-m', 'build', '--no-isolation', '--outdir', dist, source])
+  await must(join(bin, 'python'), ['-m', 'build', '--no-isolation', '--outdir', dist, source])
   const [wheel, sdist] = ['*.whl', '*.tar.gz'].map((name) => join(dist, globSync(name, { cwd: dist })[0]!))
   cpSync(join(source, 'tests/outside'), join(dir, 'outside'), { recursive: true })
   for (const version of VERSIONS) {
@@ -26,16 +29,16 @@ export async function tryWheels(
       continue
     }
     const venv = join(dir, version)
-    must(python, ['-m', 'venv', venv])
+    await must(python, ['-m', 'venv', venv])
     const inside = join(venv, 'bin', 'python')
     // The wheel without extras first: the client needs none.
-    must(inside, ['-m', 'pip', 'install', '--quiet', version === VERSIONS[0] ? sdist! : wheel!])
-    must(inside, [join(dir, 'outside', 'program.py')], env)
-    must(inside, ['-m', 'pip', 'install', '--quiet', `${wheel}[verify]`])
-    must(inside, ['-c', 'import tallystick.verify'])
+    await must(inside, ['-m', 'pip', 'install', '--quiet', version === VERSIONS[0] ? sdist! : wheel!])
+    await must(inside, [join(dir, 'outside', 'program.py')], env)
+    await must(inside, ['-m', 'pip', 'install', '--quiet', `${wheel}[verify]`])
+    await must(inside, ['-c', 'import tallystick.verify'])
     const program = join(dir, 'outside', 'program.py')
-    must(join(bin, 'mypy'), ['--strict', '--config-file=', `--python-executable=${inside}`, program])
-    must(join(bin, 'pyright'), ['--pythonpath', inside, program])
+    await must(join(bin, 'mypy'), ['--strict', '--config-file=', `--python-executable=${inside}`, program])
+    await must(join(bin, 'pyright'), ['--pythonpath', inside, program])
     console.log(`Python ${version}: installed, run, and checked from outside`)
   }
 }
@@ -49,9 +52,7 @@ function findPython(version: string): string | null {
   return candidates.find((path) => spawnSync(path, ['--version']).status === 0) ?? null
 }
 
-function must(file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): void {
-  execFileSync(file, args, {
-    env: { ...process.env, ...env, PYTHONPATH: '' },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+/** Waits without stopping this process, which is the server. */
+async function must(file: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<void> {
+  await run(file, args, { env: { ...process.env, ...env, PYTHONPATH: '' } })
 }
