@@ -141,7 +141,7 @@ function schemasOf(
   definitions: Definitions,
   renamed: Readonly<Record<string, string>>,
   wanted: readonly string[],
-  change: (schema: Written) => Written,
+  change: (schema: Written, place: readonly string[]) => Written,
 ): object {
   const found: Record<string, unknown> = {}
   const take = (alias: string): string => {
@@ -171,7 +171,7 @@ function schemasOf(
         key === 'properties' ? properties(of, place) : written(of, place),
       ]),
     )
-    return change({ ...schema, ...(schema['properties'] !== undefined && { title: place.join('') }) })
+    return change({ ...schema, ...(schema['properties'] !== undefined && { title: place.join('') }) }, place)
   }
   const properties = (of: object, place: readonly string[]) =>
     Object.fromEntries(
@@ -195,15 +195,20 @@ function withSecret({ properties, ...schema }: Schema): Schema {
   return { ...schema, properties: { ...properties, key: { type: 'string' } } } as Schema
 }
 
-/** A newer server may have words and members that are not known here. */
-function open({ enum: words, additionalProperties, ...schema }: Written): Written {
-  if (Array.isArray(words) && words.every((word) => typeof word === 'string')) {
-    const { type: _, ...rest } = schema
+/** A newer server may have words and members that are not known here. An event's type says which member of its union it is. */
+function open({ additionalProperties, ...schema }: Written, place: readonly string[]): Written {
+  const { enum: words = schema['const'] === undefined ? [] : [schema['const']] } = schema
+  const isTag = place.length === 2 && place[1] === 'Type' && EVENTS.has(place[0]!)
+  const isWords = Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string')
+  if (isWords && !isTag) {
+    const { type: _type, enum: _enum, const: _const, ...rest } = schema
     return { ...rest, anyOf: [{ type: 'string', enum: words }, { type: 'string' }] }
   }
   const isMap = schema['properties'] === undefined && additionalProperties !== undefined
-  return { ...schema, ...(words !== undefined && { enum: words }), ...(isMap && { additionalProperties }) }
+  return { ...schema, ...(isMap && { additionalProperties }) }
 }
+
+const EVENTS = new Set(Object.values(MEMBERS).flat())
 
 function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -36,14 +37,13 @@ PARAMS: Final = ['--output-model-type', 'typing.TypedDict']
 def main(schemas: Path, is_check: bool) -> int:
     made: dict[Path, str] = {}
     texts = read_async()
-    texts = {name: MADE_BY + text for name, text in texts.items()}
     texts['raw.py'] = raw_methods(texts)
     made[PACKAGE / '_async' / 'raw.py'] = texts['raw.py']
     for name, text in texts.items():
         made[PACKAGE / '_sync' / name] = synchronous(text)
     said = json.loads(schemas.read_text())
     made[PACKAGE / 'types' / '_models.py'] = models(said['answers'], MODELS)
-    made[PACKAGE / 'types' / '_params.py'] = models(said['values'], PARAMS).replace(', closed=True', '')
+    made[PACKAGE / 'types' / '_params.py'] = typed_dicts(models(said['values'], PARAMS))
     return settle({path: MADE_BY + text for path, text in made.items()}, is_check)
 
 
@@ -67,9 +67,9 @@ REPLACED: Final = {
     r'\basync (def|with|for)\b': r'\1',
     r'\bawait ': '',
     r'\bAsync([A-Z]\w*)': r'\1',
-    r'\b(an asynchronous)\b': 'a synchronous',
-    r'\bThe asynchronous client\. .*': 'The client, as it is made of `_async`."""',
     r'__a(enter|exit|iter|next)__': r'__\1__',
+    r'\baclosing\b': 'closing',
+    r'(?<=\bGenerator\[)(\w+)(?=\])': r'\1, None, None',
     'StopAsyncIteration': 'StopIteration',
     r'\ba(close|iter_bytes|next)\b': r'\1',
     '_async': '_sync',
@@ -91,47 +91,55 @@ def unwrapped(text: str, opening: str) -> str:
 
 
 def raw_methods(texts: dict[str, str]) -> str:
-    """A class for each resource, with a RawResponse for each of its methods that answers once."""
-    imports, classes, clients = [], [], []
-    for name, text in texts.items():
+    """A class for each resource and client, with a RawResponse for each of its methods that answers once."""
+    imports: list[str] = []
+    made: dict[str, str] = {}
+    # Clients come last: they consist of resources.
+    for name in sorted(texts, key=lambda name: (name == 'client.py', name)):
         if not name.startswith('resources/') and name != 'client.py':
             continue
         module = name.removesuffix('.py').replace('/', '.')
-        for node in ast.parse(text).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith('_'):
+        for node in ast.parse(texts[name]).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith('_') and (lines := raw_lines(node, made)):
                 imports.append(f'from .{module} import {node.name}')
-                (clients if name == 'client.py' else classes).append(raw_class(node))
+                head = f'class {node.name}WithRawResponse:\n    def __init__(self, wrapped: {node.name}) -> None:'
+                made[node.name] = '\n'.join([head, *(f'        {line}' for line in lines)])
     head = '"""The methods of the client, answering a RawResponse."""\n\nfrom __future__ import annotations\n\n'
-    return head + '\n'.join([*imports, 'from .raw_call import raw', *classes, *clients])
+    return head + '\n'.join([*imports, 'from .raw_call import raw', '\n', *made.values()])
 
 
-def raw_class(node: ast.ClassDef) -> str:
-    lines = [f'\n\nclass {node.name}WithRawResponse:', f'    def __init__(self, wrapped: {node.name}) -> None:']
+def raw_lines(node: ast.ClassDef, made: Collection[str]) -> list[str]:
+    """Its calls, and the resources that it has."""
+    methods = [part for part in node.body if isinstance(part, ast.AsyncFunctionDef)]
+    lines = [f'self.{method.name} = raw(wrapped.{method.name})' for method in methods if answers_once(method)]
     for part in ast.walk(node):
-        if isinstance(part, ast.AsyncFunctionDef) and not part.name.startswith('_') and answers_once(part):
-            lines.append(f'        self.{part.name} = raw(wrapped.{part.name})')
-        elif isinstance(part, ast.Assign) and isinstance(part.value, ast.Call) and isinstance(part.targets[0], ast.Attribute):
-            resource, made_by = part.targets[0].attr, part.value.func
-            if not resource.startswith('_') and isinstance(made_by, ast.Name):
-                lines.append(f'        self.{resource} = {made_by.id}WithRawResponse(wrapped.{resource})')
-    return '\n'.join(lines)
+        match part:
+            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=ast.Name(id=kind))) if kind in made:
+                lines.append(f'self.{name} = {kind}WithRawResponse(wrapped.{name})')
+    return lines
 
 
 def answers_once(method: ast.AsyncFunctionDef) -> bool:
     """Streams are no answers that are read whole."""
     is_generator = any(isinstance(part, ast.Yield) for part in ast.walk(method))
-    return not is_generator and 'ByteStream' not in ast.unparse(method.returns or ast.Constant(None))
+    is_call = not method.name.startswith('_') and method.name != 'aclose'
+    return is_call and not is_generator and 'Export' not in ast.unparse(method.returns or ast.Constant(None))
 
 
 def models(schema: object, options: list[str]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         given, out = Path(folder, 'schema.json'), Path(folder, 'out.py')
         given.write_text(json.dumps(schema))
-        command = [BIN / 'datamodel-codegen', '--input', given, '--output', out, *CODEGEN, *options]
+        command: list[str | Path] = [BIN / 'datamodel-codegen', '--input', given, '--output', out, *CODEGEN, *options]
         subprocess.run(command, check=True)
         text = re.sub(r'\A(#.*\n)+', '', out.read_text())
     names = sorted(re.findall(r'^class (\w+)\b|^(\w+): TypeAlias', text, re.MULTILINE))
     return text + '\n__all__ = ' + repr([one or other for one, other in names])
+
+
+def typed_dicts(text: str) -> str:
+    """Takes those of the standard library, which has no closed ones."""
+    return text.replace(', closed=True', '').replace('from typing_extensions import', 'from typing import')
 
 
 def settle(made: dict[Path, str], is_check: bool) -> int:
@@ -151,8 +159,11 @@ def settle(made: dict[Path, str], is_check: bool) -> int:
 def ruff(path: Path, text: str) -> str:
     """Sorted imports, then the format."""
     for arguments in (['check', '--select', 'I,F401,RUF022', '--fix', '--quiet'], ['format']):
-        command = [BIN / 'ruff', *arguments, '--stdin-filename', path, '-']
-        text = subprocess.run(command, input=text, capture_output=True, text=True, cwd=PACKAGE.parent.parent).stdout
+        command: list[str | Path] = [BIN / 'ruff', *arguments, '--stdin-filename', path, '-']
+        ran = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, cwd=PACKAGE.parent.parent)
+        if not ran.stdout:
+            sys.exit(f'{path} is no Python')
+        text = ran.stdout
     return text
 
 

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ._async.client import AsyncTallystick as AsyncTallystick
+    from ._async.client import AsyncTallystickOperator as AsyncTallystickOperator
+    from ._async.listing import AsyncListing as AsyncListing
+    from ._core.options import RequestSigner as RequestSigner
+    from ._core.pages import Page as Page
     from ._core.raw import RawResponse as RawResponse
+    from ._core.tailed import TailedEvent as TailedEvent
     from ._sync.client import Tallystick as Tallystick
+    from ._sync.client import TallystickOperator as TallystickOperator
+    from ._sync.listing import Listing as Listing
     from .errors import ApiError as ApiError
     from .errors import AuthenticationError as AuthenticationError
     from .errors import ConflictError as ConflictError
@@ -34,14 +41,25 @@ if TYPE_CHECKING:
 
 __version__ = '0.1.0'
 
-_MODULES = {'Tallystick': '._sync.client', 'AsyncTallystick': '._async.client', 'RawResponse': '._core.raw'}
+_MODULES = {
+    'Tallystick': '._sync.client',
+    'TallystickOperator': '._sync.client',
+    'AsyncTallystick': '._async.client',
+    'AsyncTallystickOperator': '._async.client',
+    'Listing': '._sync.listing',
+    'AsyncListing': '._async.listing',
+    'Page': '._core.pages',
+    'TailedEvent': '._core.tailed',
+    'RequestSigner': '._core.options',
+    'RawResponse': '._core.raw',
+}
 
 
 def __getattr__(name: str) -> object:
     """Imports when somebody asks: the verifier needs neither HTTP nor models."""
-    module = import_module(_MODULES.get(name, '.errors'), __name__)
-    if name in _MODULES or (not name.startswith('_') and name.endswith('Error')):
-        value: object = getattr(module, name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    module = _MODULES.get(name) or ('.errors' if name.endswith('Error') else None)
+    if module is None:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    value: object = getattr(import_module(module, __name__), name)
+    globals()[name] = value
+    return value

@@ -173,10 +173,10 @@ class AsyncTransport:
                 await sleep(retries.delay_before(error))
 
     async def _attempt(self, request: Request, read: Callable[[httpx2.Response, Asked, Callable[[], None]], Coroutine[Any, Any, T]]) -> T:
-        key = await ask(self._api_key)
+        headers = request.headers_with(await ask(self._api_key))
         try:
             with deadline(request.timeout) as check:
-                response = await self._send(request, key)
+                response = await self._send(request, headers)
                 try:
                     await _raise_refusal(response, request, check)
                     return await read(response, request.asked, check)
@@ -188,10 +188,10 @@ class AsyncTransport:
             raise disconnected(request.asked, error, request.timeout) from error
 
     async def _open(self, request: Request, media_type: str) -> AsyncByteStream:
-        key = await ask(self._api_key)
+        headers = request.headers_with(await ask(self._api_key))
         try:
             with deadline(request.timeout) as check:
-                response = await self._send(request, key)
+                response = await self._send(request, headers)
                 try:
                     await _raise_refusal(response, request, check)
                     refuse_media_type(response.status_code, response.headers, media_type, request.asked)
@@ -204,12 +204,12 @@ class AsyncTransport:
             raise disconnected(request.asked, error, request.timeout) from error
         return AsyncByteStream(response, request.asked, request.timeout)
 
-    async def _send(self, request: Request, key: str) -> httpx2.Response:
+    async def _send(self, request: Request, headers: httpx2.Headers) -> httpx2.Response:
         http = self._client()
         built = http.build_request(
             request.method,
             request.url,
-            headers=request.headers_with(key),
+            headers=headers,
             content=request.content,
             timeout=request.timeout,
         )

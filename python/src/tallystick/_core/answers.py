@@ -34,7 +34,7 @@ class Asked:
 def parse_object(content: bytes, asked: Asked) -> dict[str, Any]:
     """The JSON object of an answer. Raises UnexpectedAnswerError."""
     try:
-        value = json.loads(content, parse_constant=_refuse)
+        value = json.loads(content.decode(), parse_constant=_refuse)
     except (ValueError, RecursionError):
         raise unexpected(f'{asked.name} answered something that begins as JSON and is none', asked) from None
     if isinstance(value, dict):
@@ -154,7 +154,7 @@ def parse_retry_after(text: str | None, now: float | None = None) -> float | Non
 def _parse_problem(content: bytes) -> dict[str, Any] | None:
     """None: the server did not write it."""
     try:
-        problem = json.loads(content)
+        problem = json.loads(content.decode())
     except (ValueError, RecursionError):
         return None
     is_problem = (

@@ -15,7 +15,7 @@ ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 PROBLEM_BYTES_MAX: Final = 1024 * 1024
 LINE_BYTES_MAX: Final = 32 * 1024 * 1024
 """More than the line of the largest batch that a server takes (4 MiB as it is sent; in canonical form it can be longer)."""
-EVENT_BYTES_MAX: Final = 16 * 1024 * 1024
+EVENT_CHARS_MAX: Final = 16 * 1024 * 1024
 """More than the longest event of a stream."""
 SILENCE_SECONDS_MAX: Final = 45.0
 """Three times the silence that the server allows itself in a stream of events."""

@@ -36,7 +36,7 @@ class StepOptions(WriteOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What is asked of an operation."""
+    """Everything that one call of an operation says."""
 
     params: Mapping[str, str | int] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)

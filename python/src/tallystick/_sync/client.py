@@ -1,23 +1,37 @@
 # Made by `npm run python:generate`; not to be edited.
-# Made by `npm run python:generate`; not to be edited.
 """The client of a ledger, and that of a server's operator."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self, Unpack
 
+from .._core import operations as ops
 from .._core.limits import RETRIES_MAX, TIMEOUT_SECONDS
+from .._core.options import Call, CallOptions
 from .._core.requests import require_key
 from .._core.settings import API_KEY_VARIABLE, RETRY_DELAYS, RetryDelays, environment, make_settings
+from ..types import KeyDocument
 from .io import ApiKey, HttpClient
+from .resources.agents import Agents
+from .resources.audits import Audits
 from .resources.batches import Batches
+from .resources.checkpoints import Checkpoints
+from .resources.entries import Entries, Exports
+from .resources.events import Events
+from .resources.health import Health
+from .resources.keys import Keys
+from .resources.ledgers import Ledger, Ledgers
+from .resources.peers import Peers
 from .resources.records import Records
+from .resources.statements import Statements
+from .resources.types import RecordTypes
+from .resources.webhooks import Webhooks
 from .transport import Transport
 
 if TYPE_CHECKING:
     from .._core.options import RequestSigner
     from ..notarizer import Notarizer, NotarizerOptions
-    from .raw import TallystickWithRawResponse
+    from .raw import TallystickOperatorWithRawResponse, TallystickWithRawResponse
 
 
 class _Closing:
@@ -67,6 +81,24 @@ class Tallystick(_Closing):
         self._http = Transport(settings, key, http_client, signer)
         self.records = Records(self._http)
         self.batches = Batches(self._http)
+        self.types = RecordTypes(self._http)
+        self.agents = Agents(self._http)
+        self.keys = Keys(self._http)
+        self.ledger = Ledger(self._http)
+        self.entries = Entries(self._http)
+        self.exports = Exports(self._http)
+        self.events = Events(self._http)
+        self.checkpoints = Checkpoints(self._http)
+        self.audits = Audits(self._http)
+        self.webhooks = Webhooks(self._http)
+        self.peers = Peers(self._http)
+        self.statements = Statements(self._http)
+        self.health = Health(self._http)
+
+    def key_document(self, **options: Unpack[CallOptions]) -> KeyDocument:
+        """`GET /.well-known/tallystick-keys.json`: the keys that sign envelopes, as trustworthy as the connection."""
+        operation = ops.GET_WELL_KNOWN_TALLYSTICK_KEYS_JSON
+        return self._http.json(KeyDocument, operation, Call(options=options))
 
     def notarizer(self, **options: Unpack[NotarizerOptions]) -> Notarizer:
         """Records in batches, for a hot loop that does not wait for the server: `notarizer.record(payload)` returns at once."""
@@ -82,3 +114,37 @@ class Tallystick(_Closing):
         from .raw import TallystickWithRawResponse
 
         return TallystickWithRawResponse(self)
+
+
+class TallystickOperator(_Closing):
+    """A server, through its operator's key: makes ledgers, freezes them, and gives out their first keys.
+
+        with TallystickOperator(operator_key='tlo_…') as operator:
+            made = operator.ledgers.create(name='purchasing')
+
+    `operator_key` is the server's, of which there is one. It is not read from the environment, where agents find theirs.
+    """
+
+    def __init__(
+        self,
+        *,
+        operator_key: ApiKey,
+        base_url: str | None = None,
+        timeout: float = TIMEOUT_SECONDS,
+        max_retries: float = RETRIES_MAX,
+        retry_delays: RetryDelays = RETRY_DELAYS,
+        http_client: HttpClient | None = None,
+    ) -> None:
+        settings = make_settings(base_url, timeout, max_retries, retry_delays)
+        if isinstance(operator_key, str):
+            require_key(operator_key)
+        self._http = Transport(settings, operator_key, http_client, None)
+        self.ledgers = Ledgers(self._http)
+        self.health = Health(self._http)
+
+    @property
+    def with_raw_response(self) -> TallystickOperatorWithRawResponse:
+        """As that of `Tallystick`."""
+        from .raw import TallystickOperatorWithRawResponse
+
+        return TallystickOperatorWithRawResponse(self)

@@ -1,5 +1,4 @@
 # Made by `npm run python:generate`; not to be edited.
-# Made by `npm run python:generate`; not to be edited.
 """Calls that answer the HTTP answer beside the model."""
 
 from __future__ import annotations

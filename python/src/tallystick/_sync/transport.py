@@ -1,5 +1,4 @@
 # Made by `npm run python:generate`; not to be edited.
-# Made by `npm run python:generate`; not to be edited.
 """Every request of the client goes through here: authenticated, timed, retried, and its answer understood."""
 
 from __future__ import annotations
@@ -175,10 +174,10 @@ class Transport:
                 sleep(retries.delay_before(error))
 
     def _attempt(self, request: Request, read: Callable[[httpx2.Response, Asked, Callable[[], None]], T]) -> T:
-        key = ask(self._api_key)
+        headers = request.headers_with(ask(self._api_key))
         try:
             with deadline(request.timeout) as check:
-                response = self._send(request, key)
+                response = self._send(request, headers)
                 try:
                     _raise_refusal(response, request, check)
                     return read(response, request.asked, check)
@@ -190,10 +189,10 @@ class Transport:
             raise disconnected(request.asked, error, request.timeout) from error
 
     def _open(self, request: Request, media_type: str) -> ByteStream:
-        key = ask(self._api_key)
+        headers = request.headers_with(ask(self._api_key))
         try:
             with deadline(request.timeout) as check:
-                response = self._send(request, key)
+                response = self._send(request, headers)
                 try:
                     _raise_refusal(response, request, check)
                     refuse_media_type(response.status_code, response.headers, media_type, request.asked)
@@ -206,12 +205,12 @@ class Transport:
             raise disconnected(request.asked, error, request.timeout) from error
         return ByteStream(response, request.asked, request.timeout)
 
-    def _send(self, request: Request, key: str) -> httpx2.Response:
+    def _send(self, request: Request, headers: httpx2.Headers) -> httpx2.Response:
         http = self._client()
         built = http.build_request(
             request.method,
             request.url,
-            headers=request.headers_with(key),
+            headers=headers,
             content=request.content,
             timeout=request.timeout,
         )

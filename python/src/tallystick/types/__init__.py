@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from . import _models
 from ._models import *
-from ._models import (
-    BatchEvent,
-    CheckpointEvent,
-    ErasureEvent,
-    ReceivedEvent,
-    RecordEvent,
-    SignalEvent,
-    StatementEvent,
-    UnknownEvent,
-)
 from ._params import *
 
 LedgerEvent: TypeAlias = (
-    RecordEvent | SignalEvent | BatchEvent | ErasureEvent | ReceivedEvent | StatementEvent | CheckpointEvent | UnknownEvent
+    _models.RecordEvent
+    | _models.SignalEvent
+    | _models.BatchEvent
+    | _models.ErasureEvent
+    | _models.ReceivedEvent
+    | _models.StatementEvent
+    | _models.CheckpointEvent
+    | _models.UnknownEvent
 )
 """An event of the ledger; `UnknownEvent` is one that a newer server has."""
+
+DeliveredEvent: TypeAlias = (
+    _models.DeliveredRecordEvent
+    | _models.DeliveredSignalEvent
+    | _models.DeliveredBatchEvent
+    | _models.DeliveredErasureEvent
+    | _models.DeliveredReceivedEvent
+    | _models.DeliveredStatementEvent
+    | _models.DeliveredCheckpointEvent
+    | _models.DeliveredWebhookPausedEvent
+    | _models.DeliveredWebhookTestEvent
+    | _models.DeliveredUnknownEvent
+)
+"""An event as a webhook delivers it; `DeliveredUnknownEvent` is one that a newer server has."""

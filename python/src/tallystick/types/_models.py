@@ -578,7 +578,7 @@ class LedgerRestoreEntry(Model):
     """
     place in the chain, from 0
     """
-    kind: Literal['ledger-restored']
+    kind: Literal['ledger-restored'] | str
     leaf: str
     """
     SHA-256, lower-case hex
@@ -633,7 +633,7 @@ class LedgerTiles(Model):
 
 
 class Liveness(Model):
-    status: Literal['ok']
+    status: Literal['ok'] | str
     version: str
 
 
@@ -1108,7 +1108,7 @@ class PublishedKey(Model):
     """
     SHA-256, lower-case hex
     """
-    use: Literal['envelope']
+    use: Literal['envelope'] | str
     alg: Literal['EdDSA', 'ES256'] | str
     spki: str
     """
@@ -1135,7 +1135,7 @@ class RateLimitAnswer(Model):
 
 
 class Readiness(Model):
-    status: Literal['ready']
+    status: Literal['ready'] | str
     version: str
 
 
@@ -1366,6 +1366,7 @@ class RecordHistoryEntry(Model):
     """
     kind: (
         Literal['statement']
+        | str
         | Literal[
             'ledger-created',
             'server-key-rotated',
@@ -1401,7 +1402,6 @@ class RecordHistoryEntry(Model):
             'registration-policy-set',
             'statement-registered',
         ]
-        | str
     )
     recorded_at: Annotated[str, Field(alias='recordedAt')]
     """
@@ -1679,6 +1679,7 @@ class SignedEntry(Model):
     """
     kind: (
         Literal['statement']
+        | str
         | Literal[
             'ledger-created',
             'server-key-rotated',
@@ -1714,7 +1715,6 @@ class SignedEntry(Model):
             'registration-policy-set',
             'statement-registered',
         ]
-        | str
     )
     recorded_at: Annotated[str, Field(alias='recordedAt')]
     """
@@ -2288,6 +2288,7 @@ class EntryLine(Model):
     """
     kind: (
         Literal['statement']
+        | str
         | Literal[
             'ledger-created',
             'server-key-rotated',
@@ -2323,7 +2324,6 @@ class EntryLine(Model):
             'registration-policy-set',
             'statement-registered',
         ]
-        | str
     )
     recorded_at: Annotated[str, Field(alias='recordedAt')]
     """
@@ -3095,21 +3095,18 @@ class SignalEventData(Model):
 
 
 class DeliveredRecordEvent(Model):
-    type: (
-        Literal[
-            'record.recorded',
-            'record.created',
-            'record.activated',
-            'completion.submitted',
-            'completion.verified',
-            'verdict.rendered',
-            'verdict.overturned',
-            'revision.requested',
-            'record.cancelled',
-            'record.expired',
-        ]
-        | str
-    )
+    type: Literal[
+        'record.recorded',
+        'record.created',
+        'record.activated',
+        'completion.submitted',
+        'completion.verified',
+        'verdict.rendered',
+        'verdict.overturned',
+        'revision.requested',
+        'record.cancelled',
+        'record.expired',
+    ]
     timestamp: str
     """
     when it was recorded
@@ -3225,21 +3222,18 @@ class RecordEvent(Model):
     """
     the same however often it is asked for
     """
-    type: (
-        Literal[
-            'record.recorded',
-            'record.created',
-            'record.activated',
-            'completion.submitted',
-            'completion.verified',
-            'verdict.rendered',
-            'verdict.overturned',
-            'revision.requested',
-            'record.cancelled',
-            'record.expired',
-        ]
-        | str
-    )
+    type: Literal[
+        'record.recorded',
+        'record.created',
+        'record.activated',
+        'completion.submitted',
+        'completion.verified',
+        'verdict.rendered',
+        'verdict.overturned',
+        'revision.requested',
+        'record.cancelled',
+        'record.expired',
+    ]
     timestamp: str
     """
     when it was recorded

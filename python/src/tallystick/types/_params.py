@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypeAlias
-
-from typing_extensions import TypedDict
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 BatchItemParamPayload: TypeAlias = dict[str, Any]
 """

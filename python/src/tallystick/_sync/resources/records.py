@@ -1,5 +1,4 @@
 # Made by `npm run python:generate`; not to be edited.
-# Made by `npm run python:generate`; not to be edited.
 """Records, notarized at once or gated, and the steps of the gated ones."""
 
 from __future__ import annotations
