@@ -1,6 +1,7 @@
 """How fast the notarizer is, beside a load that only sends batches that are ready: `python tools/bench_notarizer.py [PAIRS]`.
 
-Needs TALLYSTICK_URL and TALLYSTICK_API_KEY. Pairs are measured in turn, one batch under way at a time, and the ratios count: a machine that others work on changes both alike.
+Needs TALLYSTICK_URL and TALLYSTICK_API_KEY. Pairs are measured in turn, one batch under way at a time, and the ratios count: a machine
+that others work on changes both alike.
 """
 
 from __future__ import annotations

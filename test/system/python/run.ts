@@ -2,7 +2,8 @@
  * npm run python [options of pytest]
  * npm run python:generate
  *
- * Holds the package for Python (python/) to its linter and its types; the client to /openapi.json, to a server of its own and to a hostile one, to
+ * Holds the package for Python (python/) to its linter and its types; the notarizers, the agents' signatures and the adapters to a server, and to
+ * what the SDK writes and signs; the client to /openapi.json, to a server of its own and to a hostile one, to
  * its page (README.md, from `npm start` on) and to empty environments of every Python that is here; the verifier to the vectors, and to the
  * verifier in TypeScript: over files of a real deployment, over ledgers that are signed well and are wrong, and over damaged ones, the two must
  * never disagree. TALLYSTICK_FILES=20 compares twenty times as many, TALLYSTICK_SEED=… others.

@@ -110,7 +110,7 @@ class _Middleware(AgentMiddleware[Any, Any, Any]):
         return answer
 
     def _begin_model(self, request: ModelRequest[Any]) -> tuple[_Run | None, Action]:
-        run = self._runs.find(request.state.get('_tallystick_run'))  # type: ignore[call-overload]
+        run = self._runs.find(request.state.get('_tallystick_run'))
         if run is not None:
             self._tell_denied(run, request.state['messages'])
         name, arguments = _name_of_model(request.model), _values_of(request.messages)
@@ -301,8 +301,8 @@ def _end_model(action: Action, answer: Any) -> None:
     if not isinstance(message, AIMessage):
         action.end()
         return
-    usage = message.usage_metadata or {}
-    attributes = {'inputTokens': usage.get('input_tokens'), 'outputTokens': usage.get('output_tokens')}
+    usage = message.usage_metadata
+    attributes = {'inputTokens': usage and usage['input_tokens'], 'outputTokens': usage and usage['output_tokens']}
     action.end(result={'content': message.content, 'toolCalls': message.tool_calls}, attributes=attributes)
 
 

@@ -176,8 +176,8 @@ class TallystickTracingProcessor(TracingProcessor):
         described = _describe_start(span.span_data)
         above = self._above(span)
         action = None if described is None else self.actions.begin(self._call(span, above, {**described, **(call or {})}), told)
-        agent = span.span_data.name if span.span_data.type == 'agent' else above and above.agent
-        node = _Node(action, above, agent, above and above.session)
+        agent, session = (above.agent, above.session) if above is not None else (None, None)
+        node = _Node(action, above, span.span_data.name if span.span_data.type == 'agent' else agent, session)
         self._nodes.add(span.span_id, node)
         return node
 
@@ -194,8 +194,8 @@ class TallystickTracingProcessor(TracingProcessor):
         return Call(
             **members,
             parent=_action_around(above),
-            agent=above and above.agent,
-            session=above and above.session,
+            agent=None if above is None else above.agent,
+            session=None if above is None else above.session,
             framework=FRAMEWORK,
             traceparent=_traceparent_of(span.trace_id),
         )
