@@ -8,12 +8,14 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ledger import QUICK, URL, Ledger, Proxy, ledger, needs_server, proxy, until
 from oracle import ROOT
+from pydantic import BaseModel
 
 from tallystick.errors import AuthenticationError, TallystickError, UsageError
 from tallystick.notarizer import BufferFullError, NotRecordedError, RecordedBatch, SpoolError, SpoolInUseError, open_spool
@@ -22,6 +24,10 @@ __all__ = ['ledger', 'proxy']
 pytestmark = needs_server
 KILLS = 20
 TYPESCRIPT = ['node', 'tools/run.mjs', 'test/system/python/spool.ts']
+
+
+class Price(BaseModel):
+    cents: int
 
 
 def threads() -> list[str]:
@@ -163,8 +169,13 @@ def test_refuses_what_json_would_change(ledger: Ledger) -> None:
         for options in ({'handle': 'a b'}, {'parent': 'rec_x', 'parent_handle': 'h'}, {'traceparent': '00-0'}, {'tag': 'x' * 256}):
             with pytest.raises(UsageError):
                 notarizer.record({}, **options)  # type: ignore[arg-type]
+        at = datetime(2026, 11, 28, 10, tzinfo=timezone(timedelta(hours=1)))
+        notarizer.record({'i': 1, 'at': at, 'model': Price(cents=3)}, occurred_at=at)
         notarizer.record({'i': 0, 'large': 10**20, 'escaped': '\\u0000', 'pair': '😀', 'tuple': (1, None)})
-    assert ledger.records()[0]['payload'] == {'i': 0, 'large': 1e20, 'escaped': '\\u0000', 'pair': '😀', 'tuple': [1, None]}
+    first, second = ledger.records()
+    assert first['payload'] == {'i': 1, 'at': '2026-11-28T09:00:00.000Z', 'model': {'cents': 3}}
+    assert first['occurredAt'] == '2026-11-28T09:00:00.000Z'
+    assert second['payload'] == {'i': 0, 'large': 1e20, 'escaped': '\\u0000', 'pair': '😀', 'tuple': [1, None]}
 
 
 def test_a_process_that_ends_waits_for_what_is_not_sent(ledger: Ledger) -> None:

@@ -8,8 +8,9 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from .._canonical import canonical
+from .._core.json import rfc3339
 from ..errors import UsageError
-from ..notarizer.json_text import time_text, to_json
+from ..notarizer.json_text import to_json
 
 CONTENT_BYTES_MAX = 48 * 1024
 """With `content`: longer arguments and results are recorded by their digest. A record has 64 KiB, and never both of them; names, attributes
@@ -82,7 +83,7 @@ def _plain(value: Any, depth: int) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_plain(member, depth + 1) for member in value]
     if isinstance(value, datetime) and value.tzinfo is not None:
-        return time_text(value)
+        return rfc3339(value)
     dump = getattr(value, 'model_dump', None)
     if callable(dump) and not isinstance(value, type):
         return _plain(dump(mode='json'), depth + 1)

@@ -13,6 +13,7 @@ from queue import SimpleQueue
 from threading import Lock as Mutex
 from threading import Thread
 
+from .._core.json import rfc3339
 from .._core.requests import make_idempotency_key
 from ..errors import TallystickError, UsageError
 from .batch_file import BatchFile
@@ -21,7 +22,6 @@ from .files import NO_FOLLOW, is_own_file, replace_file, sync_directory, take_di
 from .handle_file import HANDLES_NAME, HandleFile
 from .inbox import INBOX, list_inbox
 from .items import Item
-from .json_text import time_text
 from .limits import (
     LINE_BYTES_MAX,
     LOCK_STALE_S_DEFAULT,
@@ -89,6 +89,8 @@ class DirectorySpool:
         self.bytes_max = bytes_max
         self.used_bytes = 0
         self._mutex = Mutex()
+        self._shared = Mutex()
+        """Guards the files that several batches write, each from its thread."""
         self._refused_bytes_max = refused_bytes_max
         self._path = path
         self._lock = lock
@@ -162,8 +164,9 @@ class DirectorySpool:
     def refuse(self, refused: Sequence[Refused]) -> None:
         path = self._path / 'refused.ndjson'
         try:
-            _keep_refused(path, refused, self._refused_bytes_max)
-            self.sync()
+            with self._shared:
+                _keep_refused(path, refused, self._refused_bytes_max)
+                self.sync()
         except OSError as error:
             raise as_spool_error(error, path) from error
 
@@ -171,8 +174,9 @@ class DirectorySpool:
         path = self._path / 'owner.json'
         self.require_held()
         try:
-            _claim(self._path, path, owner)
-            self.sync()
+            with self._shared:
+                _claim(self._path, path, owner)
+                self.sync()
         except OSError as error:
             raise as_spool_error(error, path) from error
 
@@ -245,7 +249,7 @@ def _move_aside(path: Path, aside: Path, error: SpoolError) -> SpoolError:
 
 def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> None:
     """Adds to the file, unless it has `bytes_max` already: looked up each time, because people remove it when they have read it."""
-    refused_at = time_text(datetime.fromtimestamp(time.time(), UTC))
+    refused_at = rfc3339(datetime.fromtimestamp(time.time(), UTC))
     data = b''.join(format_refused(one, refused_at) for one in refused)
     fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_FOLLOW, 0o600)
     try:

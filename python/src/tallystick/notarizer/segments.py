@@ -38,27 +38,27 @@ class Handles(Protocol):
 
     def find(self, handle: str) -> str | None: ...
 
-    def keep(self, found: Sequence[RecordHandle]) -> None:
-        """Before their batch is removed: after a crash it is sent again, and answered with the same ids."""
+    # Before their batch is removed: after a crash it is sent again, and answered with the same ids.
+    def keep(self, found: Sequence[RecordHandle]) -> None: ...
 
 
 class SpooledBatch(Protocol):
     """Is begun, appended to, sealed, read, perhaps replaced, and removed, in this order."""
 
+    # Items that it holds.
     @property
-    def records(self) -> int:
-        """Items that it holds."""
+    def records(self) -> int: ...
 
     def append(self, item: Item) -> None: ...
 
-    def seal(self) -> None:
-        """No more items come."""
+    # No more items come.
+    def seal(self) -> None: ...
 
-    def read(self) -> Sequence[Segment]:
-        """Segments to send, one after the other: from here on they are the same after a crash."""
+    # Segments to send, one after the other: from here on they are the same after a crash.
+    def read(self) -> Sequence[Segment]: ...
 
-    def replace(self, segments: Sequence[Segment]) -> None:
-        """Replaces the segments of a batch that was read, all of them or none."""
+    # Replaces the segments of a batch that was read, all of them or none.
+    def replace(self, segments: Sequence[Segment]) -> None: ...
 
     def remove(self) -> None: ...
 
@@ -78,13 +78,13 @@ class Spool(Protocol):
     @property
     def handles(self) -> Handles: ...
 
+    # Whether its contents survive the process: another one may send them.
     @property
-    def is_durable(self) -> bool:
-        """Whether its contents survive the process: another one may send them."""
+    def is_durable(self) -> bool: ...
 
+    # Whether an item of the largest size is sure to be taken.
     @property
-    def has_room(self) -> bool:
-        """Whether an item of the largest size is sure to be taken."""
+    def has_room(self) -> bool: ...
 
     @property
     def used_bytes(self) -> int: ...
@@ -92,20 +92,20 @@ class Spool(Protocol):
     @property
     def bytes_max(self) -> int: ...
 
-    def recover(self) -> Found:
-        """Takes over what earlier processes left behind, oldest first, with the first call; errors are about what could not be."""
+    # Takes over what earlier processes left behind, oldest first, with the first call; errors are about what could not be.
+    def recover(self) -> Found: ...
 
-    def adopt(self) -> Found:
-        """Moves batches of other processes out of its inbox, oldest first, as far as there is room."""
+    # Moves batches of other processes out of its inbox, oldest first, as far as there is room.
+    def adopt(self) -> Found: ...
 
-    def claim(self, owner: SpoolOwner) -> None:
-        """Before anything is sent: raises SpoolError when it holds what is another's."""
+    # Before anything is sent: raises SpoolError when it holds what is another's.
+    def claim(self, owner: SpoolOwner) -> None: ...
 
-    def begin(self, idempotency_key: str, item: Item) -> SpooledBatch:
-        """A new batch, with its first item."""
+    # A new batch, with its first item.
+    def begin(self, idempotency_key: str, item: Item) -> SpooledBatch: ...
 
-    def refuse(self, refused: Sequence[Refused]) -> None:
-        """Keeps what was refused, for people; after a crash it may stand there twice."""
+    # Keeps what was refused, for people; after a crash it may stand there twice.
+    def refuse(self, refused: Sequence[Refused]) -> None: ...
 
-    def close(self) -> None:
-        """Lets another process have it."""
+    # Lets another process have it.
+    def close(self) -> None: ...
