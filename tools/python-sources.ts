@@ -10,6 +10,8 @@ import { definitionsOf, findSchema } from './sdk-types.ts'
  */
 
 const MADE_BY = '# Made by `npm run docs` from /openapi.json; not to be edited.\n'
+/** As the formatter of python/ has it. */
+const LINE_CHARS_MAX = 140
 const FOLDER = 'python/src/tallystick/_core'
 
 export function pythonSources(openApi: OpenApi): Record<string, string> {
@@ -23,7 +25,8 @@ function operationTable(openApi: OpenApi): string {
   const rows = operationsOf(openApi).map(({ method, path, operation }) => {
     const name = snakeCase(operation.operationId)
     const said = [method.toUpperCase(), path, repeatOf(method, operation)].map(quoted).join(', ')
-    return `${name.toUpperCase()} = Operation(${said})`
+    const row = `${name.toUpperCase()} = Operation(${said})`
+    return row.length <= LINE_CHARS_MAX ? row : `${name.toUpperCase()} = Operation(\n    ${said}\n)`
   })
   return `${MADE_BY}
 from typing import Literal, NamedTuple

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { temporaryDir } from '../../helpers/postgres.ts'
 import { freePort, PROJECT_DIR, startAllInOne } from '../start/installation.ts'
 
 const run = promisify(execFile)
@@ -12,9 +13,8 @@ const NEWCOMER_MS_MAX = 10 * 60_000
 /** A newcomer pastes the quick start of python/README.md, block by block, into a shell and into the file that it names. */
 export async function useFirst(dir: string): Promise<void> {
   const beganAt = Date.now()
-  const dataDir = join(dir, 'data')
+  const dataDir = temporaryDir()
   const folder = join(dir, 'my-agent')
-  mkdirSync(dataDir)
   const started = await startAllInOne({
     env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() },
   })
