@@ -2,7 +2,7 @@
  * npm run docs [-- --check]
  *
  * Writes what the application itself knows best: docs/{access,errors,lifecycle,limits}.md, and sdk/generated, what the
- * SDK knows of the server; the chart's README, of its values; and the dashboard, of tools/dashboard. With --check it writes nothing and fails where a file differs.
+ * SDK knows of the server; the same for the client in Python; the chart's README, of its values; and the dashboard, of tools/dashboard. With --check it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,6 +21,7 @@ import { dashboardFile } from './dashboard/dashboard.ts'
 import { lifecyclePage } from './lifecycle-page.ts'
 import { limitsPage } from './limits-page.ts'
 import type { OpenApi } from './open-api.ts'
+import { pythonSources } from './python-sources.ts'
 import { sdkSources } from './sdk-sources.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -43,6 +44,7 @@ if (import.meta.main) {
     'helm/tallystick/README.md': chartPage(),
     'helm/tallystick/files/dashboard.json': dashboardFile(),
     ...(await sdkSources(openApi)),
+    ...pythonSources(openApi),
   }
   const isCheck = process.argv.includes('--check')
   for (const [file, text] of Object.entries(files)) {
@@ -55,7 +57,7 @@ if (import.meta.main) {
 }
 
 /** Reads it from the application, without a database: one request for this document uses no other parts than these. */
-async function readOpenApi(): Promise<OpenApi> {
+export async function readOpenApi(): Promise<OpenApi> {
   const parts: Partial<Deps> = {
     log: openLog('silent'),
     logRequests: false,

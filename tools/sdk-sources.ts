@@ -36,7 +36,7 @@ const REPEATABLE = [
   'postPeersByIdReconciliation',
 ]
 
-function repeatOf(method: string, { operationId, parameters = [] }: Operation): string {
+export function repeatOf(method: string, { operationId, parameters = [] }: Operation): string {
   if (parameters.some((parameter) => parameter.in === 'header' && parameter.name === 'Idempotency-Key'))
     return 'with-key'
   return method === 'get' || method === 'put' || REPEATABLE.includes(operationId) ? 'freely' : 'never'

@@ -33,12 +33,11 @@ const NAMED: Readonly<Record<string, string>> = {
 
 /** Every component, and of every operation what it takes and answers as JSON: `PostRecordsBody`, `GetRecordsQuery`, `PostRecordsAnswer`. */
 export async function apiTypes(openApi: OpenApi): Promise<string> {
-  const definitions = prepare(collectDefinitions(openApi)) as Record<string, Schema>
   const schema = {
     type: 'object',
     additionalProperties: false,
     properties: {},
-    definitions: shareNames(definitions),
+    definitions: definitionsOf(openApi),
   } as unknown as JSONSchema
   const text = await compile(schema, 'Unused', {
     bannerComment: `${MADE_BY}import type { ErrorCode } from './errors.ts'\n`,
@@ -49,6 +48,11 @@ export async function apiTypes(openApi: OpenApi): Promise<string> {
     style: { semi: false, singleQuote: true, printWidth: 110 },
   })
   return allowUndefined(tidy(text))
+}
+
+/** The same as schemas, by name. A reference to one is a `tsType`. */
+export function definitionsOf(openApi: OpenApi): Record<string, Schema> {
+  return shareNames(prepare(collectDefinitions(openApi)) as Record<string, Schema>)
 }
 
 function collectDefinitions(openApi: OpenApi): Record<string, Schema> {
@@ -127,9 +131,9 @@ function shareNames(definitions: Record<string, Schema>): Record<string, Schema>
     if (name !== undefined) return { ...(description && { description }), tsType: name }
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, share(member)]))
   }
-  names.set(meaningOf(find(definitions, 'Problem/properties/code')), 'ErrorCode')
+  names.set(meaningOf(findSchema(definitions, 'Problem/properties/code')), 'ErrorCode')
   for (const [name, path] of Object.entries(NAMED)) {
-    const schema = find(definitions, path)
+    const schema = findSchema(definitions, path)
     names.set(meaningOf(schema), name)
     const { description: _, ...named } = schema
     shared[name] = share(named, true) as Schema
@@ -146,7 +150,8 @@ function meaningOf(schema: object): string {
   return JSON.stringify({ ...schema, description: undefined })
 }
 
-function find(definitions: Record<string, Schema>, path: string): Schema {
+/** The schema at a place such as `Webhook/properties/id`. */
+export function findSchema(definitions: Record<string, Schema>, path: string): Schema {
   // biome-ignore lint/suspicious/noExplicitAny: JSON
   const found = path.split('/').reduce<any>((value, name) => value?.[name], definitions)
   if (found === undefined)

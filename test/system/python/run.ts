@@ -1,33 +1,63 @@
 /*
  * npm run python [options of pytest]
+ * npm run python:generate
  *
- * Holds the verifier in Python (python/) to its linter, its types, the vectors, and to the verifier in TypeScript: over files of a real
- * deployment, over ledgers that are signed well and are wrong, and over damaged ones, the two must never disagree.
- * TALLYSTICK_FILES=20 compares twenty times as many, TALLYSTICK_SEED=… others.
+ * Holds the package for Python (python/) to its linter and its types; the notarizers, the agents' signatures and the adapters to a server, and to
+ * what the SDK writes and signs; the client to /openapi.json, to a server of its own and to a hostile one, to
+ * its page (README.md, from `npm start` on) and to empty environments of every Python that is here; the verifier to the vectors, and to the
+ * verifier in TypeScript: over files of a real deployment, over ledgers that are signed well and are wrong, and over damaged ones, the two must
+ * never disagree. TALLYSTICK_FILES=20 compares twenty times as many, TALLYSTICK_SEED=… others.
+ *
+ * python:generate only makes the files that are made of others.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { installPythonTool } from '../../../tools/python-tool.ts'
+import { useFirst } from './first-use.ts'
 import { makeFiles } from './make-files.ts'
+import { writeSchemas } from './schemas.ts'
+import { serve } from './serve.ts'
+import { tryWheels } from './wheels.ts'
 
 const PACKAGE = resolve(import.meta.dirname, '../../../python')
 const bin = dirname(installPythonTool('pytest', join(PACKAGE, 'requirements.txt')))
 const dir = mkdtempSync(join(tmpdir(), 'tallystick-python-'))
 try {
-  run('ruff', ['check', '.'])
-  run('ruff', ['format', '--check', '.'])
-  run('mypy', [])
-  await makeFiles(dir)
-  run('pytest', process.argv.slice(2))
+  const schemas = join(dir, 'schemas.json')
+  await writeSchemas(schemas)
+  if (process.argv[2] === '--generate') await run('python', ['tools/generate.py', schemas])
+  else await test(schemas, process.argv.slice(2))
 } finally {
   rmSync(dir, { recursive: true, force: true })
 }
 
-function run(command: string, args: string[]): void {
-  const env = { ...process.env, TALLYSTICK_REAL_FILES: dir }
-  const { status, error } = spawnSync(join(bin, command), args, { cwd: PACKAGE, env, stdio: 'inherit' })
-  if (error) throw error
-  if (status !== 0) process.exitCode = 1
+async function test(schemas: string, pytestOptions: readonly string[]): Promise<void> {
+  await run('python', ['tools/generate.py', schemas, '--check'])
+  await run('ruff', ['check', '.'])
+  await run('ruff', ['format', '--check', '.'])
+  await run('mypy', [])
+  await run('pyright', ['--pythonpath', join(bin, 'python')])
+  const files = join(dir, 'files')
+  await makeFiles(files)
+  const { env, close } = await serve()
+  try {
+    await run('pytest', pytestOptions, { TALLYSTICK_REAL_FILES: files, ...env })
+    await tryWheels(PACKAGE, bin, dir, env)
+  } finally {
+    await close()
+  }
+  await useFirst(dir)
+}
+
+async function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<void> {
+  const child = spawn(join(bin, command), args, {
+    cwd: PACKAGE,
+    env: { ...process.env, ...env },
+    stdio: 'inherit',
+  })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) process.exitCode = 1
 }

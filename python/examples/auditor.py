@@ -1,0 +1,56 @@
+"""Audits a ledger as an outsider, once a day, with a key that may do nothing but `audit:read`.
+
+    python examples/auditor.py [--kid HEX] [--folder audit]
+
+Keeps the ledger's newest checkpoint, and a copy of the ledger; the next run holds the ledger to every checkpoint that was kept. `--kid` is
+what you know from elsewhere of the ledger's first key; without it the auditor takes the ledger's word. TALLYSTICK_URL and
+TALLYSTICK_API_KEY name the server. Exit code 1: something contradicts what was signed or kept. 2: it could not be checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tallystick import Tallystick, TallystickError
+from tallystick.verify import Refused, Report, Trust, open_lines, verify_export
+
+
+def main() -> int:
+    options = argparse.ArgumentParser()
+    options.add_argument('--kid', action='append', default=[])
+    options.add_argument('--folder', type=Path, default=Path('audit'))
+    given = options.parse_args()
+    try:
+        report = audit([bytes.fromhex(kid) for kid in given.kid], given.folder)
+    except Refused as refused:
+        print(f'CONTRADICTION {refused}', file=sys.stderr)
+        return 1
+    except (TallystickError, OSError, ValueError) as error:
+        print(f'not checked: {error}', file=sys.stderr)
+        return 2
+    print(f'{report.records} records in {report.entries} entries verify; {report.covered} entries are under a kept checkpoint')
+    return 0
+
+
+def audit(kids: list[bytes], folder: Path) -> Report:
+    """Raises Refused if the ledger is not genuine, or does not extend each checkpoint that was kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = [path.read_text() for path in sorted(folder.glob('*.note'))]
+    copy = folder / 'ledger.ndjson'
+    with Tallystick() as tallystick:
+        newest = tallystick.checkpoints.latest()
+        with tallystick.exports.stream() as export, copy.open('wb') as file:
+            for piece in export:
+                file.write(piece)
+    with open_lines(str(copy)) as lines:
+        report = verify_export(lines, Trust(kids=kids, checkpoints=kept))
+    if newest is not None:
+        # Its size is its second line; a checkpoint of a ledger that verified is worth being kept.
+        (folder / f'{int(newest.splitlines()[1]):012}.note').write_text(newest)
+    return report
+
+
+if __name__ == '__main__':
+    sys.exit(main())

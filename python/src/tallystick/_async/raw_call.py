@@ -1,0 +1,28 @@
+"""Calls that answer the HTTP answer beside the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from .._core.raw import RawAnswer, RawResponse, kept, raw_response
+
+P = ParamSpec('P')
+T = TypeVar('T')
+
+
+def raw(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, RawResponse[T]]]:
+    """The same method, answering a RawResponse."""
+
+    @wraps(method)
+    async def wrapped(*args: P.args, **kwargs: P.kwargs) -> RawResponse[T]:
+        answers: list[RawAnswer] = []
+        token = kept.set(answers)
+        try:
+            parsed = await method(*args, **kwargs)
+        finally:
+            kept.reset(token)
+        return raw_response(answers, parsed)
+
+    return wrapped

@@ -1,0 +1,148 @@
+"""The ledger's chain, and all of it for an archive."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Final, Unpack
+
+from ..._core import operations as ops
+from ..._core.answers import Asked, parse_model, parse_object, wrong_server
+from ..._core.limits import ENTRIES_POLL_SECONDS_MAX, ENTRIES_POLL_SECONDS_MIN, POLL_GROWTH
+from ..._core.lines import Lines, WholeExport
+from ..._core.options import Call, CallOptions, members
+from ..._core.receipts import COSE, receipt_query
+from ...errors import TallystickError, UsageError
+from ...types import EntryLine, EntryProof
+from ..io import sleep
+from ..transport import AsyncByteStream, AsyncTransport
+
+NDJSON: Final = 'application/x-ndjson'
+ENTRIES_ASKED: Final = Asked('GET /v1/entries', None, True)
+EXPORT_ASKED: Final = Asked('GET /v1/export', None, True)
+
+
+class AsyncEntries:
+    """The ledger's chain."""
+
+    def __init__(self, http: AsyncTransport) -> None:
+        self._http = http
+
+    async def stream(
+        self,
+        *,
+        after: int = -1,
+        limit: int | None = None,
+        follow: bool = False,
+        **options: Unpack[CallOptions],
+    ) -> AsyncIterator[EntryLine]:
+        """`GET /v1/entries`: one after another, each once, from the answer as it comes. A connection that breaks is resumed behind the
+        last entry; `max_retries` counts how often that fails in a row. Nothing is verified here: `tallystick.verify` checks entries.
+
+        `after`: begins behind the entry of this seq; absent: with the first one. `limit`: ends after so many. `follow`: at the head,
+        waits for what comes next; otherwise it ends there.
+        """
+        if after < -1 or (limit is not None and limit < 0):
+            raise UsageError('after is a seq, and limit a number of entries')
+        retries = self._http.retries_of(options)
+        seq = after + 1
+        end = None if limit is None else seq + limit
+        poll = ENTRIES_POLL_SECONDS_MIN
+        while end is None or seq < end:
+            begun_at = seq
+            try:
+                async with aclosing(self._read(seq, end, options)) as entries:
+                    async for entry in entries:
+                        seq += 1
+                        retries.reset()
+                        yield entry
+                retries.reset()
+            except TallystickError as error:
+                await sleep(retries.delay_before(error))
+                continue
+            if not follow:
+                return
+            poll = ENTRIES_POLL_SECONDS_MIN if seq > begun_at else min(ENTRIES_POLL_SECONDS_MAX, poll * POLL_GROWTH)
+            await sleep(poll)
+
+    def tail(self, *, after: int = -1, **options: Unpack[CallOptions]) -> AsyncIterator[EntryLine]:
+        """`GET /v1/entries`: the same, without an end: it waits for what comes next."""
+        return self.stream(after=after, follow=True, **options)
+
+    async def _read(self, start: int, end: int | None, options: CallOptions) -> AsyncGenerator[EntryLine]:
+        """One answer."""
+        query = members(after=None if start == 0 else start - 1, limit=None if end is None else end - start)
+        # Retried by the method that resumes it.
+        once: CallOptions = {**options, 'max_retries': 0}
+        lines, seq = Lines(ENTRIES_ASKED), start
+        async with await self._http.stream(ops.GET_ENTRIES, NDJSON, Call(query=query, options=once)) as pieces:
+            async for piece in pieces:
+                for line in lines.push(piece):
+                    entry = parse_model(EntryLine, parse_object(line, ENTRIES_ASKED), ENTRIES_ASKED)
+                    if entry.seq != seq:
+                        raise wrong_server(f'{ENTRIES_ASKED.name} answered something else than entry {seq}')
+                    yield entry
+                    seq += 1
+                    if seq == end:
+                        return
+            lines.end()
+
+    async def proof(
+        self, seq: int, *, size: int | None = None, cosignatures: int | None = None, **options: Unpack[CallOptions]
+    ) -> EntryProof:
+        """`GET /v1/entries/{seq}/proof`. Waits some seconds for a checkpoint that covers it."""
+        query = members(size=size, cosignatures=cosignatures)
+        call = Call(params={'seq': seq}, query=query, options=options)
+        return await self._http.json(EntryProof, ops.GET_ENTRIES_BY_SEQ_PROOF, call)
+
+    async def receipt(
+        self,
+        seq: int,
+        *,
+        size: int | None = None,
+        cosignatures: int | None = None,
+        wait: float | None = None,
+        statement: bool = True,
+        **options: Unpack[CallOptions],
+    ) -> bytes:
+        """`GET /v1/entries/{seq}/receipt`: as `records.receipt`."""
+        query = receipt_query(size, cosignatures, wait, statement)
+        call = Call(params={'seq': seq}, query=query, options=options)
+        return await self._http.bytes(ops.GET_ENTRIES_BY_SEQ_RECEIPT, COSE, call)
+
+
+class AsyncExports:
+    """The whole ledger, for `tallystick-verify` and for an archive."""
+
+    def __init__(self, http: AsyncTransport) -> None:
+        self._http = http
+
+    async def stream(self, **options: Unpack[CallOptions]) -> AsyncExport:
+        """`GET /v1/export`: NDJSON (docs/formats/export.md), in pieces of any size. An export that is broken off ends with an error, and
+        has to be begun anew.
+        """
+        return AsyncExport(await self._http.stream(ops.GET_EXPORT, NDJSON, Call(options=options)))
+
+
+class AsyncExport:
+    """An export as it comes: `async with`, then `async for`."""
+
+    def __init__(self, stream: AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aenter__(self) -> AsyncExport:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Drops the rest of it."""
+        await self._stream.aclose()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        whole = WholeExport(EXPORT_ASKED)
+        async for piece in self._stream:
+            whole.push(piece)
+            yield piece
+        whole.end()

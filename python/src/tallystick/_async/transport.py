@@ -1,0 +1,294 @@
+"""Every request of the client goes through here: authenticated, timed, retried, and its answer understood."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any, TypeVar
+
+import httpx2
+from pydantic import BaseModel
+
+from .._core.answers import (
+    Asked,
+    disconnected,
+    parse_model,
+    parse_object,
+    refusal,
+    refuse_media_type,
+    timed_out,
+    wrong_server,
+)
+from .._core.json import to_plain
+from .._core.limits import ANSWER_BYTES_MAX, PROBLEM_BYTES_MAX, SIGNATURES_MAX
+from .._core.operations import Operation
+from .._core.options import Call, CallOptions, RequestSigner, StepOptions
+from .._core.raw import keep
+from .._core.requests import Request, Settings, make_idempotency_key, make_request
+from .._core.retries import Retries
+from ..errors import ApiError, TallystickError, UsageError
+from .io import ApiKey, HttpClient, ask, deadline, sleep
+
+T = TypeVar('T')
+M = TypeVar('M', bound=BaseModel)
+
+JSON = 'application/json'
+
+
+class AsyncTransport:
+    """Holds the connections, and closes those that it has made itself."""
+
+    def __init__(self, settings: Settings, api_key: ApiKey, http_client: HttpClient | None, signer: RequestSigner | None) -> None:
+        self.settings = settings
+        self._api_key = api_key
+        self._given = http_client
+        self._own: HttpClient | None = None
+        self._own_pid = 0
+        self._is_closed = False
+        self._signer = signer
+
+    def __repr__(self) -> str:
+        return f'{type(self).__name__}({self.settings.base_url!r})'
+
+    async def aclose(self) -> None:
+        """Closes the connections, unless the caller brought the client along. Calls raise UsageError from then on."""
+        self._is_closed = True
+        if self._own is not None and self._own_pid == os.getpid():
+            await self._own.aclose()
+
+    def open(self) -> None:
+        """Makes what connections need. It takes locks of OpenSSL: if a process forks while one of its threads has them, its child waits for
+        ever.
+        """
+        self._client()
+
+    async def json(self, model: type[M], operation: Operation, call: Call) -> M:
+        """The model of an operation that answers JSON."""
+        value, asked = await self._signed(operation, call) if self._signer else await self._json(operation, call)
+        return parse_model(model, value, asked)
+
+    async def plain(self, operation: Operation, call: Call) -> dict[str, Any]:
+        """The same as it came."""
+        return (await self._signed(operation, call) if self._signer else await self._json(operation, call))[0]
+
+    async def json_if_moved(self, model: type[M], operation: Operation, call: Call) -> M | None:
+        """The same, or None where the record still has the version that the call names."""
+
+        async def read(response: httpx2.Response, asked: Asked, check: Callable[[], None]) -> M | None:
+            if response.status_code == 304:
+                return None
+            return parse_model(model, await _read_object(response, asked, check), asked)
+
+        return await self._call(operation, call, JSON, read)
+
+    async def bytes(self, operation: Operation, media_type: str, call: Call) -> builtins.bytes:
+        """The answer of an operation that answers bytes or text, such as a receipt or a note."""
+
+        async def read(response: httpx2.Response, asked: Asked, check: Callable[[], None]) -> builtins.bytes:
+            refuse_media_type(response.status_code, response.headers, media_type, asked)
+            return await _read_all(response, asked, ANSWER_BYTES_MAX, check)
+
+        return await self._call(operation, call, media_type, read)
+
+    async def done(self, operation: Operation, call: Call) -> None:
+        """An operation that answers nothing, and has done it when this returns."""
+
+        async def read(response: httpx2.Response, asked: Asked, _: Callable[[], None]) -> None:
+            if response.status_code != 204:
+                raise wrong_server(f'{asked.name} answered {response.status_code}, not 204')
+            keep(response.status_code, response.headers, b'')
+
+        await self._call(operation, call, JSON, read)
+
+    async def stream(self, operation: Operation, media_type: str, call: Call) -> AsyncByteStream:
+        """The answer of an operation that answers a stream, once it begins."""
+        request = make_request(self.settings, operation, call, media_type)
+        retries = Retries(request.policy)
+        while True:
+            try:
+                return await self._open(request, media_type)
+            except TallystickError as error:
+                await sleep(retries.delay_before(error))
+
+    def retries_of(self, options: CallOptions) -> Retries:
+        """Counts failures of a call with these options."""
+        return Retries(self.settings.policy_of(options))
+
+    async def _json(self, operation: Operation, call: Call) -> tuple[dict[str, Any], Asked]:
+        async def read(response: httpx2.Response, asked: Asked, check: Callable[[], None]) -> tuple[dict[str, Any], Asked]:
+            return await _read_object(response, asked, check), asked
+
+        return await self._call(operation, call, JSON, read)
+
+    async def _signed(self, operation: Operation, call: Call) -> tuple[dict[str, Any], Asked]:
+        """Every attempt of a call sends the same bytes. If they come too late, nothing was written, and they are signed anew under
+        the same Idempotency-Key, for which a signature makes no other request.
+        """
+        assert self._signer is not None
+        key = call.said.get('idempotency_key') or make_idempotency_key()
+        options: StepOptions = {**call.said, 'idempotency_key': key}
+        for signatures in range(1, SIGNATURES_MAX + 1):
+            body = await self._ask_signer(self._signer, operation, call)
+            if body is None:
+                break
+            try:
+                return await self._json(operation, call.with_body(body, options))
+            except ApiError as error:
+                if error.code == 'statement_mismatch':
+                    self._signer.forget(self)
+                if error.code != 'signed_time_refused' or signatures == SIGNATURES_MAX:
+                    raise
+        return await self._json(operation, call)
+
+    async def _ask_signer(self, signer: RequestSigner, operation: Operation, call: Call) -> dict[str, Any] | None:
+        given = call if call.body is None else call.with_body(to_plain(call.body), call.options)
+        asking = signer.sign(self, operation, given)
+        try:
+            needed = next(asking)
+            while True:
+                answer, _ = await self._json(*needed)
+                needed = asking.send(answer)
+        except StopIteration as end:
+            body: dict[str, Any] | None = end.value
+            return body
+        finally:
+            asking.close()
+
+    async def _call(
+        self,
+        operation: Operation,
+        call: Call,
+        accept: str,
+        read: Callable[[httpx2.Response, Asked, Callable[[], None]], Coroutine[Any, Any, T]],
+    ) -> T:
+        request = make_request(self.settings, operation, call, accept)
+        retries = Retries(request.policy)
+        while True:
+            try:
+                return await self._attempt(request, read)
+            except TallystickError as error:
+                if request.is_final(error):
+                    raise
+                await sleep(retries.delay_before(error))
+
+    async def _attempt(self, request: Request, read: Callable[[httpx2.Response, Asked, Callable[[], None]], Coroutine[Any, Any, T]]) -> T:
+        headers = request.headers_with(await ask(self._api_key))
+        try:
+            with deadline(request.timeout) as check:
+                response = await self._send(request, headers)
+                try:
+                    await _raise_refusal(response, request, check)
+                    return await read(response, request.asked, check)
+                finally:
+                    await response.aclose()
+        except builtins.TimeoutError:
+            raise timed_out(request.asked, request.timeout) from None
+        except httpx2.HTTPError as error:
+            raise disconnected(request.asked, error, request.timeout) from error
+
+    async def _open(self, request: Request, media_type: str) -> AsyncByteStream:
+        headers = request.headers_with(await ask(self._api_key))
+        try:
+            with deadline(request.timeout) as check:
+                response = await self._send(request, headers)
+                try:
+                    await _raise_refusal(response, request, check)
+                    refuse_media_type(response.status_code, response.headers, media_type, request.asked)
+                except BaseException:
+                    await response.aclose()
+                    raise
+        except builtins.TimeoutError:
+            raise timed_out(request.asked, request.timeout) from None
+        except httpx2.HTTPError as error:
+            raise disconnected(request.asked, error, request.timeout) from error
+        return AsyncByteStream(response, request.asked, request.timeout)
+
+    async def _send(self, request: Request, headers: httpx2.Headers) -> httpx2.Response:
+        http = self._client()
+        built = http.build_request(
+            request.method,
+            request.url,
+            headers=headers,
+            content=request.content,
+            timeout=request.timeout,
+        )
+        # An API key goes to the server that was named, and to no other.
+        return await http.send(built, stream=True, follow_redirects=False, auth=None)
+
+    def _client(self) -> HttpClient:
+        client = self._given or self._own
+        if self._is_closed or (client is not None and client.is_closed):
+            raise UsageError('the client is closed')
+        if self._given is not None:
+            return self._given
+        # A forked process must not write into the connections of its parent.
+        if self._own is None or self._own_pid != os.getpid():
+            self._own, self._own_pid = HttpClient(), os.getpid()
+        return self._own
+
+
+class AsyncByteStream:
+    """An answer as it comes: `async with`, then `async for`. While somebody waits for its next piece, that has as long as an answer
+    has; a reader may take as long as it likes. A stream that breaks off raises an error; it never just ends.
+    """
+
+    def __init__(self, response: httpx2.Response, asked: Asked, timeout: float) -> None:
+        self._response = response
+        self._pieces = response.aiter_bytes()
+        self._asked = asked
+        self._timeout = timeout
+
+    async def __aenter__(self) -> AsyncByteStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Drops the rest of the answer."""
+        await self._response.aclose()
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            with deadline(self._timeout):
+                return await anext(self._pieces)
+        except StopAsyncIteration:
+            await self.aclose()
+            raise
+        except builtins.TimeoutError:
+            await self.aclose()
+            raise timed_out(self._asked, self._timeout) from None
+        except httpx2.StreamError:
+            raise UsageError('the stream is closed, or was read before') from None
+        except httpx2.HTTPError as error:
+            await self.aclose()
+            raise disconnected(self._asked, error, self._timeout) from error
+
+
+async def _raise_refusal(response: httpx2.Response, request: Request, check: Callable[[], None]) -> None:
+    status = response.status_code
+    if 200 <= status < 300 or (status == 304 and 'if-none-match' in request.headers):
+        return
+    content = await _read_all(response, request.asked, PROBLEM_BYTES_MAX, check)
+    raise refusal(status, response.headers, content, request.asked)
+
+
+async def _read_object(response: httpx2.Response, asked: Asked, check: Callable[[], None]) -> dict[str, Any]:
+    refuse_media_type(response.status_code, response.headers, JSON, asked)
+    return parse_object(await _read_all(response, asked, ANSWER_BYTES_MAX, check), asked)
+
+
+async def _read_all(response: httpx2.Response, asked: Asked, bytes_max: int, check: Callable[[], None]) -> bytes:
+    """All of the body. An answer without an end must not fill the memory."""
+    content = bytearray()
+    async for piece in response.aiter_bytes():
+        check()
+        content += piece
+        if len(content) > bytes_max:
+            raise wrong_server(f'{asked.name} answered more than {bytes_max} bytes')
+    keep(response.status_code, response.headers, bytes(content))
+    return bytes(content)

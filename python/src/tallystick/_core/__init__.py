@@ -1,0 +1,1 @@
+"""Everything that the client and its asynchronous twin have in common: nothing here waits, reads or writes."""

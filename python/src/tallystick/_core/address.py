@@ -1,0 +1,52 @@
+"""Addresses of a server and of its operations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from ..errors import UsageError
+from .json import rfc3339
+
+
+def parse_base_url(text: str) -> str:
+    """The server's address without a slash at its end. Raises UsageError for what is no http(s) address, or would send a secret along."""
+    # Not shown in errors: a user who mistook one option for another has put a key there.
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except (ValueError, TypeError, AttributeError):
+        raise UsageError("the server's address is no URL: it begins with http:// or https://") from None
+    if url.scheme not in ('http', 'https') or not url.hostname:
+        raise UsageError("the server's address begins with http:// or https://")
+    if '@' in url.netloc or url.query or url.fragment or port == 0:
+        raise UsageError("the server's address has no user name, password or query; the API key is `api_key`")
+    return f'{url.scheme}://{url.netloc}{url.path.rstrip("/")}'
+
+
+def address_of(base_url: str, path: str, params: Mapping[str, str | int], query: Mapping[str, Any]) -> str:
+    """Address of an operation: `/v1/records/{id}` below the server's own address, which may have a path of its own."""
+
+    def fill(match: re.Match[str]) -> str:
+        name = match[1]
+        value = params.get(name)
+        # Dots are not escaped, and would lead to another address.
+        if value is None or str(value) in ('', '.', '..'):
+            raise UsageError(f'{str(value or "")!r} is no {name}')
+        return quote(str(value), safe='')
+
+    url = base_url + re.sub(r'\{(\w+)\}', fill, path)
+    given = [(name, _text(value)) for name, value in query.items() if value is not None]
+    return f'{url}?{urlencode(given)}' if given else url
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return 'true' if value else 'false'
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    # 20.0 is the text 20, as it is in the other clients.
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

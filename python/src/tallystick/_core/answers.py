@@ -1,0 +1,166 @@
+"""Answers, and the errors that they stand for."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, NoReturn, TypeVar
+
+import httpx2
+from pydantic import BaseModel, ValidationError
+
+from ..errors import ConnectionError, TallystickError, TimeoutError, UnexpectedAnswerError, error_of
+
+_PROXY_STATUSES: Final = (429, 500, 502, 503, 504)
+_NEVER_CONNECTED: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+
+M = TypeVar('M', bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Request that an answer belongs to, and how it can be repeated."""
+
+    name: str
+    """For people: method and address without a query."""
+    idempotency_key: str | None
+    repeatable: bool
+    """Can be repeated without doing it twice."""
+
+
+def parse_object(content: bytes, asked: Asked) -> dict[str, Any]:
+    """The JSON object of an answer. Raises UnexpectedAnswerError."""
+    try:
+        value = json.loads(content.decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise unexpected(f'{asked.name} answered something that begins as JSON and is none', asked) from None
+    if isinstance(value, dict):
+        return value
+    raise wrong_server(f'{asked.name} answered JSON that is no object')
+
+
+def _refuse(_: str) -> NoReturn:
+    raise ValueError
+
+
+def parse_model(model: type[M], value: object, asked: Asked) -> M:
+    """The model of an answer. Raises UnexpectedAnswerError, which names the first member that is missing or of another type."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = '/'.join(str(step) for step in first['loc'])
+        raise wrong_server(f'{asked.name} answered something else than {model.__name__} (/{where}: {first["msg"]})') from None
+
+
+def refuse_media_type(status: int, headers: Mapping[str, str], media_type: str, asked: Asked) -> None:
+    """Raises unless the answer is of this type: a wrong server, or something between, answers pages."""
+    found = headers.get('content-type', 'no content type')
+    if not found.lower().startswith(media_type):
+        raise wrong_server(f'{asked.name} answered {status} with {found[:100]}, not with {media_type}')
+
+
+def refusal(status: int, headers: Mapping[str, str], content: bytes, asked: Asked) -> TallystickError:
+    """The error of an answer that says that it was not done."""
+    retry_after = parse_retry_after(headers.get('retry-after'))
+    if headers.get('content-type', '').startswith('application/problem+json'):
+        problem = _parse_problem(content)
+        if problem is not None and problem['status'] == status:
+            return error_of(
+                problem,
+                retry_after=retry_after,
+                idempotency_key=asked.idempotency_key,
+                repeatable=asked.repeatable,
+            )
+    if 300 <= status < 400:
+        return UnexpectedAnswerError(
+            f"{asked.name} redirects: give the server's own address, because an API key is sent nowhere else",
+            retryable=False,
+            idempotency_key=None,
+        )
+    if status in _PROXY_STATUSES:
+        return unexpected(
+            f'something before the server answered {asked.name} with {status}: look whether the server runs, and at the proxy',
+            asked,
+            retry_after=retry_after,
+        )
+    return wrong_server(f'{asked.name} answered {status} without saying why')
+
+
+def unexpected(message: str, asked: Asked, *, retry_after: float | None = None) -> UnexpectedAnswerError:
+    """It may be the server's answer, damaged on the way."""
+    return UnexpectedAnswerError(
+        message + look_first(asked),
+        retryable=asked.repeatable,
+        idempotency_key=asked.idempotency_key,
+        retry_after=retry_after,
+    )
+
+
+def wrong_server(message: str) -> UnexpectedAnswerError:
+    """It is nothing that the server answers: to ask again is of no use."""
+    return UnexpectedAnswerError(f"{message}: check that the address is a Tallystick server's", retryable=False, idempotency_key=None)
+
+
+def look_first(asked: Asked) -> str:
+    """Advice about a write that nobody answered, and that has no key by which it could be repeated."""
+    return '' if asked.repeatable else '; whether it was done is not known: look before you repeat it'
+
+
+def timed_out(asked: Asked, timeout: float) -> TimeoutError:
+    return TimeoutError(
+        f"{asked.name} did not answer within {timeout:g} s: look at the server's load, or give it a longer timeout{look_first(asked)}",
+        retryable=asked.repeatable,
+        idempotency_key=asked.idempotency_key,
+    )
+
+
+def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickError:
+    """The error of an attempt that broke off."""
+    reason = str(error) or type(error).__name__
+    if isinstance(error, _NEVER_CONNECTED):
+        return ConnectionError(
+            f'{asked.name}: no connection ({reason}); is the server running, and the address right?',
+            retryable=True,
+            idempotency_key=None,
+        )
+    if isinstance(error, httpx2.TimeoutException):
+        return timed_out(asked, timeout)
+    if isinstance(error, httpx2.DecodingError):
+        return unexpected(f'{asked.name} answered something that can not be decompressed', asked)
+    return ConnectionError(
+        f'{asked.name}: the connection broke ({reason}){look_first(asked)}',
+        retryable=asked.repeatable,
+        idempotency_key=asked.idempotency_key,
+    )
+
+
+def parse_retry_after(text: str | None, now: float | None = None) -> float | None:
+    """RFC 9110 §10.2.3: seconds, or a date; None for anything else."""
+    if text is None:
+        return None
+    if text.isascii() and text.isdigit() and len(text) <= 9:
+        return float(text)
+    try:
+        at = parsedate_to_datetime(text).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return max(0.0, at - (time.time() if now is None else now))
+
+
+def _parse_problem(content: bytes) -> dict[str, Any] | None:
+    """None: the server did not write it."""
+    try:
+        problem = json.loads(content.decode())
+    except (ValueError, RecursionError):
+        return None
+    is_problem = (
+        isinstance(problem, dict)
+        and type(problem.get('status')) is int
+        and type(problem.get('retryable')) is bool
+        and all(type(problem.get(name)) is str for name in ('code', 'title', 'detail', 'requestId'))
+    )
+    return problem if is_problem else None

@@ -1,0 +1,13 @@
+"""An argument that was not given, where None says something else."""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class NotGiven:
+    def __repr__(self) -> str:
+        return 'NOT_GIVEN'
+
+
+NOT_GIVEN: Final = NotGiven()

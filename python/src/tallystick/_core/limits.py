@@ -1,0 +1,39 @@
+"""Limits of the client, with their units last."""
+
+from typing import Final
+
+TIMEOUT_SECONDS: Final = 30.0
+"""For an answer, or for the next piece of one that is streamed; each attempt has so long."""
+RETRIES_MAX: Final = 5
+RETRY_DELAY_SECONDS_MIN: Final = 0.1
+"""Before the first retry; doubled before each further one."""
+RETRY_DELAY_SECONDS_MAX: Final = 5.0
+RETRY_AFTER_SECONDS_MAX: Final = 60.0
+"""A server that asks for a longer wait gets no retry: the caller should know, not sleep."""
+ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
+"""More than any answer that is read whole: a page of the largest records."""
+PROBLEM_BYTES_MAX: Final = 1024 * 1024
+LINE_BYTES_MAX: Final = 32 * 1024 * 1024
+"""More than the line of the largest batch that a server takes (4 MiB as it is sent; in canonical form it can be longer)."""
+EVENT_CHARS_MAX: Final = 16 * 1024 * 1024
+"""More than the longest event of a stream."""
+SILENCE_SECONDS_MAX: Final = 45.0
+"""Three times the silence that the server allows itself in a stream of events."""
+SSE_RETRY_SECONDS: Final = 1.0
+SSE_RETRY_SECONDS_MAX: Final = 60.0
+JSON_DEPTH_MAX: Final = 32
+"""The server reads no deeper (docs/api.md), the body itself included."""
+IDEMPOTENCY_KEY_CHARS_MAX: Final = 255
+SIGNATURES_MAX: Final = 3
+"""With a clock that is off, a request is refused as often as it is signed."""
+WAIT_SECONDS_MAX: Final = 20.0
+"""As long as a server holds an answer back at most."""
+UNTIL_SECONDS: Final = 60.0
+PAUSE_SECONDS: Final = 0.05
+"""Before a server is asked again that has nothing new: one that closes does not hold back."""
+ENTRIES_POLL_SECONDS_MIN: Final = 0.25
+ENTRIES_POLL_SECONDS_MAX: Final = 2.0
+POLL_SECONDS_MIN: Final = 0.1
+POLL_SECONDS_MAX: Final = 2.0
+POLL_GROWTH: Final = 1.5
+"""Each wait is so many times the one before it."""

@@ -1,0 +1,58 @@
+"""Lines of NDJSON, as they come."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .answers import Asked, unexpected, wrong_server
+from .limits import LINE_BYTES_MAX
+
+_LAST_LINE: Final = b'{"checkpoint":'
+
+
+class Lines:
+    """Splits pieces into lines. A line that never ends must not fill the memory; one that is cut off is an error."""
+
+    def __init__(self, asked: Asked, line_bytes_max: int = LINE_BYTES_MAX) -> None:
+        self._asked = asked
+        self._line_bytes_max = line_bytes_max
+        self._begun = bytearray()
+
+    def push(self, piece: bytes) -> list[bytes]:
+        """The lines that end in this piece."""
+        *ended, rest = piece.split(b'\n')
+        if ended:
+            ended[0] = bytes(self._begun) + ended[0]
+            self._begun.clear()
+        self._begun += rest
+        if len(self._begun) > self._line_bytes_max:
+            raise wrong_server(f'{self._asked.name} answered a line of more than {self._line_bytes_max} bytes')
+        return ended
+
+    def end(self) -> None:
+        """Raises if a line was cut off."""
+        if self._begun:
+            raise unexpected(f'{self._asked.name} ended in the middle of a line', self._asked)
+
+
+class WholeExport:
+    """Watches an export pass: its end is an error unless that is the last line of one (docs/formats/export.md)."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._last = b''
+        self._begun = b''
+
+    def push(self, piece: bytes) -> None:
+        """Keeps how the last whole line begins, and the one that has begun."""
+        end = piece.rfind(b'\n')
+        if end >= 0:
+            start = piece.rfind(b'\n', 0, end) + 1
+            self._last = ((self._begun if start == 0 else b'') + piece[start:end])[: len(_LAST_LINE)]
+            self._begun = b''
+        if len(self._begun) < len(_LAST_LINE):
+            self._begun = (self._begun + piece[end + 1 :])[: len(_LAST_LINE)]
+
+    def end(self) -> None:
+        if self._begun or self._last != _LAST_LINE:
+            raise unexpected(f"{self._asked.name} ended before the export's last line", self._asked)

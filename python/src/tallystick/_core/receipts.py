@@ -1,0 +1,21 @@
+"""Queries of receipts."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .options import members
+
+COSE: Final = 'application/cose'
+_WAIT_SECONDS: Final = 10
+"""A checkpoint comes within two seconds."""
+
+
+def receipt_query(size: int | None, cosignatures: int | None, wait: float | None, statement: bool) -> dict[str, Any]:
+    """Query of an entry's receipt: a receipt alone says nothing to somebody who does not have the entry."""
+    return members(
+        size=size,
+        cosignatures=cosignatures,
+        wait=_WAIT_SECONDS if wait is None else wait,
+        statement='true' if statement else 'false',
+    )

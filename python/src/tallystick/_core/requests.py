@@ -1,0 +1,119 @@
+"""Requests, as every attempt of a call sends them."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import httpx2
+
+from ..errors import TallystickError, UsageError
+from .address import address_of
+from .answers import Asked
+from .json import to_json
+from .limits import IDEMPOTENCY_KEY_CHARS_MAX
+from .operations import API_VERSION, Operation
+from .options import Call, CallOptions
+from .retries import RetryPolicy
+
+_VISIBLE: Final = re.compile(r'[\x21-\x7e]+')
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of a client."""
+
+    base_url: str
+    timeout: float
+    policy: RetryPolicy
+
+    def policy_of(self, options: CallOptions) -> RetryPolicy:
+        """How a call with these options is retried."""
+        return replace(self.policy, max_retries=options.get('max_retries', self.policy.max_retries))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request without its key, which each attempt adds."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    content: bytes | None
+    asked: Asked
+    timeout: float
+    policy: RetryPolicy
+    unretried: str | None
+
+    def headers_with(self, api_key: str) -> httpx2.Headers:
+        """The headers of one attempt. Their `repr` hides the key."""
+        return httpx2.Headers({**self.headers, 'authorization': f'Bearer {require_key(api_key)}'})
+
+    def is_final(self, error: TallystickError) -> bool:
+        return self.unretried is not None and getattr(error, 'code', None) == self.unretried
+
+
+def make_request(settings: Settings, operation: Operation, call: Call, accept: str) -> Request:
+    """Raises UsageError, before anything is sent."""
+    options = call.said
+    key = None
+    if operation.repeat == 'with-key':
+        key = options.get('idempotency_key') or make_idempotency_key()
+    content = call.content if call.body is None else to_json(call.body)
+    return Request(
+        method=operation.method,
+        url=address_of(settings.base_url, operation.path, call.params, call.query),
+        headers=_headers(call, accept, key, content is not None),
+        content=content,
+        asked=Asked(
+            name=f'{operation.method} {address_of(settings.base_url, operation.path, call.params, {})}',
+            idempotency_key=key,
+            repeatable=operation.repeat != 'never',
+        ),
+        timeout=call.held_seconds + parse_timeout(options.get('timeout', settings.timeout)),
+        policy=settings.policy_of(options),
+        unretried=call.unretried,
+    )
+
+
+def _headers(call: Call, accept: str, key: str | None, has_body: bool) -> dict[str, str]:
+    headers = {'accept': accept, 'user-agent': f'tallystick-python/{API_VERSION}'}
+    if has_body:
+        headers['content-type'] = call.media_type
+    if key is not None:
+        if not _VISIBLE.fullmatch(key) or len(key) > IDEMPOTENCY_KEY_CHARS_MAX:
+            raise UsageError('an idempotency key has 1 to 255 visible ASCII characters')
+        headers['idempotency-key'] = key
+    version = call.said.get('if_version')
+    if version is not None:
+        if type(version) is not int or version < 1:
+            raise UsageError('if_version is the `version` of a record')
+        headers['if-match'] = f'"{version}"'
+    if call.known_version is not None:
+        headers['if-none-match'] = f'"{call.known_version}"'
+    traceparent = call.said.get('traceparent')
+    if traceparent is not None:
+        if not _VISIBLE.fullmatch(traceparent):
+            raise UsageError('a traceparent is visible ASCII characters')
+        headers['traceparent'] = traceparent
+    return headers
+
+
+def make_idempotency_key() -> str:
+    """128 random bits as hex."""
+    return secrets.token_hex(16)
+
+
+def require_key(api_key: object) -> str:
+    if isinstance(api_key, str) and _VISIBLE.fullmatch(api_key):
+        return api_key
+    raise UsageError('an API key is needed: `api_key`, or the variable TALLYSTICK_API_KEY')
+
+
+def parse_timeout(timeout: float) -> float:
+    if timeout > 0:
+        return timeout
+    raise UsageError('timeout is a number of seconds, more than 0')

@@ -1,0 +1,58 @@
+"""How often, and how patiently, a failed call is tried again."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from ..errors import TallystickError, UsageError
+from .limits import RETRIES_MAX, RETRY_AFTER_SECONDS_MAX, RETRY_DELAY_SECONDS_MAX, RETRY_DELAY_SECONDS_MIN
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Raises UsageError for a policy that means nothing."""
+
+    max_retries: float = RETRIES_MAX
+    delay_min: float = RETRY_DELAY_SECONDS_MIN
+    delay_max: float = RETRY_DELAY_SECONDS_MAX
+
+    def __post_init__(self) -> None:
+        if not self.max_retries >= 0:
+            raise UsageError('max_retries is a number from 0 on')
+        if not 0 <= self.delay_min <= self.delay_max < 2**31:
+            raise UsageError('retry_delays are two numbers of seconds, the smaller one first')
+
+
+class Retries:
+    """Counts how often something failed in a row."""
+
+    def __init__(self, policy: RetryPolicy) -> None:
+        self._policy = policy
+        self._count = 0
+
+    def reset(self) -> None:
+        """Says that the call made progress: a failure from now on begins a new row."""
+        self._count = 0
+
+    def delay_before(self, error: TallystickError) -> float:
+        """Seconds to wait until it may be tried again after this error. Raises the error where it may not."""
+        if not error.retryable or self._count >= self._policy.max_retries:
+            raise error
+        delay = retry_delay(self._policy, self._count, error.retry_after)
+        if delay is None:
+            raise error
+        self._count += 1
+        return delay
+
+
+def retry_delay(policy: RetryPolicy, retries: int, retry_after: float | None) -> float | None:
+    """Half fixed, half random: many clients that were refused together do not come back together. The wait is at least as long as
+    the server asks. None: the server asks for more than anybody waits for.
+    """
+    asked = retry_after or 0.0
+    if asked > RETRY_AFTER_SECONDS_MAX:
+        return None
+    # Bounded, because 2.0 ** 1024 is no float.
+    delay = min(policy.delay_max, policy.delay_min * 2.0 ** min(retries, 62))
+    return max(asked, delay / 2) + random.random() * delay / 2

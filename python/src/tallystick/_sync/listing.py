@@ -1,0 +1,80 @@
+# Made by `npm run python:generate`; not to be edited.
+"""Lists that are read page by page, as far as somebody reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from .._core.answers import wrong_server
+from .._core.operations import Operation
+from .._core.options import Call, CallOptions
+from .._core.pages import Page, page_of
+from .transport import Transport
+
+T = TypeVar('T')
+M = TypeVar('M', bound=BaseModel)
+
+
+class Listing(Generic[T]):
+    """A list that is read page by page, as far as somebody reads it:
+
+    for record in tallystick.records.list(type='order/1'): …
+    newest = tallystick.records.list(limit=10).page()
+    """
+
+    def __init__(self, fetch: Callable[[str | None], Page[T]]) -> None:
+        self._fetch = fetch
+
+    def page(self, cursor: str | None = None) -> Page[T]:
+        """The first page, or the one that a `next_cursor` names."""
+        return self._fetch(cursor)
+
+    def pages(self) -> Iterator[Page[T]]:
+        """All pages, one request after another."""
+        cursor: str | None = None
+        while True:
+            page = self.page(cursor)
+            yield page
+            if page.next_cursor is None:
+                return
+            # A reader to the end would never get there.
+            if page.next_cursor == cursor:
+                raise wrong_server('a page names itself as the next one')
+            cursor = page.next_cursor
+
+    def __iter__(self) -> Iterator[T]:
+        for page in self.pages():
+            for item in page.data:
+                yield item
+
+    def to_list(self, max: int) -> list[T]:
+        """The first `max` of the list."""
+        items: list[T] = []
+        if max <= 0:
+            return items
+        for item in self:
+            items.append(item)
+            if len(items) >= max:
+                break
+        return items
+
+
+def listing(
+    http: Transport,
+    model: type[M],
+    operation: Operation,
+    query: Mapping[str, Any],
+    options: CallOptions,
+    params: Mapping[str, str | int] | None = None,
+) -> Listing[M]:
+    """The list of an operation that answers pages with `data` and `nextCursor`."""
+
+    def fetch(cursor: str | None) -> Page[M]:
+        given = {**query, 'cursor': cursor}
+        call = Call(params=params or {}, query=given, options=options)
+        return page_of(model, http.plain(operation, call), operation)
+
+    return Listing(fetch)

@@ -1,0 +1,51 @@
+# Made by `npm run python:generate`; not to be edited.
+"""Verifications of the whole ledger by the server's worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Unpack
+
+from ..._core import operations as ops
+from ..._core.limits import POLL_GROWTH, POLL_SECONDS_MAX, POLL_SECONDS_MIN
+from ..._core.options import Call, CallOptions, members
+from ...types import Audit
+from ..io import sleep
+from ..listing import Listing, listing
+from ..transport import Transport
+
+
+class Audits:
+    """Verifications of the whole ledger by the server's worker. The server reports on itself here; `tallystick.verify` needs none."""
+
+    def __init__(self, http: Transport) -> None:
+        self._http = http
+
+    def start(self, **options: Unpack[CallOptions]) -> Audit:
+        """`POST /v1/audits`: in the background; while one audit is open, that one is answered."""
+        return self._http.json(Audit, ops.POST_AUDITS, Call(body={}, options=options))
+
+    def list(self, *, limit: int | None = None, **options: Unpack[CallOptions]) -> Listing[Audit]:
+        """`GET /v1/audits`: newest first."""
+        return listing(self._http, Audit, ops.GET_AUDITS, members(limit=limit), options)
+
+    def get(self, id: str, **options: Unpack[CallOptions]) -> Audit:
+        """`GET /v1/audits/{id}`."""
+        return self._http.json(Audit, ops.GET_AUDITS_BY_ID, Call(params={'id': id}, options=options))
+
+    def run(self, *, on_progress: Callable[[Audit], object] | None = None, **options: Unpack[CallOptions]) -> Audit:
+        """Starts an audit and waits until it has ended, however long that takes. `ok` of the answer says whether the ledger verifies;
+        it is None where `state` is `failed`, because the ledger could not be read. `on_progress` gets the audit each time that it was
+        looked at.
+        """
+        audit = self.start(**options)
+        poll = POLL_SECONDS_MIN
+        while audit.state in ('queued', 'running'):
+            if on_progress is not None:
+                on_progress(audit)
+            sleep(poll)
+            poll = min(POLL_SECONDS_MAX, poll * POLL_GROWTH)
+            audit = self.get(audit.id, **options)
+        if on_progress is not None:
+            on_progress(audit)
+        return audit

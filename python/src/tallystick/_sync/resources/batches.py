@@ -1,0 +1,31 @@
+# Made by `npm run python:generate`; not to be edited.
+"""Many records in one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+from ..._core import operations as ops
+from ..._core.options import Call, WriteOptions
+from ...types import Batch
+from ..transport import Transport
+
+if TYPE_CHECKING:
+    from ...types import BatchItemParam
+
+
+class Batches:
+    """Many records in one entry, under one signature."""
+
+    def __init__(self, http: Transport) -> None:
+        self._http = http
+
+    def notarize(self, records: Sequence[BatchItemParam], **options: Unpack[WriteOptions]) -> Batch:
+        """`POST /v1/records/batch`: all or nothing; the answer's records are in the order of these.
+
+        An item has the server's names: `{'type': 'order/1', 'payload': {…}, 'occurredAt': …}`; `type` is needed. `parent` is a
+        record's id, or the place of an earlier item in this list, from 0.
+        """
+        body: dict[str, Any] = {'records': list(records)}
+        return self._http.json(Batch, ops.POST_RECORDS_BATCH, Call(body=body, options=options))

@@ -1,0 +1,123 @@
+# Made by `npm run python:generate`; not to be edited.
+"""Events of the ledger, as others hear them (docs/events.md)."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal, Unpack
+
+from ..._core import operations as ops
+from ..._core.limits import EVENT_CHARS_MAX, SILENCE_SECONDS_MAX, SSE_RETRY_SECONDS, SSE_RETRY_SECONDS_MAX
+from ..._core.options import Call, CallOptions, members
+from ..._core.pages import Page
+from ..._core.sse import SseParser
+from ..._core.tailed import TailedEvent, parse_events
+from ...errors import TallystickError, UsageError
+from ...types import EventPage, LedgerEvent
+from ..io import sleep
+from ..listing import Listing
+from ..transport import ByteStream, Transport
+
+EVENT_STREAM: Final = 'text/event-stream'
+
+
+class Events:
+    """Events of the ledger, as others hear them. `events`: their names; `types`: those of records' types, `name/version`, or a name for
+    all its versions. Not given: all.
+    """
+
+    def __init__(self, http: Transport) -> None:
+        self._http = http
+
+    def page(
+        self,
+        *,
+        cursor: str | None = None,
+        from_: Literal['beginning', 'end'] | None = None,
+        events: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        limit: int | None = None,
+        **options: Unpack[CallOptions],
+    ) -> EventPage:
+        """`GET /v1/events`: one page. `next_cursor` is where to go on, now (`more`) or later. `cursor`: that of a page, or of an event
+        that was tailed. `from_`: where there is no cursor; not given: from the beginning.
+        """
+        query = {**filter_of(events, types), **members(cursor=cursor, from_=from_, limit=limit)}
+        return self._http.json(EventPage, ops.GET_EVENTS, Call(query=query, options=options))
+
+    def list(
+        self,
+        *,
+        events: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        limit: int | None = None,
+        **options: Unpack[CallOptions],
+    ) -> Listing[LedgerEvent]:
+        """`GET /v1/events`: all that there is now, from the beginning, page by page."""
+
+        def fetch(cursor: str | None) -> Page[LedgerEvent]:
+            page = self.page(cursor=cursor, events=events, types=types, limit=limit, **options)
+            return Page(list_of(page), page.next_cursor if page.more else None)
+
+        return Listing(fetch)
+
+    def tail(
+        self,
+        *,
+        after: str | None = None,
+        from_: Literal['beginning', 'end'] | None = None,
+        events: Sequence[str] | None = None,
+        types: Sequence[str] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> Iterator[TailedEvent]:
+        """`GET /v1/events` as a stream: each event once, as it comes, in order, without an end. A connection that breaks, or a server
+        that restarts, is resumed behind the last event, as often as it takes, unless `max_retries` bounds how often that fails in a
+        row. Raises if it can't succeed, for example because the key was revoked, or because the server was never there.
+
+        `after`: begins behind this cursor. `from_`: where there is no cursor; not given: events from now on.
+        """
+        if after is not None and from_ is not None:
+            raise UsageError('tail takes after or from_, not both')
+        retries = self._http.retries_of(options)
+        cursor = after
+        retry = SSE_RETRY_SECONDS
+        has_begun = False
+        while True:
+            place = members(from_=from_) if cursor is None else {'cursor': cursor}
+            try:
+                with self._open({**filter_of(events, types), **place}, options) as stream:
+                    if not has_begun:
+                        retries = self._http.retries_of({'max_retries': math.inf, **options})
+                    has_begun = True
+                    parser = SseParser(EVENT_CHARS_MAX)
+                    pieces = 0
+                    for piece in stream:
+                        for event in parse_events(parser, piece):
+                            yield event
+                        # The first one says where the stream begins, however often it breaks behind that.
+                        pieces += 1
+                        if pieces > 1:
+                            retries.reset()
+                        cursor = parser.last_event_id or cursor
+                        if parser.retry_ms is not None:
+                            retry = min(parser.retry_ms / 1000, SSE_RETRY_SECONDS_MAX)
+            except TallystickError as error:
+                sleep(retries.delay_before(error))
+                continue
+            # The server has ended it, because it closes, or to spread its clients anew.
+            sleep(retry * (0.5 + random.random() / 2))
+
+    def _open(self, query: dict[str, Any], options: CallOptions) -> ByteStream:
+        # Retried by the method that resumes it.
+        once: CallOptions = {'timeout': SILENCE_SECONDS_MAX, **options, 'max_retries': 0}
+        return self._http.stream(ops.GET_EVENTS, EVENT_STREAM, Call(query=query, options=once))
+
+
+def filter_of(events: Sequence[str] | None, types: Sequence[str] | None) -> dict[str, str]:
+    return members(events=events and ','.join(events), types=types and ','.join(types))
+
+
+def list_of(page: EventPage) -> list[LedgerEvent]:
+    return [*page.data]

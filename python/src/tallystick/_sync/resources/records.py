@@ -1,0 +1,388 @@
+# Made by `npm run python:generate`; not to be edited.
+"""Records, notarized at once or gated, and the steps of the gated ones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from ..._core import operations as ops
+from ..._core.limits import PAUSE_SECONDS, UNTIL_SECONDS, WAIT_SECONDS_MAX
+from ..._core.operations import Operation
+from ..._core.options import Call, CallOptions, StepOptions, WriteOptions, members
+from ..._core.receipts import COSE, receipt_query
+from ...errors import TallystickError
+from ...types import EntryProof, ErasureAnswer, LedgerRecord, RecordHistoryEntry, RecordTree
+from ..io import sleep
+from ..listing import Listing, listing
+from ..transport import Transport
+
+if TYPE_CHECKING:
+    from ...types import RecordState, SharedWithParam
+
+Moment = str | datetime
+"""RFC 3339, or a datetime with a time zone."""
+
+
+class Records:
+    """Records, notarized at once or gated, and the steps of the gated ones."""
+
+    def __init__(self, http: Transport) -> None:
+        self._http = http
+
+    def notarize(
+        self,
+        *,
+        payload: Mapping[str, Any],
+        type: str = 'generic/1',
+        metadata: Mapping[str, Any] | None = None,
+        occurred_at: Moment | None = None,
+        on_behalf_of: str | None = None,
+        parent: str | None = None,
+        references: Sequence[str] | None = None,
+        salt: str | None = None,
+        **options: Unpack[WriteOptions],
+    ) -> LedgerRecord:
+        """`POST /v1/records`: writes down what happened, with one call. `generic/1` takes any object.
+
+        `occurred_at`: RFC 3339, or a datetime with a time zone. `references`: names of things elsewhere, such as `erp:order/7`.
+        `salt`: 32 bytes in base64; made by the server where none is given.
+        """
+        body = members(
+            type=type,
+            payload=payload,
+            metadata=metadata,
+            occurred_at=occurred_at,
+            on_behalf_of=on_behalf_of,
+            parent=parent,
+            references=references,
+            salt=salt,
+        )
+        call = Call(body=body, gated=False, options=options)
+        return self._http.json(LedgerRecord, ops.POST_RECORDS, call)
+
+    def create(
+        self,
+        *,
+        payload: Mapping[str, Any],
+        type: str = 'task/1',
+        performer: str | None = None,
+        gate: Literal['principal', 'auto'] | None = None,
+        deadline: Moment | None = None,
+        max_revisions: int | None = None,
+        tolerances: Mapping[str, Any] | None = None,
+        share: Sequence[SharedWithParam] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        occurred_at: Moment | None = None,
+        on_behalf_of: str | None = None,
+        parent: str | None = None,
+        references: Sequence[str] | None = None,
+        salt: str | None = None,
+        **options: Unpack[WriteOptions],
+    ) -> LedgerRecord:
+        """`POST /v1/records`: commissions work of a gated type. `task/1` takes any objects."""
+        body = members(
+            type=type,
+            payload=payload,
+            performer=performer,
+            gate=gate,
+            deadline=deadline,
+            max_revisions=max_revisions,
+            tolerances=tolerances,
+            share=share,
+            metadata=metadata,
+            occurred_at=occurred_at,
+            on_behalf_of=on_behalf_of,
+            parent=parent,
+            references=references,
+            salt=salt,
+        )
+        call = Call(body=body, gated=True, options=options)
+        return self._http.json(LedgerRecord, ops.POST_RECORDS, call)
+
+    def activate(
+        self,
+        id: str,
+        *,
+        peer: str | None = None,
+        on_behalf_of: str | None = None,
+        occurred_at: Moment | None = None,
+        **options: Unpack[StepOptions],
+    ) -> LedgerRecord:
+        """`POST /v1/records/{id}/activate`: takes the work on."""
+        body = members(peer=peer, on_behalf_of=on_behalf_of, occurred_at=occurred_at)
+        return self._step(ops.POST_RECORDS_BY_ID_ACTIVATE, id, body, options)
+
+    def complete(
+        self,
+        id: str,
+        *,
+        evidence: Mapping[str, Any],
+        peer: str | None = None,
+        on_behalf_of: str | None = None,
+        occurred_at: Moment | None = None,
+        salt: str | None = None,
+        **options: Unpack[StepOptions],
+    ) -> LedgerRecord:
+        """`POST /v1/records/{id}/completions`: delivers the work."""
+        body = members(evidence=evidence, peer=peer, on_behalf_of=on_behalf_of, occurred_at=occurred_at, salt=salt)
+        return self._step(ops.POST_RECORDS_BY_ID_COMPLETIONS, id, body, options)
+
+    def verdict(
+        self,
+        id: str,
+        verdict: Literal['accept', 'reject'],
+        *,
+        reason: str | None = None,
+        valid_until: Moment | None = None,
+        on_behalf_of: str | None = None,
+        occurred_at: Moment | None = None,
+        salt: str | None = None,
+        **options: Unpack[StepOptions],
+    ) -> LedgerRecord:
+        """`POST /v1/records/{id}/verdict`: accepts or rejects the delivery. `valid_until`: of the settlement signal."""
+        body = members(
+            verdict=verdict,
+            reason=reason,
+            valid_until=valid_until,
+            on_behalf_of=on_behalf_of,
+            occurred_at=occurred_at,
+            salt=salt,
+        )
+        return self._step(ops.POST_RECORDS_BY_ID_VERDICT, id, body, options)
+
+    def request_revision(
+        self,
+        id: str,
+        *,
+        reason: str,
+        on_behalf_of: str | None = None,
+        occurred_at: Moment | None = None,
+        salt: str | None = None,
+        **options: Unpack[StepOptions],
+    ) -> LedgerRecord:
+        """`POST /v1/records/{id}/revision`: asks for the work to be delivered again."""
+        body = members(reason=reason, on_behalf_of=on_behalf_of, occurred_at=occurred_at, salt=salt)
+        return self._step(ops.POST_RECORDS_BY_ID_REVISION, id, body, options)
+
+    def cancel(
+        self,
+        id: str,
+        *,
+        reason: str,
+        on_behalf_of: str | None = None,
+        occurred_at: Moment | None = None,
+        salt: str | None = None,
+        **options: Unpack[StepOptions],
+    ) -> LedgerRecord:
+        """`POST /v1/records/{id}/cancel`: calls off work that is not delivered."""
+        body = members(reason=reason, on_behalf_of=on_behalf_of, occurred_at=occurred_at, salt=salt)
+        return self._step(ops.POST_RECORDS_BY_ID_CANCEL, id, body, options)
+
+    def overturn(
+        self,
+        id: str,
+        *,
+        reason: str,
+        valid_until: Moment | None = None,
+        on_behalf_of: str | None = None,
+        occurred_at: Moment | None = None,
+        salt: str | None = None,
+        **options: Unpack[StepOptions],
+    ) -> LedgerRecord:
+        """`POST /v1/records/{id}/overturn`: turns a rejection into an acceptance."""
+        body = members(reason=reason, valid_until=valid_until, on_behalf_of=on_behalf_of, occurred_at=occurred_at, salt=salt)
+        return self._step(ops.POST_RECORDS_BY_ID_OVERTURN, id, body, options)
+
+    def share(
+        self,
+        id: str,
+        share: Sequence[SharedWithParam],
+        *,
+        on_behalf_of: str | None = None,
+        **options: Unpack[WriteOptions],
+    ) -> LedgerRecord:
+        """`POST /v1/records/{id}/share`: shares a gated record with peers, for good."""
+        body = members(share=share, on_behalf_of=on_behalf_of)
+        return self._step(ops.POST_RECORDS_BY_ID_SHARE, id, body, options)
+
+    def _step(self, operation: Operation, id: str, body: dict[str, Any], options: CallOptions) -> LedgerRecord:
+        return self._http.json(LedgerRecord, operation, Call(params={'id': id}, body=body, options=options))
+
+    def get(self, id: str, *, peer: str | None = None, wait: float | None = None, **options: Unpack[CallOptions]) -> LedgerRecord:
+        """`GET /v1/records/{id}`. `wait`: for so many seconds at most, 20 or less, the server holds the answer back while the worker
+        alone can take the record's next step. `peer`: the peer that sent the record; absent: the ledger's own record, or else the one
+        of the peer that sent this id first.
+        """
+        call = Call(
+            params={'id': id},
+            query={'peer': peer, 'wait': wait},
+            options=options,
+            held_seconds=wait or 0.0,
+        )
+        return self._http.json(LedgerRecord, ops.GET_RECORDS_BY_ID, call)
+
+    def until(
+        self,
+        id: str,
+        states: Collection[RecordState],
+        *,
+        within: float = UNTIL_SECONDS,
+        peer: str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> LedgerRecord:
+        """The record as soon as it is in one of the states, as a principal waits for the worker's verification: the server answers
+        when the record moves. `within`: seconds for all of it. Raises TallystickError when that time is up, or when the record can't
+        come into any of them, because it has ended.
+        """
+        wanted = ' or '.join(states)
+        end = time.monotonic() + within
+        record = self.get(id, peer=peer, **options)
+        while record.state not in states:
+            if not record.next_events:
+                raise TallystickError(f'{id} has ended as {record.state}, and never becomes {wanted}')
+            left = end - time.monotonic()
+            if left <= 0:
+                next_events = ', '.join(record.next_events)
+                raise TallystickError(
+                    f'{id} is still {record.state} after {within:g} s, not {wanted}; next can be: {next_events}',
+                    retryable=True,
+                )
+            # Tenths of a second.
+            held = min(WAIT_SECONDS_MAX, max(0.1, round(left, 1)))
+            call = Call(
+                params={'id': id},
+                query={'peer': peer, 'wait': held},
+                options=options,
+                known_version=record.version,
+                held_seconds=held,
+            )
+            moved = self._http.json_if_moved(LedgerRecord, ops.GET_RECORDS_BY_ID, call)
+            if moved is None:
+                sleep(PAUSE_SECONDS)
+            record = moved or record
+        return record
+
+    def list(
+        self,
+        *,
+        type: str | None = None,
+        state: RecordState | None = None,
+        actor: str | None = None,
+        on_behalf_of: str | None = None,
+        performer: str | None = None,
+        principal: str | None = None,
+        parent: str | None = None,
+        reference: str | None = None,
+        trace_id: str | None = None,
+        occurred_after: Moment | None = None,
+        occurred_before: Moment | None = None,
+        recorded_after: Moment | None = None,
+        recorded_before: Moment | None = None,
+        order: Literal['asc', 'desc'] | None = None,
+        limit: int | None = None,
+        **options: Unpack[CallOptions],
+    ) -> Listing[LedgerRecord]:
+        """`GET /v1/records`: newest first, unless `order` says otherwise. `limit`: records a page."""
+        query = members(
+            type=type,
+            state=state,
+            actor=actor,
+            on_behalf_of=on_behalf_of,
+            performer=performer,
+            principal=principal,
+            parent=parent,
+            reference=reference,
+            trace_id=trace_id,
+            occurred_after=occurred_after,
+            occurred_before=occurred_before,
+            recorded_after=recorded_after,
+            recorded_before=recorded_before,
+            order=order,
+            limit=limit,
+        )
+        return listing(self._http, LedgerRecord, ops.GET_RECORDS, query, options)
+
+    def entries(
+        self, id: str, *, peer: str | None = None, limit: int | None = None, **options: Unpack[CallOptions]
+    ) -> Listing[RecordHistoryEntry]:
+        """`GET /v1/records/{id}/entries`: the record's own entries, oldest first, with the documents of its steps."""
+        query = members(peer=peer, limit=limit)
+        return listing(self._http, RecordHistoryEntry, ops.GET_RECORDS_BY_ID_ENTRIES, query, options, {'id': id})
+
+    def tree(self, id: str, *, limit: int | None = None, cursor: str | None = None, **options: Unpack[CallOptions]) -> RecordTree:
+        """`GET /v1/records/{id}/tree`: the record, its ancestors, and a page of its children."""
+        call = Call(params={'id': id}, query=members(limit=limit, cursor=cursor), options=options)
+        return self._http.json(RecordTree, ops.GET_RECORDS_BY_ID_TREE, call)
+
+    def proof(
+        self,
+        id: str,
+        *,
+        seq: int | None = None,
+        size: int | None = None,
+        cosignatures: int | None = None,
+        **options: Unpack[CallOptions],
+    ) -> EntryProof:
+        """`GET /v1/records/{id}/proof`: proves the record's first entry, or the one at `seq`, to somebody who has nothing else. Waits
+        some seconds for a checkpoint that covers it.
+        """
+        query = members(seq=seq, size=size, cosignatures=cosignatures)
+        call = Call(params={'id': id}, query=query, options=options)
+        return self._http.json(EntryProof, ops.GET_RECORDS_BY_ID_PROOF, call)
+
+    def receipt(
+        self,
+        id: str,
+        *,
+        seq: int | None = None,
+        size: int | None = None,
+        cosignatures: int | None = None,
+        wait: float | None = None,
+        statement: bool = True,
+        **options: Unpack[CallOptions],
+    ) -> bytes:
+        """`GET /v1/records/{id}/receipt`: the entry with its COSE receipt, one file that verifies alone. Without `statement` the
+        receipt alone. Waits some seconds for a checkpoint that covers it.
+        """
+        query = members(seq=seq, **receipt_query(size, cosignatures, wait, statement))
+        call = Call(params={'id': id}, query=query, options=options)
+        return self._http.bytes(ops.GET_RECORDS_BY_ID_RECEIPT, COSE, call)
+
+    def erase_payload(self, id: str, *, code: str, reason: str | None = None, **options: Unpack[WriteOptions]) -> ErasureAnswer:
+        """`DELETE /v1/records/{id}/payload`: not to be undone. `remaining` of the answer names what else there is to erase."""
+        return self._erase(ops.DELETE_RECORDS_BY_ID_PAYLOAD, {'id': id}, code, reason, options)
+
+    def erase_evidence(
+        self, id: str, completion: str, *, code: str, reason: str | None = None, **options: Unpack[WriteOptions]
+    ) -> ErasureAnswer:
+        """`DELETE /v1/records/{id}/completions/{completion}/evidence`: not to be undone."""
+        params = {'id': id, 'completion': completion}
+        operation = ops.DELETE_RECORDS_BY_ID_COMPLETIONS_BY_COMPLETION_EVIDENCE
+        return self._erase(operation, params, code, reason, options)
+
+    def erase_values(
+        self, id: str, completion: str, *, code: str, reason: str | None = None, **options: Unpack[WriteOptions]
+    ) -> ErasureAnswer:
+        """`DELETE /v1/records/{id}/completions/{completion}/values`: not to be undone."""
+        params = {'id': id, 'completion': completion}
+        operation = ops.DELETE_RECORDS_BY_ID_COMPLETIONS_BY_COMPLETION_VALUES
+        return self._erase(operation, params, code, reason, options)
+
+    def erase_reason(self, id: str, seq: int, *, code: str, reason: str | None = None, **options: Unpack[WriteOptions]) -> ErasureAnswer:
+        """`DELETE /v1/records/{id}/entries/{seq}/reason`: not to be undone."""
+        params: dict[str, str | int] = {'id': id, 'seq': seq}
+        return self._erase(ops.DELETE_RECORDS_BY_ID_ENTRIES_BY_SEQ_REASON, params, code, reason, options)
+
+    def _erase(
+        self,
+        operation: Operation,
+        params: Mapping[str, str | int],
+        code: str,
+        reason: str | None,
+        options: CallOptions,
+    ) -> ErasureAnswer:
+        call = Call(params=params, body=members(code=code, reason=reason), options=options)
+        return self._http.json(ErasureAnswer, operation, call)

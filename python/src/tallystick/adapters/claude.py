@@ -1,0 +1,228 @@
+"""Hooks for the Claude Agent SDK: `ClaudeAgentOptions(hooks=tallystick_hooks())`. Its records are those of `tallystick hook`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from ..actions import Actions
+from ..actions.content import content_of, defined, references_of, short
+from ..notarizer.items import TRACEPARENT, RecordOptions
+
+FRAMEWORK = 'claude-agent-sdk'
+_MCP_TOOL = re.compile(r'mcp__(.+?)__(.+)\Z')
+_WITH_TOOL = ('PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PermissionRequest')
+_OTHERS = ('SubagentStart', 'SubagentStop')
+
+Event = Mapping[str, Any]
+Hook = Callable[[Any, 'str | None', Any], Awaitable[dict[str, Any]]]
+
+
+@dataclass
+class HookMatcher:
+    """As the SDK's class of this name: it looks at these members alone."""
+
+    matcher: str | None = None
+    hooks: list[Hook] = field(default_factory=list)
+    timeout: float | None = None
+
+
+class HookRecord(NamedTuple):
+    """A record of one event."""
+
+    type: str
+    payload: dict[str, Any]
+    options: RecordOptions
+    is_before: bool
+    """Whether the agent can be kept from doing it."""
+
+
+def tallystick_hooks(actions: Actions | None = None) -> dict[str, list[HookMatcher]]:
+    """Writes down what an agent of the Claude Agent SDK does: its tool calls with their outcomes, subagents, permissions that are asked
+    for.
+
+    `actions`: those that write; what they say about content, framework and failing closed holds here too: with `fail_closed` a tool is
+    called only when the ledger has the record, and denied otherwise. A hook never raises.
+    """
+    writer = actions or Actions(framework=FRAMEWORK)
+    hook = hook_of(writer)
+    return {name: [HookMatcher(hooks=[hook])] for name in (*_WITH_TOOL, *_OTHERS)}
+
+
+def hook_of(actions: Actions) -> Hook:
+    """A hook for events of any kind."""
+
+    async def record(event: Any, _tool_use_id: str | None, _context: Any) -> dict[str, Any]:
+        made = record_of(event, keep=actions.content, held=actions.fail_closed, framework=actions.framework or FRAMEWORK)
+        if made is None:
+            return {}
+        options: RecordOptions = {**made.options, 'type': made.type}
+        if not made.is_before or not actions.fail_closed:
+            actions._record(made.payload, options)
+            return {}
+        handle = options.setdefault('handle', f'hook:{uuid4().hex}') or ''
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(actions._hold(made.payload, options, handle)), actions.hold_s_max)
+            return {}
+        except Exception as cause:
+            why = f'not in the ledger after {actions.hold_s_max * 1000:g} ms' if isinstance(cause, TimeoutError) else str(cause)
+            error = f'the action did not begin, because the ledger has no record of it: {why}'
+            actions._record({'status': 'denied', 'error': short(error, 4096)}, {'type': 'agent-outcome/1', 'parent_handle': handle})
+            name = event.get('hook_event_name')
+            return {'hookSpecificOutput': {'hookEventName': name, 'permissionDecision': 'deny', 'permissionDecisionReason': error}}
+
+    return record
+
+
+def record_of(event: Any, *, keep: bool = False, held: bool = False, framework: str | None = None) -> HookRecord | None:
+    """The record of an event. One that nobody knows here becomes an action of kind `other`. None: it is no event at all."""
+    if not isinstance(event, Mapping) or short(event.get('hook_event_name'), 128) is None:
+        return None
+    made = _Events(event, keep, held, framework)
+    name = str(event['hook_event_name'])
+    if name == 'PreToolUse':
+        return made.action(made.tool_call(), ['tool_input'])
+    if name == 'PostToolUse':
+        return made.outcome(made.tool_call(), {'status': 'ok'}, ['tool_response', 'tool_output'])
+    if name == 'PostToolUseFailure':
+        return made.outcome(made.tool_call(), {'status': 'error', 'error': short(event.get('error'), 4096)}, [])
+    if name == 'PermissionRequest':
+        return made.approval({'decision': 'escalate'})
+    if name == 'PermissionDenied':
+        return made.approval({'decision': 'deny', 'why': short(event.get('reason'), 4096)})
+    if name == 'SubagentStart':
+        return made.action(made.subagent(), [])
+    if name == 'SubagentStop':
+        return made.outcome(made.subagent(), {'status': 'ok'}, [])
+    if name == 'SessionStart':
+        return made.action(made.session_call(), [])
+    if name == 'SessionEnd':
+        return made.outcome(made.session_call(), {'status': 'ok'}, [])
+    return made.other(name)
+
+
+class _Called(NamedTuple):
+    kind: str
+    name: str
+    server: str | None
+    call_id: str | None
+    handle: str | None
+    """By which its outcome names it, and it names what it belongs to; None where the event does not say which it is."""
+    within: str | None
+
+
+class _Events:
+    def __init__(self, event: Event, keep: bool, held: bool, framework: str | None) -> None:
+        self._event = event
+        self._keep = keep
+        self._held = held
+        self._framework = framework
+        self._session = short(event.get('session_id'), 256)
+
+    def tool_call(self) -> _Called:
+        tool = short(self._event.get('tool_name'), 512) or 'unknown'
+        mcp = _MCP_TOOL.match(tool)
+        call_id = short(self._event.get('tool_use_id'), 256)
+        within = self._handle('agent', short(self._event.get('agent_id'), 256)) or self._session_handle()
+        server, name = (mcp[1], mcp[2]) if mcp else (None, tool)
+        return _Called('tool', name, server, call_id, self._handle('tool', call_id), within)
+
+    def subagent(self) -> _Called:
+        call_id = short(self._event.get('agent_id'), 256)
+        name = short(self._event.get('agent_type'), 512) or 'subagent'
+        return _Called('agent', name, None, call_id, self._handle('agent', call_id), self._session_handle())
+
+    def session_call(self) -> _Called:
+        return _Called('agent', 'session', None, None, self._session_handle(), None)
+
+    def action(self, call: _Called, members: Sequence[str]) -> HookRecord:
+        told = 'held' if self._held else 'before'
+        payload = {**self._members(call), **self._content('arguments', members), 'told': told}
+        options = {**self._options(call), 'handle': call.handle, 'parent_handle': call.within}
+        return HookRecord('agent-action/1', payload, _given(options), is_before=True)
+
+    def outcome(self, call: _Called, end: Mapping[str, Any], members: Sequence[str]) -> HookRecord:
+        took = self._event.get('duration_ms')
+        is_duration = isinstance(took, (int, float)) and not isinstance(took, bool) and took >= 0
+        payload = {
+            **self._members(call),
+            **defined(end),
+            **self._content('result', members),
+            **({'durationMs': took} if is_duration else {}),
+        }
+        return self._following('agent-outcome/1', call, payload)
+
+    def approval(self, decided: Mapping[str, Any]) -> HookRecord:
+        call = self.tool_call()
+        content = self._content('arguments', ['tool_input'], decided.get('why') or '')
+        return self._following('approval/1', call, {**self._members(call), **defined(decided), 'by': {'kind': 'policy'}, **content})
+
+    def other(self, name: str) -> HookRecord:
+        call = _Called('other', short(name, 128) or name, None, None, None, self._session_handle())
+        content = content_of('arguments', dict(self._event), keep=self._keep)
+        return self._following('agent-action/1', call, {**self._members(call), **content, 'told': 'after'})
+
+    def _following(self, kind: str, call: _Called, payload: dict[str, Any]) -> HookRecord:
+        """Below the action, or if the event does not say which it is, beside it."""
+        options = {**self._options(call), 'parent_handle': call.handle or call.within}
+        return HookRecord(kind, payload, _given(options), is_before=False)
+
+    def _content(self, name: Any, members: Sequence[str], besides: str = '') -> dict[str, Any]:
+        """Content of the first of these members that is there."""
+        for member in members:
+            if member in self._event:
+                return content_of(name, self._event[member], keep=self._keep, besides=besides)
+        return {}
+
+    def _members(self, call: _Called) -> dict[str, Any]:
+        get = self._event.get
+        attributes = {
+            'event': short(get('hook_event_name'), 128),
+            'cwd': short(get('cwd'), 1024),
+            'permissionMode': short(get('permission_mode'), 128),
+            'source': short(get('source'), 128),
+            'reason': short(get('reason'), 1024),
+        }
+        members = {
+            'kind': call.kind,
+            'name': call.name,
+            'server': call.server,
+            'callId': call.call_id,
+            'session': self._session,
+            'agent': short(get('agent_type'), 256),
+            'framework': self._framework,
+            'attributes': defined(attributes),
+        }
+        return defined(members)
+
+    def _options(self, call: _Called) -> dict[str, Any]:
+        named = {'gen_ai.conversation.id': self._session}
+        if call.kind == 'tool':
+            named['gen_ai.tool.call.id'] = call.call_id
+            named['gen_ai.agent.id'] = short(self._event.get('agent_id'), 256)
+        else:
+            named['gen_ai.agent.id'] = call.call_id
+        found = os.environ.get('TRACEPARENT', '')
+        return {'references': references_of(named) or None, 'traceparent': found if TRACEPARENT.match(found) else None}
+
+    def _session_handle(self) -> str | None:
+        return self._handle('session', self._session)
+
+    def _handle(self, kind: str, name: str | None) -> str | None:
+        """Ids of others hold what they like: a handle has one form and length."""
+        if name is None:
+            return None
+        text = json.dumps([self._session, kind, name], ensure_ascii=False, separators=(',', ':'))
+        return f'hook:{sha256(text.encode()).hexdigest()[:32]}'
+
+
+def _given(options: Mapping[str, Any]) -> RecordOptions:
+    found: RecordOptions = defined(options)  # type: ignore[assignment]
+    return found

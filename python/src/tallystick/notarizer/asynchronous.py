@@ -1,0 +1,189 @@
+"""The notarizer for programs of asyncio."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Unpack
+
+from .core import Core
+from .effects import Ask, Effect, Effects, OnDisk, Wait
+from .items import RecordOptions, make_item
+from .limits import WAIT_S_DEFAULT
+from .options import NotarizerOptions, NotarizerStats
+from .pending import Pending
+
+if TYPE_CHECKING:
+    from .._async.transport import AsyncTransport
+
+
+class AsyncNotarizer:
+    """Records what a hot loop does, in batches: `record` returns at once, and a task of the same event loop sends what it took until the
+    server has it, exactly once, in the order of `record`. Made by `AsyncTallystick.notarizer()`; of one event loop, whose thread alone
+    records.
+
+    A batch is sent when it is full or `linger_s` old, and while one is under way the next one fills. What is not sent when the event loop
+    ends is lost without a spool: `await notarizer.close()` before. Cancelling a task that waits in `flush`, `ready` or `close` takes no
+    record back.
+    """
+
+    def __init__(self, http: 'AsyncTransport', **options: Unpack[NotarizerOptions]) -> None:
+        self._http = http
+        self._timeout = options.get('timeout')
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._must_yield = False
+        """The producer of a hot loop has not let anything else happen since a batch was sealed."""
+        self._is_released = False
+        self._core = Core(options, self._wake)
+        self._core.recover()
+
+    def record(self, payload: Mapping[str, Any], **options: Unpack[RecordOptions]) -> None:
+        """Takes a record; in a spool, it survives the process from here on. The caller may change the object afterwards.
+
+        Raises BufferFullError when there is no room, SpoolError when the spool can't keep it, UsageError for what can't be recorded as it
+        was given; then nothing was taken.
+        """
+        self._core.take(make_item(payload, **options))
+
+    async def ready(self) -> None:
+        """Returns when the next record is sure to find room: await it before each record of a hot loop, which otherwise sends nothing."""
+        self._begin()
+        while not self._core.spool.has_room and not self._core.is_stopped:
+            await self._changed.wait()
+        if self._must_yield:
+            self._must_yield = False
+            await asyncio.sleep(0)
+
+    async def flush(self, timeout: float = WAIT_S_DEFAULT) -> None:
+        """Returns when everything taken so far is recorded, or was refused and reported.
+
+        Raises an error that only people can mend, as soon as one occurs, or NotRecordedError when the time is up. Records that were taken
+        are kept, and tried further.
+        """
+        until = time.monotonic() + timeout
+        blocks = self._core.reports.blocks
+        waiting = self._core.begin_flush()
+        while not self._core.is_flushed(waiting, blocks):
+            left = until - time.monotonic()
+            if left <= 0:
+                raise self._core.reports.not_recorded(f'after {timeout} s')
+            await self._change(left)
+
+    async def close(self, timeout: float = WAIT_S_DEFAULT) -> None:
+        """Takes no more, and flushes. Can be called again.
+
+        If that fails, records in a spool stay there for the next process, and records in memory are tried further as long as the loop runs.
+        """
+        self._core.closed = self._core.closed or 'the notarizer is closed'
+        is_flushed = False
+        try:
+            await self.flush(timeout)
+            is_flushed = True
+        finally:
+            self._core.reports.end()
+            if is_flushed or self._core.spool.is_durable:
+                await self._release()
+
+    async def adopt(self) -> int:
+        """Takes what other processes have put into the spool's inbox, as far as there is room: how many records."""
+        if self._core.closed is not None:
+            return 0
+        return self._core.adopt(await asyncio.to_thread(self._core.spool.adopt))
+
+    @property
+    def stats(self) -> NotarizerStats:
+        return self._core.stats
+
+    async def __aenter__(self) -> 'AsyncNotarizer':
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    async def _release(self) -> None:
+        self._core.is_stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._core.open is not None:
+            self._core.seal()
+        self._wake()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if not self._is_released:
+            self._is_released = True
+            await asyncio.to_thread(self._core.spool.close)
+
+    def _wake(self) -> None:
+        """Lets everybody who waits look again, and sends what is to be sent."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+        self._must_yield = True
+        self._begin()
+
+    def _begin(self) -> None:
+        """Outside of an event loop nothing is sent: what was taken there waits for the first call inside."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        while (found := self._core.next()) is not None:
+            task = loop.create_task(self._deliver(*found), name='tallystick-notarizer')
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        due_in = self._core.due_in
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if due_in is None else loop.call_later(due_in, self._begin)
+
+    async def _deliver(self, pending: Pending, effects: Effects) -> None:
+        try:
+            effect = next(effects)
+            while True:
+                try:
+                    result = await self._do(effect)
+                except Exception as error:
+                    effect = effects.throw(error)
+                else:
+                    effect = effects.send(result)
+        except StopIteration:
+            self._core.settle(pending)
+        finally:
+            effects.close()
+
+    async def _do(self, effect: Effect) -> Any:
+        if isinstance(effect, OnDisk):
+            return await self._on_disk(effect)
+        if isinstance(effect, Ask):
+            return await self._http.plain(effect.operation, effect.call(self._timeout))
+        if isinstance(effect, Wait):
+            self._notify()
+            until, asked = time.monotonic() + effect.seconds, self._core.asked
+            while (left := until - time.monotonic()) > 0 and not (effect.is_blocked and self._core.asked != asked):
+                await self._change(left)
+        else:
+            while not all(pending.is_settled for pending in effect.batches):
+                await self._changed.wait()
+        return None
+
+    async def _on_disk(self, effect: OnDisk) -> Any:
+        """Work that has begun is ended before a cancellation is heard: the spool may be another's right after."""
+        if not self._core.spool.is_durable:
+            return effect.work()
+        work = asyncio.ensure_future(asyncio.to_thread(effect.work))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            await asyncio.wait([work])
+            raise
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def _change(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), seconds)

@@ -1,0 +1,152 @@
+"""A batch in a file."""
+
+import os
+from collections.abc import Sequence
+from errno import ENOSPC
+from pathlib import Path
+from threading import Lock
+from typing import Protocol
+
+from .errors import as_spool_error
+from .files import replace_file, sync_data
+from .items import Item
+from .lines import format_item, format_key, format_segments, parse_segments
+from .segments import Segment
+
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, 'O_BINARY', 0)
+
+
+class SpoolDirectory(Protocol):
+    """Parts of the spool that a batch needs."""
+
+    def use(self, count: int) -> None:
+        """Counts bytes that are written, or no longer there."""
+
+    def require_held(self) -> None:
+        """Raises SpoolError when the spool is another's by now."""
+
+    def sync(self) -> None:
+        """Names in the directory are on the disk."""
+
+    def make_durable(self, batch: 'BatchFile') -> None:
+        """Has it on the disk soon, and does not wait for it."""
+
+
+class BatchFile:
+    """Records are written when they are taken, into the page cache, which survives the process.
+
+    Before the first byte is sent the file and its name are on the disk, so that after a power cut the same request is sent again, or none.
+    """
+
+    def __init__(self, directory: SpoolDirectory, path: Path, bytes_used: int, records: int) -> None:
+        self._directory = directory
+        self._path = path
+        self._bytes = bytes_used
+        self._records = records
+        self._fd: int | None = None
+        """While records are taken."""
+        self._suspect = False
+        """Not known to be on the disk as it should be: an error was answered, and a later success says nothing then."""
+        self._is_durable = False
+        self._mutex = Lock()
+        """Guards the two above: the spool's own thread makes a batch durable, and the one that sends it waits for that."""
+
+    @classmethod
+    def begin(cls, directory: SpoolDirectory, path: Path, idempotency_key: str, item: Item) -> 'BatchFile':
+        """With its first item. Raises SpoolError, and leaves no file."""
+        directory.require_held()
+        batch = cls(directory, path, 0, 0)
+        try:
+            batch._fd = os.open(path, _FLAGS, 0o600)
+            batch._write(format_key(idempotency_key) + format_item(item))
+        except OSError as error:
+            if batch._fd is not None:
+                os.close(batch._fd)
+                path.unlink()
+            raise as_spool_error(error, path) from error
+        return batch
+
+    @classmethod
+    def left_behind(cls, directory: SpoolDirectory, path: Path, bytes_used: int, records: int) -> 'BatchFile':
+        """Batch of an earlier process."""
+        directory.use(bytes_used)
+        return cls(directory, path, bytes_used, records)
+
+    @property
+    def records(self) -> int:
+        return self._records
+
+    def append(self, item: Item) -> None:
+        self._directory.require_held()
+        try:
+            self._write(format_item(item))
+        except OSError as error:
+            self._suspect = True
+            raise as_spool_error(error, self._path) from error
+
+    def _write(self, data: bytes) -> None:
+        assert self._fd is not None
+        written = os.write(self._fd, data)
+        if written < len(data):
+            raise OSError(ENOSPC, f'{written} of {len(data)} bytes were written')
+        self._bytes += len(data)
+        self._directory.use(len(data))
+        self._records += 1
+
+    def seal(self) -> None:
+        self._directory.make_durable(self)
+
+    def read(self) -> Sequence[Segment]:
+        self._directory.require_held()
+        try:
+            self.sync()
+            return self._parse()
+        except OSError as error:
+            raise as_spool_error(error, self._path) from error
+
+    def sync(self) -> None:
+        """The file and its name are on the disk. Raises OSError; a later call tries again."""
+        with self._mutex:
+            if self._is_durable:
+                return
+            fd, self._fd = self._fd, None
+            if fd is None:
+                fd = os.open(self._path, os.O_RDWR)
+            try:
+                sync_data(fd)
+            except OSError:
+                self._suspect = True
+            finally:
+                os.close(fd)
+            if self._suspect:
+                self._rewrite(self._parse())
+            self._directory.sync()
+            self._is_durable = True
+
+    def _parse(self) -> list[Segment]:
+        """Without what a failed write may have left at its end."""
+        return parse_segments(self._path, self._path.read_bytes()[: self._bytes], every_line=False)
+
+    def replace(self, segments: Sequence[Segment]) -> None:
+        self._directory.require_held()
+        try:
+            self._rewrite(segments)
+            self._directory.sync()
+        except OSError as error:
+            raise as_spool_error(error, self._path) from error
+
+    def _rewrite(self, segments: Sequence[Segment]) -> None:
+        data = format_segments(segments)
+        replace_file(self._path, data)
+        self._suspect = False
+        self._directory.use(len(data) - self._bytes)
+        self._bytes = len(data)
+        self._records = sum(len(items) for _, items in segments)
+
+    def remove(self) -> None:
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            raise as_spool_error(error, self._path) from error
+        self._directory.use(-self._bytes)
+        self._bytes = self._records = 0

@@ -1,0 +1,309 @@
+"""A spool in a directory of its own (docs/formats/spool.md)."""
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock as Mutex
+from threading import Thread
+
+from .._core.json import rfc3339
+from .._core.requests import make_idempotency_key
+from ..errors import TallystickError, UsageError
+from .batch_file import BatchFile
+from .errors import SpoolError, as_spool_error
+from .files import NO_FOLLOW, is_own_file, replace_file, sync_directory, take_directory, write_all
+from .handle_file import HANDLES_NAME, HandleFile
+from .inbox import INBOX, list_inbox
+from .items import Item
+from .limits import (
+    LINE_BYTES_MAX,
+    LOCK_STALE_S_DEFAULT,
+    LOCK_STALE_S_MIN,
+    REFUSED_BYTES_MAX_DEFAULT,
+    SPOOL_BYTES_MAX_DEFAULT,
+)
+from .lines import format_refused, format_segments, parse_segments
+from .lock import SpoolLock
+from .segments import Found, Refused, Segment, SpooledBatch, SpoolOwner
+
+_BATCH_NAME = re.compile(r'\d{16}\.ndjson\Z')
+_PARTS_NAME = re.compile(r'\d{16}\.parts\Z')
+_UNFINISHED_NAME = re.compile(r'\d{16}\.ndjson\.tmp\Z')
+"""Unfinished replacement: the file that it should have replaced is there."""
+
+
+def open_spool(
+    directory: str | os.PathLike[str],
+    *,
+    bytes_max: int = SPOOL_BYTES_MAX_DEFAULT,
+    refused_bytes_max: int = REFUSED_BYTES_MAX_DEFAULT,
+    lock_stale_s: float = LOCK_STALE_S_DEFAULT,
+) -> 'DirectorySpool':
+    """A spool in a directory of its own, in the same format as that of the SDK for TypeScript: one writes, the other sends.
+
+    Records that `record` took survive the process, and sealed batches survive the machine. Holds payloads: directory and files are their
+    owner's only. Records that the server never takes are kept in `refused.ndjson`, with the reason, until somebody takes them away. Files
+    that can't be understood are moved aside as `….damaged`.
+
+    `bytes_max`: bytes that wait to be sent. `refused_bytes_max`: from which `refused.ndjson` takes no more, and batches with such records
+    wait. `lock_stale_s`: after this time without a sign of life another process may take the directory. Raises SpoolError when another
+    process has it, after at most that time; a program of asyncio calls it by `asyncio.to_thread`.
+    """
+    if bytes_max < LINE_BYTES_MAX:
+        raise UsageError(f'bytes_max is at least {LINE_BYTES_MAX}')
+    if refused_bytes_max < 1:
+        raise UsageError('refused_bytes_max is at least 1')
+    if lock_stale_s < LOCK_STALE_S_MIN:
+        raise UsageError(f'lock_stale_s is at least {LOCK_STALE_S_MIN}')
+    path = Path(directory)
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = path.resolve(strict=True)
+        take_directory(path)
+    except OSError as error:
+        raise as_spool_error(error, path) from error
+    lock = SpoolLock(path, lock_stale_s)
+    try:
+        return DirectorySpool(path, lock, bytes_max, refused_bytes_max)
+    except OSError as error:
+        lock.release()
+        raise as_spool_error(error, path) from error
+    except BaseException:
+        lock.release()
+        raise
+
+
+class DirectorySpool:
+    """Made by `open_spool`, for one notarizer."""
+
+    is_durable = True
+
+    def __init__(self, path: Path, lock: SpoolLock, bytes_max: int, refused_bytes_max: int) -> None:
+        self.bytes_max = bytes_max
+        self.used_bytes = 0
+        self._mutex = Mutex()
+        self._shared = Mutex()
+        """Guards the files that several batches write, each from its thread."""
+        self._refused_bytes_max = refused_bytes_max
+        self._path = path
+        self._lock = lock
+        self._next_number = 1
+        self._sealed: SimpleQueue[BatchFile | None] = SimpleQueue()
+        self._syncing: Thread | None = None
+        self._found: Found | None = None
+        self.handles = HandleFile(path / HANDLES_NAME)
+        batches: list[SpooledBatch] = []
+        errors: list[TallystickError] = []
+        for name in sorted(each.name for each in path.iterdir()):
+            if _PARTS_NAME.match(name):
+                self._merge(name[:16], errors)
+        for name in sorted(each.name for each in path.iterdir()):
+            if _UNFINISHED_NAME.match(name):
+                (path / name).unlink()
+            elif _BATCH_NAME.match(name):
+                self._take_over(int(name[:16]), batches, errors)
+        self._found = Found(batches, errors)
+
+    @property
+    def has_room(self) -> bool:
+        return self.used_bytes + LINE_BYTES_MAX <= self.bytes_max
+
+    def use(self, count: int) -> None:
+        with self._mutex:
+            self.used_bytes += count
+
+    def require_held(self) -> None:
+        self._lock.require_held()
+
+    def recover(self) -> Found:
+        found = self._found
+        if found is None:
+            raise UsageError('a spool is of one notarizer')
+        self._found = None
+        return found
+
+    def adopt(self) -> Found:
+        """A record is in the inbox or in the spool, never in both: a rename moves it, whatever ends the process."""
+        inbox = self._path / INBOX
+        batches: list[SpooledBatch] = []
+        errors: list[TallystickError] = []
+        try:
+            for names in list_inbox(inbox):
+                if not self.has_room:
+                    break
+                self.require_held()
+                number = self._next_number
+                path = self._path_of(number)
+                if len(names) == 1:
+                    (inbox / names[0]).replace(path)
+                else:
+                    parts = path.with_suffix('.parts')
+                    parts.mkdir(mode=0o700)
+                    for name in names:
+                        (inbox / name).replace(parts / name)
+                    self._merge(path.name[:16], errors)
+                self._take_over(number, batches, errors)
+        except OSError as error:
+            errors.append(as_spool_error(error, inbox))
+        except SpoolError as error:
+            errors.append(error)
+        return Found(batches, errors)
+
+    def begin(self, idempotency_key: str, item: Item) -> SpooledBatch:
+        batch = BatchFile.begin(self, self._path_of(self._next_number), idempotency_key, item)
+        self._next_number += 1
+        return batch
+
+    def refuse(self, refused: Sequence[Refused]) -> None:
+        path = self._path / 'refused.ndjson'
+        try:
+            with self._shared:
+                _keep_refused(path, refused, self._refused_bytes_max)
+                self.sync()
+        except OSError as error:
+            raise as_spool_error(error, path) from error
+
+    def claim(self, owner: SpoolOwner) -> None:
+        path = self._path / 'owner.json'
+        self.require_held()
+        try:
+            with self._shared:
+                _claim(self._path, path, owner)
+                self.sync()
+        except OSError as error:
+            raise as_spool_error(error, path) from error
+
+    def sync(self) -> None:
+        sync_directory(self._path)
+
+    def close(self) -> None:
+        if self._syncing is not None:
+            self._sealed.put(None)
+            self._syncing.join()
+        self._lock.release()
+
+    def make_durable(self, batch: BatchFile) -> None:
+        if self._syncing is None:
+            self._syncing = Thread(target=self._sync_sealed, name='tallystick-spool', daemon=True)
+            self._syncing.start()
+        self._sealed.put(batch)
+
+    def _sync_sealed(self) -> None:
+        while (batch := self._sealed.get()) is not None:
+            # Reading it says what failed, and tries again.
+            with suppress(OSError, SpoolError):
+                batch.sync()
+
+    def _take_over(self, number: int, batches: list[SpooledBatch], errors: list[TallystickError]) -> None:
+        path = self._path_of(number)
+        self._next_number = number + 1
+        try:
+            size, segments = _read_batch(path)
+        except SpoolError as error:
+            errors.append(_move_aside(path, path.with_name(f'{path.name}.damaged'), error))
+            return
+        records = sum(len(items) for _, items in segments)
+        # The process ended while it made the file: no record was taken.
+        if records == 0:
+            path.unlink()
+        else:
+            batches.append(BatchFile.left_behind(self, path, size, records))
+
+    def _merge(self, number: str, errors: list[TallystickError]) -> None:
+        """Makes one batch of the files in a folder, which are in no other place. If the batch is there, it has all of them."""
+        path = self._path / f'{number}.ndjson'
+        parts = self._path / f'{number}.parts'
+        if not path.exists():
+            items: list[Item] = []
+            for index, part in enumerate(sorted(parts.iterdir())):
+                try:
+                    items += [item for _, found in _read_batch(part)[1] for item in found]
+                except SpoolError as error:
+                    errors.append(_move_aside(part, path.with_name(f'{path.name}.{index}.damaged'), error))
+            replace_file(path, format_segments([Segment(make_idempotency_key(), items)]))
+            self.sync()
+        shutil.rmtree(parts)
+
+    def _path_of(self, number: int) -> Path:
+        return self._path / f'{number:016d}.ndjson'
+
+
+def _read_batch(path: Path) -> tuple[int, list[Segment]]:
+    if not is_own_file(path.lstat()):
+        raise SpoolError(f'{path} is no file of this user')
+    data = path.read_bytes()
+    return len(data), parse_segments(path, data, every_line=True)
+
+
+def _move_aside(path: Path, aside: Path, error: SpoolError) -> SpoolError:
+    path.replace(aside)
+    return SpoolError(f'{error}: it is moved aside, as ….damaged, and what it holds is not sent')
+
+
+def _keep_refused(path: Path, refused: Sequence[Refused], bytes_max: int) -> None:
+    """Adds to the file, unless it has `bytes_max` already: looked up each time, because people remove it when they have read it."""
+    refused_at = rfc3339(datetime.fromtimestamp(time.time(), UTC))
+    data = b''.join(format_refused(one, refused_at) for one in refused)
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_FOLLOW, 0o600)
+    try:
+        found = os.fstat(fd)
+        size = found.st_size
+        if not is_own_file(found):
+            raise SpoolError(f'{path} is no file of this user. What to do: remove it')
+        if size >= bytes_max:
+            raise SpoolError(
+                f'{path} has {size} bytes of refused records, and takes no more from {bytes_max} on: the batch with the next one waits. '
+                'What to do: see why they are refused, and move the file away'
+            )
+        try:
+            # A process that ended here has left half a line.
+            if size > 0 and os.pread(fd, 1, size - 1) != b'\n':
+                write_all(fd, b'\n')
+            write_all(fd, data)
+            os.fsync(fd)
+        except OSError:
+            # Half a line would spoil the next one.
+            os.ftruncate(fd, size)
+            raise
+    finally:
+        os.close(fd)
+
+
+def _claim(directory: Path, path: Path, claimed: SpoolOwner) -> None:
+    """Claims the directory for its first sender. Raises SpoolError for another.
+
+    Idempotency keys belong to an agent: a batch whose answer was lost would be recorded twice, the second time under another name.
+    """
+    owner = _read_owner(path)
+    if owner is None:
+        replace_file(path, json.dumps(claimed._asdict(), separators=(',', ':')).encode() + b'\n')
+    elif owner != claimed:
+        raise SpoolError(
+            f'the spool {directory} holds records of the agent {owner.agent} of the ledger {owner.ledger}, and the key is '
+            f"{claimed.agent}'s of {claimed.ledger}: nothing is sent. What to do: use a key of {owner.agent}, or another directory"
+        )
+
+
+def _read_owner(path: Path) -> SpoolOwner | None:
+    """None: nobody has sent from it."""
+    try:
+        fd = os.open(path, os.O_RDONLY | NO_FOLLOW)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(fd, 'rb') as file:
+        text = file.read()
+    try:
+        found = json.loads(text)
+        owner = SpoolOwner(found['ledger'], found['agent'])
+        if all(isinstance(part, str) for part in owner):
+            return owner
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise SpoolError(f"{path} does not say whose records the spool holds. What to do: remove it, if they are those of the key's agent")

@@ -1,0 +1,92 @@
+"""Files of a spool: their owner's only, whole or not there."""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from .errors import SpoolError
+
+_SPOOL_NAME = re.compile(
+    r'(\d{16}\.(ndjson|parts)|(refused|handles)\.ndjson|owner\.json|lock|inbox|calls|sender\.log|lost\+found)(\..+)?\Z'
+)
+NO_FOLLOW: int = getattr(os, 'O_NOFOLLOW', 0)
+"""An attacker who can write into the directory could put a link where a file is expected. Windows has no such flag."""
+
+
+def take_directory(path: Path) -> None:
+    """A directory of this user is made private. One of root is taken as it is: volumes of Kubernetes are root's, and their group's.
+
+    Raises SpoolError for anybody else's, who could read and change all that is put there, and for one that holds other things.
+    """
+    found = path.stat()
+    own = _own_uid()
+    if own is None:
+        return
+    if found.st_uid == own:
+        if found.st_mode & 0o077 == 0:
+            return
+        # Nobody else may need it: the path could name /tmp or all of /var/spool, which are root's.
+        if any(_SPOOL_NAME.match(each.name) is None for each in path.iterdir()):
+            raise SpoolError(
+                f"the directory {path} holds other things, and others may read it. What to do: name one in it that is the spool's alone"
+            )
+        path.chmod(0o700)
+    elif found.st_uid != 0:
+        raise SpoolError(
+            f"the directory {path} is the user {found.st_uid}'s, who could read and change the records in it, and this process runs as "
+            f'{own}. What to do: give it to {own} (chown), or name another directory'
+        )
+
+
+def is_own_file(found: os.stat_result) -> bool:
+    """A regular file that nobody else has put there."""
+    own = _own_uid()
+    return stat.S_ISREG(found.st_mode) and (own is None or found.st_uid == own)
+
+
+def _own_uid() -> int | None:
+    """None: files have no owners here."""
+    return os.geteuid() if hasattr(os, 'geteuid') else None
+
+
+def write_all(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def make_file(path: Path, content: bytes) -> None:
+    """Raises FileExistsError where there is something, also a link. A failure leaves nothing."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, 'O_BINARY', 0), 0o600)
+    try:
+        try:
+            write_all(fd, content)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except OSError:
+        path.unlink()
+        raise
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """All of it or nothing, also after a power cut, once the directory is synced."""
+    made = path.with_name(f'{path.name}.tmp')
+    made.unlink(missing_ok=True)
+    make_file(made, content)
+    made.replace(path)
+
+
+def sync_data(fd: int) -> None:
+    getattr(os, 'fdatasync', os.fsync)(fd)
+
+
+def sync_directory(path: Path) -> None:
+    """Names in the directory are on the disk. Windows opens no directories, and needs no such thing."""
+    if os.name == 'nt':
+        return
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

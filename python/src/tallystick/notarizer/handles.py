@@ -1,0 +1,73 @@
+"""Parents that are named before their records have ids."""
+
+from collections.abc import Sequence
+from threading import Lock
+
+from .items import with_parent
+from .limits import HANDLES_MAX
+from .segments import Handles, RecordHandle, Segment
+
+
+class MemoryHandles:
+    """In memory, the oldest forgotten first."""
+
+    def __init__(self) -> None:
+        self.ids: dict[str, str] = {}
+        self.lock = Lock()
+        """Batches may be under way in several threads."""
+
+    def find(self, handle: str) -> str | None:
+        return self.ids.get(handle)
+
+    def keep(self, found: Sequence[RecordHandle]) -> None:
+        with self.lock:
+            self.add(found)
+
+    def add(self, found: Sequence[RecordHandle]) -> None:
+        for handle, record in found:
+            self.ids.pop(handle, None)
+            self.ids[handle] = record
+        while len(self.ids) > HANDLES_MAX:
+            del self.ids[next(iter(self.ids))]
+
+
+def lacks_parent(segment: Segment) -> bool:
+    """Whether a parent is named that is no earlier record of the segment: its id has to be known before it is sent."""
+    return bool(_parents_elsewhere(segment))
+
+
+def give_parents(segment: Segment, handles: Handles) -> Segment:
+    """The segment with the ids of these parents in its text. The same request after a crash, if it is kept before it is sent."""
+    elsewhere = _parents_elsewhere(segment)
+    items = []
+    for index, item in enumerate(segment.items):
+        if index not in elsewhere or item.parent_handle is None:
+            items.append(item)
+            continue
+        record = handles.find(item.parent_handle)
+        items.append(item._replace(parent_handle=None, text=item.text if record is None else with_parent(item.text, record)))
+    return Segment(segment.idempotency_key, items)
+
+
+def texts_of(segment: Segment) -> list[bytes]:
+    """Texts that are sent: a parent in the segment is named by its place, which the segment alone decides."""
+    places: dict[str, int] = {}
+    texts = []
+    for index, item in enumerate(segment.items):
+        place = None if item.parent_handle is None else places.get(item.parent_handle)
+        if item.handle is not None:
+            places[item.handle] = index
+        texts.append(item.text if place is None else with_parent(item.text, place))
+    return texts
+
+
+def _parents_elsewhere(segment: Segment) -> set[int]:
+    """Places of records whose parent is no earlier record of the segment."""
+    earlier: set[str] = set()
+    found = set()
+    for index, item in enumerate(segment.items):
+        if item.parent_handle is not None and item.parent_handle not in earlier:
+            found.add(index)
+        if item.handle is not None:
+            earlier.add(item.handle)
+    return found

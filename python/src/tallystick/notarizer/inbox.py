@@ -1,0 +1,44 @@
+"""Folder of a spool in which any number of processes put records at the same time, without its lock.
+
+One file for each, whole from the moment at which it has its name. The process that has the spool moves the files out of it and sends them,
+in the order of their names: milliseconds, a number within one, a random part.
+"""
+
+import re
+import time
+from pathlib import Path
+
+from .limits import ADOPTED_FILES_MAX, MERGED_BYTES_MAX, MERGED_FILES_MAX, UNFINISHED_S
+
+INBOX = 'inbox'
+_INBOX_NAME = re.compile(r'\d{13}-\d{6}-[0-9a-f]{32}\.ndjson\Z')
+
+
+def list_inbox(inbox: Path) -> list[list[str]]:
+    """Files that are to become a batch each time, in the order in which they were put."""
+    try:
+        names = sorted(each.name for each in inbox.iterdir())
+    except FileNotFoundError:
+        return []
+    for name in names:
+        if name.endswith('.tmp'):
+            _remove_unfinished(inbox / name)
+    groups: list[list[str]] = []
+    size = 0
+    for name in [name for name in names if _INBOX_NAME.match(name)][:ADOPTED_FILES_MAX]:
+        own = (inbox / name).lstat().st_size
+        size += own
+        if groups and len(groups[-1]) < MERGED_FILES_MAX and size <= MERGED_BYTES_MAX:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+            size = own
+    return groups
+
+
+def _remove_unfinished(path: Path) -> None:
+    try:
+        if time.time() - path.stat().st_mtime > UNFINISHED_S:
+            path.unlink()
+    except FileNotFoundError:
+        pass  # it has its name by now

@@ -1,0 +1,137 @@
+"""JSON for what it writes as it was given."""
+
+import json
+from math import isfinite
+from typing import Any
+
+from .._core.json import to_plain
+from ..errors import UsageError
+from .limits import JSON_DEPTH_MAX
+
+_SAFE = 2**53
+_DIGITS_MAX = 17
+
+
+def to_json(value: Any, at: str = '', depth_max: int = JSON_DEPTH_MAX) -> bytes:
+    """The value as JSON in UTF-8. What is no plain value of JSON (models, datetimes, enumerations) is converted as the client does it; a
+    plain one is looked at, and encoded as it is, in half of the time.
+
+    Raises UsageError, and names the place, for what JSON would change: names that are no texts, NaN, integers that no double holds, half a
+    surrogate pair, U+0000, other classes, and more than `depth_max` objects and arrays in each other. `at`: where the value stands, as a
+    JSON Pointer, for what is raised.
+    """
+    try:
+        try:
+            _check(value, depth_max)
+        except _OtherClass:
+            value = _converted(value, at, depth_max)
+            _check(value, depth_max)
+        data = _encode(value).encode()
+        # An escape of this kind is rare, and the only one that can be of U+0000.
+        if b'\\u0000' in data:
+            _check_strings(value)
+        return data
+    except UnicodeEncodeError:
+        raise _halved(value, at) from None
+    except _Lossy as lossy:
+        raise lossy.as_usage_error(at) from None
+
+
+class _OtherClass(Exception):
+    """A value that is none of JSON's."""
+
+
+class _Lossy(Exception):
+    """A value that JSON would lose; its path is put together on the way up."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.path: list[str] = []
+
+    def at(self, step: object) -> '_Lossy':
+        self.path.insert(0, str(step))
+        return self
+
+    def as_usage_error(self, at: str) -> UsageError:
+        path = ''.join('/' + step.replace('~', '~0').replace('/', '~1') for step in self.path)
+        return UsageError(f'{at + path or "the value"} {self.args[0]}')
+
+
+def _check(value: Any, depth: int) -> None:
+    """`depth`: how many more objects and arrays may lie in each other."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return
+    if isinstance(value, (dict, list, tuple)):
+        if depth == 0:
+            raise _Lossy('lies too deep, or within itself')
+        step: Any = ''
+        try:
+            for step, member in value.items() if isinstance(value, dict) else enumerate(value):
+                if isinstance(value, dict) and not isinstance(step, str):
+                    raise _Lossy('has a name that is no text')
+                if type(member) is not str:
+                    _check(member, depth - 1)
+        except _Lossy as lossy:
+            raise lossy.at(step) from None
+    elif isinstance(value, int):
+        _check_integer(value)
+    elif isinstance(value, float):
+        if not isfinite(value):
+            raise _Lossy(f'is {value}, which is no JSON number')
+    elif not isinstance(value, str):
+        raise _OtherClass
+
+
+def _check_integer(value: int) -> None:
+    """The server reads numbers as doubles, and refuses those that would change (docs/formats/documents.md)."""
+    if -_SAFE <= value <= _SAFE:
+        return
+    try:
+        if int(float(value)) == value and len(str(abs(value)).rstrip('0')) <= _DIGITS_MAX:
+            return
+    except OverflowError:
+        pass
+    raise _Lossy('is an integer that no double holds: write it as a text')
+
+
+def _check_strings(value: Any) -> None:
+    if isinstance(value, str):
+        if '\0' in value:
+            raise _Lossy('holds U+0000, which no record can hold')
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise _Lossy('holds half of a surrogate pair, which is no character') from None
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            try:
+                _check_strings(name)
+                _check_strings(member)
+            except _Lossy as lossy:
+                raise lossy.at(name) from None
+    elif isinstance(value, (list, tuple)):
+        for index, member in enumerate(value):
+            try:
+                _check_strings(member)
+            except _Lossy as lossy:
+                raise lossy.at(index) from None
+
+
+def _halved(value: Any, at: str) -> UsageError:
+    try:
+        _check_strings(value)
+    except _Lossy as lossy:
+        return lossy.as_usage_error(at)
+    return UsageError(f'{at or "the value"} is no Unicode text')
+
+
+def _converted(value: Any, at: str, depth_max: int) -> Any:
+    try:
+        return to_plain(value, depth_max)
+    except UsageError as error:
+        place = str(error)
+        raise UsageError(at + place if place.startswith('/') else f'{at} {place.removeprefix("the value ")}') from None
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(',', ':')).encode

@@ -1,0 +1,52 @@
+"""Every bound of the notarizer and its spool, by name; those of the server stand in docs/limits.md."""
+
+DOCUMENT_BYTES_MAX = 64 * 1024
+METADATA_BYTES_MAX = 4 * 1024
+REFERENCES_BYTES_MAX = 4 * 1024
+FRAME_BYTES_MAX = 2 * 1024
+"""Type, time, agent, parent and trace, with room."""
+ITEM_BYTES_MAX = DOCUMENT_BYTES_MAX + METADATA_BYTES_MAX + REFERENCES_BYTES_MAX + FRAME_BYTES_MAX
+JSON_DEPTH_MAX = 32
+DOCUMENT_DEPTH_MAX = JSON_DEPTH_MAX - 3
+"""A record's payload lies in the record, in the list of records, in the body."""
+TAG_CHARS_MAX = 255
+
+BATCH_BYTES_MAX = 1_000_000
+"""The server takes 4 MiB, but what is put before servers often 1 MiB only. 1000 usual records have half of that."""
+BATCH_TYPES_MAX = 32
+"""The server's bound for registered types in one batch."""
+BATCH_PARENTS_MAX = 64
+"""The server's bound for records outside a batch that its items name as parents."""
+
+HANDLES_MAX = 10_000
+"""Bounds what is kept for records that may never come: a handle with its id has 100 bytes or so."""
+HANDLE_LINES_MAX = 2 * HANDLES_MAX
+"""Lines from which the file of handles is written anew, with the handles that are not forgotten."""
+
+RETRY_AFTER_S_MAX = 60.0
+"""A Retry-After is honoured up to this: the server may be well before."""
+REFUSED_LINES_S = 10.0
+"""Between lines about refused records: a producer that is wrong is so thousands of times."""
+WAIT_S_DEFAULT = 60.0
+ATTEMPT_S_MIN = 0.1
+"""For an attempt that begins when `close` has no more time."""
+EXIT_WAIT_S_MAX = 5.0
+"""For which a process that ends waits for records that are not sent yet."""
+
+SPOOL_BYTES_MAX_DEFAULT = 1024**3
+REFUSED_BYTES_MAX_DEFAULT = 256 * 1024**2
+LOCK_STALE_S_DEFAULT = 5.0
+LOCK_STALE_S_MIN = 0.1
+LOCK_BEATS_PER_STALE = 5
+LOCK_POLLS_PER_STALE = 50
+LOCK_SETTLE_S = 0.05
+"""For another process that found the lock stale at the same moment to replace it as well: the last one has it."""
+LINE_BYTES_MAX = ITEM_BYTES_MAX + 3 * 1024
+"""An item with its tag, its handles and its batch's key."""
+ADOPTED_FILES_MAX = 1_000
+"""Files that are moved out of the inbox at once."""
+MERGED_FILES_MAX = 32
+"""Files of the inbox that become one batch: of no more types or parents than the server takes in one."""
+MERGED_BYTES_MAX = 1_000_000
+UNFINISHED_S = 60.0
+"""After which half a file in the inbox is one whose process ended, and took nothing."""

@@ -1,0 +1,236 @@
+"""One process per directory, through `lock` in it."""
+
+import errno
+import json
+import os
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+from .errors import SpoolError, SpoolInUseError, as_spool_error
+from .files import make_file
+from .limits import LOCK_BEATS_PER_STALE, LOCK_POLLS_PER_STALE, LOCK_SETTLE_S
+
+_STARTED_AT_MS = int(time.time() * 1000)
+_SAME_START_MS = 100
+"""Clocks are set, and a process starts in no time."""
+
+_held: set[tuple[int, Path]] = set()
+"""Directories that a process has, by its pid: a child of `fork` has none of its parent's."""
+
+
+class Holder(NamedTuple):
+    """Process that holds a spool. `place`: where its pid means something. `started_at_ms` tells it from an earlier one of the same pid."""
+
+    token: str
+    pid: int
+    place: str
+    started_at_ms: float
+
+
+class Lock(NamedTuple):
+    text: bytes
+    touched_at_ns: int
+    holder: Holder | None
+
+
+class SpoolLock:
+    """The holder touches the file again and again, from a thread of its own.
+
+    A lock is stale when its process is known to be gone, or nobody has touched it for `stale_s`, by the clock of the process that waits:
+    killed processes leave theirs, in a container every process has the pid 1, and what is on a shared disk has the time of another machine.
+    """
+
+    def __init__(self, directory: Path, stale_s: float) -> None:
+        """`directory`: its real path. Raises SpoolError when another has it, or it can't be written."""
+        self._directory = directory
+        self._path = directory / 'lock'
+        self._stale_s = stale_s
+        self._token = str(uuid4())
+        self._pid = os.getpid()
+        self._seen_at = 0.0
+        self._lost = False
+        self._ended = threading.Event()
+        held = (self._pid, directory)
+        if held in _held:
+            raise _in_use(directory, 'this process, which has opened it before')
+        _held.add(held)
+        try:
+            self._acquire()
+        except OSError as error:
+            _held.discard(held)
+            raise as_spool_error(error, self._path) from error
+        except BaseException:
+            _held.discard(held)
+            raise
+
+    def require_held(self) -> None:
+        """Raises SpoolError when another process has taken the lock for stale, and in a child of `fork`, which has none.
+
+        Looks when that could be: a process that was stopped, or did not come to touching its lock, must not write into what another one has
+        sent and removed.
+        """
+        if self._pid != os.getpid():
+            raise SpoolError(f'the spool {self._directory} is of the process {self._pid}. What to do: open one of its own after a fork')
+        if not self._lost and time.monotonic() - self._seen_at <= self._stale_s / 2:
+            return
+        if not self._lost and self._read_token() == self._token:
+            self._seen_at = time.monotonic()
+            return
+        self._lost = True
+        raise SpoolError(f'another process has taken the spool {self._directory}, because this one did not move')
+
+    def release(self) -> None:
+        if self._pid != os.getpid():
+            return
+        self._ended.set()
+        self._beating.join()
+        _held.discard((self._pid, self._directory))
+        if not self._lost and self._read_token() == self._token:
+            self._path.unlink(missing_ok=True)
+        self._lost = True
+
+    def _acquire(self) -> None:
+        while not self._create():
+            found = _read_lock(self._path)
+            if found is None:
+                continue
+            if not is_gone(found.holder):
+                self._wait_until_stale(found)
+            if self._replace(found):
+                break
+        self._seen_at = time.monotonic()
+        self._beating = threading.Thread(target=self._beat, name='tallystick-spool-lock', daemon=True)
+        self._beating.start()
+
+    def _create(self) -> bool:
+        try:
+            make_file(self._path, self._text())
+            return True
+        except FileExistsError:
+            return False
+
+    def _wait_until_stale(self, found: Lock) -> None:
+        """Returns when nobody has touched it for so long; raises when somebody does."""
+        until = time.monotonic() + self._stale_s
+        while time.monotonic() < until:
+            time.sleep(self._stale_s / LOCK_POLLS_PER_STALE)
+            now = _read_lock(self._path)
+            if now is None:
+                return
+            if now.text != found.text or now.touched_at_ns != found.touched_at_ns:
+                holder = now.holder
+                who = f'process {holder.pid} of {holder.place.split(" ")[0]}' if holder else 'another process'
+                raise _in_use(self._directory, who)
+
+    def _replace(self, found: Lock) -> bool:
+        """Whether the lock is ours, and not the other's who wanted to replace it too."""
+        own = self._path.with_name(f'lock.{self._token}')
+        try:
+            made = self._make_replacement(own, found)
+            now = _read_lock(self._path)
+            if now is not None and now.text != found.text:
+                return False
+            if made:
+                own.replace(self._path)
+            else:
+                self._path.unlink(missing_ok=True)
+                if not self._create():
+                    return False
+        finally:
+            own.unlink(missing_ok=True)
+        time.sleep(LOCK_SETTLE_S)
+        return self._read_token() == self._token
+
+    def _make_replacement(self, path: Path, found: Lock) -> bool:
+        """False: a full disk has no room for it but where the lock of a process that is gone lies; that has to be removed first."""
+        try:
+            make_file(path, self._text())
+            return True
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT) and is_gone(found.holder):
+                return False
+            raise
+
+    def _beat(self) -> None:
+        while not self._ended.wait(self._stale_s / LOCK_BEATS_PER_STALE):
+            try:
+                if self._read_token() == self._token:
+                    os.utime(self._path)
+                    self._seen_at = time.monotonic()
+                else:
+                    self._lost = True
+            except OSError:
+                pass  # require_held looks itself when it has not been seen for too long
+
+    def _text(self) -> bytes:
+        holder = {'token': self._token, 'pid': self._pid, 'place': _place(), 'startedAtMs': _STARTED_AT_MS}
+        return json.dumps(holder, separators=(',', ':')).encode()
+
+    def _read_token(self) -> str | None:
+        try:
+            holder = parse_holder(self._path.read_bytes())
+        except OSError:
+            return None
+        return holder.token if holder else None
+
+
+def _read_lock(path: Path) -> Lock | None:
+    """None: there is none."""
+    try:
+        text = path.read_bytes()
+        return Lock(text, path.stat().st_mtime_ns, parse_holder(text))
+    except FileNotFoundError:
+        return None
+
+
+def parse_holder(text: bytes) -> Holder | None:
+    """None: nothing that a spool writes, perhaps half of it."""
+    try:
+        found = json.loads(text)
+        token, pid, place, started = found['token'], found['pid'], found['place'], found['startedAtMs']
+    except (ValueError, KeyError, TypeError):
+        return None
+    if not isinstance(token, str) or not isinstance(place, str) or not isinstance(started, (int, float)):
+        return None
+    # For 0 and less, kill() means a group of processes, or all of them.
+    return Holder(token, pid, place, started) if isinstance(pid, int) and 0 < pid < 2**31 else None
+
+
+def is_gone(holder: Holder | None) -> bool:
+    """Whether its process is known not to live any more."""
+    if holder is None or holder.place != _place():
+        return False
+    if holder.pid == os.getpid():
+        return abs(holder.started_at_ms - _STARTED_AT_MS) > _SAME_START_MS
+    if os.name == 'nt':
+        return False  # os.kill would end it
+    try:
+        os.kill(holder.pid, 0)
+        return False
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+
+
+def _place() -> str:
+    """The machine since it was started, and on Linux the namespace: each container counts its pids from 1."""
+    try:
+        boot = Path('/proc/sys/kernel/random/boot_id').read_text().strip()
+    except OSError:
+        boot = ''
+    try:
+        namespace = str(Path('/proc/self/ns/pid').readlink())
+    except OSError:
+        namespace = ''
+    return f'{socket.gethostname()} {boot} {namespace}'
+
+
+def _in_use(directory: Path, who: str) -> SpoolInUseError:
+    return SpoolInUseError(
+        f'the spool {directory} is in use by {who}. What to do: give each process a directory of its own, or end that one'
+    )

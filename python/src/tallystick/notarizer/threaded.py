@@ -1,0 +1,291 @@
+"""The notarizer for programs of threads."""
+
+import atexit
+import os
+import time
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from threading import Condition, Thread, current_thread
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Unpack
+
+from ..errors import TallystickError, UsageError
+from .core import Core
+from .effects import Ask, Effect, Effects, OnDisk, Wait
+from .items import RecordOptions, make_item
+from .limits import ATTEMPT_S_MIN, EXIT_WAIT_S_MAX, WAIT_S_DEFAULT
+from .options import NotarizerOptions, NotarizerStats
+from .pending import Pending
+from .reports import log
+
+if TYPE_CHECKING:
+    from .._sync.transport import Transport
+
+
+class Notarizer:
+    """Records what a hot loop does, in batches: `record` returns at once, and a thread sends what it took until the server has it, exactly
+    once, in the order of `record`. Made by `Tallystick.notarizer()`; any thread may record.
+
+    A batch is sent when it is full or `linger_s` old, and while one is under way the next one fills: so batches are as large as the server
+    is slow. A process that ends waits for what is not sent yet, 5 s at most. A child of `fork` begins with nothing: what was taken before
+    is the parent's, and a spool is too.
+    """
+
+    def __init__(self, http: 'Transport', **options: Unpack[NotarizerOptions]) -> None:
+        self._http = http
+        self._options = options
+        self._begin()
+        with self._condition:
+            self._core.recover()
+        _living.add(self)
+
+    def _begin(self) -> None:
+        self._condition = Condition()
+        """Guards the core, and is notified of all that changes in it."""
+        self._threads: set[Thread] = set()
+        self._attempts = 0
+        """Threads that wait for the server."""
+        self._is_releasing = False
+        self._is_released = False
+        self._until: float | None = None
+        """Attempts that begin after `close` have no more time than it."""
+        self._core = Core(self._options, self._wake)
+
+    def record(self, payload: Mapping[str, Any], **options: Unpack[RecordOptions]) -> None:
+        """Takes a record; in a spool, it survives the process from here on. The caller may change the object afterwards.
+
+        Raises BufferFullError when there is no room, SpoolError when the spool can't keep it, UsageError for what can't be recorded as it
+        was given; then nothing was taken.
+        """
+        measured = make_item(payload, **options)
+        with self._condition:
+            self._core.take(measured)
+
+    def ready(self, timeout: float | None = None) -> None:
+        """Returns when the next record is sure to find room. Raises NotRecordedError when the time is up."""
+        until = None if timeout is None else time.monotonic() + timeout
+        with self._condition:
+            while not self._core.spool.has_room and not self._core.is_stopped:
+                left = None if until is None else until - time.monotonic()
+                if left is not None and left <= 0:
+                    raise self._core.reports.not_recorded(f'no room after {timeout} s')
+                self._condition.wait(left)
+
+    def flush(self, timeout: float = WAIT_S_DEFAULT) -> None:
+        """Returns when everything taken so far is recorded, or was refused and reported.
+
+        Raises an error that only people can mend, as soon as one occurs, or NotRecordedError when the time is up. Records that were taken
+        are kept, and tried further.
+        """
+        until = time.monotonic() + timeout
+        with self._condition:
+            blocks = self._core.reports.blocks
+            waiting = self._core.begin_flush()
+            while not self._core.is_flushed(waiting, blocks):
+                left = until - time.monotonic()
+                if left <= 0:
+                    raise self._core.reports.not_recorded(f'after {timeout} s')
+                self._condition.wait(left)
+
+    def hurry(self) -> None:
+        """Begins what `flush` waits for: sends now what was taken, and tries again what waits for people."""
+        with self._condition:
+            self._core.begin_flush()
+
+    def close(self, timeout: float = WAIT_S_DEFAULT) -> None:
+        """Takes no more, and flushes. Can be called again.
+
+        If that fails, records in a spool stay there for the next process, and records in memory are tried further as long as the process
+        lives. An attempt that is under way then ends with its own time; until then it has the spool.
+        """
+        with self._condition:
+            self._core.closed = self._core.closed or 'the notarizer is closed'
+            self._until = time.monotonic() + timeout
+        try:
+            self.flush(timeout)
+        except BaseException:
+            if self._core.spool.is_durable:
+                self._release()
+            raise
+        finally:
+            self._core.reports.end()
+        self._release()
+
+    def adopt(self) -> int:
+        """Takes what other processes have put into the spool's inbox, as far as there is room: how many records."""
+        with self._condition:
+            return 0 if self._core.closed is not None else self._core.adopt(self._core.spool.adopt())
+
+    @property
+    def stats(self) -> NotarizerStats:
+        with self._condition:
+            return self._core.stats
+
+    def __enter__(self) -> 'Notarizer':
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _release(self) -> None:
+        """Ends the threads, but for those whose attempt is under way."""
+        with self._condition:
+            self._core.is_stopped = True
+            if self._core.open is not None:
+                self._core.seal()
+            self._condition.notify_all()
+            threads = list(self._threads)
+        self._end(None)
+        with self._condition:
+            while not self._is_released and not 0 < len(self._threads) == self._attempts:
+                self._condition.wait()
+            ended = [thread for thread in threads if thread not in self._threads]
+        for thread in ended:
+            thread.join()
+
+    def _end(self, thread: Thread | None) -> None:
+        """Whoever is last lets another process have the spool."""
+        with self._condition:
+            if thread is not None:
+                self._threads.discard(thread)
+            self._condition.notify_all()
+            if not self._core.is_stopped or self._threads or self._is_releasing:
+                return
+            self._is_releasing = True
+        try:
+            self._core.spool.close()
+        finally:
+            with self._condition:
+                self._is_released = True
+                self._condition.notify_all()
+            _living.discard(self)
+
+    def _wake(self) -> None:
+        """Called with the condition held. Threads are begun while the process lives: one that ends can begin none."""
+        if not self._threads and self._core.demand > 0:
+            # A client that is closed is reported by the attempt.
+            with suppress(UsageError):
+                self._http.open()
+        while len(self._threads) < self._core.demand:
+            thread = Thread(target=self._run, name='tallystick-notarizer', daemon=True)
+            self._threads.add(thread)
+            thread.start()
+        self._condition.notify_all()
+
+    def _run(self) -> None:
+        try:
+            while (found := self._next()) is not None:
+                self._deliver(*found)
+        finally:
+            self._end(current_thread())
+
+    def _next(self) -> tuple[Pending, Effects] | None:
+        with self._condition:
+            while (found := self._core.next()) is None and not self._core.is_stopped:
+                self._condition.wait(self._core.due_in)
+            return found
+
+    def _deliver(self, pending: Pending, effects: Effects) -> None:
+        try:
+            effect = next(effects)
+            while True:
+                try:
+                    result = self._do(effect)
+                except _Stopped:
+                    effects.close()
+                    return
+                except Exception as error:
+                    effect = effects.throw(error)
+                else:
+                    effect = effects.send(result)
+        except StopIteration:
+            with self._condition:
+                self._core.settle(pending)
+
+    def _do(self, effect: Effect) -> Any:
+        if isinstance(effect, OnDisk):
+            return effect.work()
+        if isinstance(effect, Ask):
+            return self._ask(effect)
+        with self._condition:
+            self._condition.notify_all()
+            if isinstance(effect, Wait):
+                until, asked = time.monotonic() + effect.seconds, self._core.asked
+                while (left := until - time.monotonic()) > 0 and not (effect.is_blocked and self._core.asked != asked):
+                    self._wait(left)
+            else:
+                while not all(pending.is_settled for pending in effect.batches):
+                    self._wait(None)
+        return None
+
+    def _wait(self, seconds: float | None) -> None:
+        if self._core.is_stopped:
+            raise _Stopped
+        self._condition.wait(seconds)
+
+    def _ask(self, effect: Ask) -> Any:
+        with self._condition:
+            if self._core.is_stopped:
+                raise _Stopped
+            timeout = self._options.get('timeout')
+            if self._until is not None:
+                left = max(ATTEMPT_S_MIN, self._until - time.monotonic())
+                timeout = left if timeout is None else min(timeout, left)
+            self._attempts += 1
+            self._condition.notify_all()
+        try:
+            return self._http.plain(effect.operation, effect.call(timeout))
+        finally:
+            with self._condition:
+                self._attempts -= 1
+
+    def _forget(self) -> None:
+        """In a child of `fork`: threads and records are the parent's."""
+        if not self._core.spool.is_durable:
+            self._begin()
+            return
+        self._condition = Condition()
+        self._threads = set()
+        self._is_releasing = self._is_released = True
+        self._core.is_stopped = True
+        self._core.closed = 'the spool is of the parent process. What to do: open one of its own after a fork'
+
+
+class _Stopped(Exception):
+    """Nothing is sent any more."""
+
+
+_living: 'weakref.WeakSet[Notarizer]' = weakref.WeakSet()
+_forking: list[Notarizer] = []
+
+
+def _before_fork() -> None:
+    """No core is in the middle of something in the child."""
+    _forking.extend(_living)
+    for notarizer in _forking:
+        notarizer._condition.acquire()
+
+
+def _after_fork_in_parent() -> None:
+    while _forking:
+        _forking.pop()._condition.release()
+
+
+def _after_fork_in_child() -> None:
+    while _forking:
+        _forking.pop()._forget()
+
+
+@atexit.register
+def _close_all() -> None:
+    until = time.monotonic() + EXIT_WAIT_S_MAX
+    for notarizer in list(_living):
+        try:
+            notarizer.close(max(0.0, until - time.monotonic()))
+        except TallystickError as error:
+            log.error('%s', error)
+
+
+if hasattr(os, 'register_at_fork'):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

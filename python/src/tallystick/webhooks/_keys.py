@@ -1,0 +1,119 @@
+"""Keys of an endpoint, and signatures under them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..errors import UsageError
+from ._errors import WebhookVerificationError
+from ._headers import Signature
+
+if TYPE_CHECKING:
+    from ..verify.keys import Key
+
+_KEYS_MAX: Final = 16
+"""Each is tried with each signature."""
+_SECRET_BYTES_MIN: Final = 24
+"""As Standard Webhooks has it; ours have 32."""
+_SECRET_BYTES_MAX: Final = 64
+_ED25519_BYTES: Final = 32
+
+
+class Keys(NamedTuple):
+    secrets: list[bytes]
+    public_keys: list[Key]
+
+
+def parse_keys(secret: str | Sequence[str] | None, public_key: str | Sequence[str] | None) -> Keys:
+    """Raises UsageError, which never says what was given."""
+    secrets = [_parse_secret(text) for text in _list_of(secret, 'secret')]
+    public_keys = [_parse_public_key(text) for text in _list_of(public_key, 'public_key')]
+    if not secrets and not public_keys:
+        raise UsageError('give secret, public_key or both, as the endpoint was made with them')
+    return Keys(secrets, public_keys)
+
+
+def verify_signatures(signatures: list[Signature], message: bytes, keys: Keys) -> None:
+    """Raises `signature_missing` or `signature_mismatch` unless a signature of each kind that there are keys for verifies. With keys of
+    both kinds both must: a secret lies with the receiver too, and a thief of it could otherwise sign with it alone.
+
+    The secret's come first: they cost microseconds, and a sender without it makes nobody try 32 Ed25519 signatures.
+    """
+    if keys.secrets:
+        codes = [hmac.digest(secret, message, sha256) for secret in keys.secrets]
+        values = _values_of(signatures, 'v1')
+        if not any(hmac.compare_digest(code, value) for value in values for code in codes):
+            raise _mismatch('v1', 'secret')
+    if keys.public_keys:
+        from ..verify.keys import is_signed
+
+        values = _values_of(signatures, 'v1a')
+        if not any(is_signed(key, value, message) for key in keys.public_keys for value in values):
+            raise _mismatch('v1a', 'public key')
+
+
+def from_base64(text: str) -> bytes | None:
+    """None for what is not padded base64 in its one spelling."""
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return data if base64.b64encode(data).decode() == text else None
+
+
+def _list_of(given: str | Sequence[str] | None, name: str) -> Sequence[str]:
+    if given is None:
+        return []
+    listed = [given] if isinstance(given, str) else given
+    # An empty list is one from which all was taken: it must not mean that nothing is asked.
+    if not isinstance(listed, list | tuple) or not 0 < len(listed) <= _KEYS_MAX:
+        raise UsageError(f'{name} is a text, or a list of 1 to {_KEYS_MAX}')
+    return listed
+
+
+def _parse_secret(text: str) -> bytes:
+    data = _decode(text, 'whsec_')
+    if data is None or not _SECRET_BYTES_MIN <= len(data) <= _SECRET_BYTES_MAX:
+        raise UsageError('secret is not whsec_ and the base64 of a key, and nothing else')
+    return data
+
+
+def _parse_public_key(text: str) -> Key:
+    try:
+        from ..verify.errors import Refused
+        from ..verify.keys import EDDSA, ed25519_spki, parse_key
+    except ImportError:
+        raise UsageError("public_key needs cryptography: pip install 'tallystick[verify]'") from None
+    raw = _decode(text, 'whpk_')
+    if raw is not None and len(raw) == _ED25519_BYTES:
+        try:
+            return parse_key(EDDSA, ed25519_spki(raw))
+        except Refused:
+            pass
+    raise UsageError('public_key is not whpk_ and the base64 of an Ed25519 key, and nothing else')
+
+
+def _decode(text: object, prefix: str) -> bytes | None:
+    if not isinstance(text, str) or not text.startswith(prefix):
+        return None
+    return from_base64(text.removeprefix(prefix))
+
+
+def _values_of(signatures: list[Signature], version: str) -> list[bytes]:
+    """Signatures of other versions are for others. Base64 in a second spelling is no signature."""
+    ours = [signature for signature in signatures if signature.version == version]
+    if not ours:
+        raise WebhookVerificationError('signature_missing', f'there is no {version} signature')
+    return [value for value in (from_base64(signature.value) for signature in ours) if value is not None]
+
+
+def _mismatch(version: str, key: str) -> WebhookVerificationError:
+    return WebhookVerificationError(
+        'signature_mismatch',
+        f"no {version} signature verifies: it is not of the ledger, the body is not as it was received, or the {key} is another endpoint's",
+    )

@@ -1,0 +1,196 @@
+"""Settlement signals: everything that a payer acts upon is signed by the ledger's server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, cast
+
+from ..errors import UsageError
+from ..types import DeliveredSignalEvent, KeyDocument, PublishedKey, SignalEvent, SignalEventData
+from ._errors import SignalError, SignalExpiredError
+from ._verify import VerifiedWebhook
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedSignal:
+    """Signal that a payer may act upon. All of it is signed."""
+
+    ledger: str
+    record: str
+    version: int
+    """The record's, after the verdict or its overturning. The higher of two signals counts."""
+    completion: str
+    """Completion that was judged."""
+    decision: Literal['SETTLE', 'HOLD', 'RELEASE']
+    code: str
+    """Why: `accepted`, `accepted_anyway`, `rejected`, `rules_passed`, `rules_failed`, `overturned`."""
+    failing_rules: tuple[str, ...]
+    valid_until: str | None
+    """None: without end. Anybody who acts later than now looks again."""
+    actor: str
+    """Author of the verdict: an agent, or `system` if the rules alone decided."""
+    on_behalf_of: str | None
+    recorded_at: str
+    leaf: str
+    """Hash of the envelope, which names the entry in the chain. Hex."""
+
+    @property
+    def once(self) -> str:
+        """`<record>/<version>`: the key to act once under."""
+        return f'{self.record}/{self.version}'
+
+
+def verify_signal(
+    event: VerifiedWebhook | DeliveredSignalEvent | SignalEvent | SignalEventData | Mapping[str, Any],
+    *,
+    keys: KeyDocument | Iterable[PublishedKey | Mapping[str, Any]],
+    ledger: str,
+    now: datetime | None = None,
+) -> VerifiedSignal:
+    """The settlement signal of a `signal.emitted` event, or of its data: that one of `keys` signed it, for this ledger, and that the
+    members beside the envelope are what it says. Needs no server, and `tallystick[verify]`. Raises SignalError, and of it
+    SignalExpiredError.
+
+    `keys`: those of `key_document()`, kept from before: keys that the event brings are not believed. `ledger`: `led_…`: a server signs
+    for all of its ledgers with one key.
+
+    Not signed with it, and therefore not answered: the record's type, the entry's place (that takes a proof), and documents.
+    """
+    if not isinstance(ledger, str) or not ledger:
+        raise UsageError('ledger is the one that is worked for: a server signs for all of its ledgers')
+    if now is not None and now.tzinfo is None:
+        raise UsageError('now needs a time zone: datetime.now(UTC)')
+    data, timestamp = _parts_of(event)
+    if not isinstance(data.get('envelope'), str):
+        raise SignalError('event_syntax', 'it has no envelope')
+    found = _verify_envelope(data['envelope'], _plain_keys(keys), ledger)
+    if found.predicate.get('signal') is None or found.predicate.get('version') is None:
+        raise SignalError('signal_absent', f'{found.kind} says nothing to anybody who settles')
+    _refuse_contradictions(data, found)
+    if timestamp is not None:
+        _refuse_other('timestamp', timestamp, found.predicate['recordedAt'])
+    signal = _signal_of(found)
+    moment = time.time() if now is None else now.timestamp()
+    if signal.valid_until is not None and moment > datetime.fromisoformat(signal.valid_until).timestamp():
+        raise SignalExpiredError(signal)
+    return signal
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A verified envelope."""
+
+    kind: str
+    leaf: str
+    predicate: dict[str, Any]
+    subjects: list[dict[str, str]]
+
+
+def _parts_of(event: object) -> tuple[Mapping[str, Any], object]:
+    """The data, and the timestamp of an event that was given whole. Any sender controls all of it."""
+    value = event.event if isinstance(event, VerifiedWebhook) else event
+    told = value.to_dict() if isinstance(value, DeliveredSignalEvent | SignalEvent | SignalEventData) else value
+    if not isinstance(told, Mapping):
+        raise UsageError('an event is what webhooks.verify answers, or its data')
+    if 'data' not in told:
+        return told, None
+    if told.get('type') != 'signal.emitted':
+        raise UsageError('of all events only signal.emitted brings a signal')
+    if not isinstance(told['data'], Mapping):
+        raise SignalError('event_syntax', 'its data is no object')
+    return told['data'], told.get('timestamp', '')
+
+
+def _plain_keys(keys: object) -> list[Mapping[str, Any]]:
+    listed = keys.keys if isinstance(keys, KeyDocument) else keys
+    if isinstance(listed, str | bytes | Mapping) or not isinstance(listed, Iterable):
+        raise UsageError('keys is the list of /.well-known/tallystick-keys.json')
+    return [key.to_dict() if isinstance(key, PublishedKey) else cast(Mapping[str, Any], key) for key in listed]
+
+
+def _verify_envelope(text: str, keys: list[Mapping[str, Any]], ledger: str) -> _Found:
+    try:
+        from ..verify import formats
+        from ..verify.envelope import check_signature, parse_envelope
+        from ..verify.errors import Refused
+        from ..verify.keys import parse_key
+        from ..verify.merkle import leaf_hash
+        from ..verify.statement import check_claims, parse_statement
+    except ImportError:
+        raise UsageError("verify_signal needs cryptography: pip install 'tallystick[verify]'") from None
+    try:
+        data = formats.from_base64(text, 'the envelope')
+        envelope = parse_envelope(data)
+        key = _find_key(keys, envelope.kid.hex())
+        check_signature(envelope, parse_key(key.get('alg'), formats.from_base64(key.get('spki'), 'a key')))
+        statement = parse_statement(envelope.payload)
+        check_claims(envelope, statement)
+    except Refused as refused:
+        raise SignalError(refused.code, refused.reason) from None
+    if statement.ledger != ledger:
+        raise SignalError('ledger_foreign', f'an entry of {statement.ledger}, not of {ledger}')
+    subjects = [{'name': subject.name, 'sha256': subject.digest} for subject in statement.subjects]
+    return _Found(statement.kind, leaf_hash(data).hex(), statement.predicate, subjects)
+
+
+def _find_key(keys: list[Mapping[str, Any]], kid: str) -> Mapping[str, Any]:
+    """A compromised key can sign anything, so an envelope alone proves nothing under it."""
+    named = [key for key in keys if key.get('use') == 'envelope' and key.get('kid') == kid]
+    if any(key.get('compromisedAt') is not None for key in named):
+        raise SignalError('key_compromised', f'{kid} is compromised: only a proof can show that it was signed before')
+    if not named:
+        raise SignalError('key_unknown', f'nobody gave the key {kid}')
+    return named[0]
+
+
+def _refuse_contradictions(data: Mapping[str, Any], found: _Found) -> None:
+    """Programs read the members beside the envelope, so they must not be another story."""
+    record, entry = data.get('record'), data.get('entry')
+    told_record: Mapping[str, Any] = record if isinstance(record, Mapping) else {}
+    told_entry: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {}
+    said = found.predicate
+    _refuse_other('ledger', data.get('ledger'), said['ledger'])
+    _refuse_other('record.id', told_record.get('id'), found.subjects[0]['name'])
+    _refuse_other('record.version', told_record.get('version'), said['version'])
+    _refuse_other('record.state', told_record.get('state'), said.get('to'))
+    _refuse_other('entry.kind', told_entry.get('kind'), found.kind)
+    _refuse_other('entry.leaf', told_entry.get('leaf'), found.leaf)
+    _refuse_other('signal', data.get('signal'), said['signal'])
+    _refuse_other('subjects', data.get('subjects'), found.subjects)
+    _refuse_other('predicate', data.get('predicate'), said)
+
+
+def _refuse_other(name: str, told: object, signed: object) -> None:
+    from ..verify.errors import Refused
+    from ..verify.strict_json import canonical
+
+    try:
+        is_same = canonical(told) == canonical(signed)
+    except (Refused, TypeError, ValueError, RecursionError):
+        # Missing, no JSON, or nested without end.
+        is_same = False
+    if not is_same:
+        raise SignalError('event_contradicts_envelope', f'{name} is not what is signed')
+
+
+def _signal_of(found: _Found) -> VerifiedSignal:
+    said, signal = found.predicate, found.predicate['signal']
+    # In this order in each entry that has a signal.
+    record, completion = (subject['name'] for subject in found.subjects[:2])
+    return VerifiedSignal(
+        ledger=said['ledger'],
+        record=record,
+        version=said['version'],
+        completion=completion,
+        decision=signal['decision'],
+        code=signal['code'],
+        failing_rules=tuple(signal['failingRules']),
+        valid_until=signal['validUntil'],
+        actor=said['actor'],
+        on_behalf_of=said.get('onBehalfOf'),
+        recorded_at=said['recordedAt'],
+        leaf=found.leaf,
+    )

@@ -1,0 +1,102 @@
+"""Verification of webhooks (Standard Webhooks): `v1` by a secret, `v1a` by a public key."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from ..errors import UsageError
+from ..types import DeliveredEvent, WebhookEvent
+from ._errors import WebhookVerificationError
+from ._headers import WebhookHeaders, read_head
+from ._keys import parse_keys, verify_signatures
+
+_TOLERANCE_SECONDS: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedWebhook:
+    """Event of a webhook that was verified. `isinstance(webhook.event, DeliveredSignalEvent)` tells what it is about; a server that is
+    newer than this library may send others, as `DeliveredUnknownEvent`: answer 2xx to them.
+    """
+
+    id: str
+    """The same each time that the event is sent to one endpoint: act once for each."""
+    sent_at: datetime
+    """Time of this request; `event.timestamp` is the time when the event was recorded."""
+    event: DeliveredEvent
+
+    @property
+    def type(self) -> str:
+        return self.event.type
+
+
+def verify(
+    body: bytes | str,
+    headers: WebhookHeaders,
+    *,
+    secret: str | Sequence[str] | None = None,
+    public_key: str | Sequence[str] | None = None,
+    tolerance: float = _TOLERANCE_SECONDS,
+    now: datetime | None = None,
+) -> VerifiedWebhook:
+    """Verifies that the ledger sent this webhook, just now. Answers the event, or raises WebhookVerificationError.
+
+    `body`: the text or the bytes as they were received, before any parser. Keys of one endpoint: `secret` (`whsec_…`, whose holder can
+    sign too), `public_key` (`whpk_…`, with which only the ledger can sign; needs `tallystick[verify]`), or both, and then both must
+    verify. A list of them while one is rotated. `tolerance`: seconds that `webhook-timestamp` may be off `now`, both ways.
+
+    It may have come before: act once for each `id`. A settlement signal is for `verify_signal`.
+    """
+    data = _bytes_of(body)
+    keys = parse_keys(secret, public_key)
+    head = read_head(headers)
+    sent_at = _verify_time(int(head.timestamp), tolerance, now)
+    verify_signatures(head.signatures, f'{head.id}.{head.timestamp}.'.encode() + data, keys)
+    return VerifiedWebhook(head.id, sent_at, _parse_event(data))
+
+
+def _bytes_of(body: object) -> bytes:
+    """Text becomes bytes here, and these bytes are parsed later: nothing else was signed."""
+    if isinstance(body, str):
+        return body.encode('utf-8', 'surrogatepass')
+    if isinstance(body, bytes | bytearray | memoryview):
+        return bytes(body)
+    raise UsageError(
+        'body is the text or the bytes as they were received: the signature is over them, and a parsed body is not the same. What to '
+        'do: take the body before the parser (await request.body() of Starlette and FastAPI, request.get_data() of Flask, '
+        'request.body of Django)'
+    )
+
+
+def _verify_time(seconds: int, tolerance: float, now: datetime | None) -> datetime:
+    if not math.isfinite(tolerance) or tolerance < 0:
+        raise UsageError('tolerance is a number of seconds, 0 or more')
+    if now is not None and now.tzinfo is None:
+        raise UsageError('now needs a time zone: datetime.now(UTC)')
+    age = math.floor(time.time() if now is None else now.timestamp()) - seconds
+    if age > tolerance:
+        raise WebhookVerificationError('timestamp_too_old', f'sent {age} s ago by this clock')
+    if -age > tolerance:
+        raise WebhookVerificationError('timestamp_in_future', f'sent in {-age} s by this clock')
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _parse_event(data: bytes) -> DeliveredEvent:
+    try:
+        value: Any = json.loads(data.decode())
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise WebhookVerificationError('body_invalid', 'it is signed, but no JSON object')
+    try:
+        return WebhookEvent.model_validate(value).root
+    except ValidationError:
+        raise WebhookVerificationError('body_invalid', 'it is signed, but has no type, timestamp and data') from None

@@ -1,0 +1,19 @@
+"""An agent with a spool, which others kill: `spool_agent.py DIRECTORY FROM` records as fast as it may, and says what `record` has taken."""
+
+import sys
+import time
+
+from tallystick import Tallystick
+from tallystick.notarizer import open_spool
+
+directory, first = sys.argv[1], int(sys.argv[2])
+notarizer = Tallystick().notarizer(spool=open_spool(directory), records_per_batch_max=20, linger_s=0.001)
+print('began', flush=True)
+i = first
+while True:
+    notarizer.ready()
+    notarizer.record({'i': i}, handle=f'h{i}', parent_handle=f'h{i - 1}' if i % 10 == 5 else None)
+    i += 1
+    print(i, flush=True)
+    if i % 20 == 0:
+        time.sleep(0.002)

@@ -1,0 +1,171 @@
+"""Makes src/tallystick/_sync of _async, the raw methods of both, and the models of the server's schemas.
+
+    python tools/generate.py SCHEMAS [--check]
+
+SCHEMAS: the file that test/system/python/schemas.ts writes. With --check nothing is written, and a file that differs fails it.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+PACKAGE: Final = Path(__file__).parent.parent / 'src' / 'tallystick'
+BIN: Final = Path(sys.executable).parent
+MADE_BY: Final = '# Made by `npm run python:generate`; not to be edited.\n'
+WRITTEN_TWICE: Final = 'io.py'
+"""The module that both flavours have of their own."""
+CODEGEN: Final = [
+    *['--input-file-type', 'openapi', '--target-python-version', '3.11', '--disable-timestamp', '--formatters', 'builtin'],
+    *['--enum-field-as-literal', 'all', '--use-annotated', '--use-schema-description', '--use-field-description'],
+    '--use-title-as-name',
+]
+MODELS: Final = [
+    *['--output-model-type', 'pydantic_v2.BaseModel', '--base-class', 'tallystick._core.model.Model'],
+    *['--snake-case-field', '--collapse-root-models'],
+]
+PARAMS: Final = ['--output-model-type', 'typing.TypedDict']
+
+
+def main(schemas: Path, is_check: bool) -> int:
+    made: dict[Path, str] = {}
+    texts = read_async()
+    texts['raw.py'] = raw_methods(texts)
+    made[PACKAGE / '_async' / 'raw.py'] = texts['raw.py']
+    for name, text in texts.items():
+        made[PACKAGE / '_sync' / name] = synchronous(text)
+    said = json.loads(schemas.read_text())
+    made[PACKAGE / 'types' / '_models.py'] = models(said['answers'], MODELS)
+    made[PACKAGE / 'types' / '_params.py'] = typed_dicts(models(said['values'], PARAMS))
+    return settle({path: MADE_BY + text for path, text in made.items()}, is_check)
+
+
+def read_async() -> dict[str, str]:
+    root = PACKAGE / '_async'
+    paths = [path for path in sorted(root.rglob('*.py')) if path.name not in (WRITTEN_TWICE, 'raw.py')]
+    return {str(path.relative_to(root)): path.read_text() for path in paths}
+
+
+def synchronous(text: str) -> str:
+    """The same without waiting for anything."""
+    for kind in ('Coroutine', 'Awaitable'):
+        text = re.sub(rf'\b{kind}, |, {kind}\b(?!\[)', '', text)
+        text = unwrapped(text, f'{kind}[')
+    for old, new in REPLACED.items():
+        text = re.sub(old, new, text)
+    return text
+
+
+REPLACED: Final = {
+    r'\basync (def|with|for)\b': r'\1',
+    r'\bawait ': '',
+    r'\bAsync([A-Z]\w*)': r'\1',
+    r'__a(enter|exit|iter|next)__': r'__\1__',
+    r'\baclosing\b': 'closing',
+    r'(?<=\bGenerator\[)(\w+)(?=\])': r'\1, None, None',
+    'StopAsyncIteration': 'StopIteration',
+    r'\ba(close|iter_bytes|next)\b': r'\1',
+    '_async': '_sync',
+}
+
+
+def unwrapped(text: str, opening: str) -> str:
+    """`Coroutine[Any, Any, T]` becomes `T`: the last argument stays."""
+    while (start := text.find(opening)) >= 0:
+        depth, last = 1, start + len(opening)
+        end = last
+        while depth > 0:
+            depth += {'[': 1, ']': -1}.get(text[end], 0)
+            if depth == 1 and text[end] == ',':
+                last = end + 1
+            end += 1
+        text = text[:start] + text[last : end - 1].strip() + text[end:]
+    return text
+
+
+def raw_methods(texts: dict[str, str]) -> str:
+    """A class for each resource and client, with a RawResponse for each of its methods that answers once."""
+    imports: list[str] = []
+    made: dict[str, str] = {}
+    # Clients come last: they consist of resources.
+    for name in sorted(texts, key=lambda name: (name == 'client.py', name)):
+        if not name.startswith('resources/') and name != 'client.py':
+            continue
+        module = name.removesuffix('.py').replace('/', '.')
+        for node in ast.parse(texts[name]).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith('_') and (lines := raw_lines(node, made)):
+                imports.append(f'from .{module} import {node.name}')
+                head = f'class {node.name}WithRawResponse:\n    def __init__(self, wrapped: {node.name}) -> None:'
+                made[node.name] = '\n'.join([head, *(f'        {line}' for line in lines)])
+    head = '"""The methods of the client, answering a RawResponse."""\n\nfrom __future__ import annotations\n\n'
+    return head + '\n'.join([*imports, 'from .raw_call import raw', '\n', *made.values()])
+
+
+def raw_lines(node: ast.ClassDef, made: Collection[str]) -> list[str]:
+    """Its calls, and the resources that it has."""
+    methods = [part for part in node.body if isinstance(part, ast.AsyncFunctionDef)]
+    lines = [f'self.{method.name} = raw(wrapped.{method.name})' for method in methods if answers_once(method)]
+    for part in ast.walk(node):
+        match part:
+            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=ast.Name(id=kind))) if kind in made:
+                lines.append(f'self.{name} = {kind}WithRawResponse(wrapped.{name})')
+    return lines
+
+
+def answers_once(method: ast.AsyncFunctionDef) -> bool:
+    """Streams are no answers that are read whole."""
+    is_generator = any(isinstance(part, ast.Yield) for part in ast.walk(method))
+    is_call = not method.name.startswith('_') and method.name != 'aclose'
+    return is_call and not is_generator and 'Export' not in ast.unparse(method.returns or ast.Constant(None))
+
+
+def models(schema: object, options: list[str]) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        given, out = Path(folder, 'schema.json'), Path(folder, 'out.py')
+        given.write_text(json.dumps(schema))
+        command: list[str | Path] = [BIN / 'datamodel-codegen', '--input', given, '--output', out, *CODEGEN, *options]
+        subprocess.run(command, check=True)
+        text = re.sub(r'\A(#.*\n)+', '', out.read_text())
+    names = sorted(re.findall(r'^class (\w+)\b|^(\w+): TypeAlias', text, re.MULTILINE))
+    return text + '\n__all__ = ' + repr([one or other for one, other in names])
+
+
+def typed_dicts(text: str) -> str:
+    """Takes those of the standard library, which has no closed ones."""
+    return text.replace(', closed=True', '').replace('from typing_extensions import', 'from typing import')
+
+
+def settle(made: dict[Path, str], is_check: bool) -> int:
+    """Writes the files as the formatter has them, or compares."""
+    status = 0
+    for path, text in made.items():
+        formatted = ruff(path, text)
+        if not is_check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(formatted)
+        elif not path.exists() or path.read_text() != formatted:
+            print(f'{path.relative_to(PACKAGE)} is not what it is made of: run `npm run python:generate`', file=sys.stderr)
+            status = 1
+    return status
+
+
+def ruff(path: Path, text: str) -> str:
+    """Sorted imports, then the format."""
+    for arguments in (['check', '--select', 'I,F401,RUF022', '--fix', '--quiet'], ['format']):
+        command: list[str | Path] = [BIN / 'ruff', *arguments, '--stdin-filename', path, '-']
+        ran = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, cwd=PACKAGE.parent.parent)
+        if not ran.stdout:
+            sys.exit(f'{path} is no Python')
+        text = ran.stdout
+    return text
+
+
+if __name__ == '__main__':
+    sys.exit(main(Path(sys.argv[1]), '--check' in sys.argv))

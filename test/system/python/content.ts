@@ -1,0 +1,17 @@
+import { createHash } from 'node:crypto'
+import { attributesOf, contentOf, referencesOf, short } from '../../../sdk/actions/content.ts'
+
+/* Members of records that the SDK makes of the values on standard input, for the Python package to compare with its own. */
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+let text = ''
+for await (const piece of process.stdin) text += piece
+const { values, texts, attributes, references } = JSON.parse(text)
+const made = {
+  values: [false, true].map((keep) =>
+    values.map((value: unknown) => contentOf('result', value, { keep, sha256 })),
+  ),
+  texts: texts.map(([value, charsMax]: [string, number]) => short(value, charsMax) ?? null),
+  attributes: attributesOf(attributes),
+  references: referencesOf(references),
+}
+console.log(JSON.stringify(made))

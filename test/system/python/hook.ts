@@ -1,0 +1,13 @@
+import { createHash } from 'node:crypto'
+import { readMessage } from '../../../cli/calls/message.ts'
+import { recordOf } from '../../../cli/hook/events.ts'
+
+/* Records that `tallystick hook` makes of the events on standard input, for the Python package to compare with its own. */
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+let text = ''
+for await (const piece of process.stdin) text += piece
+const recording = { keep: false, held: false, framework: 'claude-agent-sdk', sha256 }
+const records = (JSON.parse(text) as unknown[]).map((event) =>
+  recordOf(readMessage(JSON.stringify(event))!, recording),
+)
+console.log(JSON.stringify(records))

@@ -1,0 +1,22 @@
+import { TallystickOperator } from '../../../sdk/operator.ts'
+import { startServerAndWorker } from '../../helpers/deployment.ts'
+
+/** A server with a worker and an empty ledger, as the environment of a client: `env` names them. */
+export async function serve() {
+  const { url, operatorKey, close } = await startServerAndWorker()
+  const operator = new TallystickOperator({ baseUrl: url, operatorKey })
+  const { key } = await operator.ledgers.create({ name: 'asked from Python' })
+  const env = {
+    TALLYSTICK_URL: url,
+    TALLYSTICK_API_KEY: key.key,
+    TALLYSTICK_OPERATOR_KEY: operatorKey,
+  }
+  return { env, close }
+}
+
+// For work on the tests: prints what to export, and serves until its input ends.
+if (process.argv[1] === import.meta.filename) {
+  const { env, close } = await serve()
+  for (const [name, value] of Object.entries(env)) console.log(`export ${name}=${value}`)
+  process.stdin.resume().once('end', close)
+}

@@ -1,0 +1,30 @@
+import { Tallystick } from '../../../sdk/client.ts'
+import { openSpool } from '../../../sdk/node/spool.ts'
+import { makeItem } from '../../../sdk/notarizer/items.ts'
+
+/*
+ * spool.ts write DIR COUNT: leaves a spool with a batch of so many records, as a process that was killed leaves it, and one record below the
+ * first. spool.ts send DIR: sends what a spool holds, to TALLYSTICK_URL, and tells the tags of what was recorded.
+ */
+const [what, directory, count] = process.argv.slice(2)
+const spool = await openSpool(directory!)
+if (what === 'write') {
+  const items = Array.from({ length: Number(count) }, (_, i) =>
+    makeItem({ i, text: 'Käse "\\ 😀' }, { tag: `tag "${i}"`, handle: `h${i}` }, Date.now()),
+  )
+  const batch = spool.begin('0123456789abcdef0123456789abcdef', items[0]!, items[0]!.bytes)
+  for (const item of items.slice(1)) batch.append(item, item.bytes)
+  batch.seal()
+  const last = makeItem({ i: Number(count) }, { parentHandle: 'h0' }, Date.now())
+  spool.begin('fedcba9876543210fedcba9876543210', last, last.bytes).seal()
+  await spool.close()
+} else {
+  const tags: (string | undefined)[] = []
+  const notarizer = new Tallystick().notarizer({
+    spool,
+    onRecorded: ({ records }) => tags.push(...records.map(({ tag }) => tag)),
+  })
+  await notarizer.adopt()
+  await notarizer.close()
+  console.log(JSON.stringify({ tags, stats: notarizer.stats }))
+}

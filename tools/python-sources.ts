@@ -1,0 +1,229 @@
+import { ERROR_CODES } from '../src/errors.ts'
+import type { OpenApi, Schema } from './open-api.ts'
+import { operationsOf } from './open-api.ts'
+import { repeatOf } from './sdk-sources.ts'
+import { definitionsOf, findSchema } from './sdk-types.ts'
+
+/*
+ * Knowledge of the client in Python about the server: tables as Python, and the schemas that `npm run python` makes models of
+ * (python/tools/generate.py).
+ */
+
+const MADE_BY = '# Made by `npm run docs` from /openapi.json; not to be edited.\n'
+/** As the formatter of python/ has it. */
+const LINE_CHARS_MAX = 140
+const FOLDER = 'python/src/tallystick/_core'
+
+export function pythonSources(openApi: OpenApi): Record<string, string> {
+  return {
+    [`${FOLDER}/operations.py`]: operationTable(openApi),
+    [`${FOLDER}/advice.py`]: adviceTable(),
+  }
+}
+
+function operationTable(openApi: OpenApi): string {
+  const rows = operationsOf(openApi).map(({ method, path, operation }) => {
+    const name = snakeCase(operation.operationId)
+    const said = [method.toUpperCase(), path, repeatOf(method, operation)].map(quoted).join(', ')
+    const row = `${name.toUpperCase()} = Operation(${said})`
+    return row.length <= LINE_CHARS_MAX ? row : `${name.toUpperCase()} = Operation(\n    ${said}\n)`
+  })
+  return `${MADE_BY}
+from typing import Literal, NamedTuple
+
+API_VERSION = ${quoted(openApi.info.version)}
+"""The server's release that this was made from."""
+
+
+class Operation(NamedTuple):
+    """One route. \`repeat\`: repeating it does not do it twice, does not with the same Idempotency-Key, or does."""
+
+    method: str
+    path: str
+    repeat: Literal['freely', 'with-key', 'never']
+
+
+${rows.join('\n')}
+`
+}
+
+function adviceTable(): string {
+  const rows = Object.entries(ERROR_CODES).map(
+    ([code, [, , , advice]]) => `    ${quoted(code)}: ${quoted(advice)},`,
+  )
+  return `${MADE_BY}
+ADVICE = {
+${rows.join('\n')}
+}
+"""Advice for each error of the server (docs/errors.md)."""
+`
+}
+
+/** Answers, by the names that they have in Python. Pages are `Page` there, and OTLP is for exporters. */
+const ANSWERS: Readonly<Record<string, string>> = {
+  DeleteRecordsByIdPayloadAnswer: 'ErasureAnswer',
+  GetCheckpointsConsistencyAnswer: 'ConsistencyProof',
+  GetEventsAnswer: 'EventPage',
+  GetLedgerAnswer: 'OwnLedger',
+  GetLivezAnswer: 'Liveness',
+  GetReadyzAnswer: 'Readiness',
+  GetRecordsByIdProofAnswer: 'EntryProof',
+  GetRecordsByIdTreeAnswer: 'RecordTree',
+  GetWellKnownTallystickKeysJsonAnswer: 'KeyDocument',
+  PostKeysAnswer: 'KeyWithSecret',
+  PostKeysByIdRevokeAnswer: 'KeyRevocation',
+  PostLedgersAnswer: 'NewLedger',
+  PostRecordsBatchAnswer: 'Batch',
+  PostTypesByNameByVersionPreviewAnswer: 'Preview',
+  PostWebhooksAnswer: 'WebhookWithSecret',
+  PostWebhooksByIdRedeliverDeadAnswer: 'Redelivery',
+  PutKeysByIdOtlpAnswer: 'KeyOtlp',
+  PutKeysByIdRateLimitAnswer: 'RateLimitAnswer',
+  PutLedgersByIdTilesBody: 'LedgerTiles',
+}
+
+/** Parts of answers, by the names that they have in Python, each with one place that has it. */
+const PARTS: Readonly<Record<string, string>> = {
+  TypeSummary: 'GetTypesAnswer/properties/data/items',
+  CheckpointPlace: 'GetCheckpointsAnswer/properties/data/items',
+  RecordHistoryEntry: 'GetRecordsByIdEntriesAnswer/properties/data/items',
+}
+
+/** Members of unions, in their order. */
+const MEMBERS: Readonly<Record<string, readonly string[]>> = {
+  LedgerEvent: ['Record', 'Signal', 'Batch', 'Erasure', 'Received', 'Statement', 'Checkpoint', 'Unknown'].map(
+    (kind) => `${kind}Event`,
+  ),
+  WebhookEvent: [
+    ...['Record', 'Signal', 'Batch', 'Erasure', 'Received', 'Statement', 'Checkpoint'],
+    ...['WebhookPaused', 'WebhookTest', 'Unknown'],
+  ].map((kind) => `Delivered${kind}Event`),
+}
+
+type Definitions = Readonly<Record<string, Schema>>
+/** JSON Schema as it is written. */
+type Written = Record<string, unknown>
+
+/** Schemas of every answer, and of all that an answer consists of, by name. */
+export function answerSchemas(openApi: OpenApi): object {
+  const definitions: Record<string, Schema> = { ...definitionsOf(openApi) }
+  for (const [name, path] of Object.entries(PARTS)) definitions[name] = findSchema(definitions, path)
+  for (const [old, name] of Object.entries(ANSWERS)) definitions[name] = definitions[old]!
+  for (const name of ['LedgerEvent', 'WebhookEvent']) definitions[name] = withUnknown(definitions[name]!)
+  definitions['KeyWithSecret'] = withSecret(definitions['KeyWithSecret']!)
+  const wanted = Object.keys(definitions).filter((name) => !/(Query|Body|Answer|^RpcStatus)$/.test(name))
+  return schemasOf(definitions, ANSWERS, [...wanted, 'ErasureAnswer', 'RateLimitAnswer'], open)
+}
+
+/** Values that a caller passes on within a body, by the names that they have in Python, each with one place that has it. */
+const VALUES: Readonly<Record<string, string>> = {
+  BatchItemParam: 'PostRecordsBatchBody/properties/records/items',
+  BudgetParam: 'PutPeersByIdBudgetBody/properties/budget/anyOf/0',
+  KnownCheckpointParam: 'PostLedgersByIdRestoreBody/properties/known',
+  IssuerParam: 'PutRegistrationPolicyBody/properties/issuers/items',
+  EndorsementParam: 'PostAgentsByIdSigningKeysBody/properties/endorsement',
+  OtlpSettingsParam: 'OtlpSettings',
+  RateLimitParam: 'RateLimit',
+  RuleParam: 'Rule',
+  SharedWithParam: 'SharedWith',
+  TypeDefinitionParam: 'PostTypesBody',
+  WebhookEventName: 'PostWebhooksBody/properties/events/items',
+}
+
+/** Schemas of these, and of words that a caller says: just what the server takes. */
+export function valueSchemas(openApi: OpenApi): object {
+  const definitions: Record<string, Schema> = { ...definitionsOf(openApi) }
+  for (const [name, path] of Object.entries(VALUES)) definitions[name] = findSchema(definitions, path)
+  const renamed = { Rule: 'RuleParam', SharedWith: 'SharedWithParam', RateLimit: 'RateLimitParam' }
+  const words = ['RecordState', 'Scope', 'EntryKind']
+  return schemasOf(definitions, renamed, [...Object.keys(VALUES), ...words], (schema) => schema)
+}
+
+/** The schemas that are wanted, and those that they refer to. Every object has a name of its own, from where it stands. */
+function schemasOf(
+  definitions: Definitions,
+  renamed: Readonly<Record<string, string>>,
+  wanted: readonly string[],
+  change: (schema: Written, place: readonly string[]) => Written,
+): object {
+  const found: Record<string, unknown> = {}
+  const take = (alias: string): string => {
+    const name = renamed[alias] ?? alias
+    const { tsType } = definitions[alias]!
+    if (typeof tsType === 'string') return take(tsType)
+    if (name in found) return name
+    found[name] = null
+    found[name] = written(definitions[alias], [name])
+    return name
+  }
+  const written = (value: unknown, place: readonly string[]): unknown => {
+    if (Array.isArray(value)) {
+      const members = value.length > 1 ? MEMBERS[place.join('')] : undefined
+      const objects = value.filter((item) => item?.properties !== undefined).length
+      return value.map((item, i) =>
+        written(item, members ? [members[i]!] : objects > 1 ? [...place, `${i + 1}`] : place),
+      )
+    }
+    if (value === null || typeof value !== 'object') return value
+    const { tsType, ...members } = value as Schema
+    if (tsType === 'ErrorCode') return { ...members, type: 'string' }
+    if (typeof tsType === 'string') return { ...members, $ref: `#/components/schemas/${take(tsType)}` }
+    const schema = Object.fromEntries(
+      Object.entries(members).map(([key, of]) => [
+        key,
+        key === 'properties' ? properties(of, place) : written(of, place),
+      ]),
+    )
+    return change({ ...schema, ...(schema['properties'] !== undefined && { title: place.join('') }) }, place)
+  }
+  const properties = (of: object, place: readonly string[]) =>
+    Object.fromEntries(
+      Object.entries(of).map(([name, schema]) => [name, written(schema, [...place, pascalCase(name)])]),
+    )
+  for (const name of wanted) take(name)
+  const schemas = Object.fromEntries(Object.entries(found).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return { openapi: '3.1.0', info: { title: 'Tallystick', version: '1' }, paths: {}, components: { schemas } }
+}
+
+/** With an event of a type that this release does not know. */
+function withUnknown(union: Schema): Schema {
+  const members = (union.oneOf ?? union.anyOf) as readonly Schema[]
+  const [first] = members
+  const unknown = { ...first, properties: { ...first!.properties, type: { type: 'string' }, data: {} } }
+  return { anyOf: [...members, unknown] } as Schema
+}
+
+/** A key whose secret was lost is an error, no answer. */
+function withSecret({ properties, ...schema }: Schema): Schema {
+  return { ...schema, properties: { ...properties, key: { type: 'string' } } } as Schema
+}
+
+/** A newer server may have words and members that are not known here. An event's type says which member of its union it is. */
+function open({ additionalProperties, ...schema }: Written, place: readonly string[]): Written {
+  const { enum: words = schema['const'] === undefined ? [] : [schema['const']] } = schema
+  const isTag = place.length === 2 && place[1] === 'Type' && EVENTS.has(place[0]!)
+  const isWords = Array.isArray(words) && words.length > 0 && words.every((word) => typeof word === 'string')
+  if (isWords && !isTag) {
+    const { type: _type, enum: _enum, const: _const, ...rest } = schema
+    return { ...rest, anyOf: [{ type: 'string', enum: words }, { type: 'string' }] }
+  }
+  const isMap = schema['properties'] === undefined && additionalProperties !== undefined
+  return { ...schema, ...(isMap && { additionalProperties }) }
+}
+
+const EVENTS = new Set(Object.values(MEMBERS).flat())
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+function quoted(text: string): string {
+  const escaped = text.replaceAll('\\', '\\\\')
+  return escaped.includes("'") && !escaped.includes('"')
+    ? `"${escaped}"`
+    : `'${escaped.replaceAll("'", "\\'")}'`
+}
+
+function pascalCase(name: string): string {
+  return name[0]!.toUpperCase() + name.slice(1)
+}
