@@ -5,7 +5,7 @@
  * client and fsck its tiles and checkpoint, pycose its receipts, securesystemslib and in-toto's library a statement in DSSE, and a witness
  * cosigns its checkpoints. A Tessera log is witnessed by `tallystick witness`; a statement that pycose has signed is registered, and checked
  * by go-cose with its receipt. OpenTelemetry's exporters of Go and Python send spans and logs. PyPI's mcp and the conformance suite of MCP use
- * it over stdio and HTTP. Each is also given what it must refuse, but for exporters.
+ * it over stdio and HTTP, and the official client calls three official servers through `tallystick mcp-proxy`. Each is also given what it must refuse, but for exporters.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -23,6 +23,7 @@ import { installPythonTool } from '../../../tools/python-tool.ts'
 import { startServerAndWorker } from '../../helpers/deployment.ts'
 import { CLI } from '../../helpers/run-cli.ts'
 import { mcpChecks } from './mcp.ts'
+import { mcpServerChecks } from './mcp-servers.ts'
 
 const HERE = import.meta.dirname
 /** Two full tiles, one begun, and so a tile of the level above. */
@@ -206,6 +207,8 @@ try {
   }
   await takes('Go and Tessera, with statements of others', oracles, [log, noteVerifierKey])
   for (const [what, check] of await mcpChecks(baseUrl, made.key.key)) await passes(what, check)
+  const place = { url: baseUrl, key: made.key.key, dir }
+  for (const [what, check] of await mcpServerChecks(client, place)) await passes(what, check)
 } finally {
   for (const child of children) child.kill()
   await close()
@@ -254,7 +257,7 @@ function takes(what: string, file: string, args: readonly string[]): Promise<voi
 async function passes(what: string, check: () => Promise<{ readonly stdout: string }>): Promise<void> {
   const error = await check().then(
     ({ stdout }) => void console.log(`ok   ${what}: ${stdout.trim().replaceAll('\n', '; ')}`),
-    (error: { stderr: string }) => error.stderr,
+    (error: Error & { stderr?: string }) => error.stderr ?? error.stack ?? error.message,
   )
   if (error === undefined) return
   faults++
