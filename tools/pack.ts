@@ -30,6 +30,9 @@ const PACKAGES = {
 } as const satisfies Record<string, Source>
 export type PackageName = keyof typeof PACKAGES
 
+/** What tools leave in python/. */
+const NOT_PACKED = /[/\\](__pycache__|dist|\.[^/\\]+)$/
+
 if (import.meta.main) {
   const folder = join(ROOT, 'dist')
   const packed = Object.values(await packAll(folder))
@@ -54,9 +57,6 @@ export async function installAdapters(): Promise<void> {
   // Written last, so that an installation that was interrupted is made anew.
   writeFileSync(installed, lock)
 }
-
-/** What tools leave in python/. */
-const NOT_PACKED = /[/\\](__pycache__|dist|\.[^/\\]+)$/
 
 /** Wheel and source distribution, by the build system that its own manifest names. */
 export async function packPython(folder: string): Promise<string[]> {
