@@ -2,10 +2,12 @@
  * npm run pack
  *
  * Makes dist/tallystick-sdk-VERSION.tgz and dist/tallystick-VERSION.tgz: the packages as a registry would have them, to be
- * installed from here with `npm install FILE`. With --adapters also those of adapters/, once `npm run adapters` has installed their libraries.
+ * installed from here with `npm install FILE`. With --adapters also those of adapters/, whose libraries it installs; with --python the wheel and
+ * the source distribution of python/.
  */
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFile, cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -13,6 +15,7 @@ import { ADAPTERS, type AdapterName, buildAdapter } from './build-adapters.ts'
 import { buildCli } from './build-cli.ts'
 import { buildSdk } from './build-sdk.ts'
 import { type Manifest, ROOT } from './bundle.ts'
+import { installPythonTool } from './python-tool.ts'
 
 type Source = {
   /** Folder of its sources. */
@@ -27,10 +30,14 @@ const PACKAGES = {
 } as const satisfies Record<string, Source>
 export type PackageName = keyof typeof PACKAGES
 
+/** What tools leave in python/. */
+const NOT_PACKED = /[/\\](__pycache__|dist|\.[^/\\]+)$/
+
 if (import.meta.main) {
   const folder = join(ROOT, 'dist')
   const packed = Object.values(await packAll(folder))
   if (process.argv.includes('--adapters')) packed.push(...Object.values(await packAdapters(folder)))
+  if (process.argv.includes('--python')) packed.push(...(await packPython(folder)))
   for (const file of packed) console.log(file)
 }
 
@@ -40,8 +47,37 @@ export async function packAll(folder: string): Promise<Record<PackageName, strin
   return { sdk: await pack(PACKAGES.sdk, folder), cli: await pack(PACKAGES.cli, folder) }
 }
 
-/** They need what `npm run adapters` installs. */
+/** Installs the libraries that the adapters are for, anew where the lockfile has changed since. */
+export async function installAdapters(): Promise<void> {
+  const adapters = join(ROOT, 'adapters')
+  const lock = readFileSync(join(adapters, 'package-lock.json'), 'utf8')
+  const installed = join(adapters, 'node_modules', '.installed-lock.json')
+  if (globSync(installed).length > 0 && readFileSync(installed, 'utf8') === lock) return
+  await npm(['ci', '--no-audit', '--no-fund'], adapters)
+  // Written last, so that an installation that was interrupted is made anew.
+  writeFileSync(installed, lock)
+}
+
+/** Wheel and source distribution, by the build system that its own manifest names. */
+export async function packPython(folder: string): Promise<string[]> {
+  const hatchling = installPythonTool('hatchling', join(ROOT, 'tools', 'python-build.txt'))
+  const stage = await mkdtemp(join(tmpdir(), 'tallystick-pack-'))
+  try {
+    await cp(join(ROOT, 'python'), stage, { recursive: true, filter: (path) => !NOT_PACKED.test(path) })
+    await copyFile(join(ROOT, 'LICENSE'), join(stage, 'LICENSE'))
+    const made = join(stage, 'dist')
+    await promisify(execFile)(hatchling, ['build', '--directory', made], { cwd: stage })
+    const names = (await readdir(made)).sort()
+    for (const name of names) await copyFile(join(made, name), join(folder, name))
+    return names.map((name) => join(folder, name))
+  } finally {
+    await rm(stage, { recursive: true, force: true })
+  }
+}
+
+/** With the SDK as `packAll` has built it. */
 export async function packAdapters(folder: string): Promise<Record<AdapterName, string>> {
+  await installAdapters()
   const files = ADAPTERS.map(async (name) => {
     const source = { folder: `adapters/${name}`, build: (outDir: string) => buildAdapter(name, outDir) }
     return [name, await pack(source, folder)] as const

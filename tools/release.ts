@@ -2,13 +2,14 @@
  * npm run release -- VERSION [--dry-run]
  *
  * Makes a release: writes the version into manifests, chart and pages, gives the changelog's unreleased part its heading, commits
- * and tags; then makes the packages, the chart, the SBOM, the image (where there is an engine) and SHA256SUMS in dist/release.
+ * and tags; then makes the packages (of npm with the adapters, and of Python), the chart, the SBOM, the image (where there is an engine) and SHA256SUMS in dist/release.
  * It pushes and publishes nothing. With --dry-run it works in a copy of this commit, and leaves this folder alone.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -21,7 +22,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT } from './bundle.ts'
 import { installGoTool } from './go-tool.ts'
-import { npm, packAll } from './pack.ts'
+import { npm, packAdapters, packAll, packPython } from './pack.ts'
 
 /** Files that name the version, each with the texts around it. */
 const VERSIONED: Readonly<Record<string, readonly [before: string, after: string]>> = {
@@ -48,7 +49,8 @@ if (!/^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/.test(version) || flags.some((flag) => flag 
 } else {
   const copy = mkdtempSync(join(tmpdir(), 'tallystick-release-'))
   git(ROOT, 'clone', '-q', ROOT, copy)
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+  for (const folder of ['node_modules', 'adapters/node_modules'])
+    if (existsSync(join(ROOT, folder))) symlinkSync(join(ROOT, folder), join(copy, folder))
   execFileSync(process.execPath, [join(copy, 'tools/release.ts'), version], { stdio: 'inherit' })
   cpSync(join(copy, 'dist/release'), join(ROOT, 'dist/release'), { recursive: true })
   rmSync(copy, { recursive: true })
@@ -68,6 +70,8 @@ async function release(root = ROOT): Promise<void> {
   rmSync(dir, { recursive: true, force: true })
   mkdirSync(dir, { recursive: true })
   await packAll(dir)
+  await packAdapters(dir)
+  await packPython(dir)
   const helm = await installGoTool('helm4', console.log)
   makeChart(helm, root, dir)
   const sbom = await npm(['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'], root)

@@ -1,5 +1,5 @@
 import type { AgentExtension, Message } from '@a2a-js/sdk'
-import type { Action } from '@tallystick/sdk/actions'
+import { type Action, TRACEPARENT } from '@tallystick/sdk/actions'
 
 /** Names the extension in agent cards, in messages and in `A2A-Extensions`. */
 export const EXTENSION = 'https://tallystick.dev/a2a/record/v1'
@@ -31,7 +31,6 @@ export function carry(message: Message, carried: Carried): Message {
 }
 
 const RECORD = /^rec_[0-9a-z]{26}$/
-const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 const RECEIPT_CHARS_MAX = 64 * 1024
 
 /** The data that a message brings, of what has its form. They are the sender's claim: verify the receipt, or ask its ledger. */

@@ -70,7 +70,7 @@ export class McpProxy {
 
   /** Why the line is not forwarded; null: it is. */
   async #passLine(bytes: Buffer): Promise<string | null> {
-    const messages = readLine(bytes)
+    const messages = readClientLine(bytes)
     const { isRecorded } = this.#options
     if (messages === null) {
       if (isRecorded !== null) return this.#refuse([], [], 'it is no JSON')
@@ -86,17 +86,20 @@ export class McpProxy {
   async #begin(messages: readonly Message[], bytes: Buffer): Promise<string | null> {
     const { calls, isRecorded, say } = this.#options
     const begun: Begun[] = []
+    let unread: string | null = null
     for (const message of messages) {
       try {
         const one = calls.fromClient(message)
         if (one !== null) begun.push(one)
-        else if (message.inexact !== null) this.#tryUnread(message.inexact, bytes)
+        // The action of a call has the digest of its arguments alone, and not of all that a server may read in this line.
+        if (one === null || message.inexact === SPLIT) unread ??= message.inexact
       } catch (error) {
         const why = (error as Error).message
         if (isRecorded !== null) return this.#refuse(messages, begun, why)
         say(`a call is forwarded that could not be recorded: ${why}`)
       }
     }
+    if (unread !== null) this.#tryUnread(unread, bytes)
     if (isRecorded === null) return null
     const recorded = await Promise.all(begun.map((one) => isRecorded(one)))
     return recorded.includes(false)
@@ -168,6 +171,20 @@ export class McpProxy {
 
 /** As JSON-RPC has it for errors that servers define. */
 const REFUSED_CODE = -32_090
+
+const SPLIT = 'it has a carriage return inside, which a server may read as the end of a line'
+const [CARRIAGE_RETURN, SPACE] = [0x0d, 0x20]
+
+/**
+ * JSON has a bare carriage return as space, and readers of text (Python's universal newlines, Node's readline) as the end of a line: within
+ * one message that is read here they may find others.
+ */
+function readClientLine(bytes: Buffer): Message[] | null {
+  const messages = readLine(bytes)
+  const at = bytes.indexOf(CARRIAGE_RETURN)
+  const isSplit = at >= 0 && bytes.subarray(at).some((byte) => byte > SPACE)
+  return isSplit && messages !== null ? messages.map((each) => ({ ...each, inexact: SPLIT })) : messages
+}
 
 /** Messages of a line: one, or those of a list. None of an empty line; null: it is no JSON. */
 function readLine(bytes: Buffer): Message[] | null {

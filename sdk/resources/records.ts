@@ -216,9 +216,16 @@ export class Records<Types extends TypeMap> {
   }
 
   /** `GET /v1/records/{id}/entries`: the record's own entries, oldest first, with the documents of its steps. */
-  entries(id: string, { peer, ...options }: ReadOptions = {}): Listing<RecordEntry> {
+  entries(
+    id: string,
+    { peer, limit, ...options }: ReadOptions & { readonly limit?: number | undefined } = {},
+  ): Listing<RecordEntry> {
     return new Listing((cursor) =>
-      this.#http.json(operations.getRecordsByIdEntries, { params: { id }, query: { peer, cursor }, options }),
+      this.#http.json(operations.getRecordsByIdEntries, {
+        params: { id },
+        query: { peer, limit, cursor },
+        options,
+      }),
     )
   }
 

@@ -16,11 +16,13 @@ export const WITNESS_EVERY_MS = 1_000
 export const WITNESS_POSTS_MAX = 4
 /** The oldest peerings of a ledger, which witness it unless that is switched off. A note has 64 signatures at most, and 16,384 characters. */
 export const PEER_WITNESSES_MAX = 16
-/** As `WITNESS_POSTS_MAX`, to all peers together. */
-export const PEER_WITNESS_POSTS_MAX = 16
+/** As `WITNESS_POSTS_MAX`, to all peers together: 32 ledgers whose peers are all slow would fill it. */
+export const PEER_WITNESS_POSTS_MAX = 64
+/** Of these of one ledger, so that its slow peers do not delay the peers of others. */
+export const WITNESS_POSTS_OF_LEDGER_MAX = 2
 export const WITNESS_LEDGERS_PER_ROUND = 64
-/** After this a round begins no more requests; those under way have 15 s. */
-export const WITNESS_ROUND_MS_MAX = 10_000
+/** After this a round waits no longer for its requests, which have 15 s: ledgers that have grown meanwhile have their turn. */
+export const WITNESS_ROUND_MS_MAX = 1_000
 /** If there are more, a sweep finds the rest. */
 export const WITNESS_LEDGERS_WAITING_MAX = 100_000
 export const WITNESS_SWEEP_EVERY_MS = 60_000

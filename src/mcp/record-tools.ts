@@ -107,7 +107,7 @@ export const getHistory = defineTool({
   }),
   async run({ client }, { record: id, limit = MCP_PAGE_ITEMS_DEFAULT, cursor }, { signal }) {
     const { record, ancestors, children } = await client.records.tree(id, { limit }, { signal })
-    const entries = await client.records.entries(id, { signal }).page(cursor)
+    const entries = await client.records.entries(id, { limit, signal }).page(cursor)
     return {
       record,
       ancestors,

@@ -69,6 +69,12 @@ test('POST /mcp', async (t) => {
 
       assert.deepEqual([await idsOf(doing, 'offered'), await idsOf(asked, 'unclaimed')], [[id], [id]])
       assert.equal((await callTool(doing, 'activate', { record: id })).state, 'ACTIVE')
+      const page = await callTool(doing, 'get_history', { record: id, limit: 1 })
+      const next = await callTool(doing, 'get_history', { record: id, limit: 1, cursor: page.nextCursor })
+      assert.deepEqual(
+        [page, next].map(({ entries }) => entries.map(({ kind }: { kind: string }) => kind)),
+        [['record-created'], ['record-activated']],
+      )
       assert.deepEqual(await idsOf(doing, 'active'), [id])
       assert.match(
         await refusedTool(doing, 'activate', { record: id }),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import {
   WITNESS_EVERY_MS,
@@ -5,6 +6,7 @@ import {
   WITNESS_LEDGERS_WAITING_MAX,
   WITNESS_PAUSE_MS_MAX,
   WITNESS_PAUSE_MS_MIN,
+  WITNESS_POSTS_OF_LEDGER_MAX,
   WITNESS_ROUND_MS_MAX,
   WITNESS_SWEEP_AGE_MS,
   WITNESS_SWEEP_EVERY_MS,
@@ -53,6 +55,11 @@ export class WitnessLane {
   /** Ledgers that have grown since the last round. */
   readonly #grown = new Set<Uuid>()
   readonly #waiting = new Map<string, Waiting>()
+  readonly #underWay = new Map<string, Promise<void>>()
+  /** Requests under way of each ledger that has some. */
+  readonly #posts = new Map<Uuid, number>()
+  /** What a request has met that is no word of a witness, until a round tells it. */
+  #broken: { readonly error: unknown } | null = null
   /** While the witness does not answer, nothing is sent; after each try for longer. */
   #restUntilMs = 0
   #failures = 0
@@ -97,29 +104,57 @@ export class WitnessLane {
     }
   }
 
-  /** Sends what is due, a few at a time. Returns whether there is more. */
+  /**
+   * Sends what is due, a few at a time. A round does not wait for a witness that is slow: its requests go on while the next rounds send those of
+   * other ledgers. Returns whether there is more.
+   */
   async step(): Promise<boolean> {
     const nowMs = this.#deps.now()
     await this.#expand(nowMs)
     if (nowMs < this.#restUntilMs) return false
     if (nowMs >= this.#sweepAtMs) await this.#sweep(nowMs)
-    const due = [...this.#waiting.values()].filter(({ dueMs }) => dueMs <= nowMs)
-    const taken = due.slice(0, WITNESS_LEDGERS_PER_ROUND)
-    const senders = Array.from({ length: this.#target.postsMax }, async () => {
-      for (let next = taken.shift(); next !== undefined; next = taken.shift()) {
-        await this.#send(next)
-        if (this.#isRoundOver(nowMs)) return
-      }
-    })
-    const [failed] = (await Promise.allSettled(senders)).filter((sent) => sent.status === 'rejected')
-    if (failed) throw failed.reason
-    return due.length > WITNESS_LEDGERS_PER_ROUND && this.#deps.now() >= this.#restUntilMs
+    const round = new AbortController()
+    const end = sleep(WITNESS_ROUND_MS_MAX, undefined, { signal: round.signal }).then(() => round.abort())
+    for (let left = WITNESS_LEDGERS_PER_ROUND; !round.signal.aborted; ) {
+      for (let next = this.#next(nowMs); next && left > 0; next = this.#next(nowMs), left--) this.#begin(next)
+      if (this.#underWay.size === 0) round.abort()
+      await Promise.race([end.catch(() => {}), ...this.#underWay.values()])
+    }
+    const broken = this.#broken
+    this.#broken = null
+    if (broken) throw broken.error
+    return this.#next(nowMs) !== null
   }
 
-  /** One that takes long for each answer must not look like work that stands still. */
-  #isRoundOver(beganMs: number): boolean {
-    const nowMs = this.#deps.now()
-    return nowMs < this.#restUntilMs || nowMs - beganMs > WITNESS_ROUND_MS_MAX || this.#deps.stopping.aborted
+  /** One that is due and may be sent; first of a ledger with nothing under way, so that those of one ledger do not take the place of all. */
+  #next(nowMs: number): Waiting | null {
+    if (this.#underWay.size >= this.#target.postsMax) return null
+    if (this.#deps.now() < this.#restUntilMs || this.#deps.stopping.aborted) return null
+    let second: Waiting | null = null
+    for (const [key, waiting] of this.#waiting) {
+      if (waiting.dueMs > nowMs || this.#underWay.has(key)) continue
+      const posts = this.#posts.get(waiting.ledgerId) ?? 0
+      if (posts === 0) return waiting
+      if (posts < WITNESS_POSTS_OF_LEDGER_MAX) second ??= waiting
+    }
+    return second
+  }
+
+  #begin(waiting: Waiting): void {
+    const [key, { ledgerId }] = [keyOf(waiting), waiting]
+    this.#posts.set(ledgerId, (this.#posts.get(ledgerId) ?? 0) + 1)
+    const sent = this.#send(waiting)
+      .catch((error) => {
+        this.#broken ??= { error }
+      })
+      .finally(() => {
+        this.#underWay.delete(key)
+        const others = this.#posts.get(ledgerId)! - 1
+        if (others > 0) this.#posts.set(ledgerId, others)
+        else this.#posts.delete(ledgerId)
+        if (this.#broken || this.#next(this.#deps.now())) this.#waker.wake()
+      })
+    this.#underWay.set(key, sent)
   }
 
   async #expand(nowMs: number): Promise<void> {

@@ -23,6 +23,7 @@ const LINES = [
   '',
   '\r',
   ' ',
+  '{"jsonrpc":"2.0","id":4,"method":"ping","params":\r{"jsonrpc":"2.0","id":5,"method":"tools/call"}\r}',
 ]
 const bytes = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...LINES).map((line) => Buffer.from(line)) },
@@ -158,6 +159,27 @@ test('an answer of the proxy’s own stands between two lines of the server, nev
     'x',
     'y',
   ])
+})
+
+test('a carriage return inside a line, behind which a server may read a second message, is refused, or recorded as unread', async () => {
+  const call = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"delete"}}'
+  const hidden = Buffer.from(`{"jsonrpc":"2.0","id":6,"method":"ping","params":\r${call}\r}\n`)
+  const plain = Buffer.from(`${call}\r\n\r\n`)
+
+  const held = await pass([hidden, plain], [], stubCalls().calls, true)
+  assert.deepEqual(held.toServer, plain)
+  const { id, error } = JSON.parse(held.toClient.toString())
+  assert.deepEqual([id, error.code], [6, -32090])
+  assert.match(error.message, /a carriage return inside/)
+
+  const { calls, unread } = stubCalls()
+  const passed = await pass([hidden, plain], [], calls)
+  assert.deepEqual(passed.toServer, Buffer.concat([hidden, plain]))
+  const sha256 = createHash('sha256').update(hidden).digest('hex')
+  assert.deepEqual(
+    unread.map(([why, ...rest]) => [/carriage return/.test(why), ...rest]),
+    [[true, sha256, hidden.length]],
+  )
 })
 
 test('a message that is too long passes in pieces, unread, and a record has its digest', async () => {

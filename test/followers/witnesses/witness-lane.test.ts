@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { PEER_WITNESSES_MAX, WITNESS_POSTS_OF_LEDGER_MAX } from '../../../src/followers/limits.ts'
 import { namedWitness } from '../../../src/followers/witnesses/named-witness.ts'
 import type { WitnessSetting } from '../../../src/followers/witnesses/settings.ts'
-import { WitnessLane } from '../../../src/followers/witnesses/witness-lane.ts'
+import { type LaneTarget, WitnessLane } from '../../../src/followers/witnesses/witness-lane.ts'
 import { parseAllowances } from '../../../src/outside/connector/allowances.ts'
 import { Connector } from '../../../src/outside/connector/connector.ts'
-import { parseId } from '../../../src/proof/ids.ts'
+import { parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { parseAddCheckpoint } from '../../../src/proof/tree/add-checkpoint.ts'
 import { parseCheckpoint } from '../../../src/proof/tree/checkpoint.ts'
 import { cosign, countWitnesses, verifyCosignatures } from '../../../src/proof/tree/cosignature.ts'
@@ -226,6 +227,42 @@ test('a witness that does not answer is left alone for longer and longer, and ho
   await there.step()
   assert.equal(seen.at(-1), 'w1.example cosigned')
   assert.equal(there.waitingSeconds, 0)
+})
+
+test('peers of one ledger that do not answer delay no peer of another', async () => {
+  const [slow, quick] = ['led_0', 'led_1'] as unknown as [Uuid, Uuid]
+  const peersOf = (ledgerId: Uuid) =>
+    Array.from({ length: PEER_WITNESSES_MAX }, (_, i) => ({ ledgerId, peerId: `${i}` as unknown as Uuid }))
+  const sent: Uuid[] = []
+  const answer = Promise.withResolvers<boolean>()
+  const target: LaneTarget = {
+    name: 'peers',
+    restsAsOne: false,
+    postsMax: PEER_WITNESSES_MAX,
+    expand: async (ledgerIds) => ledgerIds.flatMap(peersOf),
+    sweep: async () => [],
+    async send({ ledgerId }) {
+      sent.push(ledgerId)
+      return ledgerId === slow ? answer.promise : true
+    },
+  }
+  const stopping = new AbortController().signal
+  const log = { error: () => {} }
+  const lane = new WitnessLane({ stopping, log, now: () => 0, observe: () => {} }, target)
+  lane.add(slow)
+  await lane.step()
+  lane.add(quick)
+  await lane.step()
+  const count = (ledgerId: Uuid) => sent.filter((each) => each === ledgerId).length
+  assert.deepEqual([count(slow), count(quick)], [WITNESS_POSTS_OF_LEDGER_MAX, PEER_WITNESSES_MAX])
+  lane.add(slow)
+  answer.resolve(true)
+  while (await lane.step());
+  assert.equal(
+    count(slow),
+    PEER_WITNESSES_MAX + WITNESS_POSTS_OF_LEDGER_MAX,
+    'all, and again those that had begun',
+  )
 })
 
 test('cosignatures are never changed or removed, and only stored beside a checkpoint', async (t) => {

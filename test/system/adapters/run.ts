@@ -5,36 +5,25 @@
  * stranger would, and runs their tests. The libraries are 190 MB that nothing else here needs.
  */
 import { execFile } from 'node:child_process'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { buildSdk } from '../../../tools/build-sdk.ts'
 import { ROOT } from '../../../tools/bundle.ts'
-import { npm, packAdapters, packAll } from '../../../tools/pack.ts'
+import { installAdapters, packAdapters, packAll } from '../../../tools/pack.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { startDeployment } from '../package/deployment.ts'
 import { openGuide } from './guide.ts'
 
-const ADAPTERS = join(ROOT, 'adapters')
 const run = promisify(execFile)
 let failures = 0
 
-await step('the libraries are installed', install)
+await step('the libraries are installed', installAdapters)
 await step('the SDK is built', async () => void (await buildSdk()))
 await step('types (tsc)', () => node(['node_modules/typescript/bin/tsc', '-p', 'adapters']))
 await step('docs/guide.md, with the packages as they are installed', useGuide)
 await step('tests', () => node(['test/run.ts', ...globSync('adapters/test/*.test.ts', { cwd: ROOT }).sort()]))
 if (failures > 0) process.exitCode = 1
-
-/** Anew where the lockfile has changed since. */
-async function install(): Promise<void> {
-  const lock = readFileSync(join(ADAPTERS, 'package-lock.json'), 'utf8')
-  const installed = join(ADAPTERS, 'node_modules', '.installed-lock.json')
-  if (globSync(installed).length > 0 && readFileSync(installed, 'utf8') === lock) return
-  await npm(['ci', '--no-audit', '--no-fund'], ADAPTERS)
-  // Written last, so that an installation that was interrupted is made anew.
-  writeFileSync(installed, lock)
-}
 
 async function useGuide(): Promise<void> {
   const dir = temporaryDir()

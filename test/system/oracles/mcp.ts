@@ -1,16 +1,14 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { npm } from '../../../tools/pack.ts'
 import { installPythonTool } from '../../../tools/python-tool.ts'
 import { CLI } from '../../helpers/run-cli.ts'
+import { installPackages } from './npm-packages.ts'
 
 const HERE = import.meta.dirname
 const CONFORMANCE = { '@modelcontextprotocol/conformance': '0.1.16' }
-const DIR = join(HERE, '..', '..', '..', 'node_modules', '.cache', 'mcp-conformance')
 /**
  * Scenarios that ask nothing of a server but the protocol. The others call tools, prompts and resources that only the suite's own
  * example has, or what has no use here: logging, subscriptions, sampling, elicitation.
@@ -31,7 +29,8 @@ export type Check = readonly [what: string, run: () => Promise<{ readonly stdout
 export async function mcpChecks(url: string, key: string): Promise<Check[]> {
   const python = join(dirname(installPythonTool('mcp', join(HERE, 'mcp-requirements.txt'))), 'python')
   const script = join(HERE, 'mcp_client.py')
-  const suite = await installConformance()
+  const modules = await installPackages('mcp-conformance', CONFORMANCE)
+  const suite = join(modules, '@modelcontextprotocol', 'conformance', 'dist', 'index.js')
   const env = { ...process.env, TALLYSTICK_URL: url, TALLYSTICK_API_KEY: key }
   const eras = ['legacy', 'auto'].flatMap((era): Check[] => [
     [`PyPI's mcp over HTTP, ${era}`, () => run(python, [script, era, 'http', `${url}/mcp`, key])],
@@ -99,16 +98,4 @@ async function withKey<T>(url: string, key: string, use: (keyed: string) => Prom
     proxy.closeAllConnections()
     proxy.close()
   }
-}
-
-/** The suite from npm, where it is not yet, in a folder of its own: it brings a hundred packages that nothing else here needs. */
-async function installConformance(): Promise<string> {
-  const manifest = `${JSON.stringify({ private: true, dependencies: CONFORMANCE })}\n`
-  const file = join(DIR, 'package.json')
-  const suite = join(DIR, 'node_modules', '@modelcontextprotocol', 'conformance', 'dist', 'index.js')
-  if (existsSync(suite) && readFileSync(file, 'utf8') === manifest) return suite
-  mkdirSync(DIR, { recursive: true })
-  writeFileSync(file, manifest)
-  await npm(['install', '--ignore-scripts', '--no-audit', '--no-fund'], DIR)
-  return suite
 }

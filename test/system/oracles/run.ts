@@ -4,8 +4,8 @@
  * Has programs that know nothing of Tallystick read a ledger: Go's client of checksum databases (golang.org/x/mod/sumdb) and Tessera's
  * client and fsck its tiles and checkpoint, pycose its receipts, securesystemslib and in-toto's library a statement in DSSE, and a witness
  * cosigns its checkpoints. A Tessera log is witnessed by `tallystick witness`; a statement that pycose has signed is registered, and checked
- * by go-cose with its receipt. OpenTelemetry's exporters of Python send spans and logs. PyPI's mcp and the conformance suite of MCP use it
- * over stdio and HTTP. Each is also given what it must refuse, but for exporters.
+ * by go-cose with its receipt. OpenTelemetry's exporters of Go and Python send spans and logs. PyPI's mcp and the conformance suite of MCP use
+ * it over stdio and HTTP, and the official client calls three official servers through `tallystick mcp-proxy`. Each is also given what it must refuse, but for exporters.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -23,6 +23,7 @@ import { installPythonTool } from '../../../tools/python-tool.ts'
 import { startServerAndWorker } from '../../helpers/deployment.ts'
 import { CLI } from '../../helpers/run-cli.ts'
 import { mcpChecks } from './mcp.ts'
+import { mcpServerChecks } from './mcp-servers.ts'
 
 const HERE = import.meta.dirname
 /** Two full tiles, one begun, and so a tile of the level above. */
@@ -36,11 +37,9 @@ const children: ChildProcess[] = []
 let close = async () => {}
 try {
   const python = installPythonTool('python', join(HERE, 'requirements.txt'))
-  const [oracles, witness, tessera] = ['oracles', 'witness', 'tessera'].map((name) => join(dir, name)) as [
-    string,
-    string,
-    string,
-  ]
+  const [oracles, witness, tessera, otlp] = ['oracles', 'witness', 'tessera', 'otlp'].map((name) =>
+    join(dir, name),
+  ) as [string, string, string, string]
   const env = buildEnvironment(process.env)
   await run(findGo(process.env), ['build', '-mod=readonly', '-o', `${dir}/`, './...'], { cwd: HERE, env })
 
@@ -177,8 +176,39 @@ try {
       return calls.length === 2 && logs.length === 6 && logs.every(({ type }) => type === 'otel-log/1')
     })
   }
+  for (const compression of ['none', 'gzip']) {
+    const name = `go-${compression}`
+    await passes(`OpenTelemetry of Go, ${compression}, each export twice`, () =>
+      run(otlp, [name], {
+        env: {
+          ...process.env,
+          OTEL_EXPORTER_OTLP_ENDPOINT: baseUrl,
+          OTEL_EXPORTER_OTLP_HEADERS: `Authorization=Bearer%20${made.key.key}`,
+          OTEL_EXPORTER_OTLP_COMPRESSION: compression,
+        },
+      }),
+    )
+    await holds(`its spans and logs, once each, with proofs, ${compression}`, async () => {
+      const calls = await Promise.all(
+        [0, 1, 2].map((i) =>
+          client.records.list({ reference: `gen_ai.tool.call.id:${name}-${i}` }).toArray(9),
+        ),
+      )
+      const traceId = String(calls[0]![0]?.payload?.['traceId'])
+      const spans = await client.records.list({ traceId, type: 'otel-span/1' }).toArray(9)
+      const logs = await client.records.list({ reference: `gen_ai.conversation.id:${name}` }).toArray(9)
+      for (const { id } of [...spans, ...logs])
+        await verify.proof(
+          await untilCosigned(() => client.records.proof(id, { cosignatures: 1 })),
+          byWitness,
+        )
+      return calls.every(({ length }) => length === 1) && spans.length === 4 && logs.length === 3
+    })
+  }
   await takes('Go and Tessera, with statements of others', oracles, [log, noteVerifierKey])
   for (const [what, check] of await mcpChecks(baseUrl, made.key.key)) await passes(what, check)
+  const place = { url: baseUrl, key: made.key.key, dir }
+  for (const [what, check] of await mcpServerChecks(client, place)) await passes(what, check)
 } finally {
   for (const child of children) child.kill()
   await close()
@@ -227,7 +257,7 @@ function takes(what: string, file: string, args: readonly string[]): Promise<voi
 async function passes(what: string, check: () => Promise<{ readonly stdout: string }>): Promise<void> {
   const error = await check().then(
     ({ stdout }) => void console.log(`ok   ${what}: ${stdout.trim().replaceAll('\n', '; ')}`),
-    (error: { stderr: string }) => error.stderr,
+    (error: Error & { stderr?: string }) => error.stderr ?? error.stack ?? error.message,
   )
   if (error === undefined) return
   faults++

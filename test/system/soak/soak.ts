@@ -20,6 +20,7 @@ import {
   type Outcome,
 } from '../faults/kill.ts'
 import { formatAgentReckoning, killAgent } from '../faults/kill-agent.ts'
+import { formatOtlpReckoning, hasHit, killOtlp } from '../faults/kill-otlp.ts'
 import { formatWebhookKills, killWebhookWorkers } from '../faults/kill-webhook-workers.ts'
 import { formatWorkerKills, killWorkersUnderLoad } from '../faults/kill-workers.ts'
 import { whyNoLoopImages } from '../faults/loop-image.ts'
@@ -53,6 +54,7 @@ const WEBHOOK_WORKER_KILLS = {
   hurry: false,
 }
 const AGENT_KILLS = 20
+const OTLP_KILLS = 20
 const FEDERATION_FAULTS: FederationPlan = {
   seed: Date.now() % 1_000_000,
   organisations: 3,
@@ -84,6 +86,7 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'kill-workers': runWorkerKills,
   'kill-webhook-workers': runWebhookWorkerKills,
   'kill-agents': runAgentKills,
+  'kill-otlp': runOtlpKills,
   'federation-faults': runFederationFaults,
   'federation-lifecycle': runFederationLifecycle,
   'rolling-restart': runRollingRestart,
@@ -161,6 +164,18 @@ async function runAgentKills(): Promise<void> {
   const { taken, lost, doubled, ghosts, disordered, filesLeft } = outcome
   if (taken === 0 || lost + doubled + ghosts + disordered > 0) fail('kill-agents: see the line above')
   if (filesLeft.every((files) => files === 0)) fail('no kill left a batch behind: the test has shown nothing')
+}
+
+/** Every fourth kill is Postgres'. */
+async function runOtlpKills(): Promise<void> {
+  const victims = Array.from({ length: OTLP_KILLS }, (_, i) => (i % 4 === 3 ? 'postgres' : 'api'))
+  const outcome = await killOtlp(temporaryDir(), { exporters: 16, victims, workMs: { min: 200, max: 2_000 } })
+  console.log(
+    `kill -9 under exporters, ${OTLP_KILLS} times: ${formatOtlpReckoning(outcome)}; ${formatLoad()}`,
+  )
+  const { spans, lost, doubled, ghosts } = outcome
+  if (spans === 0 || lost + doubled + ghosts > 0) fail('kill-otlp: see the line above')
+  if (!hasHit(outcome)) fail('no kill hit a request: the test has shown nothing')
 }
 
 async function runFederationFaults(): Promise<void> {
