@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks'
+import { linkTo } from '../router.ts'
+import { Page } from '../parts/basics.tsx'
+
+const READ_ONLY = 'tallystick keys create console --scopes records:read,audit:read'
+
+/** Asks for the API key. `refused`: why the last one was. */
+export function EntrancePage({
+  enter,
+  refused,
+  leave,
+}: {
+  enter: (key: string) => void
+  refused?: Error
+  leave?: () => void
+}) {
+  const [key, setKey] = useState('')
+  const submit = (event: Event) => {
+    event.preventDefault()
+    leave?.()
+    if (key.trim() !== '') enter(key.trim())
+  }
+  if (refused !== undefined && leave !== undefined) {
+    return (
+      <main class="entrance">
+        <Page title="Tallystick">
+          <p class="note bad" role="alert">
+            {refused.message}
+          </p>
+          <button type="button" class="do main" onClick={leave}>
+            Use another key
+          </button>
+        </Page>
+      </main>
+    )
+  }
+  return (
+    <main class="entrance">
+      <Page title="Tallystick">
+        <p>See what your agents did, and verify it in this browser.</p>
+        <section>
+          <form onSubmit={submit}>
+            <label class="wide">
+              API key
+              <input
+                class="mono"
+                type="password"
+                autocomplete="off"
+                placeholder="tly_…"
+                value={key}
+                onInput={({ currentTarget }) => setKey(currentTarget.value)}
+              />
+            </label>
+            <button type="submit" class="do main">
+              Open the ledger
+            </button>
+          </form>
+          <p class="quiet">
+            The key stays in this tab, and goes to this server alone. A key that only reads is enough:
+          </p>
+          <pre tabIndex={0} role="region" aria-label="Command that makes a key">
+            {READ_ONLY}
+          </pre>
+        </section>
+        <p>
+          <a href={linkTo('verify')}>Verify a file</a> needs no key.
+        </p>
+      </Page>
+    </main>
+  )
+}
