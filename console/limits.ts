@@ -27,6 +27,8 @@ export const AGENTS_MAX = 1_000
 export const STEPS_MAX = 1_000
 /** Work that waits, of each kind. */
 export const WORK_ROWS_MAX = 200
+/** Records on the overview. */
+export const NEWEST_ROWS = 12
 /** Peers, webhooks and audits on the overview. */
 export const OVERVIEW_ROWS_MAX = 50
 /** Characters of a payload that a row shows. */

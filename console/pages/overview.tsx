@@ -1,6 +1,6 @@
 import type { Audit, Peer, Webhook } from '../../sdk/generated/api.ts'
 import { useAsked } from '../asking.ts'
-import { OVERVIEW_EVERY_MS, OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
+import { NEWEST_ROWS, OVERVIEW_EVERY_MS, OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
 import { ago, type Column, count, Failure, Page, Section, Shown, State, Table, Time, useNow } from '../parts/basics.tsx'
 import { Live } from '../parts/live.tsx'
 import { Records } from '../parts/records.tsx'
@@ -10,7 +10,7 @@ import type { Session } from '../session.ts'
 /** How the ledger stands, and what comes in. */
 export function OverviewPage({ session }: { session: Session }) {
   const { client } = session
-  const newest = useAsked((signal) => client.records.list({ limit: 10 }, { signal }).page(), [], OVERVIEW_EVERY_MS)
+  const newest = useAsked((signal) => client.records.list({ limit: NEWEST_ROWS }, { signal }).toArray(NEWEST_ROWS), [], OVERVIEW_EVERY_MS)
   const hooks = useAsked((signal) => client.webhooks.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(), [], OVERVIEW_EVERY_MS)
   const peers = useAsked((signal) => client.peers.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(), [], OVERVIEW_EVERY_MS)
   return (
@@ -19,7 +19,7 @@ export function OverviewPage({ session }: { session: Session }) {
       <Live session={session} />
       <Section title="Newest records">
         <Shown of={newest}>
-          {({ data }) => <Records caption="Newest records" records={data} session={session} />}
+          {(records) => <Records caption="Newest records" records={records} session={session} />}
         </Shown>
       </Section>
       <div class="two">

@@ -24,9 +24,14 @@ export function RecordPage({ session, id, query }: { session: Session; id: strin
             <VerdictOfRecord session={session} record={record} />
             <div class="two">
               <Standing session={session} record={record} />
-              <Payload record={record} />
+              {record.gated === null ? <Payload record={record} /> : <Judged session={session} record={record} />}
             </div>
-            {record.gated !== null && <Agreed record={record} />}
+            {record.gated !== null && (
+              <div class="two">
+                <Payload record={record} />
+                <Delivered record={record} />
+              </div>
+            )}
             {record.nextEvents.length > 0 && <Steps session={session} record={record} done={asked.reload} />}
             <Timeline session={session} record={record} peer={peer} />
           </>
@@ -140,9 +145,9 @@ function References({ references }: { references: readonly string[] }) {
   )
 }
 
-function Payload({ record: { payload, digest, salt, metadata } }: { record: LedgerRecord }) {
+function Payload({ record: { payload, digest, salt, metadata, gated } }: { record: LedgerRecord }) {
   return (
-    <Section title="Payload">
+    <Section title={gated === null ? 'Payload' : 'Agreed (the payload)'}>
       {payload === null ? <p class="quiet">Not here: only its digest is.</p> : <Json value={payload} label="Payload" />}
       <Facts
         facts={[
@@ -160,44 +165,60 @@ function Payload({ record: { payload, digest, salt, metadata } }: { record: Ledg
   )
 }
 
-/** The order beside the delivery, and what the rules and the judge said. */
-function Agreed({ record: { payload, gated } }: { record: LedgerRecord }) {
-  const { completion, verification, verdict, overturn, revision, cancellation, tolerances } = gated!
-  return (
-    <div class="two">
-      <Section title="Agreed">
-        <Json value={payload} label="Agreed" />
-        {tolerances !== null && <Json value={tolerances} label="Tolerances" />}
-      </Section>
+/** Delivery, to be read beside what was agreed. */
+function Delivered({ record: { gated } }: { record: LedgerRecord }) {
+  const { completion } = gated!
+  if (completion === null) {
+    return (
       <Section title="Delivered">
-        {completion === null ? (
-          <p class="quiet">Nothing yet.</p>
-        ) : completion.evidence === null ? (
-          <p class="quiet">The evidence was erased; its digest is left.</p>
-        ) : (
-          <Json value={completion.evidence} label="Delivered" />
-        )}
-        <Facts
-          facts={[
-            ['Digest', completion?.digest ? <code>{completion.digest}</code> : null],
-            ['Rules', verification && <State state={verification.outcome} tone={verification.outcome === 'pass' ? 'good' : 'bad'} />],
-            ...(verification?.rules ?? []).map((rule) => [
-              rule.id,
-              <>
-                <State state={rule.outcome} tone={rule.outcome === 'pass' ? 'good' : 'bad'} /> {rule.code}
-              </>,
-            ] as const),
-            ['Verdict', verdict && <><State state={verdict.verdict} tone={verdict.verdict === 'accept' ? 'good' : 'bad'} /> by {verdict.by}</>],
-            ['Signal', verdict && <><State state={verdict.signal.decision} /> {verdict.signal.code}</>],
-            ['Reason', verdict?.reason],
-            ['Overturned', overturn && <><State state={overturn.signal.decision} /> by {overturn.by}: {overturn.reason}</>],
-            ['Revision asked', revision?.reason],
-            ['Cancelled', cancellation && (cancellation.reason ?? 'without a reason')],
-          ]}
-        />
+        <p class="quiet">Nothing yet.</p>
       </Section>
-    </div>
+    )
+  }
+  const { evidence, digest, salt, by, recordedAt } = completion
+  return (
+    <Section title="Delivered">
+      {evidence === null ? <p class="quiet">Not here: only its digest is.</p> : <Json value={evidence} label="Delivered" />}
+      <Facts
+        facts={[
+          ['Digest', digest && <Id id={digest} />],
+          ['Salt', salt && <code>{salt}</code>],
+          ['Delivered by', <>{by}, <Time at={recordedAt} /></>],
+        ]}
+      />
+    </Section>
   )
+}
+
+/** Findings of the rules, and of the one who judges. */
+function Judged({ session: { names }, record: { gated } }: { session: Session; record: LedgerRecord }) {
+  const { verification, verdict, overturn, revision, cancellation, tolerances, revisions, maxRevisions } = gated!
+  const agent = (id: string) => <Agent id={id} names={names} />
+  const rules = (verification?.rules ?? []).map(
+    ({ id, outcome, code }) => [`Rule ${id}`, <><State state={outcome} tone={toneOf(outcome)} /> {code}</>] as const,
+  )
+  return (
+    <Section title="Judged">
+      <Facts
+        facts={[
+          ['Rules', verification === null ? 'not looked at yet' : <State state={verification.outcome} tone={toneOf(verification.outcome)} />],
+          ...rules,
+          ['Verdict', verdict && <><State state={verdict.verdict} tone={toneOf(verdict.verdict)} /> by {agent(verdict.by)}</>],
+          ['Signal', verdict && <><State state={verdict.signal.decision} /> {verdict.signal.code}</>],
+          ['Reason', verdict?.reason],
+          ['Overturned', overturn && <><State state={overturn.signal.decision} /> by {agent(overturn.by)}: {overturn.reason}</>],
+          ['Revisions', `${revisions} of ${maxRevisions}`],
+          ['Revision asked', revision?.reason],
+          ['Cancelled', cancellation && (cancellation.reason ?? 'without a reason')],
+          ['Tolerances', tolerances && <Json value={tolerances} label="Tolerances" />],
+        ]}
+      />
+    </Section>
+  )
+}
+
+function toneOf(word: string): 'good' | 'bad' {
+  return word === 'pass' || word === 'accept' ? 'good' : 'bad'
 }
 
 function Timeline({ session, record, peer }: { session: Session; record: LedgerRecord; peer: string | undefined }) {
@@ -232,7 +253,7 @@ function Entry({ entry }: { entry: RecordEntry }) {
         <time dateTime={recordedAt}>{recordedAt}</time>
         <Id id={leaf} short />
       </div>
-      {document?.document != null && <Json value={document.document} label={`Document of ${kind}, entry ${seq}`} />}
+      {!isEmpty(document?.document) && <Json value={document!.document} label={`Document of ${kind}, entry ${seq}`} />}
       {document?.erasedBy != null && (
         <p class="quiet">
           Its document was erased by <a href={linkTo('entry', `${document.erasedBy}`)}>entry {document.erasedBy}</a>.
@@ -241,4 +262,9 @@ function Entry({ entry }: { entry: RecordEntry }) {
       <Envelope envelope={received ?? envelope} label={`${kind}, entry ${seq}`} />
     </li>
   )
+}
+
+/** Rules that compared nothing leave an empty list. */
+function isEmpty(document: unknown): boolean {
+  return document == null || (Array.isArray(document) && document.length === 0)
 }

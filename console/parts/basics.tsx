@@ -20,8 +20,11 @@ export function Id({ id, to, short }: { id: string; to?: string | undefined; sho
 
 function shortened(id: string): string {
   const end = id.lastIndexOf('_') + 1
-  return id.length - end <= 10 ? id : `${id.slice(0, end)}…${id.slice(-8)}`
+  return id.length - end <= 10 ? id : `${id.slice(0, Math.max(0, end - 1))}…${id.slice(-8)}`
 }
+
+const COPY_PATH = 'M5.5 5.5h8v8h-8zM3.5 10.5h-1v-8h8v1'
+const COPIED_PATH = 'M2.5 8.5l4 4 7-9'
 
 export function Copy({ text }: { text: string }) {
   const [isCopied, setIsCopied] = useState(false)
@@ -35,7 +38,9 @@ export function Copy({ text }: { text: string }) {
   const copy = () => navigator.clipboard.writeText(text).then(() => setIsCopied(true))
   return (
     <button type="button" class="copy" onClick={copy} aria-label={`Copy ${text}`}>
-      {isCopied ? '✓' : '⧉'}
+      <svg viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
+        <path d={isCopied ? COPIED_PATH : COPY_PATH} fill="none" stroke="currentColor" stroke-width="1.5" />
+      </svg>
     </button>
   )
 }
@@ -88,7 +93,6 @@ export function ago(thenMs: number, nowMs: number): string {
 export type Tone = 'good' | 'bad' | 'wait' | 'plain'
 
 const TONES: Readonly<Record<string, Tone>> = {
-  RECORDED: 'good',
   ACCEPTED: 'good',
   VERIFIED: 'wait',
   SUBMITTED: 'wait',

@@ -21,7 +21,7 @@ export function Records({
   const columns: Column<LedgerRecord>[] = [
     { name: 'Record', cell: ({ id }) => <Id id={id} to={linkTo('record', id)} short /> },
     { name: 'State', cell: ({ state }) => <State state={state} /> },
-    { name: 'Type', cell: ({ type }) => <code>{type}</code> },
+    { name: 'Type', cell: ({ type }) => <code class="type">{type}</code> },
     { name: 'By', cell: ({ actor }) => <Agent id={actor} names={session.names} /> },
     { name: 'What', cell: (record) => <Summary record={record} /> },
     ...more,
