@@ -47,7 +47,7 @@ export async function verifyRecord(
     const { checkpoint } = JSON.parse(lines[0]!) as { checkpoint: string }
     const joined = await joinToKept(client, checkpoint, kept)
     const report = await verify.bundle(bundle, { noteKey: kept?.noteKey ?? noteKey, ...joined })
-    if (record.erasure === null && record.payload !== null) await verifyShown(client, record, noteKey)
+    if (record.erasure === null && record.payload !== null) await verifyShown(client, record, kept?.noteKey ?? noteKey)
     return {
       ok: true,
       title: 'Verified in this browser',

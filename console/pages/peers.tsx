@@ -1,7 +1,7 @@
 import type { Peer, PeerDeadLetter, PeerFork, PeerReconciliation, SharedRecord } from '../../sdk/generated/api.ts'
 import { useAsked } from '../asking.ts'
 import { OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
-import { type Column, Facts, Id, Page, Section, Shown, State, Table, Time } from '../parts/basics.tsx'
+import { type Column, count, Facts, Id, Page, Section, Shown, State, Table, Time } from '../parts/basics.tsx'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
@@ -101,9 +101,9 @@ function Reconciliation({ found: { reconciled, reasons, sent, received, summary 
       </p>
       <Facts
         facts={[
-          ['Sent', `${sent.records} records in ${sent.entries} entries, ${sent.acknowledged} with a receipt, ${sent.inFlight} on their way`],
-          ['Received', `${received.records} records in ${received.entries} entries`],
-          ['Compared', summary === null ? 'not yet' : <><Time at={summary.at} />: {summary.records} records, {summary.faults} faults</>],
+          ['Sent', `${count(sent.records, 'record')} in ${count(sent.entries, 'entry', 'entries')}, ${sent.acknowledged} with a receipt, ${sent.inFlight} on their way`],
+          ['Received', `${count(received.records, 'record')} in ${count(received.entries, 'entry', 'entries')}`],
+          ['Compared', summary === null ? 'not yet' : <><Time at={summary.at} />: {count(summary.records, 'record')}, {count(summary.faults, 'fault')}</>],
         ]}
       />
       {summary !== null && summary.differences.length > 0 && (

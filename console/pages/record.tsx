@@ -29,7 +29,7 @@ export function RecordPage({ session, id, query }: { session: Session; id: strin
             {record.gated !== null && (
               <div class="two">
                 <Payload record={record} />
-                <Delivered record={record} />
+                <Delivered session={session} record={record} />
               </div>
             )}
             {record.nextEvents.length > 0 && <Steps session={session} record={record} done={asked.reload} />}
@@ -166,7 +166,7 @@ function Payload({ record: { payload, digest, salt, metadata, gated } }: { recor
 }
 
 /** Delivery, to be read beside what was agreed. */
-function Delivered({ record: { gated } }: { record: LedgerRecord }) {
+function Delivered({ session: { names }, record: { gated } }: { session: Session; record: LedgerRecord }) {
   const { completion } = gated!
   if (completion === null) {
     return (
@@ -183,7 +183,7 @@ function Delivered({ record: { gated } }: { record: LedgerRecord }) {
         facts={[
           ['Digest', digest && <Id id={digest} />],
           ['Salt', salt && <code>{salt}</code>],
-          ['Delivered by', <>{by}, <Time at={recordedAt} /></>],
+          ['Delivered by', <><Agent id={by} names={names} />, <Time at={recordedAt} /></>],
         ]}
       />
     </Section>

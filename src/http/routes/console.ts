@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ApiError } from '../../errors.ts'
@@ -16,8 +17,7 @@ const POLICY = [
   "require-trusted-types-for 'script'",
 ].join('; ')
 
-/** A file of the build: one name, no folder. */
-const FILE = /^[\w-]+(\.[\w-]+)+$/
+const UNBUILT = 'the console was not built'
 /** The build put a hash of the contents into the name. */
 const HASHED = /-[A-Z0-9]{8}\.\w+$/
 /** One page for files that lie on a disk: it is saved, because its script is inline. */
@@ -27,17 +27,22 @@ const SAVED = 'verify.html'
 export function consoleRoutes(app: FastifyInstance, { consoleDir }: Pick<Deps, 'consoleDir'>): void {
   if (consoleDir === null) return
   app.register(fastifyStatic, { serve: false, root: consoleDir, preCompressed: true })
+  const files = new Set(existsSync(consoleDir) ? readdirSync(consoleDir) : [])
+  if (files.size === 0) app.log.warn(`${UNBUILT}: run \`npm run build\``)
   const config = { access: 'public' } as const
   const schema = { hide: true }
 
   // Relative: a proxy may serve all of this below a path.
   app.get('/console', { config, schema }, (_request, reply) => reply.redirect('console/', 302))
-  app.get('/console/', { config, schema }, (_request, reply) => sendFile(reply, 'index.html'))
+  app.get('/console/', { config, schema }, (_request, reply) => send(reply, 'index.html'))
   app.get<{ Params: { '*': string } }>('/console/*', { config, schema }, (request, reply) => {
-    const name = request.params['*']
-    if (!FILE.test(name)) throw new ApiError('not_found', 'the console has no such file')
-    return sendFile(reply, name)
+    return send(reply, request.params['*'])
   })
+
+  function send(reply: FastifyReply, name: string): FastifyReply {
+    if (files.has(name)) return sendFile(reply, name)
+    throw new ApiError('not_found', files.size === 0 ? UNBUILT : 'the console has no such file')
+  }
 }
 
 function sendFile(reply: FastifyReply, name: string): FastifyReply {
