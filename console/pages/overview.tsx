@@ -1,17 +1,16 @@
 import type { Audit, Peer, Webhook } from '../../sdk/generated/api.ts'
 import { useAsked } from '../asking.ts'
 import { NEWEST_ROWS, OVERVIEW_EVERY_MS, OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
-import { ago, type Column, count, Failure, Page, Section, Shown, State, Table, Time, useNow } from '../parts/basics.tsx'
+import { ago, type Column, count, Failure, Lacking, Page, Section, Shown, State, Table, Time, useNow } from '../parts/basics.tsx'
 import { Live } from '../parts/live.tsx'
 import { Records } from '../parts/records.tsx'
 import { linkTo } from '../router.ts'
-import type { Session } from '../session.ts'
+import { has, type Session } from '../session.ts'
 
 /** How the ledger stands, and what comes in. */
 export function OverviewPage({ session }: { session: Session }) {
   const { client } = session
   const newest = useAsked((signal) => client.records.list({ limit: NEWEST_ROWS }, { signal }).toArray(NEWEST_ROWS), [], OVERVIEW_EVERY_MS)
-  const hooks = useAsked((signal) => client.webhooks.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(), [], OVERVIEW_EVERY_MS)
   const peers = useAsked((signal) => client.peers.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(), [], OVERVIEW_EVERY_MS)
   return (
     <Page title="Overview">
@@ -24,7 +23,7 @@ export function OverviewPage({ session }: { session: Session }) {
       </Section>
       <div class="two">
         <Section title="Webhooks">
-          <Shown of={hooks}>{({ data }) => <Webhooks webhooks={data} />}</Shown>
+          {has(session, 'webhooks:manage') ? <Webhooks session={session} /> : <Lacking scope="webhooks:manage" />}
         </Section>
         <Section title="Peers">
           <Shown of={peers}>{({ data }) => <Peers peers={data} />}</Shown>
@@ -107,8 +106,13 @@ const WEBHOOK_COLUMNS: Column<Webhook>[] = [
   { name: 'Last success', cell: ({ standing }) => <Time at={standing.lastSuccessAt} /> },
 ]
 
-function Webhooks({ webhooks }: { webhooks: readonly Webhook[] }) {
-  return <Table caption="Webhooks" columns={WEBHOOK_COLUMNS} rows={webhooks} keyOf={({ id }) => id} />
+function Webhooks({ session: { client } }: { session: Session }) {
+  const asked = useAsked((signal) => client.webhooks.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(), [], OVERVIEW_EVERY_MS)
+  return (
+    <Shown of={asked}>
+      {({ data }) => <Table caption="Webhooks" columns={WEBHOOK_COLUMNS} rows={data} keyOf={({ id }) => id} />}
+    </Shown>
+  )
 }
 
 const PEER_COLUMNS: Column<Peer>[] = [

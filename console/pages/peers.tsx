@@ -1,9 +1,9 @@
 import type { Peer, PeerDeadLetter, PeerFork, PeerReconciliation, SharedRecord } from '../../sdk/generated/api.ts'
 import { useAsked } from '../asking.ts'
 import { OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
-import { type Column, count, Facts, Id, Page, Section, Shown, State, Table, Time } from '../parts/basics.tsx'
+import { type Column, count, Facts, Id, Lacking, Page, Section, Shown, State, Table, Time } from '../parts/basics.tsx'
 import { linkTo } from '../router.ts'
-import type { Session } from '../session.ts'
+import { has, type Session } from '../session.ts'
 
 /** All peers, or one with its reconciliation. */
 export function PeersPage({ session, id }: { session: Session; id: string }) {
@@ -36,11 +36,11 @@ function AllPeers({ session: { client } }: { session: Session }) {
   )
 }
 
-function OnePeer({ session: { client }, id }: { session: Session; id: string }) {
+function OnePeer({ session, id }: { session: Session; id: string }) {
+  const { client } = session
   const peer = useAsked((signal) => client.peers.get(id, { signal }), [])
   const reconciliation = useAsked((signal) => client.peers.reconciliation(id, { signal }), [])
   const shared = useAsked((signal) => client.peers.records(id, { limit: PAGE_ROWS }, { signal }).page(), [])
-  const dead = useAsked((signal) => client.peers.deadLetters(id, { limit: PAGE_ROWS }, { signal }).page(), [])
   const forks = useAsked((signal) => client.peers.forks(id, { limit: PAGE_ROWS }, { signal }).page(), [])
   return (
     <Page title={`Peer ${peer.data?.name ?? id}`}>
@@ -55,13 +55,22 @@ function OnePeer({ session: { client }, id }: { session: Session; id: string }) 
       </Section>
       <div class="two">
         <Section title="Dead letters">
-          <Shown of={dead}>{({ data }) => <Table caption="Dead letters" columns={DEAD} rows={data} keyOf={({ seq }) => seq} />}</Shown>
+          {has(session, 'peers:manage') ? <DeadLetters session={session} id={id} /> : <Lacking scope="peers:manage" />}
         </Section>
         <Section title="Forks">
           <Shown of={forks}>{({ data }) => <Table caption="Forks" columns={FORKS} rows={data} keyOf={({ leaf }) => leaf} />}</Shown>
         </Section>
       </div>
     </Page>
+  )
+}
+
+function DeadLetters({ session: { client }, id }: { session: Session; id: string }) {
+  const asked = useAsked((signal) => client.peers.deadLetters(id, { limit: PAGE_ROWS }, { signal }).page(), [])
+  return (
+    <Shown of={asked}>
+      {({ data }) => <Table caption="Dead letters" columns={DEAD} rows={data} keyOf={({ seq }) => seq} />}
+    </Shown>
   )
 }
 

@@ -213,20 +213,23 @@ export function Table<T>({
   )
 }
 
-/** Why something is not shown. A key that lacks a scope is told which, and how to get one that has it. */
+/** Why something is not shown. */
 export function Failure({ error }: { error: Error }) {
   const scope = error instanceof ApiError && error.code === 'forbidden' ? error.problem.scope : undefined
-  if (scope !== undefined) {
-    return (
-      <p class="note">
-        This key lacks the scope <code>{scope}</code>. Make one that has it:{' '}
-        <code>tallystick keys create NAME --scopes {scope}</code>
-      </p>
-    )
-  }
+  if (scope !== undefined) return <Lacking scope={scope} />
   return (
     <p class="note bad" role="alert">
       {error.message}
+    </p>
+  )
+}
+
+/** A key that lacks a scope is told which, and how to get one that has it. */
+export function Lacking({ scope }: { scope: string }) {
+  return (
+    <p class="note">
+      This key lacks the scope <code>{scope}</code>. Make one that has it:{' '}
+      <code>tallystick keys create NAME --scopes {scope}</code>
     </p>
   )
 }

@@ -1,4 +1,5 @@
 import { Tallystick } from '../../../../sdk/client.ts'
+import type { BuiltInTypes } from '../../../../sdk/generated/built-in-types.ts'
 import { agentSigner, makePrivateKey } from '../../../../sdk/signing/index.ts'
 import { until } from '../../../helpers/wait.ts'
 import { type Served, serve } from './server.ts'
@@ -41,23 +42,24 @@ export async function makeFleet(): Promise<Fleet> {
   const agents = await makeAgents(served, client)
   const run = await recordRun(agents)
   const gated = await recordGated(client, agents)
-  const [{ id: inBatch }] = (
-    await client.batches.notarize(
-      Array.from({ length: 20 }, (_, i) => ({ type: 'generic/1' as const, payload: { tool: 'fetch', page: i } })),
-    )
-  ).records as [{ id: string }]
-  const erased = await client.records.notarize({ payload: { customer: 'Jane Roe' }, references: ['case:77'] })
+  const batch = await client.batches.notarize(
+    Array.from({ length: 20 }, (_, i) => ({
+      type: 'generic/1' as const,
+      payload: { tool: 'fetch', page: i },
+    })),
+  )
+  const erased = await client.records.notarize({ payload: { customer: 'Jane Roe' } })
   await client.records.erasePayload(erased.id, { code: 'data_subject_request' })
   await client.webhooks.create({ url: 'https://hooks.example/tallystick', events: ['verdict.rendered'] })
-  const peer = await peerWith(served, client, other, gated.accepted)
-  const toTamper = await client.records.notarize({ payload: { invoice: 'INV-2203', amount: '118.00', paidTo: 'Acme' } })
+  const peer = await peerWith(client, other, gated.accepted)
+  const toTamper = await client.records.notarize({ payload: { invoice: 'INV-2203', amount: '118.00', paidTo: 'Acme' }, references: ['order:77'] })
   await client.audits.run()
   return {
     served,
     ledger: made.ledger.id,
     keys: { all: key, reads: reads.key },
     client,
-    records: { ...run, ...gated, inBatch, erased: erased.id, toTamper: toTamper.id },
+    records: { ...run, ...gated, inBatch: batch.records[0]!.id, erased: erased.id, toTamper: toTamper.id },
     trace: TRACE,
     peer,
     async close() {
@@ -96,7 +98,7 @@ async function recordRun({ researcher, buyer }: Agents) {
       { type: 'agent-action/1', payload: { kind, name, framework, arguments: given, told: 'held' }, ...(parent && { parent }) },
       { traceparent },
     )
-  const end = (by: Tallystick, parent: string, payload: object) =>
+  const end = (by: Tallystick, parent: string, payload: BuiltInTypes['agent-outcome/1']['payload']) =>
     by.records.notarize({ type: 'agent-outcome/1', parent, payload }, { traceparent })
   const root = await act(researcher, 'agent', 'restock', undefined, { goal: 'restock warehouse 4' })
   const search = await act(researcher, 'tool', 'search', root.id, { query: 'price of copper' })
@@ -134,7 +136,7 @@ async function recordGated(client: Tallystick, { courier, courierId }: Agents) {
 }
 
 /** With a ledger of another server, which has a record of ours, and cosigns our checkpoints. */
-async function peerWith(served: Served, client: Tallystick, other: Served, shared: string): Promise<string> {
+async function peerWith(client: Tallystick, other: Served, shared: string): Promise<string> {
   const { client: theirs } = await other.newLedger('Supplier')
   const { id, invitation } = await client.peers.invite({ name: 'supplier' })
   await theirs.peers.accept({ name: 'example', invitation })

@@ -16,7 +16,7 @@ export function pagesOf({ records, peer, trace }: Fleet): ConsolePage[] {
     { name: 'run', hash: `#/run/${run}`, ready: 'text=1 action without an outcome' },
     { name: 'trace', hash: `#/run?trace=${trace}`, ready: 'text=1 action without an outcome' },
     { name: 'entry', hash: '#/entry/0', ready: 'text=Verified in this browser' },
-    { name: 'agents', hash: '#/agents', ready: 'text=records:write records:read:own' },
+    { name: 'agents', hash: '#/agents', ready: 'text=records:read:own' },
     { name: 'checkpoints', hash: '#/checkpoints', ready: 'text=witness, at' },
     { name: 'peers', hash: '#/peers', ready: 'text=supplier' },
     { name: 'reconciliation', hash: `#/peers/${peer}`, ready: 'text=reconciled' },
