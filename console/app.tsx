@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { AuthenticationError } from '../sdk/errors.ts'
-import type { GetLedgerAnswer } from '../sdk/generated/api.ts'
 import { useAsked } from './asking.ts'
 import { AGENTS_MAX, OVERVIEW_EVERY_MS, SCAN_ROWS } from './limits.ts'
 import { AgentsPage } from './pages/agents.tsx'
@@ -56,7 +55,9 @@ export function App() {
 }
 
 function Opened({ apiKey, route, leave }: { apiKey: string; route: Route; leave: () => void }) {
-  const { data, error } = useAsked((signal) => open(apiKey, signal), [apiKey], OVERVIEW_EVERY_MS)
+  // One for all that is asked: what follows events would begin anew with another.
+  const client = useMemo(() => connect(apiKey), [apiKey])
+  const { data, error } = useAsked((signal) => open(client, signal), [apiKey], OVERVIEW_EVERY_MS)
   const [session, setSession] = useState<Session | null>(null)
   useEffect(() => {
     if (data !== null) setSession(data)
@@ -168,17 +169,12 @@ function Leave({ leave }: { leave: () => void }) {
   )
 }
 
-async function open(apiKey: string, signal: AbortSignal): Promise<Session> {
-  const client = connect(apiKey)
+async function open(client: Session['client'], signal: AbortSignal): Promise<Session> {
   const [ledger, agents] = await Promise.all([
-    readLedger(client, signal),
+    client.ledger.get({ signal }),
     client.agents.list({ limit: SCAN_ROWS }, { signal }).toArray(AGENTS_MAX).catch(() => []),
   ])
   return { client, ledger, names: new Map(agents.map(({ id, name }) => [id, name])) }
-}
-
-function readLedger(client: Session['client'], signal: AbortSignal): Promise<GetLedgerAnswer> {
-  return client.ledger.get({ signal })
 }
 
 /** A page that opens has the focus at its heading, as one that is loaded would. */

@@ -33,7 +33,12 @@ export function forgetKey(): void {
   sessionStorage.removeItem(STORED)
 }
 
-/** The API is one level above the console, wherever a proxy has put both. Throws UsageError for what can't be a key. */
+/** Whether a text can be an API key: others could not even be sent. */
+export function isKey(text: string): boolean {
+  return /^tly_[\x21-\x7e]{1,256}$/.test(text)
+}
+
+/** The API is one level above the console, wherever a proxy has put both. `apiKey`: `isKey`. */
 export function connect(apiKey: string): Tallystick {
   const { pathname } = new URL('../', location.href)
   return new Tallystick({ baseUrl: location.origin + pathname, apiKey, retries: { retriesMax: 2 } })

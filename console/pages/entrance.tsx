@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { linkTo } from '../router.ts'
 import { Page } from '../parts/basics.tsx'
+import { isKey } from '../session.ts'
 
 const READ_ONLY = 'tallystick keys create console --scopes records:read,audit:read'
 
@@ -15,10 +16,11 @@ export function EntrancePage({
   leave?: () => void
 }) {
   const [key, setKey] = useState('')
+  const [fault, setFault] = useState<string | null>(null)
   const submit = (event: Event) => {
     event.preventDefault()
-    leave?.()
-    if (key.trim() !== '') enter(key.trim())
+    if (isKey(key.trim())) enter(key.trim())
+    else setFault('An API key of a ledger begins with tly_.')
   }
   if (refused !== undefined && leave !== undefined) {
     return (
@@ -55,6 +57,11 @@ export function EntrancePage({
               Open the ledger
             </button>
           </form>
+          {fault !== null && (
+            <p class="note bad" role="alert">
+              {fault}
+            </p>
+          )}
           <p class="quiet">
             The key stays in this tab, and goes to this server alone. A key that only reads is enough:
           </p>

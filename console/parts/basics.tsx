@@ -67,11 +67,17 @@ export function Time({ at }: { at: string | null }) {
   )
 }
 
+/** One timer for all times of a page: a live list has hundreds. */
+const watchers = new Set<(nowMs: number) => void>()
+setInterval(() => {
+  for (const watch of watchers) watch(Date.now())
+}, CLOCK_EVERY_MS)
+
 export function useNow(): number {
   const [nowMs, setNowMs] = useState(Date.now)
   useEffect(() => {
-    const timer = setInterval(() => setNowMs(Date.now()), CLOCK_EVERY_MS)
-    return () => clearInterval(timer)
+    watchers.add(setNowMs)
+    return () => void watchers.delete(setNowMs)
   }, [])
   return nowMs
 }
