@@ -50,7 +50,12 @@ export function App() {
     setKey(null)
   }
   if (key === null && route.page !== 'verify') return <EntrancePage enter={enter} />
-  if (key === null) return <Shell route={route}><VerifyPage /></Shell>
+  if (key === null)
+    return (
+      <Shell route={route}>
+        <VerifyPage />
+      </Shell>
+    )
   return <Opened apiKey={key} route={route} leave={leave} />
 }
 
@@ -62,8 +67,14 @@ function Opened({ apiKey, route, leave }: { apiKey: string; route: Route; leave:
   useEffect(() => {
     if (data !== null) setSession(data)
   }, [data])
-  if (error instanceof AuthenticationError) return <EntrancePage enter={() => {}} refused={error} leave={leave} />
-  if (session === null && route.page === 'verify') return <Shell route={route}><VerifyPage /></Shell>
+  if (error instanceof AuthenticationError)
+    return <EntrancePage enter={() => {}} refused={error} leave={leave} />
+  if (session === null && route.page === 'verify')
+    return (
+      <Shell route={route}>
+        <VerifyPage />
+      </Shell>
+    )
   if (session === null) {
     return (
       <div class="entrance">
@@ -150,7 +161,10 @@ function Shell({
               <Id id={session.ledger.id} short />
             </p>
             <p>
-              key {session.ledger.key.name}, {session.ledger.key.scopes.length === 1 ? '1 scope' : `${session.ledger.key.scopes.length} scopes`}
+              key {session.ledger.key.name},{' '}
+              {session.ledger.key.scopes.length === 1
+                ? '1 scope'
+                : `${session.ledger.key.scopes.length} scopes`}
             </p>
             <Leave leave={leave} />
           </div>
@@ -172,7 +186,10 @@ function Leave({ leave }: { leave: () => void }) {
 async function open(client: Session['client'], signal: AbortSignal): Promise<Session> {
   const [ledger, agents] = await Promise.all([
     client.ledger.get({ signal }),
-    client.agents.list({ limit: SCAN_ROWS }, { signal }).toArray(AGENTS_MAX).catch(() => []),
+    client.agents
+      .list({ limit: SCAN_ROWS }, { signal })
+      .toArray(AGENTS_MAX)
+      .catch(() => []),
   ])
   return { client, ledger, names: new Map(agents.map(({ id, name }) => [id, name])) }
 }
@@ -182,6 +199,7 @@ function useTitleAndFocus({ page, id }: Route): void {
   useEffect(() => {
     const name = MENU.find(([one]) => one === page)?.[1] ?? page
     document.title = `${[id, name].filter(Boolean).join(' · ')} · Tallystick`
-    if (document.activeElement !== document.body && document.activeElement !== null) document.querySelector('h1')?.focus()
+    if (document.activeElement !== document.body && document.activeElement !== null)
+      document.querySelector('h1')?.focus()
   }, [page, id])
 }

@@ -13,7 +13,11 @@ export type Branch = {
   readonly below: readonly Branch[]
 }
 
-export type Run = { readonly branches: readonly Branch[]; readonly records: number; readonly isWhole: boolean }
+export type Run = {
+  readonly branches: readonly Branch[]
+  readonly records: number
+  readonly isWhole: boolean
+}
 
 /** A run from its first record on, whichever of its records is named. */
 export async function readRun(client: Tallystick, id: string, signal: AbortSignal): Promise<Run> {

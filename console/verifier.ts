@@ -47,7 +47,8 @@ export async function verifyRecord(
     const { checkpoint } = JSON.parse(lines[0]!) as { checkpoint: string }
     const joined = await joinToKept(client, checkpoint, kept)
     const report = await verify.bundle(bundle, { noteKey: kept?.noteKey ?? noteKey, ...joined })
-    if (record.erasure === null && record.payload !== null) await verifyShown(client, record, kept?.noteKey ?? noteKey)
+    if (record.erasure === null && record.payload !== null)
+      await verifyShown(client, record, kept?.noteKey ?? noteKey)
     return {
       ok: true,
       title: 'Verified in this browser',
@@ -140,7 +141,9 @@ async function verifyExport(
   onProgress: (done: number, total: number) => void,
 ): Promise<Verdict> {
   if (noteKey !== undefined)
-    throw new UsageError('an export is checked against the kid of an envelope key (64 hex digits), not a note key')
+    throw new UsageError(
+      'an export is checked against the kid of an envelope key (64 hex digits), not a note key',
+    )
   const report = await verify.export(file, {
     ...(kids && { kids }),
     onProgress: ({ done, total }) => onProgress(done, total),
@@ -167,18 +170,25 @@ async function verifyExport(
 async function verifyBundle(file: Blob, { noteKey, kids }: Trusted): Promise<Verdict> {
   const report = await verify.bundle(file, { ...(noteKey && { noteKey }), ...(kids && { kids }) })
   const { of } = report
-  const what = 'record' in of ? `record ${of.record}` : 'run' in of ? `run ${of.run}` : `entries ${of.from} to ${of.to}`
+  const what =
+    'record' in of ? `record ${of.record}` : 'run' in of ? `run ${of.run}` : `entries ${of.from} to ${of.to}`
   return {
     ok: true,
     title: 'This bundle verifies',
     reason: null,
     basis: [
       `${sentence(what).slice(0, -1)} of ledger ${report.ledger}: ${numbered(report.entries, 'entry', 'entries')}.`,
-      ...(report.completeness === 'complete' ? ['It is complete: no entry of the range was left out or added.'] : []),
-      report.keys === 'given' || report.noteKey === 'given' ? GIVEN : selfAsserted(`its first key is ${report.firstKid}`),
+      ...(report.completeness === 'complete'
+        ? ['It is complete: no entry of the range was left out or added.']
+        : []),
+      report.keys === 'given' || report.noteKey === 'given'
+        ? GIVEN
+        : selfAsserted(`its first key is ${report.firstKid}`),
       `Its checkpoint covers ${numbered(report.treeSize, 'entry', 'entries')}.`,
       signersBasis(report),
-      ...(report.erased > 0 ? [`${numbered(report.erased, 'document')} erased, each by a signed entry.`] : []),
+      ...(report.erased > 0
+        ? [`${numbered(report.erased, 'document')} erased, each by a signed entry.`]
+        : []),
       ...report.notices.map(sentence),
     ],
   }
@@ -192,7 +202,9 @@ async function verifyProof(file: Blob, { noteKey, kids }: Trusted): Promise<Verd
     reason: null,
     basis: [
       `Entry ${report.seq} (${report.kind}) about ${report.subject}, recorded at ${report.recordedAt}, is in the ledger ${report.ledger}.`,
-      report.keys === 'given' || report.noteKey === 'given' ? GIVEN : selfAsserted(`the entry's key is ${report.kid}`),
+      report.keys === 'given' || report.noteKey === 'given'
+        ? GIVEN
+        : selfAsserted(`the entry's key is ${report.kid}`),
       ...report.notices.map(sentence),
     ],
   }
@@ -200,7 +212,9 @@ async function verifyProof(file: Blob, { noteKey, kids }: Trusted): Promise<Verd
 
 async function verifyReceipt(file: Blob, { noteKey }: Trusted): Promise<Verdict> {
   if (noteKey === undefined)
-    throw new UsageError('a receipt names no ledger that could vouch for it: give the note key of the ledger that you trust')
+    throw new UsageError(
+      'a receipt names no ledger that could vouch for it: give the note key of the ledger that you trust',
+    )
   const report = await verify.receipt(new Uint8Array(await file.arrayBuffer()), { noteKey })
   return {
     ok: true,
@@ -215,7 +229,8 @@ async function verifyReceipt(file: Blob, { noteKey }: Trusted): Promise<Verdict>
 
 /** Refusals of the verifier, and a server's answer that its own data are broken, are verdicts; other errors are thrown. */
 function refused(error: unknown): Verdict {
-  if (error instanceof UsageError) return { ok: false, title: 'Not verified', reason: error.message, basis: [] }
+  if (error instanceof UsageError)
+    return { ok: false, title: 'Not verified', reason: error.message, basis: [] }
   const { name, code, message } = error as Error & { code?: string }
   if (name !== 'VerificationError' && code !== 'integrity_fault') throw error
   return { ok: false, title: 'Does not verify', reason: message, basis: [] }

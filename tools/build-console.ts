@@ -47,7 +47,9 @@ export async function buildConsole(outDir = DIST): Promise<void> {
     await copyFile(join(CONSOLE, ICON), join(folder, ICON))
     await writeLicences(pages, folder)
     await compress(folder)
-    const sources = [...new Set([...Object.keys(pages.inputs), ...Object.keys(offline.inputs), ...TEMPLATES, SELF])]
+    const sources = [
+      ...new Set([...Object.keys(pages.inputs), ...Object.keys(offline.inputs), ...TEMPLATES, SELF]),
+    ]
     await writeFile(join(folder, SOURCES), JSON.stringify({ sources, digest: digestOf(sources) }))
   })
 }
@@ -79,7 +81,9 @@ async function makeIndex({ outputs }: Metafile): Promise<string> {
     return path.split('/').at(-1)!
   }
   const template = await readFile(join(CONSOLE, 'index.html'), 'utf8')
-  return template.replace('STYLES', nameOf('console/styles.css')).replace('SCRIPT', nameOf('console/main.tsx'))
+  return template
+    .replace('STYLES', nameOf('console/styles.css'))
+    .replace('SCRIPT', nameOf('console/main.tsx'))
 }
 
 /** Its policy names script and styles by their digest, and lets it ask no server for anything. */

@@ -7,7 +7,11 @@ import type { Session } from '../session.ts'
 
 /** All agents with all keys, or one agent with its own. `id`: an agent, or a key. */
 export function AgentsPage({ session, id }: { session: Session; id: string }) {
-  return id.startsWith('agt_') ? <OneAgent key={id} session={session} id={id} /> : <AllAgents session={session} wanted={id} />
+  return id.startsWith('agt_') ? (
+    <OneAgent key={id} session={session} id={id} />
+  ) : (
+    <AllAgents session={session} wanted={id} />
+  )
 }
 
 const AGENT_COLUMNS: Column<Agent>[] = [
@@ -19,13 +23,21 @@ const AGENT_COLUMNS: Column<Agent>[] = [
 ]
 
 function AllAgents({ session: { client, names }, wanted }: { session: Session; wanted: string }) {
-  const agents = useAsked((signal) => client.agents.list({ limit: SCAN_ROWS }, { signal }).toArray(AGENTS_MAX), [])
-  const keys = useAsked((signal) => client.keys.list({ limit: SCAN_ROWS }, { signal }).toArray(AGENTS_MAX), [])
+  const agents = useAsked(
+    (signal) => client.agents.list({ limit: SCAN_ROWS }, { signal }).toArray(AGENTS_MAX),
+    [],
+  )
+  const keys = useAsked(
+    (signal) => client.keys.list({ limit: SCAN_ROWS }, { signal }).toArray(AGENTS_MAX),
+    [],
+  )
   const isWanted = ({ id }: ApiKey) => wanted === '' || id === wanted
   return (
     <Page title="Agents and keys">
       <Section title="Agents">
-        <Shown of={agents}>{(found) => <Table caption="Agents" columns={AGENT_COLUMNS} rows={found} keyOf={({ id }) => id} />}</Shown>
+        <Shown of={agents}>
+          {(found) => <Table caption="Agents" columns={AGENT_COLUMNS} rows={found} keyOf={({ id }) => id} />}
+        </Shown>
       </Section>
       <Section title="API keys">
         <Shown of={keys}>{(found) => <Keys keys={found.filter(isWanted)} names={names} />}</Shown>
@@ -36,8 +48,14 @@ function AllAgents({ session: { client, names }, wanted }: { session: Session; w
 
 function OneAgent({ session: { client, names }, id }: { session: Session; id: string }) {
   const agent = useAsked((signal) => client.agents.get(id, { signal }), [])
-  const signing = useAsked((signal) => client.agents.listSigningKeys(id, {}, { signal }).toArray(AGENTS_MAX), [])
-  const keys = useAsked((signal) => client.keys.list({ limit: SCAN_ROWS }, { signal }).toArray(AGENTS_MAX), [])
+  const signing = useAsked(
+    (signal) => client.agents.listSigningKeys(id, {}, { signal }).toArray(AGENTS_MAX),
+    [],
+  )
+  const keys = useAsked(
+    (signal) => client.keys.list({ limit: SCAN_ROWS }, { signal }).toArray(AGENTS_MAX),
+    [],
+  )
   return (
     <Page title={`Agent ${names.get(id) ?? id}`}>
       <Section title="Agent">
@@ -50,7 +68,12 @@ function OneAgent({ session: { client, names }, id }: { session: Session; id: st
                 ['State', <State key="state" state={disabledAt === null ? 'active' : 'disabled'} />],
                 ['Registered', <Time key="at" at={registeredAt} />],
                 ['Disabled', disabledAt === null ? null : <Time at={disabledAt} />],
-                ['Records', <a key="all" href={linkTo('search', '', { actor: id })}>all it did</a>],
+                [
+                  'Records',
+                  <a key="all" href={linkTo('search', '', { actor: id })}>
+                    all it did
+                  </a>,
+                ],
               ]}
             />
           )}
@@ -70,7 +93,9 @@ function OneAgent({ session: { client, names }, id }: { session: Session; id: st
         </Shown>
       </Section>
       <Section title="API keys">
-        <Shown of={keys}>{(found) => <Keys keys={found.filter((key) => key.agent === id)} names={names} />}</Shown>
+        <Shown of={keys}>
+          {(found) => <Keys keys={found.filter((key) => key.agent === id)} names={names} />}
+        </Shown>
       </Section>
     </Page>
   )

@@ -11,7 +11,10 @@ import type { CheckpointView } from '../verifier.ts'
 type Place = { readonly size: number; readonly publishedAt: string }
 
 const COLUMNS: Column<Place>[] = [
-  { name: 'Entries', cell: ({ size }) => <a href={linkTo('checkpoints', `${size}`)}>{size.toLocaleString('en')}</a> },
+  {
+    name: 'Entries',
+    cell: ({ size }) => <a href={linkTo('checkpoints', `${size}`)}>{size.toLocaleString('en')}</a>,
+  },
   { name: 'Published', cell: ({ publishedAt }) => <Time at={publishedAt} /> },
 ]
 
@@ -26,7 +29,17 @@ export function CheckpointsPage({ session, size }: { session: Session; size: str
       {shown !== undefined && <One key={shown} session={session} size={shown} />}
       <Kept session={session} />
       <Section title="Published">
-        <Shown of={list}>{({ data }) => <Table caption="Checkpoints" columns={COLUMNS} rows={data} keyOf={({ size }) => size} empty="None yet: the first comes a second after the first entry." />}</Shown>
+        <Shown of={list}>
+          {({ data }) => (
+            <Table
+              caption="Checkpoints"
+              columns={COLUMNS}
+              rows={data}
+              keyOf={({ size }) => size}
+              empty="None yet: the first comes a second after the first entry."
+            />
+          )}
+        </Shown>
       </Section>
     </Page>
   )
@@ -39,11 +52,20 @@ const SIGNATURES: Column<CheckpointView['signatures'][number]>[] = [
 ]
 
 function One({ session: { client, ledger }, size }: { session: Session; size: number }) {
-  const asked = useAsked(async (signal) => {
-    const [note, { readCheckpoint }] = await Promise.all([client.checkpoints.get(size, { signal }), import('../verifier.ts')])
-    const kept = keptOf(ledger.id)
-    return { note, view: await readCheckpoint(note, { noteKey: kept?.noteKey ?? ledger.noteVerifierKey, kept }) }
-  }, [size])
+  const asked = useAsked(
+    async (signal) => {
+      const [note, { readCheckpoint }] = await Promise.all([
+        client.checkpoints.get(size, { signal }),
+        import('../verifier.ts'),
+      ])
+      const kept = keptOf(ledger.id)
+      return {
+        note,
+        view: await readCheckpoint(note, { noteKey: kept?.noteKey ?? ledger.noteVerifierKey, kept }),
+      }
+    },
+    [size],
+  )
   return (
     <Shown of={asked}>
       {({ note, view }) => (
@@ -57,7 +79,12 @@ function One({ session: { client, ledger }, size }: { session: Session; size: nu
               ]}
             />
             <h3>Signatures</h3>
-            <Table caption="Signatures" columns={SIGNATURES} rows={view.signatures} keyOf={({ name, keyId }) => `${name} ${keyId}`} />
+            <Table
+              caption="Signatures"
+              columns={SIGNATURES}
+              rows={view.signatures}
+              keyOf={({ name, keyId }) => `${name} ${keyId}`}
+            />
             <p class="quiet">
               {view.signatures.some(({ role }) => role.startsWith('witness'))
                 ? 'The note key was verified here. Whether a witness is who it says, its own key shows: tallystick verify --witness KEY.'
@@ -91,21 +118,33 @@ function Kept({ session: { ledger } }: { session: Session }) {
   return (
     <Section title="Kept in this browser">
       <p>
-        Records are verified against the key and the checkpoint that this browser has kept. If the server showed another history, it
-        would not verify.
+        Records are verified against the key and the checkpoint that this browser has kept. If the server
+        showed another history, it would not verify.
       </p>
       <Facts
         facts={[
-          ['Note key', kept === null ? 'none yet: it is kept when you open a record' : <code>{kept.noteKey}</code>],
+          [
+            'Note key',
+            kept === null ? 'none yet: it is kept when you open a record' : <code>{kept.noteKey}</code>,
+          ],
           ['Since', kept && <Time at={kept.since} />],
-          ['Checkpoint', kept?.checkpoint ? `of ${sizeOf(kept.checkpoint).toLocaleString('en')} entries` : null],
+          [
+            'Checkpoint',
+            kept?.checkpoint ? `of ${sizeOf(kept.checkpoint).toLocaleString('en')} entries` : null,
+          ],
           ['The server says', <code key="said">{ledger.noteVerifierKey}</code>],
         ]}
       />
       <form onSubmit={pin}>
         <label class="wide">
           Note key that you have from elsewhere
-          <input class="mono" value={noteKey} autocomplete="off" spellcheck={false} onInput={({ currentTarget }) => setNoteKey(currentTarget.value)} />
+          <input
+            class="mono"
+            value={noteKey}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={({ currentTarget }) => setNoteKey(currentTarget.value)}
+          />
         </label>
         <button type="submit" class="do">
           Keep it

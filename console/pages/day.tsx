@@ -25,7 +25,9 @@ export function DayPage({ session, query }: { session: Session; query: URLSearch
           <input
             type="date"
             value={day}
-            onChange={({ currentTarget }) => currentTarget.value && go(linkTo('day', '', { date: currentTarget.value }))}
+            onChange={({ currentTarget }) =>
+              currentTarget.value && go(linkTo('day', '', { date: currentTarget.value }))
+            }
           />
         </label>
         <a class="button" href={beside(1)}>
@@ -65,7 +67,12 @@ function Findings({ session, records }: { session: Session; records: readonly Le
         <ByAgent session={session} records={records} open={open} />
       </Section>
       <Section title={`Denied: ${ofWord('denied', 'deny').length}`}>
-        <Records caption="Denied" records={ofWord('denied', 'deny')} session={session} empty="Nothing was denied." />
+        <Records
+          caption="Denied"
+          records={ofWord('denied', 'deny')}
+          session={session}
+          empty="Nothing was denied."
+        />
       </Section>
       <Section title={`Failed: ${ofWord('error').length}`}>
         <Records caption="Failed" records={ofWord('error')} session={session} empty="Nothing has failed." />
@@ -93,8 +100,15 @@ function Findings({ session, records }: { session: Session; records: readonly Le
           records={judged}
           session={session}
           more={[
-            { name: 'Judged by', cell: ({ gated }) => (gated?.verdict ? <Agent id={gated.verdict.by} names={session.names} /> : 'the rules') },
-            { name: 'Signal', cell: ({ gated }) => <State state={(gated?.overturn ?? gated?.verdict)!.signal.decision} /> },
+            {
+              name: 'Judged by',
+              cell: ({ gated }) =>
+                gated?.verdict ? <Agent id={gated.verdict.by} names={session.names} /> : 'the rules',
+            },
+            {
+              name: 'Signal',
+              cell: ({ gated }) => <State state={(gated?.overturn ?? gated?.verdict)!.signal.decision} />,
+            },
           ]}
           empty="None on work of this day."
         />
@@ -103,13 +117,27 @@ function Findings({ session, records }: { session: Session; records: readonly Le
   )
 }
 
-type Figures = { readonly agent: string; counts: Record<'records' | 'ok' | 'error' | 'denied' | 'open' | 'signed', number> }
+type Figures = {
+  readonly agent: string
+  counts: Record<'records' | 'ok' | 'error' | 'denied' | 'open' | 'signed', number>
+}
 
-function ByAgent({ session, records, open }: { session: Session; records: readonly LedgerRecord[]; open: readonly LedgerRecord[] }) {
+function ByAgent({
+  session,
+  records,
+  open,
+}: {
+  session: Session
+  records: readonly LedgerRecord[]
+  open: readonly LedgerRecord[]
+}) {
   const figures = new Map<string, Figures>()
   for (const record of records) {
     const { actor, entry } = record
-    const row = figures.get(actor) ?? { agent: actor, counts: { records: 0, ok: 0, error: 0, denied: 0, open: 0, signed: 0 } }
+    const row = figures.get(actor) ?? {
+      agent: actor,
+      counts: { records: 0, ok: 0, error: 0, denied: 0, open: 0, signed: 0 },
+    }
     figures.set(actor, row)
     const word = wordOf(record)
     row.counts.records++
@@ -130,5 +158,13 @@ function ByAgent({ session, records, open }: { session: Session; records: readon
     number('No outcome', 'open'),
     number('Signed by itself', 'signed'),
   ]
-  return <Table caption="Agents" columns={columns} rows={[...figures.values()]} keyOf={({ agent }) => agent} empty="No agent did anything." />
+  return (
+    <Table
+      caption="Agents"
+      columns={columns}
+      rows={[...figures.values()]}
+      keyOf={({ agent }) => agent}
+      empty="No agent did anything."
+    />
+  )
 }

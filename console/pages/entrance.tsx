@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
+import { Json, Page } from '../parts/basics.tsx'
 import { linkTo } from '../router.ts'
-import { Page } from '../parts/basics.tsx'
 import { isKey } from '../session.ts'
 
 const READ_ONLY = 'tallystick keys create console --scopes records:read,audit:read'
@@ -40,7 +40,7 @@ export function EntrancePage({
     <main class="entrance">
       <Page title="Tallystick">
         <p>See what your agents did, and verify it in this browser.</p>
-        <section>
+        <section class="card">
           <form onSubmit={submit}>
             <label class="wide">
               API key
@@ -65,9 +65,7 @@ export function EntrancePage({
           <p class="quiet">
             The key stays in this tab, and goes to this server alone. A key that only reads is enough:
           </p>
-          <pre tabIndex={0} role="region" aria-label="Command that makes a key">
-            {READ_ONLY}
-          </pre>
+          <Json value={READ_ONLY} label="Command that makes a key" />
         </section>
         <p>
           <a href={linkTo('verify')}>Verify a file</a> needs no key.

@@ -9,10 +9,14 @@ import { keptOf } from '../trust.ts'
 /** One entry of the chain, whatever it is about. */
 export function EntryPage({ session, seq: text }: { session: Session; seq: string }) {
   const seq = /^\d{1,15}$/.test(text) ? Number(text) : 0
-  const asked = useAsked(async (signal) => {
-    for await (const line of session.client.entries.stream({ after: seq - 1, limit: 1, signal })) return line
-    throw new Error(`the ledger has no entry ${seq} yet`)
-  }, [seq])
+  const asked = useAsked(
+    async (signal) => {
+      for await (const line of session.client.entries.stream({ after: seq - 1, limit: 1, signal }))
+        return line
+      throw new Error(`the ledger has no entry ${seq} yet`)
+    },
+    [seq],
+  )
   return (
     <Page title={`Entry ${seq}`}>
       <Proof session={session} seq={seq} />
@@ -35,12 +39,22 @@ export function EntryPage({ session, seq: text }: { session: Session; seq: strin
               <Section title={items === null ? 'Documents' : `Records of the batch: ${items.length}`}>
                 {documents.map(({ subject, digest, document, erasedBy }) => (
                   <div key={subject}>
-                    <h3>{subject.startsWith('rec_') ? <a href={linkTo('record', subject.split('/')[0]!)}>{subject}</a> : subject}</h3>
+                    <h3>
+                      {subject.startsWith('rec_') ? (
+                        <a href={linkTo('record', subject.split('/')[0]!)}>{subject}</a>
+                      ) : (
+                        subject
+                      )}
+                    </h3>
                     <p class="quiet">
                       digest <code>{digest}</code>
                     </p>
                     {document !== null && <Json value={document} label={`Document of ${subject}`} />}
-                    {erasedBy !== null && <p>Erased by <a href={linkTo('entry', `${erasedBy}`)}>entry {erasedBy}</a>.</p>}
+                    {erasedBy !== null && (
+                      <p>
+                        Erased by <a href={linkTo('entry', `${erasedBy}`)}>entry {erasedBy}</a>.
+                      </p>
+                    )}
                   </div>
                 ))}
               </Section>
@@ -53,11 +67,17 @@ export function EntryPage({ session, seq: text }: { session: Session; seq: strin
 }
 
 function Proof({ session: { client, ledger }, seq }: { session: Session; seq: number }) {
-  const asked = useAsked(async (signal) => {
-    const { verifyEntry } = await import('../verifier.ts')
-    const kept = keptOf(ledger.id)
-    return verifyEntry(() => client.entries.proof(seq, {}, { signal }), { noteKey: ledger.noteVerifierKey, kept })
-  }, [seq])
+  const asked = useAsked(
+    async (signal) => {
+      const { verifyEntry } = await import('../verifier.ts')
+      const kept = keptOf(ledger.id)
+      return verifyEntry(() => client.entries.proof(seq, {}, { signal }), {
+        noteKey: ledger.noteVerifierKey,
+        kept,
+      })
+    },
+    [seq],
+  )
   if (asked.error !== null) return <Failure error={asked.error} />
   if (asked.data === null) return <p class="quiet">Verifying in this browser…</p>
   return <VerdictSection verdict={asked.data} />

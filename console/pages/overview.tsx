@@ -1,7 +1,20 @@
 import type { Audit, Peer, Webhook } from '../../sdk/generated/api.ts'
 import { useAsked } from '../asking.ts'
 import { NEWEST_ROWS, OVERVIEW_EVERY_MS, OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
-import { ago, type Column, count, Failure, Lacking, Page, Section, Shown, State, Table, Time, useNow } from '../parts/basics.tsx'
+import {
+  ago,
+  type Column,
+  count,
+  Failure,
+  Lacking,
+  Page,
+  Section,
+  Shown,
+  State,
+  Table,
+  Time,
+  useNow,
+} from '../parts/basics.tsx'
 import { Live } from '../parts/live.tsx'
 import { Records } from '../parts/records.tsx'
 import { linkTo } from '../router.ts'
@@ -10,8 +23,16 @@ import { has, type Session } from '../session.ts'
 /** How the ledger stands, and what comes in. */
 export function OverviewPage({ session }: { session: Session }) {
   const { client } = session
-  const newest = useAsked((signal) => client.records.list({ limit: NEWEST_ROWS }, { signal }).toArray(NEWEST_ROWS), [], OVERVIEW_EVERY_MS)
-  const peers = useAsked((signal) => client.peers.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(), [], OVERVIEW_EVERY_MS)
+  const newest = useAsked(
+    (signal) => client.records.list({ limit: NEWEST_ROWS }, { signal }).toArray(NEWEST_ROWS),
+    [],
+    OVERVIEW_EVERY_MS,
+  )
+  const peers = useAsked(
+    (signal) => client.peers.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(),
+    [],
+    OVERVIEW_EVERY_MS,
+  )
   return (
     <Page title="Overview">
       <Figures session={session} />
@@ -23,7 +44,11 @@ export function OverviewPage({ session }: { session: Session }) {
       </Section>
       <div class="two">
         <Section title="Webhooks">
-          {has(session, 'webhooks:manage') ? <Webhooks session={session} /> : <Lacking scope="webhooks:manage" />}
+          {has(session, 'webhooks:manage') ? (
+            <Webhooks session={session} />
+          ) : (
+            <Lacking scope="webhooks:manage" />
+          )}
         </Section>
         <Section title="Peers">
           <Shown of={peers}>{({ data }) => <Peers peers={data} />}</Shown>
@@ -34,8 +59,16 @@ export function OverviewPage({ session }: { session: Session }) {
 }
 
 function Figures({ session: { client, ledger } }: { session: Session }) {
-  const audits = useAsked((signal) => client.audits.list({ limit: PAGE_ROWS }, { signal }).page(), [], OVERVIEW_EVERY_MS)
-  const checkpoints = useAsked((signal) => client.checkpoints.list({ limit: 1 }, { signal }).page(), [], OVERVIEW_EVERY_MS)
+  const audits = useAsked(
+    (signal) => client.audits.list({ limit: PAGE_ROWS }, { signal }).page(),
+    [],
+    OVERVIEW_EVERY_MS,
+  )
+  const checkpoints = useAsked(
+    (signal) => client.checkpoints.list({ limit: 1 }, { signal }).page(),
+    [],
+    OVERVIEW_EVERY_MS,
+  )
   const nowMs = useNow()
   const [newest] = checkpoints.data?.data ?? []
   const audit = audits.data?.data.find(({ state }) => state === 'done' || state === 'failed')
@@ -59,8 +92,8 @@ function Figures({ session: { client, ledger } }: { session: Session }) {
             {newest === undefined ? '–' : ago(Date.parse(newest.publishedAt), nowMs)}
             {newest && (
               <small>
-                <a href={linkTo('checkpoints', `${newest.size}`)}>{count(newest.size, 'entry', 'entries')}</a>,{' '}
-                {newest.size >= ledger.size ? 'covers all' : `${ledger.size - newest.size} not covered yet`}
+                <a href={linkTo('checkpoints', `${newest.size}`)}>{count(newest.size, 'entry', 'entries')}</a>
+                , {newest.size >= ledger.size ? 'covers all' : `${ledger.size - newest.size} not covered yet`}
               </small>
             )}
           </dd>
@@ -78,7 +111,9 @@ function Figures({ session: { client, ledger } }: { session: Session }) {
           </dd>
         </div>
       </dl>
-      {(audits.error ?? checkpoints.error) !== null && <Failure error={(audits.error ?? checkpoints.error)!} />}
+      {(audits.error ?? checkpoints.error) !== null && (
+        <Failure error={(audits.error ?? checkpoints.error)!} />
+      )}
     </>
   )
 }
@@ -92,8 +127,14 @@ function Fault({ audit }: { audit: Audit }) {
   const { seq, code, reason } = audit.report!.failure!
   return (
     <p class="note bad" role="alert">
-      The ledger does not verify{seq !== null && <> at <a href={linkTo('entry', `${seq}`)}>entry {seq}</a></>}:{' '}
-      <code>{code}</code> {reason}
+      The ledger does not verify
+      {seq !== null && (
+        <>
+          {' '}
+          at <a href={linkTo('entry', `${seq}`)}>entry {seq}</a>
+        </>
+      )}
+      : <code>{code}</code> {reason}
     </p>
   )
 }
@@ -107,10 +148,16 @@ const WEBHOOK_COLUMNS: Column<Webhook>[] = [
 ]
 
 function Webhooks({ session: { client } }: { session: Session }) {
-  const asked = useAsked((signal) => client.webhooks.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(), [], OVERVIEW_EVERY_MS)
+  const asked = useAsked(
+    (signal) => client.webhooks.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(),
+    [],
+    OVERVIEW_EVERY_MS,
+  )
   return (
     <Shown of={asked}>
-      {({ data }) => <Table caption="Webhooks" columns={WEBHOOK_COLUMNS} rows={data} keyOf={({ id }) => id} />}
+      {({ data }) => (
+        <Table caption="Webhooks" columns={WEBHOOK_COLUMNS} rows={data} keyOf={({ id }) => id} />
+      )}
     </Shown>
   )
 }

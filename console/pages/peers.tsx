@@ -1,7 +1,25 @@
-import type { Peer, PeerDeadLetter, PeerFork, PeerReconciliation, SharedRecord } from '../../sdk/generated/api.ts'
+import type {
+  Peer,
+  PeerDeadLetter,
+  PeerFork,
+  PeerReconciliation,
+  SharedRecord,
+} from '../../sdk/generated/api.ts'
 import { useAsked } from '../asking.ts'
 import { OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
-import { type Column, count, Facts, Id, Lacking, Page, Section, Shown, State, Table, Time } from '../parts/basics.tsx'
+import {
+  type Column,
+  count,
+  Facts,
+  Id,
+  Lacking,
+  Page,
+  Section,
+  Shown,
+  State,
+  Table,
+  Time,
+} from '../parts/basics.tsx'
 import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
 
@@ -10,7 +28,9 @@ export function PeersPage({ session, id }: { session: Session; id: string }) {
   return id === '' ? <AllPeers session={session} /> : <OnePeer key={id} session={session} id={id} />
 }
 
-const number = (value: number | null | undefined) => <span class="number">{value?.toLocaleString('en') ?? '–'}</span>
+const number = (value: number | null | undefined) => (
+  <span class="number">{value?.toLocaleString('en') ?? '–'}</span>
+)
 
 const COLUMNS: Column<Peer>[] = [
   { name: 'Peer', cell: ({ id, name }) => <a href={linkTo('peers', id)}>{name}</a> },
@@ -29,7 +49,15 @@ function AllPeers({ session: { client } }: { session: Session }) {
     <Page title="Peers">
       <Section title="Peers">
         <Shown of={asked}>
-          {({ data }) => <Table caption="Peers" columns={COLUMNS} rows={data} keyOf={({ id }) => id} empty="This ledger shares records with nobody." />}
+          {({ data }) => (
+            <Table
+              caption="Peers"
+              columns={COLUMNS}
+              rows={data}
+              keyOf={({ id }) => id}
+              empty="This ledger shares records with nobody."
+            />
+          )}
         </Shown>
       </Section>
     </Page>
@@ -51,14 +79,24 @@ function OnePeer({ session, id }: { session: Session; id: string }) {
         <Shown of={reconciliation}>{(found) => <Reconciliation found={found} />}</Shown>
       </Section>
       <Section title="Shared records">
-        <Shown of={shared}>{({ data }) => <Table caption="Shared records" columns={SHARED} rows={data} keyOf={({ id }) => id} />}</Shown>
+        <Shown of={shared}>
+          {({ data }) => (
+            <Table caption="Shared records" columns={SHARED} rows={data} keyOf={({ id }) => id} />
+          )}
+        </Shown>
       </Section>
       <div class="two">
         <Section title="Dead letters">
-          {has(session, 'peers:manage') ? <DeadLetters session={session} id={id} /> : <Lacking scope="peers:manage" />}
+          {has(session, 'peers:manage') ? (
+            <DeadLetters session={session} id={id} />
+          ) : (
+            <Lacking scope="peers:manage" />
+          )}
         </Section>
         <Section title="Forks">
-          <Shown of={forks}>{({ data }) => <Table caption="Forks" columns={FORKS} rows={data} keyOf={({ leaf }) => leaf} />}</Shown>
+          <Shown of={forks}>
+            {({ data }) => <Table caption="Forks" columns={FORKS} rows={data} keyOf={({ leaf }) => leaf} />}
+          </Shown>
         </Section>
       </div>
     </Page>
@@ -66,7 +104,10 @@ function OnePeer({ session, id }: { session: Session; id: string }) {
 }
 
 function DeadLetters({ session: { client }, id }: { session: Session; id: string }) {
-  const asked = useAsked((signal) => client.peers.deadLetters(id, { limit: PAGE_ROWS }, { signal }).page(), [])
+  const asked = useAsked(
+    (signal) => client.peers.deadLetters(id, { limit: PAGE_ROWS }, { signal }).page(),
+    [],
+  )
   return (
     <Shown of={asked}>
       {({ data }) => <Table caption="Dead letters" columns={DEAD} rows={data} keyOf={({ seq }) => seq} />}
@@ -83,9 +124,22 @@ function Standing({ peer: { id, state, remote, drain, witness } }: { peer: Peer 
         ['Ledger', remote && <Id id={remote.ledger} />],
         ['Address', remote?.url],
         ['Behind', drain && number(drain.behind)],
-        ['Failing since', drain?.failingSince ? <><Time at={drain.failingSince} />: {drain.lastError}</> : null],
-        ['Witnesses us', witness && (witness.key === null ? 'not yet' : `up to ${witness.cosignedSize} entries`)],
-        ['Witnessed by us', witness && (witness.ownKey === null ? 'no' : `up to ${witness.seenSize} entries`)],
+        [
+          'Failing since',
+          drain?.failingSince ? (
+            <>
+              <Time at={drain.failingSince} />: {drain.lastError}
+            </>
+          ) : null,
+        ],
+        [
+          'Witnesses us',
+          witness && (witness.key === null ? 'not yet' : `up to ${witness.cosignedSize} entries`),
+        ],
+        [
+          'Witnessed by us',
+          witness && (witness.ownKey === null ? 'no' : `up to ${witness.seenSize} entries`),
+        ],
         ['Fork', witness?.fork ? <State state="two checkpoints of one size" tone="bad" /> : null],
       ]}
     />
@@ -101,7 +155,11 @@ const DIFFERENCES: Column<Difference>[] = [
   { name: 'Theirs', cell: ({ theirs }) => (theirs === null ? '–' : `version ${theirs.version}`) },
 ]
 
-function Reconciliation({ found: { reconciled, reasons, sent, received, summary } }: { found: PeerReconciliation }) {
+function Reconciliation({
+  found: { reconciled, reasons, sent, received, summary },
+}: {
+  found: PeerReconciliation
+}) {
   return (
     <>
       <p>
@@ -110,13 +168,33 @@ function Reconciliation({ found: { reconciled, reasons, sent, received, summary 
       </p>
       <Facts
         facts={[
-          ['Sent', `${count(sent.records, 'record')} in ${count(sent.entries, 'entry', 'entries')}, ${sent.acknowledged} with a receipt, ${sent.inFlight} on their way`],
-          ['Received', `${count(received.records, 'record')} in ${count(received.entries, 'entry', 'entries')}`],
-          ['Compared', summary === null ? 'not yet' : <><Time at={summary.at} />: {count(summary.records, 'record')}, {count(summary.faults, 'fault')}</>],
+          [
+            'Sent',
+            `${count(sent.records, 'record')} in ${count(sent.entries, 'entry', 'entries')}, ${sent.acknowledged} with a receipt, ${sent.inFlight} on their way`,
+          ],
+          [
+            'Received',
+            `${count(received.records, 'record')} in ${count(received.entries, 'entry', 'entries')}`,
+          ],
+          [
+            'Compared',
+            summary === null ? (
+              'not yet'
+            ) : (
+              <>
+                <Time at={summary.at} />: {count(summary.records, 'record')}, {count(summary.faults, 'fault')}
+              </>
+            ),
+          ],
         ]}
       />
       {summary !== null && summary.differences.length > 0 && (
-        <Table caption="Differences" columns={DIFFERENCES} rows={summary.differences} keyOf={({ record }) => record} />
+        <Table
+          caption="Differences"
+          columns={DIFFERENCES}
+          rows={summary.differences}
+          keyOf={({ record }) => record}
+        />
       )}
     </>
   )
@@ -137,7 +215,10 @@ const DEAD: Column<PeerDeadLetter>[] = [
 ]
 
 const FORKS: Column<PeerFork>[] = [
-  { name: 'Record', cell: ({ record }) => (record === null ? '–' : <Id id={record} to={linkTo('record', record)} short />) },
+  {
+    name: 'Record',
+    cell: ({ record }) => (record === null ? '–' : <Id id={record} to={linkTo('record', record)} short />),
+  },
   { name: 'Version', cell: ({ version }) => version },
   { name: 'Seen', cell: ({ seenAt }) => <Time at={seenAt} /> },
 ]

@@ -3,7 +3,7 @@ import type { LedgerRecord } from '../../sdk/generated/api.ts'
 import type { RecordEntry } from '../../sdk/resources/records.ts'
 import { useAsked } from '../asking.ts'
 import { STEPS_MAX } from '../limits.ts'
-import { Agent, Failure, Facts, Id, Json, Page, Section, Shown, State, Time } from '../parts/basics.tsx'
+import { Agent, Facts, Failure, Id, Json, Page, Section, Shown, State, Time } from '../parts/basics.tsx'
 import { Envelope } from '../parts/envelope.tsx'
 import { Steps } from '../parts/steps.tsx'
 import { VerdictSection } from '../parts/verdict.tsx'
@@ -17,14 +17,24 @@ export function RecordPage({ session, id, query }: { session: Session; id: strin
   const peer = query.get('peer') ?? undefined
   const asked = useAsked((signal) => session.client.records.get(id, { peer, signal }), [id, peer])
   return (
-    <Page title={<>Record <Id id={id} /></>}>
+    <Page
+      title={
+        <>
+          Record <Id id={id} />
+        </>
+      }
+    >
       <Shown of={asked}>
         {(record) => (
           <>
             <VerdictOfRecord session={session} record={record} />
             <div class="two">
               <Standing session={session} record={record} />
-              {record.gated === null ? <Payload record={record} /> : <Judged session={session} record={record} />}
+              {record.gated === null ? (
+                <Payload record={record} />
+              ) : (
+                <Judged session={session} record={record} />
+              )}
             </div>
             {record.gated !== null && (
               <div class="two">
@@ -76,7 +86,7 @@ function VerdictOfRecord({ session, record }: { session: Session; record: Ledger
   if (error !== null) return <Failure error={error} />
   if (verdict === null) {
     return (
-      <section class="verdict" role="status">
+      <section class="card verdict" role="status">
         <h2>Verifying in this browser…</h2>
       </section>
     )
@@ -119,14 +129,38 @@ function Standing({ session: { names }, record }: { session: Session; record: Le
           ['Gate', gated?.gate],
           ['Deadline', gated?.deadline ? <Time at={gated.deadline} /> : null],
           ['Recorded', <Time key="recorded" at={record.recordedAt} />],
-          ['Occurred', record.occurredAt === null ? null : <><Time at={record.occurredAt} /> (a claim)</>],
-          ['Newest entry', <><a href={linkTo('entry', `${entry.seq}`)}>{entry.seq}</a> {entry.kind}</>],
+          [
+            'Occurred',
+            record.occurredAt === null ? null : (
+              <>
+                <Time at={record.occurredAt} /> (a claim)
+              </>
+            ),
+          ],
+          [
+            'Newest entry',
+            <>
+              <a href={linkTo('entry', `${entry.seq}`)}>{entry.seq}</a> {entry.kind}
+            </>,
+          ],
           ['Signed by', entry.signedBy],
           ['Parent', parent === null ? null : <Id id={parent} to={linkTo('record', parent)} short />],
           ['Batch', batch === null ? null : <Id id={batch} short />],
           ['References', record.references && <References references={record.references} />],
-          ['Erased', erasure && <>by {agent(erasure.by)}, <Time at={erasure.recordedAt} />, {erasure.code ?? 'no code'}</>],
-          ['Run', <a key="run" href={linkTo('run', record.id)}>tree of its run</a>],
+          [
+            'Erased',
+            erasure && (
+              <>
+                by {agent(erasure.by)}, <Time at={erasure.recordedAt} />, {erasure.code ?? 'no code'}
+              </>
+            ),
+          ],
+          [
+            'Run',
+            <a key="run" href={linkTo('run', record.id)}>
+              tree of its run
+            </a>,
+          ],
         ]}
       />
     </Section>
@@ -148,7 +182,11 @@ function References({ references }: { references: readonly string[] }) {
 function Payload({ record: { payload, digest, salt, metadata, gated } }: { record: LedgerRecord }) {
   return (
     <Section title={gated === null ? 'Payload' : 'Agreed (the payload)'}>
-      {payload === null ? <p class="quiet">Not here: only its digest is.</p> : <Json value={payload} label="Payload" />}
+      {payload === null ? (
+        <p class="quiet">Not here: only its digest is.</p>
+      ) : (
+        <Json value={payload} label="Payload" />
+      )}
       <Facts
         facts={[
           ['Digest', <Id key="digest" id={digest} />],
@@ -178,12 +216,21 @@ function Delivered({ session: { names }, record: { gated } }: { session: Session
   const { evidence, digest, salt, by, recordedAt } = completion
   return (
     <Section title="Delivered">
-      {evidence === null ? <p class="quiet">Not here: only its digest is.</p> : <Json value={evidence} label="Delivered" />}
+      {evidence === null ? (
+        <p class="quiet">Not here: only its digest is.</p>
+      ) : (
+        <Json value={evidence} label="Delivered" />
+      )}
       <Facts
         facts={[
           ['Digest', digest && <Id id={digest} />],
           ['Salt', salt && <code>{salt}</code>],
-          ['Delivered by', <><Agent id={by} names={names} />, <Time at={recordedAt} /></>],
+          [
+            'Delivered by',
+            <>
+              <Agent id={by} names={names} />, <Time at={recordedAt} />
+            </>,
+          ],
         ]}
       />
     </Section>
@@ -192,21 +239,56 @@ function Delivered({ session: { names }, record: { gated } }: { session: Session
 
 /** Findings of the rules, and of the one who judges. */
 function Judged({ session: { names }, record: { gated } }: { session: Session; record: LedgerRecord }) {
-  const { verification, verdict, overturn, revision, cancellation, tolerances, revisions, maxRevisions } = gated!
+  const { verification, verdict, overturn, revision, cancellation, tolerances, revisions, maxRevisions } =
+    gated!
   const agent = (id: string) => <Agent id={id} names={names} />
   const rules = (verification?.rules ?? []).map(
-    ({ id, outcome, code }) => [`Rule ${id}`, <><State state={outcome} tone={toneOf(outcome)} /> {code}</>] as const,
+    ({ id, outcome, code }) =>
+      [
+        `Rule ${id}`,
+        <>
+          <State state={outcome} tone={toneOf(outcome)} /> {code}
+        </>,
+      ] as const,
   )
   return (
     <Section title="Judged">
       <Facts
         facts={[
-          ['Rules', verification === null ? 'not looked at yet' : <State state={verification.outcome} tone={toneOf(verification.outcome)} />],
+          [
+            'Rules',
+            verification === null ? (
+              'not looked at yet'
+            ) : (
+              <State state={verification.outcome} tone={toneOf(verification.outcome)} />
+            ),
+          ],
           ...rules,
-          ['Verdict', verdict && <><State state={verdict.verdict} tone={toneOf(verdict.verdict)} /> by {agent(verdict.by)}</>],
-          ['Signal', verdict && <><State state={verdict.signal.decision} /> {verdict.signal.code}</>],
+          [
+            'Verdict',
+            verdict && (
+              <>
+                <State state={verdict.verdict} tone={toneOf(verdict.verdict)} /> by {agent(verdict.by)}
+              </>
+            ),
+          ],
+          [
+            'Signal',
+            verdict && (
+              <>
+                <State state={verdict.signal.decision} /> {verdict.signal.code}
+              </>
+            ),
+          ],
           ['Reason', verdict?.reason],
-          ['Overturned', overturn && <><State state={overturn.signal.decision} /> by {agent(overturn.by)}: {overturn.reason}</>],
+          [
+            'Overturned',
+            overturn && (
+              <>
+                <State state={overturn.signal.decision} /> by {agent(overturn.by)}: {overturn.reason}
+              </>
+            ),
+          ],
           ['Revisions', `${revisions} of ${maxRevisions}`],
           ['Revision asked', revision?.reason],
           ['Cancelled', cancellation && (cancellation.reason ?? 'without a reason')],
@@ -221,7 +303,15 @@ function toneOf(word: string): 'good' | 'bad' {
   return word === 'pass' || word === 'accept' ? 'good' : 'bad'
 }
 
-function Timeline({ session, record, peer }: { session: Session; record: LedgerRecord; peer: string | undefined }) {
+function Timeline({
+  session,
+  record,
+  peer,
+}: {
+  session: Session
+  record: LedgerRecord
+  peer: string | undefined
+}) {
   const { client } = session
   const entries = useAsked(
     (signal) => client.records.entries(record.id, { peer, signal }).toArray(STEPS_MAX),
@@ -253,10 +343,13 @@ function Entry({ entry }: { entry: RecordEntry }) {
         <time dateTime={recordedAt}>{recordedAt}</time>
         <Id id={leaf} short />
       </div>
-      {!isEmpty(document?.document) && <Json value={document!.document} label={`Document of ${kind}, entry ${seq}`} />}
+      {!isEmpty(document?.document) && (
+        <Json value={document!.document} label={`Document of ${kind}, entry ${seq}`} />
+      )}
       {document?.erasedBy != null && (
         <p class="quiet">
-          Its document was erased by <a href={linkTo('entry', `${document.erasedBy}`)}>entry {document.erasedBy}</a>.
+          Its document was erased by{' '}
+          <a href={linkTo('entry', `${document.erasedBy}`)}>entry {document.erasedBy}</a>.
         </p>
       )}
       <Envelope envelope={received ?? envelope} label={`${kind}, entry ${seq}`} />

@@ -9,11 +9,24 @@ import type { Session } from '../session.ts'
 export function RunPage({ session, id, query }: { session: Session; id: string; query: URLSearchParams }) {
   const trace = query.get('trace')
   const asked = useAsked(
-    (signal) => (trace === null ? readRun(session.client, id, signal) : readTrace(session.client, trace, signal)),
+    (signal) =>
+      trace === null ? readRun(session.client, id, signal) : readTrace(session.client, trace, signal),
     [id, trace],
   )
   return (
-    <Page title={trace === null ? <>Run of <Id id={id} to={linkTo('record', id)} /></> : <>Trace <Id id={trace} /></>}>
+    <Page
+      title={
+        trace === null ? (
+          <>
+            Run of <Id id={id} to={linkTo('record', id)} />
+          </>
+        ) : (
+          <>
+            Trace <Id id={trace} />
+          </>
+        )
+      }
+    >
       <Shown of={asked}>
         {(run) => (
           <Section title="Records">
@@ -43,7 +56,8 @@ function Node({ branch: { record, isOpen, below }, session }: { branch: Branch; 
         {isOpen && <State state="no outcome" />}
         <Summary record={record} />
         <span class="quiet">
-          <Agent id={record.actor} names={session.names} />, signed by the {record.entry.signedBy}, <Time at={record.recordedAt} />
+          <Agent id={record.actor} names={session.names} />, signed by the {record.entry.signedBy},{' '}
+          <Time at={record.recordedAt} />
         </span>
       </div>
       {below.length > 0 && (

@@ -9,7 +9,6 @@ import type { Session } from '../session.ts'
 /** Filters of `GET /v1/records`, with what they are called here. */
 const FILTERS = [
   ['type', 'Type, as agent-action/1'],
-  ['state', 'State'],
   ['actor', 'By agent'],
   ['onBehalfOf', 'On behalf of'],
   ['performer', 'Performer'],
@@ -20,9 +19,14 @@ const FILTERS = [
   ['recordedAfter', 'Recorded at or after (UTC)'],
   ['recordedBefore', 'Recorded before (UTC)'],
 ] as const
-const STATES = 'RECORDED CREATED ACTIVE SUBMITTED VERIFIED DISCREPANT ACCEPTED REJECTED CANCELLED EXPIRED'.split(' ')
+const STATES =
+  'RECORDED CREATED ACTIVE SUBMITTED VERIFIED DISCREPANT ACCEPTED REJECTED CANCELLED EXPIRED'.split(' ')
 
-type Found = { readonly records: readonly LedgerRecord[]; readonly next: string | null; readonly looked: number }
+type Found = {
+  readonly records: readonly LedgerRecord[]
+  readonly next: string | null
+  readonly looked: number
+}
 
 /** One box for whatever a reader has in hand, and filters that are the address. */
 export function SearchPage({ session, query }: { session: Session; query: URLSearchParams }) {
@@ -42,15 +46,23 @@ function Box({ session }: { session: Session }) {
     if (text.trim() !== '') go(placeOf(text.trim(), session))
   }
   return (
-    <form role="search" onSubmit={submit}>
-      <label class="wide">
-        An id, the seq of an entry, a trace, a reference, or the name of an agent
-        <input class="mono" value={text} autocomplete="off" spellcheck={false} onInput={({ currentTarget }) => setText(currentTarget.value)} />
-      </label>
-      <button type="submit" class="do main">
-        Find
-      </button>
-    </form>
+    <search>
+      <form onSubmit={submit}>
+        <label class="wide">
+          An id, the seq of an entry, a trace, a reference, or the name of an agent
+          <input
+            class="mono"
+            value={text}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="do main">
+          Find
+        </button>
+      </form>
+    </search>
   )
 }
 
@@ -84,29 +96,38 @@ function FilterForm({ query }: { query: URLSearchParams }) {
         {FILTERS.map(([name, label]) => (
           <label key={name}>
             {label}
-            {name === 'state' ? (
-              <select value={given[name] ?? ''} onChange={({ currentTarget }) => set(name, currentTarget.value)}>
-                <option value="">any</option>
-                {STATES.map((state) => (
-                  <option key={state}>{state}</option>
-                ))}
-              </select>
-            ) : (
-              <input
-                value={given[name] ?? ''}
-                placeholder={name.startsWith('recorded') ? '2026-11-20T00:00:00Z' : ''}
-                onInput={({ currentTarget }) => set(name, currentTarget.value)}
-              />
-            )}
+            <input
+              value={given[name] ?? ''}
+              placeholder={name.startsWith('recorded') ? '2026-11-20T00:00:00Z' : ''}
+              onInput={({ currentTarget }) => set(name, currentTarget.value)}
+            />
           </label>
         ))}
         <label>
+          State
+          <select
+            value={given['state'] ?? ''}
+            onChange={({ currentTarget }) => set('state', currentTarget.value)}
+          >
+            <option value="">any</option>
+            {STATES.map((state) => (
+              <option key={state}>{state}</option>
+            ))}
+          </select>
+        </label>
+        <label>
           Payload contains (looked for here)
-          <input value={given['contains'] ?? ''} onInput={({ currentTarget }) => set('contains', currentTarget.value)} />
+          <input
+            value={given['contains'] ?? ''}
+            onInput={({ currentTarget }) => set('contains', currentTarget.value)}
+          />
         </label>
         <label>
           Order
-          <select value={given['order'] ?? ''} onChange={({ currentTarget }) => set('order', currentTarget.value)}>
+          <select
+            value={given['order'] ?? ''}
+            onChange={({ currentTarget }) => set('order', currentTarget.value)}
+          >
             <option value="">newest first</option>
             <option value="asc">oldest first</option>
           </select>
@@ -138,7 +159,7 @@ function Results({ session, query }: { session: Session; query: URLSearchParams 
   if (found === null) return error === null ? <p class="quiet">Loading…</p> : <Failure error={error} />
   const { records, next, looked } = found
   return (
-    <section>
+    <section class="card">
       <h2>Records</h2>
       <p role="status" class="quiet">
         {count(records.length, 'record')}

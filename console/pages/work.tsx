@@ -21,18 +21,39 @@ export function WorkPage({ session }: { session: Session }) {
           <code>tallystick keys create NAME --agent {me} --scopes records:read,records:write</code>
         </p>
       )}
-      <Waiting title="For my verdict" session={session} queries={[{ principal: me, state: 'VERIFIED' }, { principal: me, state: 'DISCREPANT' }]} />
+      <Waiting
+        title="For my verdict"
+        session={session}
+        queries={[
+          { principal: me, state: 'VERIFIED' },
+          { principal: me, state: 'DISCREPANT' },
+        ]}
+      />
       <Waiting title="Offered to me" session={session} queries={[{ performer: me, state: 'CREATED' }]} />
       <Waiting title="Taken on by me" session={session} queries={[{ performer: me, state: 'ACTIVE' }]} />
-      <Waiting title="Ordered by me, not taken on yet" session={session} queries={[{ principal: me, state: 'CREATED' }]} />
+      <Waiting
+        title="Ordered by me, not taken on yet"
+        session={session}
+        queries={[{ principal: me, state: 'CREATED' }]}
+      />
     </Page>
   )
 }
 
-function Waiting({ title, session, queries }: { title: string; session: Session; queries: readonly GetRecordsQuery[] }) {
+function Waiting({
+  title,
+  session,
+  queries,
+}: {
+  title: string
+  session: Session
+  queries: readonly GetRecordsQuery[]
+}) {
   const { client } = session
   const asked = useAsked(async (signal) => {
-    const lists = queries.map((query) => client.records.list({ ...query, order: 'asc', limit: WORK_ROWS_MAX }, { signal }).page())
+    const lists = queries.map((query) =>
+      client.records.list({ ...query, order: 'asc', limit: WORK_ROWS_MAX }, { signal }).page(),
+    )
     return (await Promise.all(lists)).flatMap(({ data }) => data)
   }, queries)
   const { data, error, reload } = asked
@@ -40,16 +61,14 @@ function Waiting({ title, session, queries }: { title: string; session: Session;
   const records: readonly LedgerRecord[] = data ?? []
   const mine = records.filter((record) => stepsOf(session, record).length > 0)
   return (
-    <>
-      <Section title={`${title}: ${data === null ? '…' : records.length}`}>
-        <Records caption={title} records={records} session={session} empty="Nothing." />
-        {mine.map((record) => (
-          <details key={record.id}>
-            <summary>Decide about {record.id}</summary>
-            <Steps session={session} record={record} done={reload} />
-          </details>
-        ))}
-      </Section>
-    </>
+    <Section title={`${title}: ${data === null ? '…' : records.length}`}>
+      <Records caption={title} records={records} session={session} empty="Nothing." />
+      {mine.map((record) => (
+        <details key={record.id}>
+          <summary>Decide about {record.id}</summary>
+          <Steps session={session} record={record} done={reload} />
+        </details>
+      ))}
+    </Section>
   )
 }

@@ -48,7 +48,8 @@ export function Copy({ text }: { text: string }) {
 /** An agent by its name, if that is known; `system`, and agents of other ledgers, as they are. */
 export function Agent({ id, names }: { id: string; names: ReadonlyMap<string, string> }) {
   const name = names.get(id)
-  if (name === undefined) return id.startsWith('agt_') ? <Id id={id} to={linkTo('agents', id)} short /> : <>{id}</>
+  if (name === undefined)
+    return id.startsWith('agt_') ? <Id id={id} to={linkTo('agents', id)} short /> : <span>{id}</span>
   return (
     <a href={linkTo('agents', id)} title={id}>
       {name}
@@ -134,9 +135,9 @@ export function State({ state, tone = TONES[state] ?? 'plain' }: { state: string
 
 export function Json({ value, label }: { value: unknown; label: string }) {
   return (
-    <pre tabIndex={0} role="region" aria-label={label}>
-      {typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
-    </pre>
+    <Scrolled label={label} kind="text">
+      <pre>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
+    </Scrolled>
   )
 }
 
@@ -152,7 +153,7 @@ export function Page({ title, children }: { title: ComponentChildren; children: 
 
 export function Section({ title, children }: { title: string; children: ComponentChildren }) {
   return (
-    <section>
+    <section class="card">
       <h2>{title}</h2>
       {children}
     </section>
@@ -175,6 +176,24 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   )
 }
 
+/** A part that is scrolled by itself, and not with the page. It takes the focus, or a keyboard could not scroll it. */
+function Scrolled({
+  label,
+  kind = '',
+  children,
+}: {
+  label: string
+  kind?: string
+  children: ComponentChildren
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: axe asks for it (scrollable-region-focusable)
+    <section class={`scroll ${kind}`} tabIndex={0} aria-label={label}>
+      {children}
+    </section>
+  )
+}
+
 export type Column<T> = { readonly name: string; readonly cell: (row: T) => ComponentChildren }
 
 /** `caption`: for screen readers. Wide ones are scrolled by themselves, not with the page. */
@@ -193,7 +212,7 @@ export function Table<T>({
 }) {
   if (rows.length === 0) return <p class="quiet">{empty}</p>
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
+    <Scrolled label={caption}>
       <table>
         <caption>{caption}</caption>
         <thead>
@@ -215,7 +234,7 @@ export function Table<T>({
           ))}
         </tbody>
       </table>
-    </div>
+    </Scrolled>
   )
 }
 

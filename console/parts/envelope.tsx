@@ -24,7 +24,9 @@ function Opened({ envelope, label }: { envelope: string; label: string }) {
   const [decoded, setDecoded] = useState<Decoded | null>(null)
   const [error, setError] = useState<Error | null>(null)
   useEffect(() => {
-    import('../verifier.ts').then(({ decodeEnvelope }) => setDecoded(decodeEnvelope(envelope))).catch(setError)
+    import('../verifier.ts')
+      .then(({ decodeEnvelope }) => setDecoded(decodeEnvelope(envelope)))
+      .catch(setError)
   }, [envelope])
   if (error !== null) return <Failure error={error} />
   if (decoded === null) return <p class="quiet">Loading…</p>
@@ -41,7 +43,12 @@ function Opened({ envelope, label }: { envelope: string; label: string }) {
       <Json value={decoded.statement} label={`Statement of ${label}`} />
       <h3>Bytes</h3>
       <div class="bytes">
-        <Table caption={`Bytes of ${label}`} columns={COLUMNS} rows={decoded.parts} keyOf={({ offset, name }) => `${offset} ${name}`} />
+        <Table
+          caption={`Bytes of ${label}`}
+          columns={COLUMNS}
+          rows={decoded.parts}
+          keyOf={({ offset, name }) => `${offset} ${name}`}
+        />
       </div>
     </>
   )

@@ -56,7 +56,7 @@ export function Live({ session }: { session: Session }) {
     { name: 'When', cell: ({ timestamp }) => <Time at={timestamp} /> },
   ]
   return (
-    <section class="live">
+    <section class="card live">
       <h2>Live</h2>
       <div class="row">
         <span class="number" data-live-total={total}>

@@ -27,7 +27,15 @@ export function Records({
     ...more,
     { name: 'When', cell: ({ recordedAt }) => <Time at={recordedAt} /> },
   ]
-  return <Table caption={caption} columns={columns} rows={records} keyOf={({ id }) => id} {...(empty && { empty })} />
+  return (
+    <Table
+      caption={caption}
+      columns={columns}
+      rows={records}
+      keyOf={({ id }) => id}
+      {...(empty && { empty })}
+    />
+  )
 }
 
 /** One line of a payload: for built-in types what matters there. */

@@ -65,13 +65,23 @@ export function stepsOf(session: Session, { nextEvents, gated }: LedgerRecord): 
     ...(mayWrite && isPrincipal && can('verdict-rendered') ? [ACCEPT, REJECT] : []),
     ...(mayWrite && isPrincipal && can('revision-requested') ? [REVISE] : []),
     ...(mayWrite && isPrincipal && can('record-cancelled') ? [CANCEL] : []),
-    ...(mayWrite && !isPrincipal && can('record-activated') && [me, null].includes(gated.performer) ? [ACTIVATE] : []),
+    ...(mayWrite && !isPrincipal && can('record-activated') && [me, null].includes(gated.performer)
+      ? [ACTIVATE]
+      : []),
     ...(has(session, 'verdicts:overturn') && can('verdict-overturned') ? [OVERTURN] : []),
   ]
 }
 
 /** Buttons, each with a second one that takes the step: a step is for good. */
-export function Steps({ session, record, done }: { session: Session; record: LedgerRecord; done: () => void }) {
+export function Steps({
+  session,
+  record,
+  done,
+}: {
+  session: Session
+  record: LedgerRecord
+  done: () => void
+}) {
   const [chosen, setChosen] = useState<Step | null>(null)
   const [reason, setReason] = useState('')
   const [isBusy, setIsBusy] = useState(false)

@@ -10,7 +10,7 @@ export function VerdictSection({ verdict, children }: { verdict: Verdict; childr
     return () => document.documentElement.classList.remove('alarm')
   }, [ok])
   return (
-    <section class={`verdict ${ok ? 'good' : 'bad'}`} role={ok ? 'status' : 'alert'}>
+    <section class={`card verdict ${ok ? 'good' : 'bad'}`} role={ok ? 'status' : 'alert'}>
       <h2>
         {ok ? '✓' : '✗'} {title}
       </h2>

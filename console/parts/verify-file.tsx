@@ -20,7 +20,9 @@ export function VerifyFile({ verify }: { verify: typeof verifyFile }) {
     const mine = ++turn.current
     const found = await verify(given, key, (read, total) => {
       if (mine === turn.current) setDone(`Verifying: ${Math.floor((100 * read) / total)} %`)
-    }).catch((error: Error): Verdict => ({ ok: false, title: 'Not verified', reason: error.message, basis: [] }))
+    }).catch(
+      (error: Error): Verdict => ({ ok: false, title: 'Not verified', reason: error.message, basis: [] }),
+    )
     if (mine !== turn.current) return
     setVerdict(found)
     setDone(null)
@@ -46,6 +48,7 @@ export function VerifyFile({ verify }: { verify: typeof verifyFile }) {
             />
           </label>
         </form>
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: the input in it does the same by keyboard */}
         <div
           class={`drop ${isOver ? 'over' : ''}`}
           onDragOver={(event) => {

@@ -92,9 +92,7 @@ const environment = z.object({
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(true),
   /** Web pages for people, at /console (docs/console.md). */
-  TALLYSTICK_CONSOLE: z
-    .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
-    .default(true),
+  TALLYSTICK_CONSOLE: z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' }).default(true),
   /** One line for each request that is answered. */
   TALLYSTICK_LOG_REQUESTS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })

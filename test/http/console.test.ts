@@ -63,13 +63,23 @@ test('the console', async (t) => {
   })
 
   await t.test('has nothing else', async () => {
-    const nowhere = ['nothing.js', '../package.json', '..%2fpackage.json', 'a/b.js', '.env', 'console', '%00.js', 'a%5cb.js']
+    const nowhere = [
+      'nothing.js',
+      '../package.json',
+      '..%2fpackage.json',
+      'a/b.js',
+      '.env',
+      'console',
+      '%00.js',
+      'a%5cb.js',
+    ]
     for (const name of nowhere) assertProblem(await get(`/console/${name}`), 404, 'not_found', name)
   })
 
   await t.test('can be switched off', async () => {
     const off = open(null)
-    for (const url of ['/console', '/console/', `/console/${script}`]) assert.equal((await off(url)).statusCode, 404)
+    for (const url of ['/console', '/console/', `/console/${script}`])
+      assert.equal((await off(url)).statusCode, 404)
   })
 
   await t.test('says so where it was not built', async () => {

@@ -29,7 +29,9 @@ Ctrl-C stops it, and the next start goes on with the same data.
 
 /** The key stands behind the hash, which a browser sends to no server. */
 function consoleLine(url: string, { credentials: { consoleKey }, isNew }: FirstLedger): string {
-  const link = isNew ? `${url}/console/#key=${consoleKey}` : `${url}/console/ (with consoleKey of the file below)`
+  const link = isNew
+    ? `${url}/console/#key=${consoleKey}`
+    : `${url}/console/ (with consoleKey of the file below)`
   return `  console  ${link}\n`
 }
 

@@ -9,7 +9,9 @@ import { promisify } from 'node:util'
  */
 export async function buildConsole(projectDir: string): Promise<string | null> {
   const built = join(projectDir, 'console', 'dist', 'index.html')
-  const isInstalled = ['esbuild', 'preact'].every((name) => existsSync(join(projectDir, 'node_modules', name)))
+  const isInstalled = ['esbuild', 'preact'].every((name) =>
+    existsSync(join(projectDir, 'node_modules', name)),
+  )
   if (!isInstalled)
     return existsSync(built) ? null : 'it was not built: run `npm run build` where the development tools are'
   const script = join(projectDir, 'tools', 'build-console.ts')

@@ -74,7 +74,13 @@ async function makeLedger(url: string, operatorKey: string): Promise<Credentials
     key: { key: string }
   }
   const { key } = made.key
-  return { url, ledger: made.ledger.id, agent: made.agent.id, key, consoleKey: await makeConsoleKey(url, key, made.agent.id) }
+  return {
+    url,
+    ledger: made.ledger.id,
+    agent: made.agent.id,
+    key,
+    consoleKey: await makeConsoleKey(url, key, made.agent.id),
+  }
 }
 
 async function makeConsoleKey(url: string, key: string, agent: string): Promise<string> {

@@ -15,7 +15,10 @@ export type View = { readonly width?: number; readonly height?: number; readonly
 export type Watched = { readonly page: Page; readonly complaints: readonly string[] }
 
 /** A tab of its own, with its own storage. */
-export async function openTab(browser: Browser, { width = 1280, height = 800, scheme = 'light' }: View = {}): Promise<Watched> {
+export async function openTab(
+  browser: Browser,
+  { width = 1280, height = 800, scheme = 'light' }: View = {},
+): Promise<Watched> {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: scheme,

@@ -52,7 +52,10 @@ export async function makeFleet(): Promise<Fleet> {
   await client.records.erasePayload(erased.id, { code: 'data_subject_request' })
   await client.webhooks.create({ url: 'https://hooks.example/tallystick', events: ['verdict.rendered'] })
   const peer = await peerWith(client, other, gated.accepted)
-  const toTamper = await client.records.notarize({ payload: { invoice: 'INV-2203', amount: '118.00', paidTo: 'Acme' }, references: ['order:77'] })
+  const toTamper = await client.records.notarize({
+    payload: { invoice: 'INV-2203', amount: '118.00', paidTo: 'Acme' },
+    references: ['order:77'],
+  })
   await client.audits.run()
   return {
     served,
@@ -69,7 +72,9 @@ export async function makeFleet(): Promise<Fleet> {
   }
 }
 
-type Agents = Readonly<Record<'researcher' | 'buyer' | 'courier', Tallystick>> & { readonly courierId: string }
+type Agents = Readonly<Record<'researcher' | 'buyer' | 'courier', Tallystick>> & {
+  readonly courierId: string
+}
 
 async function makeAgents(served: Served, client: Tallystick): Promise<Agents> {
   const make = async (name: string) => {
@@ -93,9 +98,19 @@ async function makeAgents(served: Served, client: Tallystick): Promise<Agents> {
 async function recordRun({ researcher, buyer }: Agents) {
   const framework = 'example/1'
   const traceparent = `00-${TRACE}-00f067aa0ba902b7-01`
-  const act = (by: Tallystick, kind: 'tool' | 'agent' | 'model', name: string, parent: string | undefined, given: object) =>
+  const act = (
+    by: Tallystick,
+    kind: 'tool' | 'agent' | 'model',
+    name: string,
+    parent: string | undefined,
+    given: object,
+  ) =>
     by.records.notarize(
-      { type: 'agent-action/1', payload: { kind, name, framework, arguments: given, told: 'held' }, ...(parent && { parent }) },
+      {
+        type: 'agent-action/1',
+        payload: { kind, name, framework, arguments: given, told: 'held' },
+        ...(parent && { parent }),
+      },
       { traceparent },
     )
   const end = (by: Tallystick, parent: string, payload: BuiltInTypes['agent-outcome/1']['payload']) =>
@@ -104,16 +119,39 @@ async function recordRun({ researcher, buyer }: Agents) {
   const search = await act(researcher, 'tool', 'search', root.id, { query: 'price of copper' })
   await end(researcher, search.id, { status: 'ok', durationMs: 412, result: { hits: 3 } })
   const fetch = await act(researcher, 'tool', 'fetch', root.id, { url: 'https://supplier.example/prices' })
-  await end(researcher, fetch.id, { status: 'error', errorType: 'TimeoutError', error: 'no answer within 10 s', durationMs: 10_000 })
+  await end(researcher, fetch.id, {
+    status: 'error',
+    errorType: 'TimeoutError',
+    error: 'no answer within 10 s',
+    durationMs: 10_000,
+  })
   const pay = await act(buyer, 'tool', 'pay_invoice', root.id, { invoice: 'INV-2201', amount: '4900.00' })
   const approval = await buyer.records.notarize(
-    { type: 'approval/1', parent: pay.id, payload: { decision: 'allow', by: { kind: 'person', id: 'ada' }, why: 'within budget', name: 'pay_invoice' } },
+    {
+      type: 'approval/1',
+      parent: pay.id,
+      payload: {
+        decision: 'allow',
+        by: { kind: 'person', id: 'ada' },
+        why: 'within budget',
+        name: 'pay_invoice',
+      },
+    },
     { traceparent },
   )
   const paid = await end(buyer, pay.id, { status: 'ok', durationMs: 2_150, name: 'pay_invoice' })
   const drop = await act(researcher, 'tool', 'delete_table', root.id, { table: 'orders' })
   await researcher.records.notarize(
-    { type: 'approval/1', parent: drop.id, payload: { decision: 'deny', by: { kind: 'policy', id: 'no-deletes' }, why: 'deletes need a person', name: 'delete_table' } },
+    {
+      type: 'approval/1',
+      parent: drop.id,
+      payload: {
+        decision: 'deny',
+        by: { kind: 'policy', id: 'no-deletes' },
+        why: 'deletes need a person',
+        name: 'delete_table',
+      },
+    },
     { traceparent },
   )
   const denied = await end(researcher, drop.id, { status: 'denied', name: 'delete_table' })
@@ -124,7 +162,10 @@ async function recordRun({ researcher, buyer }: Agents) {
 
 async function recordGated(client: Tallystick, { courier, courierId }: Agents) {
   const order = async (boxes: number) => {
-    const { id } = await client.records.create({ payload: { deliver: 'copper wire', boxes }, performer: courierId })
+    const { id } = await client.records.create({
+      payload: { deliver: 'copper wire', boxes },
+      performer: courierId,
+    })
     await courier.records.activate(id)
     await courier.records.complete(id, { evidence: { delivered: boxes, signedBy: 'J. Doe' } })
     await client.records.until(id, ['VERIFIED'])

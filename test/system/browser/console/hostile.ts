@@ -17,7 +17,12 @@ export async function recordHostile(client: Tallystick, agent: string): Promise<
   const ids: string[] = []
   for (const text of HOSTILE) {
     const name = text.slice(0, 100)
-    const nested = { [text]: text, dangerouslySetInnerHTML: { __html: text }, __html: text, list: [text, { href: text }] }
+    const nested = {
+      [text]: text,
+      dangerouslySetInnerHTML: { __html: text },
+      __html: text,
+      list: [text, { href: text }],
+    }
     const record = await client.records.notarize({
       payload: nested,
       metadata: { [name]: text, nested: { __html: text } },
@@ -45,7 +50,11 @@ export async function recordHostile(client: Tallystick, agent: string): Promise<
     ids.push(record.id, action.id, outcome.id, id)
   }
   await client.peers.invite({ name: HOSTILE[0].slice(0, 60) })
-  await client.webhooks.create({ url: 'https://hooks.example/', description: HOSTILE[0], events: ['verdict.rendered'] })
+  await client.webhooks.create({
+    url: 'https://hooks.example/',
+    description: HOSTILE[0],
+    events: ['verdict.rendered'],
+  })
   await client.records.create({ payload: { [HOSTILE[1]]: HOSTILE[1] }, onBehalfOf: agent })
   return ids
 }

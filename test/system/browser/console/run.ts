@@ -157,11 +157,15 @@ test('a reader without a mouse gives a verdict', async () => {
 })
 
 test('a key that only reads is offered no step, and is told which scope is lacking', async () => {
-  await inTab({}, async (page) => {
-    await page.waitForSelector('text=This key lacks the scope webhooks:manage')
-    await show(page, { hash: '#/work', ready: 'text=This key only reads' })
-    assert.equal(await page.locator('button:has-text("Accept")').count(), 0)
-  }, fleet.keys.reads)
+  await inTab(
+    {},
+    async (page) => {
+      await page.waitForSelector('text=This key lacks the scope webhooks:manage')
+      await show(page, { hash: '#/work', ready: 'text=This key only reads' })
+      assert.equal(await page.locator('button:has-text("Accept")').count(), 0)
+    },
+    fleet.keys.reads,
+  )
 })
 
 test('one box finds records, entries, traces, references and agents', async () => {
@@ -185,7 +189,9 @@ test('an envelope is shown down to its bytes', async () => {
     await show(page, { hash: `#/record/${fleet.records.signed}`, ready: 'text=Envelope of' })
     await page.locator('summary').first().click()
     await page.waitForSelector('text=COSE_Sign1 (18)')
-    const bytes = (await page.locator('.bytes tbody td:nth-child(3)').allTextContents()).join('').replaceAll(' ', '')
+    const bytes = (await page.locator('.bytes tbody td:nth-child(3)').allTextContents())
+      .join('')
+      .replaceAll(' ', '')
     const [entry] = await fleet.client.records.entries(fleet.records.signed).toArray(1)
     assert.equal(bytes, Buffer.from(entry!.envelope, 'base64').toString('hex'))
   })
@@ -194,7 +200,10 @@ test('an envelope is shown down to its bytes', async () => {
 test('the bundle that is downloaded verifies, with the server gone too', async () => {
   await inTab({}, async (page) => {
     await show(page, { hash: `#/record/${fleet.records.accepted}`, ready: 'text=Download the bundle' })
-    const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=Download the bundle')])
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.click('text=Download the bundle'),
+    ])
     const file = join(temporaryDir(), 'record.bundle')
     await download.saveAs(file)
     await show(page, { hash: '#/verify', ready: 'input[type=file]' })
@@ -249,18 +258,37 @@ test('nothing of a hostile ledger runs, or becomes markup', { timeout: 120_000 }
   const { page, complaints } = await openTab(browser)
   await enter(page, hostile, key)
   const hashes = [
-    ...['#/', '#/day', '#/search', '#/agents', `#/agents/${made.agent.id}`, '#/work', '#/peers', '#/checkpoints'],
+    ...[
+      '#/',
+      '#/day',
+      '#/search',
+      '#/agents',
+      `#/agents/${made.agent.id}`,
+      '#/work',
+      '#/peers',
+      '#/checkpoints',
+    ],
     ...ids.flatMap((id) => [`#/record/${id}`, `#/run/${id}`]),
-    ...HOSTILE.flatMap((text) => [`#/search?reference=${encodeURIComponent(text)}`, `#/record/${encodeURIComponent(text)}`, `#/run?trace=${encodeURIComponent(text)}`]),
+    ...HOSTILE.flatMap((text) => [
+      `#/search?reference=${encodeURIComponent(text)}`,
+      `#/record/${encodeURIComponent(text)}`,
+      `#/run?trace=${encodeURIComponent(text)}`,
+    ]),
   ]
   let shown = 0
   for (const hash of hashes) {
     await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
     await page.waitForTimeout(150)
     await openDetails(page)
-    shown += (await page.locator('body').innerText()).split('<img').length - 1
+    shown += (await page.locator('body').textContent())!.split('<img').length - 1
     assert.equal(await page.evaluate('globalThis.pwned'), undefined, hash)
-    assert.equal(await page.locator('main img, main script, main iframe, main style, main a[href^="javascript:"]').count(), 0, hash)
+    assert.equal(
+      await page
+        .locator('main img, main script, main iframe, main style, main a[href^="javascript:"]')
+        .count(),
+      0,
+      hash,
+    )
   }
   assert.ok(shown > 20, `the attempts were shown ${shown} times`)
   const real = complaints.filter((text) => !/status of 4\d\d/.test(text))
@@ -268,7 +296,9 @@ test('nothing of a hostile ledger runs, or becomes markup', { timeout: 120_000 }
   await page.context().close()
 })
 
-test('ten thousand live events do not freeze the page, nor take the focus', { timeout: 180_000 }, async () => {
+test('ten thousand live events do not freeze the page, nor take the focus', {
+  timeout: 180_000,
+}, async () => {
   await inTab({}, async (page) => {
     await page.evaluate(`{
       globalThis.longest = 0
@@ -324,7 +354,10 @@ test('a file from a disk is verified without any server', async () => {
   }
   assert.deepEqual(complaints, [])
   // The open tab asks for its events, of a server that is gone.
-  assert.deepEqual(consoles.filter((said) => !said.includes('ERR_')), [])
+  assert.deepEqual(
+    consoles.filter((said) => !said.includes('ERR_')),
+    [],
+  )
   await page.context().close()
   await console_.context().close()
 })
@@ -351,7 +384,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
   for (let i = 0; i < 80; i++) {
     const focused = await page.evaluate<string>(`{
       const one = document.activeElement;
-      (one.labels?.[0]?.innerText ?? '') + '|' + one.textContent
+      (one.labels?.[0]?.textContent ?? '') + '|' + one.textContent
     }`)
     if (focused.split('|').some((text) => text.trim() === name)) return
     await page.keyboard.press('Tab')
@@ -360,7 +393,12 @@ async function tabTo(page: Page, name: string): Promise<void> {
 }
 
 /** Drops a file onto the page, as a mouse would. */
-async function drop(page: Page, content: string, name: string, encoding: BufferEncoding = 'utf8'): Promise<void> {
+async function drop(
+  page: Page,
+  content: string,
+  name: string,
+  encoding: BufferEncoding = 'utf8',
+): Promise<void> {
   const base64 = Buffer.from(content, encoding).toString('base64')
   await page.evaluate(`{
     const bytes = Uint8Array.from(atob(${JSON.stringify(base64)}), (each) => each.charCodeAt(0))

@@ -11,7 +11,9 @@ import { startScratch } from '../../../helpers/scratch.ts'
 export type Served = {
   readonly url: string
   /** A ledger of its own: its first agent, and a client with the key of that. */
-  newLedger(name: string): Promise<{ readonly made: NewLedger; readonly client: Tallystick; readonly key: string }>
+  newLedger(
+    name: string,
+  ): Promise<{ readonly made: NewLedger; readonly client: Tallystick; readonly key: string }>
   clientOf(key: string): Tallystick
   /** As the database's superuser, past every defence of the database. */
   tamper(text: string, values: unknown[]): Promise<number>
@@ -40,7 +42,10 @@ export async function serve(): Promise<Served> {
     url: server.url,
     clientOf,
     async newLedger(name) {
-      const made = await post<NewLedger>(`${server.url}/v1/ledgers`, operatorKey, { name, agent: 'operations' })
+      const made = await post<NewLedger>(`${server.url}/v1/ledgers`, operatorKey, {
+        name,
+        agent: 'operations',
+      })
       return { made, client: clientOf(made.key.key), key: made.key.key }
     },
     async tamper(text, values) {

@@ -41,7 +41,8 @@ function decode(png: Uint8Array): Picture {
   const channels = colourType === 6 ? 4 : 3
   const data: Buffer[] = []
   for (let at = SIGNATURE_BYTES; at < bytes.length; at += 12 + bytes.readUInt32BE(at))
-    if (bytes.toString('latin1', at + 4, at + 8) === 'IDAT') data.push(bytes.subarray(at + 8, at + 8 + bytes.readUInt32BE(at)))
+    if (bytes.toString('latin1', at + 4, at + 8) === 'IDAT')
+      data.push(bytes.subarray(at + 8, at + 8 + bytes.readUInt32BE(at)))
   const raw = inflateSync(Buffer.concat(data))
   const stride = width * channels
   const rgb = new Uint8Array(width * height * 3)
@@ -55,7 +56,12 @@ function decode(png: Uint8Array): Picture {
   return { width, height, rgb }
 }
 
-function unfilter(filter: number, row: Uint8Array, above: Uint8Array, channels: number): Uint8Array<ArrayBuffer> {
+function unfilter(
+  filter: number,
+  row: Uint8Array,
+  above: Uint8Array,
+  channels: number,
+): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(row.length)
   for (let i = 0; i < row.length; i++) {
     const [a, b, c] = [out[i - channels] ?? 0, above[i]!, above[i - channels] ?? 0]
