@@ -59,6 +59,7 @@ async function readOpenApi(): Promise<OpenApi> {
   const parts: Partial<Deps> = {
     log: openLog('silent'),
     logRequests: false,
+    consoleDir: null,
     metrics: new Metrics(),
     tracing: null,
     now: Date.now,

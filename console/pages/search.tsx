@@ -3,6 +3,7 @@ import type { GetRecordsQuery, LedgerRecord } from '../../sdk/generated/api.ts'
 import { PAGE_ROWS, SCAN_RECORDS_MAX, SCAN_ROWS } from '../limits.ts'
 import { count, Failure, Page } from '../parts/basics.tsx'
 import { Records } from '../parts/records.tsx'
+import { placeOf } from '../places.ts'
 import { go, linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
@@ -43,7 +44,7 @@ function Box({ session }: { session: Session }) {
   const [text, setText] = useState('')
   const submit = (event: Event) => {
     event.preventDefault()
-    if (text.trim() !== '') go(placeOf(text.trim(), session))
+    if (text.trim() !== '') go(placeOf(text.trim(), session.names))
   }
   return (
     <search>
@@ -64,21 +65,6 @@ function Box({ session }: { session: Session }) {
       </form>
     </search>
   )
-}
-
-const PAGES: Readonly<Record<string, string>> = { rec: 'record', agt: 'agents', key: 'agents', peer: 'peers' }
-
-/** Where something is shown. Of an agent's name: all that it did. What is nothing else is a reference. */
-export function placeOf(text: string, { names }: Pick<Session, 'names'>): string {
-  const [, prefix = ''] = /^([a-z]+)_[0-9a-z]{26}$/.exec(text) ?? []
-  const page = PAGES[prefix]
-  if (page !== undefined) return linkTo(page, text)
-  if (/^\d{1,15}$/.test(text)) return linkTo('entry', text)
-  if (/^[0-9a-f]{32}$/i.test(text)) return linkTo('run', '', { trace: text.toLowerCase() })
-  const [, trace] = /^00-([0-9a-f]{32})-/.exec(text) ?? []
-  if (trace !== undefined) return linkTo('run', '', { trace })
-  const agent = [...names].find(([, name]) => name === text)?.[0]
-  return linkTo('search', '', agent === undefined ? { reference: text } : { actor: agent })
 }
 
 function FilterForm({ query }: { query: URLSearchParams }) {

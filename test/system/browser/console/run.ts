@@ -18,6 +18,7 @@ import { openBrowser, openTab, type View } from './browser.ts'
 import { type Fleet, makeFleet } from './fleet.ts'
 import { HOSTILE, recordHostile } from './hostile.ts'
 import { enter, pagesOf, show } from './pages.ts'
+import { QUESTIONS } from './questions.ts'
 import { withPalette } from './small-png.ts'
 
 const SHOTS = join(ROOT, 'docs', 'console')
@@ -181,6 +182,18 @@ test('one box finds records, entries, traces, references and agents', async () =
     await finds(fleet.trace, 'text=13 records')
     await finds('order:77', 'text=1 record.')
     await finds('buyer', 'text=3 records.')
+  })
+})
+
+test('ten questions about a day are answered by the console alone, on the ways that its page tells', async () => {
+  const told = readFileSync(join(ROOT, 'docs', 'console.md'), 'utf8')
+  await inTab({}, async (page) => {
+    for (const { question, go, answer } of QUESTIONS) {
+      assert.ok(told.includes(question), question)
+      await show(page, { hash: '#/', ready: 'h1:has-text("Overview")' })
+      await go(page, fleet)
+      await page.locator('main').getByText(answer(fleet)).first().waitFor({ timeout: 10_000 })
+    }
   })
 })
 
