@@ -2,6 +2,19 @@
 # too: --build-arg BASE=node:24.21.0-trixie-slim@sha256:…
 ARG BASE=node:24.21.0-trixie-slim
 
+# The console, by tools that are not in the image: its files are all that is taken from here.
+FROM ${BASE} AS console
+WORKDIR /app
+COPY package.json package-lock.json ./
+COPY sdk/package.json sdk/
+COPY cli/package.json cli/
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY sdk sdk
+COPY src src
+COPY console console
+COPY tools tools
+RUN node tools/build-console.ts
+
 FROM ${BASE} AS build
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 WORKDIR /app
@@ -61,6 +74,7 @@ COPY --from=build /app/sdk /app/sdk
 COPY --from=build /app/cli /app/cli
 COPY --from=build /app/worker /app/worker
 COPY --from=build /app/src /app/src
+COPY --from=console /app/console/dist /app/console/dist
 COPY --from=build /app/.compile-cache /app/.compile-cache
 WORKDIR /app
 ENV PATH=/usr/local/bin \

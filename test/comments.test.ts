@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const SOURCES =
-  '{bench,cli,examples,helm,k6,migrations,sdk,src,test,tools,worker}/**/*.{ts,mjs,cjs,js,sql,yaml,tpl}'
+  '{bench,cli,console,examples,helm,k6,migrations,sdk,src,test,tools,worker}/**/*.{ts,tsx,mjs,cjs,js,sql,yaml,tpl}'
 /** Made by tools, from texts of other files. */
 const MADE = /^(sdk\/generated\/|migrations\/schema\.sql$|.*\/(node_modules|dist|results)\/)/
 /** Parts whose comments are still to be rewritten. */

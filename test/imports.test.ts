@@ -101,6 +101,13 @@ test('the SDK runs in a browser: of src it imports what is pure', () => {
   assert.deepEqual(faults, [])
 })
 
+test('the console runs in a browser: it imports itself, the SDK and what is pure', () => {
+  const faults = importsOf(['console'])
+    .filter(([, imported]) => !/^(console|sdk|src\/proof)\//.test(imported))
+    .map(([file, imported]) => `${file} imports ${imported}`)
+  assert.deepEqual(faults, [])
+})
+
 test('SQL is in src/db only, and the environment is read where processes begin', () => {
   const faults: string[] = []
   for (const file of ['src', 'worker'].flatMap(sourcesIn)) {
@@ -184,7 +191,7 @@ function specifiersOf(file: string): string[] {
 
 function sourcesIn(dir: string): string[] {
   return readdirSync(join(ROOT, dir), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.startsWith('dist/'))
+    .filter((name) => /\.tsx?$/.test(name) && !name.startsWith('dist/'))
     .map((name) => join(dir, name))
     .sort()
 }

@@ -17,6 +17,6 @@ test('a first start notarizes the line that it prints, verifies from outside, an
   assert.deepEqual([status, body.type], [201, 'generic/1'])
   const { key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
   const verified = await runCli(['verify'], { env: { TALLYSTICK_URL: started.url, TALLYSTICK_API_KEY: key } })
-  assert.match(verified.stdout, /^INTEGRITY_OK entries=4 records=1 /m, verified.stderr)
+  assert.match(verified.stdout, /^INTEGRITY_OK entries=5 records=1 /m, verified.stderr)
   assert.equal(await started.stop('SIGINT'), 0)
 })

@@ -15,6 +15,10 @@ const steps: Step[] = [
     name: 'format and lint (npm run format)',
     run: () => command(join(BIN, 'biome'), ['ci', '--colors=off', '--error-on-warnings', '.']),
   },
+  {
+    name: 'the console is built (npm run build)',
+    run: () => command(process.execPath, ['tools/build-console.ts']),
+  },
   // Before the types: the examples take the library as it is installed.
   {
     name: 'the SDK is built (npm run build)',
@@ -23,6 +27,7 @@ const steps: Step[] = [
   { name: 'types (tsc)', run: () => command(join(BIN, 'tsc'), ['-p', '.']) },
   { name: "k6's scripts (tsc)", run: () => command(join(BIN, 'tsc'), ['-p', 'k6']) },
   { name: 'the SDK needs no Node (tsc)', run: () => command(join(BIN, 'tsc'), ['-p', 'sdk']) },
+  { name: 'the console (tsc)', run: () => command(join(BIN, 'tsc'), ['-p', 'console']) },
   {
     name: 'the command line needs nothing newer than Node 20 (tsc)',
     run: () => command(join(BIN, 'tsc'), ['-p', 'cli']),

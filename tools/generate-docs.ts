@@ -61,6 +61,7 @@ export async function readOpenApi(): Promise<OpenApi> {
   const parts: Partial<Deps> = {
     log: openLog('silent'),
     logRequests: false,
+    consoleDir: null,
     metrics: new Metrics(),
     tracing: null,
     now: Date.now,

@@ -7,7 +7,7 @@ type Limit = { readonly name: string; readonly value: unknown; readonly says: st
 
 /** docs/limits.md: every limit of the server, the worker and the CLI, by the part that it bounds. */
 export async function limitsPage(): Promise<string> {
-  const files = globSync('{src,cli}/**/limits.ts', { cwd: ROOT }).sort()
+  const files = globSync('{src,cli,console}/**/limits.ts', { cwd: ROOT }).sort()
   const sections = await Promise.all(files.map(async (file) => section(file, await readLimits(file))))
   return [
     'Look up any limit of the server, the worker and the command line here.',

@@ -18,6 +18,7 @@ import { useUnreadAnswers } from './plugins/unread-answers.ts'
 import { agentRoutes } from './routes/agents.ts'
 import { auditRoutes } from './routes/audits.ts'
 import { checkpointRoutes } from './routes/checkpoints.ts'
+import { consoleRoutes } from './routes/console.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { entryRoutes } from './routes/entries.ts'
 import { erasureRoutes } from './routes/erasures.ts'
@@ -132,5 +133,6 @@ export function buildApp(deps: Deps): FastifyInstance {
   predicateRoutes(app)
   openApiRoutes(app, operations)
   docsRoutes(app)
+  consoleRoutes(app, deps)
   return app
 }

@@ -37,6 +37,8 @@ export type Deps = {
   readonly now: () => number
   readonly entropy: Entropy
   readonly publicUrl: string
+  /** Folder of the built console; null: it is switched off. */
+  readonly consoleDir: string | null
   /** Two while it is replaced; none: nobody may do what the operator may. */
   readonly operatorKeys: readonly string[]
   readonly readPool: pg.Pool

@@ -39,6 +39,9 @@ export const REFERENCES_MAX = 16
 export const REFERENCE_CHARS_MAX = 256
 export const GATED_REVISIONS_MAX = 100
 
+/** A browser keeps a file of the console whose name holds the hash of its contents. */
+export const CONSOLE_FILE_SECONDS = 365 * 24 * 3_600
+
 // Answers that were written and not taken (src/append/byte-budget.ts, src/http/write-deadlines.ts)
 /** Bytes that are pending at one moment must be taken within this time, and a second more for each ANSWER_BYTES_PER_SECOND_MIN. */
 export const ANSWER_STALL_MS_MAX = 60_000

@@ -8,6 +8,7 @@ import { type Config, parseConfig } from './config.ts'
 import { getLogins } from './database-logins.ts'
 import { serveMetrics } from './listen-metrics.ts'
 import { describeRunning } from './local/banner.ts'
+import { buildConsole } from './local/console.ts'
 import { ensureFirstLedger } from './local/first-ledger.ts'
 import { requireFreePort } from './local/http-port.ts'
 import { openLocalLog } from './local/log.ts'
@@ -66,6 +67,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   await requireFreePort(given.host, given.port)
   const dataDir = placeData(given)
   const secrets = getLocalSecrets(given, dataDir)
+  const consoleBuilt = given.console ? buildConsole(PROJECT_DIR) : null
   let ownerUrl = given.ownerUrl
   let postgresExited: Promise<void> = new Promise(() => {})
   if (ownerUrl === null) {
@@ -114,12 +116,15 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   const started = await startWorkerApart({ settings, env: process.env, log })
   worker = started
   closers.push(() => started.close())
+  const withoutConsole = await consoleBuilt
+  if (withoutConsole !== null) say(`there is no console: ${withoutConsole}`)
   const server = await startServer(config, undefined, metrics, log)
   closers.push(() => server.close())
 
   const url = reachableUrl(server.url)
   const first = await ensureFirstLedger({ url, dataDir, operatorKey: secrets.operatorKey })
-  console.log(describeRunning({ url, dataDir, ownDatabase: given.ownerUrl === null, first }))
+  const hasConsole = config.console && withoutConsole === null
+  console.log(describeRunning({ url, dataDir, ownDatabase: given.ownerUrl === null, first, hasConsole }))
   return { postgresExited }
 }
 

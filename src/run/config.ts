@@ -91,6 +91,8 @@ const environment = z.object({
   TALLYSTICK_PEER_WITNESSES: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(true),
+  /** Web pages for people, at /console (docs/console.md). */
+  TALLYSTICK_CONSOLE: z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' }).default(true),
   /** One line for each request that is answered. */
   TALLYSTICK_LOG_REQUESTS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
@@ -126,6 +128,7 @@ export type Config = {
   readonly peerWitnesses: boolean
   /** null: no traces. */
   readonly tracing: TracingOptions | null
+  readonly console: boolean
   readonly logLevel: string
   readonly logRequests: boolean
 }
@@ -179,6 +182,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     witnesses: witnesses.settings,
     peerWitnesses: values.TALLYSTICK_PEER_WITNESSES,
     tracing: tracing.options,
+    console: values.TALLYSTICK_CONSOLE,
     logLevel: values.TALLYSTICK_LOG_LEVEL,
     logRequests: values.TALLYSTICK_LOG_REQUESTS,
   }

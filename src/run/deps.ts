@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Admission } from '../append/admission.ts'
@@ -42,6 +43,9 @@ import { makeMasterKeys } from '../signing/master-keys.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
 import { makePeerWitnessKeys } from '../signing/peer-witness-keys.ts'
 import { type Config, required } from './config.ts'
+
+/** Made by tools/build-console.ts. */
+const CONSOLE_DIR = resolve(import.meta.dirname, '..', '..', 'console', 'dist')
 
 export async function openDeps(
   config: Config,
@@ -99,6 +103,7 @@ export async function openDeps(
       now,
       entropy: makeEntropy(),
       publicUrl: config.publicUrl,
+      consoleDir: config.console ? CONSOLE_DIR : null,
       operatorKeys: operatorKeysOf(config),
       ...pools,
       lookups,

@@ -3,7 +3,13 @@ import { type Config, parseConfig } from '../../src/run/config.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { startSuitePostgres, temporaryDir } from './postgres.ts'
 
-export type Scratch = { readonly config: Config; readonly operatorKey: string; stop(): Promise<void> }
+export type Scratch = {
+  readonly config: Config
+  readonly operatorKey: string
+  /** Of the same database. */
+  readonly superuserUrl: string
+  stop(): Promise<void>
+}
 
 const MASTER_KEY = new Uint8Array(32).fill(7)
 const PASSWORD = 'scratch'
@@ -28,5 +34,8 @@ export async function startScratch(environment: NodeJS.ProcessEnv = {}): Promise
     TALLYSTICK_LOG_LEVEL: 'silent',
     ...environment,
   })
-  return { config, operatorKey: OPERATOR_KEY, stop: () => postgres.stop('immediate') }
+  const superuserUrl = Object.assign(new URL(postgres.superuserUrl), {
+    pathname: new URL(postgres.ownerUrl).pathname,
+  }).href
+  return { config, operatorKey: OPERATOR_KEY, superuserUrl, stop: () => postgres.stop('immediate') }
 }

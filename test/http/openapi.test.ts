@@ -31,6 +31,8 @@ test('GET /openapi.json', async (t) => {
       .filter(({ config }) => !['peer', 'introduction'].includes(config?.access as string))
       // A protocol of its own, which describes itself: docs/mcp.md.
       .filter(({ url }) => url !== '/mcp')
+      // Files for people: docs/console.md.
+      .filter(({ url }) => !/^\/console(\/|$)/.test(url))
       .map((route) =>
         `${route.method} ${route.url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}')}`.toLowerCase(),
       )

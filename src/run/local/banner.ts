@@ -6,8 +6,9 @@ export function describeRunning(options: {
   dataDir: string
   ownDatabase: boolean
   first: FirstLedger
+  hasConsole: boolean
 }): string {
-  const { url, dataDir, first } = options
+  const { url, dataDir, first, hasConsole } = options
   const { ledger, key } = first.credentials
   const header = first.isNew ? `'Authorization: Bearer ${key}'` : `@${quote(first.headerFile)}`
   return `
@@ -15,7 +16,7 @@ Tallystick is running.
 
   URL      ${url} (in a browser: ${url}/docs)
   ledger   ${ledger}
-  key      ${first.isNew ? `${key} (kept in ${credentialsFile(dataDir)})` : `in ${credentialsFile(dataDir)}`}
+${hasConsole ? consoleLine(url, first) : ''}  key      ${first.isNew ? `${key} (kept in ${credentialsFile(dataDir)})` : `in ${credentialsFile(dataDir)}`}
   data     ${dataDir}${options.ownDatabase ? ', with a Postgres of its own' : '; records in DATABASE_URL'}
 
 Notarize ${first.isNew ? 'a first' : 'a'} record:
@@ -24,6 +25,14 @@ Notarize ${first.isNew ? 'a first' : 'a'} record:
 
 Ctrl-C stops it, and the next start goes on with the same data.
 `
+}
+
+/** The key stands behind the hash, which a browser sends to no server. */
+function consoleLine(url: string, { credentials: { consoleKey }, isNew }: FirstLedger): string {
+  const link = isNew
+    ? `${url}/console/#key=${consoleKey}`
+    : `${url}/console/ (with consoleKey of the file below)`
+  return `  console  ${link}\n`
 }
 
 /** For a shell, where it needs it. */

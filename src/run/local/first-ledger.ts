@@ -8,6 +8,8 @@ type Credentials = {
   readonly ledger: string
   readonly agent: string
   readonly key: string
+  /** Of the same agent, for the console: it reads, and writes nothing. */
+  readonly consoleKey: string
 }
 
 export type FirstLedger = {
@@ -71,5 +73,23 @@ async function makeLedger(url: string, operatorKey: string): Promise<Credentials
     agent: { id: string }
     key: { key: string }
   }
-  return { url, ledger: made.ledger.id, agent: made.agent.id, key: made.key.key }
+  const { key } = made.key
+  return {
+    url,
+    ledger: made.ledger.id,
+    agent: made.agent.id,
+    key,
+    consoleKey: await makeConsoleKey(url, key, made.agent.id),
+  }
+}
+
+async function makeConsoleKey(url: string, key: string, agent: string): Promise<string> {
+  const response = await fetch(`${url}/v1/keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'console', agent, scopes: ['records:read', 'audit:read'] }),
+  })
+  if (response.status !== 201)
+    throw new Error(`the key of the console could not be made: ${response.status} ${await response.text()}`)
+  return ((await response.json()) as { key: string }).key
 }

@@ -1,0 +1,52 @@
+import { useEffect, useState } from 'preact/hooks'
+
+/** Answer of a question to the server. While it is asked anew, the last one stays. */
+export type Asked<T> = {
+  readonly data: T | null
+  readonly error: Error | null
+  readonly isAsking: boolean
+  /** Asks again. */
+  reload(): void
+}
+
+/** Asks when the page opens, when one of `inputs` changes, and every `everyMs`. */
+export function useAsked<T>(
+  ask: (signal: AbortSignal) => Promise<T>,
+  inputs: readonly unknown[],
+  everyMs?: number,
+): Asked<T> {
+  const [turn, setTurn] = useState(0)
+  const [asked, setAsked] = useState<{ data: T | null; error: Error | null; of: string }>(NOTHING)
+  const [isAsking, setIsAsking] = useState(true)
+  const of = JSON.stringify(inputs)
+  useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
+    setIsAsking(true)
+    ask(signal)
+      .then((data) => ({ data, error: null }))
+      .catch((error: Error) => ({ data: null, error }))
+      .then((answer) => {
+        if (signal.aborted) return
+        setAsked({ ...answer, of })
+        setIsAsking(false)
+      })
+    return () => controller.abort()
+  }, [of, turn])
+  useEffect(() => {
+    if (everyMs === undefined) return
+    const timer = setInterval(() => {
+      if (!document.hidden) setTurn((before) => before + 1)
+    }, everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  const isOfInputs = asked.of === of
+  return {
+    data: isOfInputs ? asked.data : null,
+    error: isOfInputs ? asked.error : null,
+    isAsking,
+    reload: () => setTurn((before) => before + 1),
+  }
+}
+
+const NOTHING = { data: null, error: null, of: '' }

@@ -1,0 +1,37 @@
+// Live events (console/parts/live.tsx)
+/** Newest events that are shown, and kept while the list is held. */
+export const LIVE_EVENTS_MAX = 200
+/** Events that come meanwhile are drawn together. */
+export const LIVE_DRAW_EVERY_MS = 250
+/** A screen reader hears how many there are no more often than this. */
+export const LIVE_ANNOUNCE_EVERY_MS = 5_000
+
+// Reading
+/** Figures of the overview are asked for again after so long. */
+export const OVERVIEW_EVERY_MS = 10_000
+/** Relative times are told anew. */
+export const CLOCK_EVERY_MS = 10_000
+/** Rows that a page of a list asks for. */
+export const PAGE_ROWS = 50
+/** The same where the page itself filters or counts. */
+export const SCAN_ROWS = 200
+/** Records that are looked through for a text. */
+export const SCAN_RECORDS_MAX = 5_000
+/** Records of one day that are counted: 50 requests. */
+export const DAY_RECORDS_MAX = 10_000
+/** Records of a run that are shown as a tree: each may cost a request. */
+export const RUN_RECORDS_MAX = 500
+/** Agents whose names are shown. */
+export const AGENTS_MAX = 1_000
+/** Steps of a gated record, revisions among them. */
+export const STEPS_MAX = 1_000
+/** Work that waits, of each kind. */
+export const WORK_ROWS_MAX = 200
+/** Records on the overview. */
+export const NEWEST_ROWS = 12
+/** Peers, webhooks and audits on the overview. */
+export const OVERVIEW_ROWS_MAX = 50
+/** Characters of a payload that a row shows. */
+export const SUMMARY_CHARS_MAX = 160
+/** Milliseconds in which a copy button says that it has copied. */
+export const COPIED_MS = 1_500

@@ -1,0 +1,16 @@
+import { render } from 'preact'
+import { Page } from './parts/basics.tsx'
+import { VerifyFile } from './parts/verify-file.tsx'
+import { verifyFile } from './verifier.ts'
+
+/* verify.html: the verifier alone, in one file that a browser opens from a disk. */
+
+render(
+  <main>
+    <Page title="Verify a file">
+      <p>This page has no connection to anything. It checks a file of a Tallystick ledger in this browser.</p>
+      <VerifyFile verify={verifyFile} />
+    </Page>
+  </main>,
+  document.getElementById('app')!,
+)

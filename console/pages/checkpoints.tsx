@@ -1,0 +1,160 @@
+import { useState } from 'preact/hooks'
+import { useAsked } from '../asking.ts'
+import { PAGE_ROWS } from '../limits.ts'
+import { type Column, Facts, Id, Json, Page, Section, Shown, Table, Time } from '../parts/basics.tsx'
+import { VerdictSection } from '../parts/verdict.tsx'
+import { linkTo } from '../router.ts'
+import type { Session } from '../session.ts'
+import { forget, keep, keptOf, sizeOf } from '../trust.ts'
+import type { CheckpointView } from '../verifier.ts'
+
+type Place = { readonly size: number; readonly publishedAt: string }
+
+const COLUMNS: Column<Place>[] = [
+  {
+    name: 'Entries',
+    cell: ({ size }) => <a href={linkTo('checkpoints', `${size}`)}>{size.toLocaleString('en')}</a>,
+  },
+  { name: 'Published', cell: ({ publishedAt }) => <Time at={publishedAt} /> },
+]
+
+/** Signed sizes of the ledger, their witnesses, and what this browser keeps of them. */
+export function CheckpointsPage({ session, size }: { session: Session; size: string }) {
+  const { client } = session
+  const list = useAsked((signal) => client.checkpoints.list({ limit: PAGE_ROWS }, { signal }).page(), [])
+  const newest = list.data?.data[0]
+  const shown = /^\d{1,15}$/.test(size) ? Number(size) : newest?.size
+  return (
+    <Page title="Checkpoints">
+      {shown !== undefined && <One key={shown} session={session} size={shown} />}
+      <Kept session={session} />
+      <Section title="Published">
+        <Shown of={list}>
+          {({ data }) => (
+            <Table
+              caption="Checkpoints"
+              columns={COLUMNS}
+              rows={data}
+              keyOf={({ size }) => size}
+              empty="None yet: the first comes a second after the first entry."
+            />
+          )}
+        </Shown>
+      </Section>
+    </Page>
+  )
+}
+
+const SIGNATURES: Column<CheckpointView['signatures'][number]>[] = [
+  { name: 'Signed as', cell: ({ name }) => <code>{name}</code> },
+  { name: 'Key id', cell: ({ keyId }) => <code>{keyId}</code> },
+  { name: 'By', cell: ({ role }) => role },
+]
+
+function One({ session: { client, ledger }, size }: { session: Session; size: number }) {
+  const asked = useAsked(
+    async (signal) => {
+      const [note, { readCheckpoint }] = await Promise.all([
+        client.checkpoints.get(size, { signal }),
+        import('../verifier.ts'),
+      ])
+      const kept = keptOf(ledger.id)
+      return {
+        note,
+        view: await readCheckpoint(note, { noteKey: kept?.noteKey ?? ledger.noteVerifierKey, kept }),
+      }
+    },
+    [size],
+  )
+  return (
+    <Shown of={asked}>
+      {({ note, view }) => (
+        <>
+          <VerdictSection verdict={view.verdict} />
+          <Section title={`Checkpoint of ${size.toLocaleString('en')} entries`}>
+            <Facts
+              facts={[
+                ['Merkle root', <Id key="root" id={view.root} />],
+                ['Chain hash', <Id key="chain" id={view.chain} />],
+              ]}
+            />
+            <h3>Signatures</h3>
+            <Table
+              caption="Signatures"
+              columns={SIGNATURES}
+              rows={view.signatures}
+              keyOf={({ name, keyId }) => `${name} ${keyId}`}
+            />
+            <p class="quiet">
+              {view.signatures.some(({ role }) => role.startsWith('witness'))
+                ? 'The note key was verified here. Whether a witness is who it says, its own key shows: tallystick verify --witness KEY.'
+                : 'No witness has cosigned it: that nobody was shown another history is the word of the server.'}
+            </p>
+            <details>
+              <summary>Note</summary>
+              <Json value={note} label="Note" />
+            </details>
+          </Section>
+        </>
+      )}
+    </Shown>
+  )
+}
+
+/** Memory of this browser, which the reader can set and clear. */
+function Kept({ session: { ledger } }: { session: Session }) {
+  const [kept, setKept] = useState(() => keptOf(ledger.id))
+  const [noteKey, setNoteKey] = useState('')
+  const pin = (event: Event) => {
+    event.preventDefault()
+    if (noteKey.trim() === '') return
+    keep(ledger.id, { noteKey: noteKey.trim(), checkpoint: null })
+    setKept(keptOf(ledger.id))
+  }
+  const clear = () => {
+    forget(ledger.id)
+    setKept(null)
+  }
+  return (
+    <Section title="Kept in this browser">
+      <p>
+        Records are verified against the key and the checkpoint that this browser has kept. If the server
+        showed another history, it would not verify.
+      </p>
+      <Facts
+        facts={[
+          [
+            'Note key',
+            kept === null ? 'none yet: it is kept when you open a record' : <code>{kept.noteKey}</code>,
+          ],
+          ['Since', kept && <Time at={kept.since} />],
+          [
+            'Checkpoint',
+            kept?.checkpoint ? `of ${sizeOf(kept.checkpoint).toLocaleString('en')} entries` : null,
+          ],
+          ['The server says', <code key="said">{ledger.noteVerifierKey}</code>],
+        ]}
+      />
+      <form onSubmit={pin}>
+        <label class="wide">
+          Note key that you have from elsewhere
+          <input
+            class="mono"
+            value={noteKey}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={({ currentTarget }) => setNoteKey(currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="do">
+          Keep it
+        </button>
+        {kept !== null && (
+          <button type="button" class="do stop" onClick={clear}>
+            Forget
+          </button>
+        )}
+      </form>
+    </Section>
+  )
+}

@@ -1,0 +1,76 @@
+import { useState } from 'preact/hooks'
+import { Json, Page } from '../parts/basics.tsx'
+import { linkTo } from '../router.ts'
+import { isKey } from '../session.ts'
+
+const READ_ONLY = 'tallystick keys create console --scopes records:read,audit:read'
+
+/** Asks for the API key. `refused`: why the last one was. */
+export function EntrancePage({
+  enter,
+  refused,
+  leave,
+}: {
+  enter: (key: string) => void
+  refused?: Error
+  leave?: () => void
+}) {
+  const [key, setKey] = useState('')
+  const [fault, setFault] = useState<string | null>(null)
+  const submit = (event: Event) => {
+    event.preventDefault()
+    if (isKey(key.trim())) enter(key.trim())
+    else setFault('An API key of a ledger begins with tly_.')
+  }
+  if (refused !== undefined && leave !== undefined) {
+    return (
+      <main class="entrance">
+        <Page title="Tallystick">
+          <p class="note bad" role="alert">
+            {refused.message}
+          </p>
+          <button type="button" class="do main" onClick={leave}>
+            Use another key
+          </button>
+        </Page>
+      </main>
+    )
+  }
+  return (
+    <main class="entrance">
+      <Page title="Tallystick">
+        <p>See what your agents did, and verify it in this browser.</p>
+        <section class="card">
+          <form onSubmit={submit}>
+            <label class="wide">
+              API key
+              <input
+                class="mono"
+                type="password"
+                autocomplete="off"
+                placeholder="tly_…"
+                value={key}
+                onInput={({ currentTarget }) => setKey(currentTarget.value)}
+              />
+            </label>
+            <button type="submit" class="do main">
+              Open the ledger
+            </button>
+          </form>
+          {fault !== null && (
+            <p class="note bad" role="alert">
+              {fault}
+            </p>
+          )}
+          <p class="quiet">
+            The key stays in this tab, and goes to this server alone. A key that only reads is enough:
+          </p>
+          <Json value={READ_ONLY} label="Command that makes a key" />
+        </section>
+        <p>
+          <a href={linkTo('verify')}>Verify a file</a> needs no key.
+        </p>
+      </Page>
+    </main>
+  )
+}

@@ -1,0 +1,174 @@
+import type { Audit, Peer, Webhook } from '../../sdk/generated/api.ts'
+import { useAsked } from '../asking.ts'
+import { NEWEST_ROWS, OVERVIEW_EVERY_MS, OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
+import {
+  ago,
+  type Column,
+  count,
+  Failure,
+  Lacking,
+  Page,
+  Section,
+  Shown,
+  State,
+  Table,
+  Time,
+  useNow,
+} from '../parts/basics.tsx'
+import { Live } from '../parts/live.tsx'
+import { Records } from '../parts/records.tsx'
+import { linkTo } from '../router.ts'
+import { has, type Session } from '../session.ts'
+
+/** How the ledger stands, and what comes in. */
+export function OverviewPage({ session }: { session: Session }) {
+  const { client } = session
+  const newest = useAsked(
+    (signal) => client.records.list({ limit: NEWEST_ROWS }, { signal }).toArray(NEWEST_ROWS),
+    [],
+    OVERVIEW_EVERY_MS,
+  )
+  const peers = useAsked(
+    (signal) => client.peers.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(),
+    [],
+    OVERVIEW_EVERY_MS,
+  )
+  return (
+    <Page title="Overview">
+      <Figures session={session} />
+      <Live session={session} />
+      <Section title="Newest records">
+        <Shown of={newest}>
+          {(records) => <Records caption="Newest records" records={records} session={session} />}
+        </Shown>
+      </Section>
+      <div class="two">
+        <Section title="Webhooks">
+          {has(session, 'webhooks:manage') ? (
+            <Webhooks session={session} />
+          ) : (
+            <Lacking scope="webhooks:manage" />
+          )}
+        </Section>
+        <Section title="Peers">
+          <Shown of={peers}>{({ data }) => <Peers peers={data} />}</Shown>
+        </Section>
+      </div>
+    </Page>
+  )
+}
+
+function Figures({ session: { client, ledger } }: { session: Session }) {
+  const audits = useAsked(
+    (signal) => client.audits.list({ limit: PAGE_ROWS }, { signal }).page(),
+    [],
+    OVERVIEW_EVERY_MS,
+  )
+  const checkpoints = useAsked(
+    (signal) => client.checkpoints.list({ limit: 1 }, { signal }).page(),
+    [],
+    OVERVIEW_EVERY_MS,
+  )
+  const nowMs = useNow()
+  const [newest] = checkpoints.data?.data ?? []
+  const audit = audits.data?.data.find(({ state }) => state === 'done' || state === 'failed')
+  return (
+    <>
+      {ledger.closed !== null && (
+        <p class="note bad" role="alert">
+          The ledger takes no entries:{' '}
+          {ledger.closed === 'frozen' ? 'its operator has frozen it' : 'it is an older backup of itself'}.
+        </p>
+      )}
+      {audit?.report?.failure && <Fault audit={audit} />}
+      <dl class="figures">
+        <div>
+          <dt>Entries</dt>
+          <dd>{ledger.size.toLocaleString('en')}</dd>
+        </div>
+        <div>
+          <dt>Newest checkpoint</dt>
+          <dd>
+            {newest === undefined ? '–' : ago(Date.parse(newest.publishedAt), nowMs)}
+            {newest && (
+              <small>
+                <a href={linkTo('checkpoints', `${newest.size}`)}>{count(newest.size, 'entry', 'entries')}</a>
+                , {newest.size >= ledger.size ? 'covers all' : `${ledger.size - newest.size} not covered yet`}
+              </small>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Last audit by the server</dt>
+          <dd>
+            {audit === undefined ? '–' : auditWord(audit)}
+            {audit?.finishedAt && (
+              <small>
+                <Time at={audit.finishedAt} />
+                {audit.report && `, ${count(audit.report.entries, 'entry', 'entries')}`}
+              </small>
+            )}
+          </dd>
+        </div>
+      </dl>
+      {(audits.error ?? checkpoints.error) !== null && (
+        <Failure error={(audits.error ?? checkpoints.error)!} />
+      )}
+    </>
+  )
+}
+
+function auditWord({ ok, state }: Audit): string {
+  if (state === 'failed') return 'could not read'
+  return ok ? 'no fault' : 'fault'
+}
+
+function Fault({ audit }: { audit: Audit }) {
+  const { seq, code, reason } = audit.report!.failure!
+  return (
+    <p class="note bad" role="alert">
+      The ledger does not verify
+      {seq !== null && (
+        <>
+          {' '}
+          at <a href={linkTo('entry', `${seq}`)}>entry {seq}</a>
+        </>
+      )}
+      : <code>{code}</code> {reason}
+    </p>
+  )
+}
+
+const WEBHOOK_COLUMNS: Column<Webhook>[] = [
+  { name: 'To', cell: ({ url, description }) => description ?? url },
+  { name: 'State', cell: ({ state, reason }) => <State state={reason ?? state} /> },
+  { name: 'Behind', cell: ({ standing }) => <span class="number">{standing.behind}</span> },
+  { name: 'Dead letters', cell: ({ standing }) => <span class="number">{standing.dead}</span> },
+  { name: 'Last success', cell: ({ standing }) => <Time at={standing.lastSuccessAt} /> },
+]
+
+function Webhooks({ session: { client } }: { session: Session }) {
+  const asked = useAsked(
+    (signal) => client.webhooks.list({ limit: OVERVIEW_ROWS_MAX }, { signal }).page(),
+    [],
+    OVERVIEW_EVERY_MS,
+  )
+  return (
+    <Shown of={asked}>
+      {({ data }) => (
+        <Table caption="Webhooks" columns={WEBHOOK_COLUMNS} rows={data} keyOf={({ id }) => id} />
+      )}
+    </Shown>
+  )
+}
+
+const PEER_COLUMNS: Column<Peer>[] = [
+  { name: 'Peer', cell: ({ id, name }) => <a href={linkTo('peers', id)}>{name}</a> },
+  { name: 'State', cell: ({ state, drain }) => <State state={drain?.failingSince ? 'failing' : state} /> },
+  { name: 'Behind', cell: ({ drain }) => <span class="number">{drain?.behind ?? '–'}</span> },
+  { name: 'Dead letters', cell: ({ drain }) => <span class="number">{drain?.deadLetters ?? '–'}</span> },
+]
+
+function Peers({ peers }: { peers: readonly Peer[] }) {
+  return <Table caption="Peers" columns={PEER_COLUMNS} rows={peers} keyOf={({ id }) => id} />
+}

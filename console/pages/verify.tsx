@@ -1,0 +1,26 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Failure, Page } from '../parts/basics.tsx'
+import { VerifyFile } from '../parts/verify-file.tsx'
+import type { verifyFile } from '../verifier.ts'
+
+/** Works without a key, and, once it is open, without the server. */
+export function VerifyPage() {
+  const [verify, setVerify] = useState<{ file: typeof verifyFile } | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  useEffect(() => {
+    import('../verifier.ts').then(({ verifyFile }) => setVerify({ file: verifyFile }), setError)
+  }, [])
+  return (
+    <Page title="Verify a file">
+      <p>
+        The file stays in this browser: no server sees it. To check files on a machine without a network, keep{' '}
+        <a href="verify.html" download>
+          this page as one file
+        </a>
+        .
+      </p>
+      {error !== null && <Failure error={error} />}
+      {verify !== null && <VerifyFile verify={verify.file} />}
+    </Page>
+  )
+}

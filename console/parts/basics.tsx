@@ -1,0 +1,277 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError } from '../../sdk/errors.ts'
+import { CLOCK_EVERY_MS, COPIED_MS } from '../limits.ts'
+import { linkTo } from '../router.ts'
+
+/* Small parts of all pages. Whatever a ledger says goes through text nodes. */
+
+/** An id with a button that copies it; `to`: the page that shows it. `short`: its end alone, which is what ids of one time differ in. */
+export function Id({ id, to, short }: { id: string; to?: string | undefined; short?: boolean }) {
+  const text = short ? shortened(id) : id
+  const code = <code title={id}>{text}</code>
+  return (
+    <span class="id">
+      {to === undefined ? code : <a href={to}>{code}</a>}
+      <Copy text={id} />
+    </span>
+  )
+}
+
+function shortened(id: string): string {
+  const end = id.lastIndexOf('_') + 1
+  return id.length - end <= 10 ? id : `${id.slice(0, Math.max(0, end - 1))}…${id.slice(-8)}`
+}
+
+const COPY_PATH = 'M5.5 5.5h8v8h-8zM3.5 10.5h-1v-8h8v1'
+const COPIED_PATH = 'M2.5 8.5l4 4 7-9'
+
+export function Copy({ text }: { text: string }) {
+  const [isCopied, setIsCopied] = useState(false)
+  useEffect(() => {
+    if (!isCopied) return
+    const timer = setTimeout(() => setIsCopied(false), COPIED_MS)
+    return () => clearTimeout(timer)
+  }, [isCopied])
+  // Browsers have a clipboard for pages of https and of this machine alone.
+  if (navigator.clipboard === undefined) return null
+  const copy = () => navigator.clipboard.writeText(text).then(() => setIsCopied(true))
+  return (
+    <button type="button" class="copy" onClick={copy} aria-label={`Copy ${text}`}>
+      <svg viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
+        <path d={isCopied ? COPIED_PATH : COPY_PATH} fill="none" stroke="currentColor" stroke-width="1.5" />
+      </svg>
+    </button>
+  )
+}
+
+/** An agent by its name, if that is known; `system`, and agents of other ledgers, as they are. */
+export function Agent({ id, names }: { id: string; names: ReadonlyMap<string, string> }) {
+  const name = names.get(id)
+  if (name === undefined)
+    return id.startsWith('agt_') ? <Id id={id} to={linkTo('agents', id)} short /> : <span>{id}</span>
+  return (
+    <a href={linkTo('agents', id)} title={id}>
+      {name}
+    </a>
+  )
+}
+
+/** How long ago, with the time itself as its title. */
+export function Time({ at }: { at: string | null }) {
+  const nowMs = useNow()
+  if (at === null) return <>never</>
+  return (
+    <time dateTime={at} title={at}>
+      {ago(Date.parse(at), nowMs)}
+    </time>
+  )
+}
+
+/** One timer for all times of a page: a live list has hundreds. */
+const watchers = new Set<(nowMs: number) => void>()
+setInterval(() => {
+  for (const watch of watchers) watch(Date.now())
+}, CLOCK_EVERY_MS)
+
+export function useNow(): number {
+  const [nowMs, setNowMs] = useState(Date.now)
+  useEffect(() => {
+    watchers.add(setNowMs)
+    return () => void watchers.delete(setNowMs)
+  }, [])
+  return nowMs
+}
+
+const UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const
+
+export function ago(thenMs: number, nowMs: number): string {
+  const ms = Math.abs(nowMs - thenMs)
+  const [unit, unitMs] = UNITS.find(([, length]) => ms >= length) ?? ['s', 1_000]
+  const text = `${Math.floor(ms / unitMs)} ${unit}`
+  return thenMs > nowMs + 999 ? `in ${text}` : `${text} ago`
+}
+
+export type Tone = 'good' | 'bad' | 'wait' | 'plain'
+
+const TONES: Readonly<Record<string, Tone>> = {
+  ACCEPTED: 'good',
+  VERIFIED: 'wait',
+  SUBMITTED: 'wait',
+  CREATED: 'wait',
+  ACTIVE: 'wait',
+  DISCREPANT: 'bad',
+  REJECTED: 'bad',
+  active: 'good',
+  ok: 'good',
+  allow: 'good',
+  SETTLE: 'good',
+  RELEASE: 'good',
+  HOLD: 'bad',
+  error: 'bad',
+  denied: 'bad',
+  deny: 'bad',
+  'no outcome': 'bad',
+  disabled: 'bad',
+  revoked: 'bad',
+  failing: 'bad',
+  unknown: 'wait',
+  escalate: 'wait',
+  paused: 'wait',
+  suspended: 'wait',
+  pending: 'wait',
+  invited: 'wait',
+}
+
+/** A state as text, with a colour besides. */
+export function State({ state, tone = TONES[state] ?? 'plain' }: { state: string; tone?: Tone }) {
+  return <span class={`state ${tone}`}>{state}</span>
+}
+
+export function Json({ value, label }: { value: unknown; label: string }) {
+  return (
+    <Scrolled label={label} kind="text">
+      <pre>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
+    </Scrolled>
+  )
+}
+
+/** A page: its one heading, which has the focus when it opens. */
+export function Page({ title, children }: { title: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <>
+      <h1 tabIndex={-1}>{title}</h1>
+      {children}
+    </>
+  )
+}
+
+export function Section({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      {children}
+    </section>
+  )
+}
+
+/** Names and values, one below the other. Values that are null are left out. */
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl>
+      {facts
+        .filter(([, value]) => value !== null && value !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}
+
+/** A part that is scrolled by itself, and not with the page. It takes the focus, or a keyboard could not scroll it. */
+function Scrolled({
+  label,
+  kind = '',
+  children,
+}: {
+  label: string
+  kind?: string
+  children: ComponentChildren
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: axe asks for it (scrollable-region-focusable)
+    <section class={`scroll ${kind}`} tabIndex={0} aria-label={label}>
+      {children}
+    </section>
+  )
+}
+
+export type Column<T> = { readonly name: string; readonly cell: (row: T) => ComponentChildren }
+
+/** `caption`: for screen readers. Wide ones are scrolled by themselves, not with the page. */
+export function Table<T>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+  empty = 'None.',
+}: {
+  caption: string
+  columns: readonly Column<T>[]
+  rows: readonly T[]
+  keyOf: (row: T) => string | number
+  empty?: ComponentChildren
+}) {
+  if (rows.length === 0) return <p class="quiet">{empty}</p>
+  return (
+    <Scrolled label={caption}>
+      <table>
+        <caption>{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map(({ name, cell }) => (
+                <td key={name}>{cell(row)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolled>
+  )
+}
+
+/** Why something is not shown. */
+export function Failure({ error }: { error: Error }) {
+  const scope = error instanceof ApiError && error.code === 'forbidden' ? error.problem.scope : undefined
+  if (scope !== undefined) return <Lacking scope={scope} />
+  return (
+    <p class="note bad" role="alert">
+      {error.message}
+    </p>
+  )
+}
+
+/** A key that lacks a scope is told which, and how to get one that has it. */
+export function Lacking({ scope }: { scope: string }) {
+  return (
+    <p class="note">
+      This key lacks the scope <code>{scope}</code>. Make one that has it:{' '}
+      <code>tallystick keys create NAME --scopes {scope}</code>
+    </p>
+  )
+}
+
+/** Data once it is there; before that it is said that it is asked for, or why it is not there. */
+export function Shown<T>({
+  of: { data, error },
+  children,
+}: {
+  of: { readonly data: T | null; readonly error: Error | null }
+  children: (data: T) => ComponentChildren
+}) {
+  if (error !== null) return <Failure error={error} />
+  if (data === null) return <p class="quiet">Loading…</p>
+  return <>{children(data)}</>
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`
+}

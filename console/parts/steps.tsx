@@ -1,0 +1,149 @@
+import { useState } from 'preact/hooks'
+import type { LedgerRecord } from '../../sdk/generated/api.ts'
+import { has, type Session } from '../session.ts'
+import { Failure, Section } from './basics.tsx'
+
+/** A step that the reader's agent may take, if the record's state, the agent's part and the key's scopes allow it. */
+type Step = {
+  readonly name: string
+  readonly needsReason: boolean
+  readonly stop: boolean
+  take(session: Session, record: LedgerRecord, reason: string): Promise<unknown>
+}
+
+const reasonOf = (reason: string) => (reason === '' ? {} : { reason })
+/** Of the record as the reader has seen it: of another version nothing is done. */
+const as = ({ version }: LedgerRecord) => ({ ifVersion: version })
+
+const ACCEPT: Step = {
+  name: 'Accept',
+  needsReason: false,
+  stop: false,
+  take: ({ client }, record, reason) =>
+    client.records.verdict(record.id, { verdict: 'accept', ...reasonOf(reason) }, as(record)),
+}
+const REJECT: Step = {
+  name: 'Reject',
+  needsReason: false,
+  stop: true,
+  take: ({ client }, record, reason) =>
+    client.records.verdict(record.id, { verdict: 'reject', ...reasonOf(reason) }, as(record)),
+}
+const REVISE: Step = {
+  name: 'Ask for a revision',
+  needsReason: true,
+  stop: false,
+  take: ({ client }, record, reason) => client.records.requestRevision(record.id, { reason }, as(record)),
+}
+const CANCEL: Step = {
+  name: 'Cancel',
+  needsReason: true,
+  stop: true,
+  take: ({ client }, record, reason) => client.records.cancel(record.id, { reason }, as(record)),
+}
+const OVERTURN: Step = {
+  name: 'Overturn the rejection',
+  needsReason: true,
+  stop: false,
+  take: ({ client }, record, reason) => client.records.overturn(record.id, { reason }, as(record)),
+}
+const ACTIVATE: Step = {
+  name: 'Take it on',
+  needsReason: false,
+  stop: false,
+  take: ({ client }, record) => client.records.activate(record.id, {}, as(record)),
+}
+
+/** Steps of the reader. The server decides; these are the ones that it would not refuse at once. */
+export function stepsOf(session: Session, { nextEvents, gated }: LedgerRecord): Step[] {
+  if (gated === null) return []
+  const me = session.ledger.key.agent
+  const isPrincipal = gated.principal === me
+  const mayWrite = has(session, 'records:write')
+  const can = (kind: LedgerRecord['nextEvents'][number]) => nextEvents.includes(kind)
+  return [
+    ...(mayWrite && isPrincipal && can('verdict-rendered') ? [ACCEPT, REJECT] : []),
+    ...(mayWrite && isPrincipal && can('revision-requested') ? [REVISE] : []),
+    ...(mayWrite && isPrincipal && can('record-cancelled') ? [CANCEL] : []),
+    ...(mayWrite && !isPrincipal && can('record-activated') && [me, null].includes(gated.performer)
+      ? [ACTIVATE]
+      : []),
+    ...(has(session, 'verdicts:overturn') && can('verdict-overturned') ? [OVERTURN] : []),
+  ]
+}
+
+/** Buttons, each with a second one that takes the step: a step is for good. */
+export function Steps({
+  session,
+  record,
+  done,
+}: {
+  session: Session
+  record: LedgerRecord
+  done: () => void
+}) {
+  const [chosen, setChosen] = useState<Step | null>(null)
+  const [reason, setReason] = useState('')
+  const [isBusy, setIsBusy] = useState(false)
+  const [error, setError] = useState<Error | null>(null)
+  const steps = stepsOf(session, record)
+  const next = `Next can be: ${record.nextEvents.join(', ')}.`
+  if (steps.length === 0) {
+    return (
+      <Section title="Next">
+        <p class="quiet">{next} None of it is for this key.</p>
+      </Section>
+    )
+  }
+  const take = async (event: Event) => {
+    event.preventDefault()
+    if (chosen === null) return
+    setIsBusy(true)
+    setError(null)
+    try {
+      await chosen.take(session, record, reason.trim())
+      setChosen(null)
+      setReason('')
+      done()
+    } catch (failure) {
+      setError(failure as Error)
+    }
+    setIsBusy(false)
+  }
+  return (
+    <Section title="Next">
+      <p class="quiet">{next}</p>
+      <div class="row">
+        {steps.map((step) => (
+          <button
+            key={step.name}
+            type="button"
+            class={`do ${step.stop ? 'stop' : ''}`}
+            aria-expanded={chosen === step}
+            onClick={() => setChosen(chosen === step ? null : step)}
+          >
+            {step.name}
+          </button>
+        ))}
+      </div>
+      {chosen !== null && (
+        <form onSubmit={take}>
+          {chosen !== ACTIVATE && (
+            <label class="wide">
+              Reason{chosen.needsReason ? '' : ' (may be left out)'}: it is signed, and can be erased
+              <input
+                value={reason}
+                required={chosen.needsReason}
+                onInput={({ currentTarget }) => setReason(currentTarget.value)}
+              />
+            </label>
+          )}
+          <button type="submit" class={`do ${chosen.stop ? 'stop' : 'main'}`} disabled={isBusy}>
+            {chosen.name}: this is for good
+          </button>
+        </form>
+      )}
+      {error !== null && <Failure error={error} />}
+    </Section>
+  )
+}

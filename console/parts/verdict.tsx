@@ -1,0 +1,28 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import type { Verdict } from '../verifier.ts'
+
+/** Finding of the verifier. One that is bad turns the whole page red, for as long as it is shown. */
+export function VerdictSection({ verdict, children }: { verdict: Verdict; children?: ComponentChildren }) {
+  const { ok, title, reason, basis } = verdict
+  useEffect(() => {
+    document.documentElement.classList.toggle('alarm', !ok)
+    return () => document.documentElement.classList.remove('alarm')
+  }, [ok])
+  return (
+    <section class={`card verdict ${ok ? 'good' : 'bad'}`} role={ok ? 'status' : 'alert'}>
+      <h2>
+        {ok ? '✓' : '✗'} {title}
+      </h2>
+      {reason !== null && <p class="reason mono">{reason}</p>}
+      {basis.length > 0 && (
+        <ul>
+          {basis.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      )}
+      {children}
+    </section>
+  )
+}

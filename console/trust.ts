@@ -1,0 +1,44 @@
+/*
+ * Memory of this browser: the first key that it saw with each ledger, and the newest checkpoint that it has verified. Both outlast the
+ * tab and the API key, and are no secrets. A server that shows another history later contradicts them.
+ */
+
+export type Kept = {
+  /** `noteVerifierKey` of the ledger, as it was first seen, or as the reader has typed it in. */
+  readonly noteKey: string
+  /** RFC 3339. */
+  readonly since: string
+  /** Signed note. */
+  readonly checkpoint: string | null
+}
+
+const nameOf = (ledger: string) => `tallystick.kept.${ledger}`
+
+/** null: this browser has not seen the ledger, or keeps nothing. */
+export function keptOf(ledger: string): Kept | null {
+  try {
+    const kept: Kept | null = JSON.parse(localStorage.getItem(nameOf(ledger)) ?? 'null')
+    return typeof kept?.noteKey === 'string' ? kept : null
+  } catch {
+    return null
+  }
+}
+
+export function keep(ledger: string, { noteKey, checkpoint }: Omit<Kept, 'since'>): void {
+  const before = keptOf(ledger)
+  const since = before?.noteKey === noteKey ? before.since : new Date().toISOString()
+  try {
+    localStorage.setItem(nameOf(ledger), JSON.stringify({ noteKey, since, checkpoint }))
+  } catch {
+    // Storage that is full, or switched off: nothing is pinned, and the verdict says so.
+  }
+}
+
+export function forget(ledger: string): void {
+  localStorage.removeItem(nameOf(ledger))
+}
+
+/** Entries that a checkpoint covers: the second line of the note. */
+export function sizeOf(note: string): number {
+  return Number(note.split('\n')[1])
+}

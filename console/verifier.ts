@@ -1,0 +1,359 @@
+import type { Tallystick } from '../sdk/client.ts'
+import { UsageError } from '../sdk/errors.ts'
+import type { LedgerRecord } from '../sdk/generated/api.ts'
+import type { EntryProof } from '../sdk/resources/entries.ts'
+import * as verify from '../sdk/verify/index.ts'
+import { fromBase64, toHex, utf8Decode } from '../src/proof/bytes.ts'
+import { parseEnvelope } from '../src/proof/envelope/parse-envelope.ts'
+import { parseCheckpoint } from '../src/proof/tree/checkpoint.ts'
+import { type Kept, sizeOf } from './trust.ts'
+
+/*
+ * Loaded when something is verified or decoded: the SDK's verifier, as any application has it, and words for its findings.
+ */
+
+/** Finding, and what it rests on. `reason`: code and detail of a refusal. */
+export type Verdict = {
+  readonly ok: boolean
+  readonly title: string
+  readonly reason: string | null
+  /** Sentences for people. */
+  readonly basis: readonly string[]
+}
+
+/** A verdict about a record: the bundle that it was made from, and the checkpoint to keep. */
+export type RecordVerdict = Verdict & { readonly bundle: string | null; readonly checkpoint: string | null }
+
+/** Facts from before, by which a server can't vouch for itself. */
+export type Trust = {
+  readonly noteKey: string
+  readonly kept: Kept | null
+}
+
+/**
+ * Verifies a record as it is shown: all of its entries, by a bundle of them, and the answer itself against the newest of them. An error
+ * of the connection, or of the key's scopes, is thrown: it says nothing about the record.
+ */
+export async function verifyRecord(
+  client: Tallystick,
+  record: LedgerRecord,
+  { noteKey, kept }: Trust,
+): Promise<RecordVerdict> {
+  const lines: string[] = []
+  let bundle: string | null = null
+  try {
+    for await (const line of client.bundles.record(record.id)) lines.push(line)
+    bundle = lines.join('')
+    const { checkpoint } = JSON.parse(lines[0]!) as { checkpoint: string }
+    const joined = await joinToKept(client, checkpoint, kept)
+    const report = await verify.bundle(bundle, { noteKey: kept?.noteKey ?? noteKey, ...joined })
+    if (record.erasure === null && record.payload !== null)
+      await verifyShown(client, record, kept?.noteKey ?? noteKey)
+    return {
+      ok: true,
+      title: 'Verified in this browser',
+      reason: null,
+      basis: [
+        `${numbered(report.entries, 'entry', 'entries')} of this record, each with its signature, its documents and its place in the ledger's tree.`,
+        ...(record.erasure === null
+          ? ['The record as shown here is the signed one.']
+          : ['The payload was erased: a signed entry says so, and its digest is left.']),
+        keyBasis(kept),
+        checkpointBasis(report, kept),
+        signersBasis(report),
+      ],
+      bundle,
+      checkpoint,
+    }
+  } catch (error) {
+    return { ...refused(error), bundle, checkpoint: null }
+  }
+}
+
+/** A checkpoint from before, and the proof that this one goes on from it. */
+async function joinToKept(client: Tallystick, checkpoint: string, kept: Kept | null) {
+  if (kept?.checkpoint == null) return {}
+  const [from, to] = [sizeOf(kept.checkpoint), sizeOf(checkpoint)]
+  const joined = { checkpoints: [kept.checkpoint] }
+  return from < to ? { ...joined, consistency: await client.checkpoints.consistency(from, to) } : joined
+}
+
+/** The answer that the page shows, against the record's newest entry; of a notarized one, its only one. */
+async function verifyShown(client: Tallystick, record: LedgerRecord, noteKey: string): Promise<void> {
+  const seq = record.gated === null ? undefined : record.entry.seq
+  const proof = await client.records.proof(record.id, { seq })
+  await verify.proof(proof, { record, noteKey })
+}
+
+/** An entry by its proof. */
+export async function verifyEntry(
+  readProof: () => Promise<EntryProof>,
+  { noteKey, kept }: Trust,
+): Promise<Verdict> {
+  try {
+    const report = await verify.proof(await readProof(), { noteKey: kept?.noteKey ?? noteKey })
+    return {
+      ok: true,
+      title: 'Verified in this browser',
+      reason: null,
+      basis: [
+        `Signed by the ${report.signedBy}, and in the ledger's tree of ${numbered(report.treeSize, 'entry', 'entries')}.`,
+        keyBasis(kept),
+        ...report.notices.map(sentence),
+      ],
+    }
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+/** A file that somebody hands over: an export, a bundle, a proof or a receipt. `trusted`: note key or kid, empty if none is known. */
+export async function verifyFile(
+  file: Blob,
+  trusted: string,
+  onProgress: (done: number, total: number) => void = () => {},
+): Promise<Verdict> {
+  try {
+    const trust = parseTrusted(trusted)
+    const head = await file.slice(0, HEAD_BYTES).text()
+    if (/^\s*\{"export":/.test(head)) return await verifyExport(file, trust, onProgress)
+    if (/^\s*\{"bundle":/.test(head)) return await verifyBundle(file, trust)
+    if (/^\s*\{/.test(head)) return await verifyProof(file, trust)
+    return await verifyReceipt(file, trust)
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+const HEAD_BYTES = 64
+
+type Trusted = { readonly noteKey?: string; readonly kids?: string[] }
+
+function parseTrusted(text: string): Trusted {
+  const given = text.trim()
+  if (given === '') return {}
+  return /^[0-9a-f]{64}$/i.test(given) ? { kids: [given] } : { noteKey: given }
+}
+
+async function verifyExport(
+  file: Blob,
+  { noteKey, kids }: Trusted,
+  onProgress: (done: number, total: number) => void,
+): Promise<Verdict> {
+  if (noteKey !== undefined)
+    throw new UsageError(
+      'an export is checked against the kid of an envelope key (64 hex digits), not a note key',
+    )
+  const report = await verify.export(file, {
+    ...(kids && { kids }),
+    onProgress: ({ done, total }) => onProgress(done, total),
+  })
+  return {
+    ok: true,
+    title: 'This export verifies',
+    reason: null,
+    basis: [
+      `The whole ledger ${report.ledger ?? '(empty)'}: ${numbered(report.entries, 'entry', 'entries')} in their order, ${numbered(report.records, 'record')}; nothing was changed, left out or moved.`,
+      report.keys === 'given' ? GIVEN : selfAsserted(`its first key is ${report.firstKid}`),
+      report.checkpoint === 'none'
+        ? 'It has no checkpoint.'
+        : `Its checkpoint covers ${numbered(report.covered, 'entry', 'entries')}. It came with the file: one that you kept from before would say more.`,
+      signersBasis(report),
+      ...(report.erasures.length > 0
+        ? [`${numbered(report.erasures.length, 'document')} erased, each by a signed entry.`]
+        : []),
+      ...report.notices.map(sentence),
+    ],
+  }
+}
+
+async function verifyBundle(file: Blob, { noteKey, kids }: Trusted): Promise<Verdict> {
+  const report = await verify.bundle(file, { ...(noteKey && { noteKey }), ...(kids && { kids }) })
+  const { of } = report
+  const what =
+    'record' in of ? `record ${of.record}` : 'run' in of ? `run ${of.run}` : `entries ${of.from} to ${of.to}`
+  return {
+    ok: true,
+    title: 'This bundle verifies',
+    reason: null,
+    basis: [
+      `${sentence(what).slice(0, -1)} of ledger ${report.ledger}: ${numbered(report.entries, 'entry', 'entries')}.`,
+      ...(report.completeness === 'complete'
+        ? ['It is complete: no entry of the range was left out or added.']
+        : []),
+      report.keys === 'given' || report.noteKey === 'given'
+        ? GIVEN
+        : selfAsserted(`its first key is ${report.firstKid}`),
+      `Its checkpoint covers ${numbered(report.treeSize, 'entry', 'entries')}.`,
+      signersBasis(report),
+      ...(report.erased > 0
+        ? [`${numbered(report.erased, 'document')} erased, each by a signed entry.`]
+        : []),
+      ...report.notices.map(sentence),
+    ],
+  }
+}
+
+async function verifyProof(file: Blob, { noteKey, kids }: Trusted): Promise<Verdict> {
+  const report = await verify.proof(await file.text(), { ...(noteKey && { noteKey }), ...(kids && { kids }) })
+  return {
+    ok: true,
+    title: 'This proof verifies',
+    reason: null,
+    basis: [
+      `Entry ${report.seq} (${report.kind}) about ${report.subject}, recorded at ${report.recordedAt}, is in the ledger ${report.ledger}.`,
+      report.keys === 'given' || report.noteKey === 'given'
+        ? GIVEN
+        : selfAsserted(`the entry's key is ${report.kid}`),
+      ...report.notices.map(sentence),
+    ],
+  }
+}
+
+async function verifyReceipt(file: Blob, { noteKey }: Trusted): Promise<Verdict> {
+  if (noteKey === undefined)
+    throw new UsageError(
+      'a receipt names no ledger that could vouch for it: give the note key of the ledger that you trust',
+    )
+  const report = await verify.receipt(new Uint8Array(await file.arrayBuffer()), { noteKey })
+  return {
+    ok: true,
+    title: 'This receipt verifies',
+    reason: null,
+    basis: [
+      `Entry ${report.seq} (${report.entry.kind}) about ${report.subject}, recorded at ${report.entry.recordedAt}, is in the ledger ${report.entry.ledger}, whose tree of ${report.size} entries the note key has signed.`,
+      GIVEN,
+    ],
+  }
+}
+
+/** Refusals of the verifier, and a server's answer that its own data are broken, are verdicts; other errors are thrown. */
+function refused(error: unknown): Verdict {
+  if (error instanceof UsageError)
+    return { ok: false, title: 'Not verified', reason: error.message, basis: [] }
+  const { name, code, message } = error as Error & { code?: string }
+  if (name !== 'VerificationError' && code !== 'integrity_fault') throw error
+  return { ok: false, title: 'Does not verify', reason: message, basis: [] }
+}
+
+const GIVEN = 'It is signed by the key that you gave.'
+const selfAsserted = (key: string) =>
+  `You gave no key: that the signer is who you think is the file's own word (${key}). Compare it with one that you have from elsewhere.`
+
+function keyBasis(kept: Kept | null): string {
+  return kept === null
+    ? "The ledger's key came from this server just now, and is its own word. This browser keeps it from here on."
+    : `The ledger's key is the one that this browser has kept since ${kept.since.slice(0, 16).replace('T', ' ')} UTC.`
+}
+
+function checkpointBasis({ treeSize }: { treeSize: number }, kept: Kept | null): string {
+  const now = `The checkpoint covers ${numbered(treeSize, 'entry', 'entries')}`
+  return kept?.checkpoint == null
+    ? `${now}. It is the first that this browser has seen.`
+    : `${now}, and goes on from the one of ${numbered(sizeOf(kept.checkpoint), 'entry', 'entries')} that this browser verified before.`
+}
+
+function signersBasis({ agentSigned, entries }: { agentSigned: number; entries: number }): string {
+  if (agentSigned === 0) return 'The server signed all of it: that an agent did it is the word of the server.'
+  return `Agents signed ${agentSigned} of ${numbered(entries, 'entry', 'entries')} with keys of their own.`
+}
+
+function numbered(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
+/** A checkpoint, with who signed it. Nothing but the ledger's own signature was verified. */
+export type CheckpointView = {
+  readonly size: number
+  readonly root: string
+  readonly chain: string
+  readonly signatures: readonly { readonly name: string; readonly keyId: string; readonly role: string }[]
+  readonly verdict: Verdict
+}
+
+const COSIGNATURE_BYTES = 72
+
+export async function readCheckpoint(note: string, { noteKey }: Trust): Promise<CheckpointView> {
+  const { checkpoint, signatures } = parseCheckpoint(note)
+  const ownId = noteKey.split('+')[1]
+  const roleOf = (name: string, keyId: string, bytes: Uint8Array) => {
+    if (keyId === ownId) return "the ledger's note key"
+    if (name === checkpoint.origin) return "the ledger's note key, for receipts"
+    if (bytes.length !== COSIGNATURE_BYTES) return 'another signature'
+    const seconds = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0)
+    return `witness, at ${new Date(Number(seconds) * 1_000).toISOString()}`
+  }
+  return {
+    size: checkpoint.size,
+    root: toHex(checkpoint.root),
+    chain: toHex(checkpoint.chain),
+    signatures: signatures.map(({ name, keyId, signature }) => {
+      const id = toHex(keyId)
+      return { name, keyId: id, role: roleOf(name, id, signature) }
+    }),
+    verdict: await verifyNote(note, noteKey),
+  }
+}
+
+async function verifyNote(note: string, noteKey: string): Promise<Verdict> {
+  try {
+    await verify.checkpoint(note, { noteKey })
+    return { ok: true, title: "The ledger's note key signed it", reason: null, basis: [] }
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+/** One stretch of the bytes of an envelope. */
+export type Part = {
+  readonly name: string
+  readonly offset: number
+  readonly hex: string
+  readonly meaning: string
+}
+
+export type Decoded = {
+  readonly alg: string
+  readonly kid: string
+  readonly issuer: string
+  /** The statement, as it was signed. */
+  readonly statement: unknown
+  readonly parts: readonly Part[]
+}
+
+const HEAD_BYTES_OF: Readonly<Record<number, number>> = { 24: 1, 25: 2, 26: 4, 27: 8 }
+
+/** An envelope (base64) down to its bytes. Throws ProofError for one that is none. */
+export function decodeEnvelope(envelope: string): Decoded {
+  const bytes = fromBase64(envelope)
+  const { alg, kid, issuer, payload } = parseEnvelope(bytes)
+  const parts: Part[] = []
+  let at = 0
+  const take = (name: string, length: number, meaning: string) => {
+    parts.push({ name, offset: at, hex: toHex(bytes.subarray(at, at + length)), meaning })
+    at += length
+  }
+  /** Head of a byte string, and its bytes. */
+  const takeString = (name: string, meaning: string) => {
+    const extra = HEAD_BYTES_OF[bytes[at]! & 0x1f] ?? 0
+    const length = lengthAt(bytes, at, extra)
+    take(`head of ${name}`, 1 + extra, `byte string of ${length} bytes`)
+    take(name, length, meaning)
+  }
+  take('tag', 1, 'COSE_Sign1 (18)')
+  take('array', 1, 'of 4')
+  takeString('protected header', `${alg}, kid ${toHex(kid)}, issuer ${issuer}`)
+  take('unprotected header', 1, 'empty')
+  takeString('payload', 'the in-toto statement, JSON in UTF-8')
+  takeString('signature', `${alg}, over the protected header and the payload`)
+  return { alg, kid: toHex(kid), issuer, statement: JSON.parse(utf8Decode(payload)), parts }
+}
+
+function lengthAt(bytes: Uint8Array, at: number, extra: number): number {
+  if (extra === 0) return bytes[at]! & 0x1f
+  return bytes.subarray(at + 1, at + 1 + extra).reduce((length, byte) => length * 256 + byte, 0)
+}

@@ -1,0 +1,54 @@
+import { existsSync, readdirSync } from 'node:fs'
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { ApiError } from '../../errors.ts'
+import type { Deps } from '../deps.ts'
+import { CONSOLE_FILE_SECONDS } from '../limits.ts'
+
+/**
+ * The page runs its own scripts and talks to this server, and to nothing else. Texts of a ledger never become markup: browsers that know
+ * Trusted Types refuse every way to do that.
+ */
+const POLICY = [
+  "default-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
+const UNBUILT = 'the console was not built'
+/** The build put a hash of the contents into the name. */
+const HASHED = /-[A-Z0-9]{8}\.\w+$/
+/** One page for files that lie on a disk: it is saved, because its script is inline. */
+const SAVED = 'verify.html'
+
+/** The console (docs/console.md): static files, which anybody may have. Its data comes from the API, with the reader's key. */
+export function consoleRoutes(app: FastifyInstance, { consoleDir }: Pick<Deps, 'consoleDir'>): void {
+  if (consoleDir === null) return
+  app.register(fastifyStatic, { serve: false, root: consoleDir, preCompressed: true })
+  const files = new Set(existsSync(consoleDir) ? readdirSync(consoleDir) : [])
+  if (files.size === 0) app.log.warn(`${UNBUILT}: run \`npm run build\``)
+  const config = { access: 'public' } as const
+  const schema = { hide: true }
+
+  // Relative: a proxy may serve all of this below a path.
+  app.get('/console', { config, schema }, (_request, reply) => reply.redirect('console/', 302))
+  app.get('/console/', { config, schema }, (_request, reply) => send(reply, 'index.html'))
+  app.get<{ Params: { '*': string } }>('/console/*', { config, schema }, (request, reply) => {
+    return send(reply, request.params['*'])
+  })
+
+  function send(reply: FastifyReply, name: string): FastifyReply {
+    if (files.has(name)) return sendFile(reply, name)
+    throw new ApiError('not_found', files.size === 0 ? UNBUILT : 'the console has no such file')
+  }
+}
+
+function sendFile(reply: FastifyReply, name: string): FastifyReply {
+  reply.header('content-security-policy', POLICY).header('referrer-policy', 'no-referrer')
+  if (name === SAVED) reply.header('content-disposition', 'attachment; filename="tallystick-verify.html"')
+  return HASHED.test(name)
+    ? reply.sendFile(name, { maxAge: CONSOLE_FILE_SECONDS * 1_000, immutable: true })
+    : reply.header('cache-control', 'no-cache').sendFile(name, { cacheControl: false })
+}

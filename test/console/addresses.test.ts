@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { placeOf } from '../../console/places.ts'
+import { linkTo, parseRoute } from '../../console/router.ts'
+
+test('an address names a page, what it is of, and its filters, whatever these hold', () => {
+  const id = 'a/b?c#d&e=f%20<img>'
+  const link = linkTo('search', id, { reference: id, type: 'order/1', state: '' })
+  const { page, id: read, query } = parseRoute(link)
+  assert.deepEqual(
+    [page, read, [...query]],
+    [
+      'search',
+      id,
+      [
+        ['reference', id],
+        ['type', 'order/1'],
+      ],
+    ],
+  )
+  assert.deepEqual(parseRoute(''), { page: '', id: '', query: new URLSearchParams() })
+  assert.equal(parseRoute('#/record/%E0%A4%A').id, '%E0%A4%A')
+})
+
+test('a text that a reader has in hand leads to where it is shown', () => {
+  const names = new Map([['agt_01m8fy0xk3engre7zr2aeb9yez', 'buyer']])
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const expected: [text: string, link: string][] = [
+    ['rec_01m8fy0xw2e4bs14bf86fsdeqb', '#/record/rec_01m8fy0xw2e4bs14bf86fsdeqb'],
+    ['agt_01m8fy0xk3engre7zr2aeb9yez', '#/agents/agt_01m8fy0xk3engre7zr2aeb9yez'],
+    ['key_01m8fy0xk3engre7zr2aeb9yez', '#/agents/key_01m8fy0xk3engre7zr2aeb9yez'],
+    ['41', '#/entry/41'],
+    [trace.toUpperCase(), `#/run?trace=${trace}`],
+    [`00-${trace}-00f067aa0ba902b7-01`, `#/run?trace=${trace}`],
+    ['buyer', '#/search?actor=agt_01m8fy0xk3engre7zr2aeb9yez'],
+    ['order:77', '#/search?reference=order%3A77'],
+    ['rec_x', '#/search?reference=rec_x'],
+  ]
+  for (const [text, link] of expected) assert.equal(placeOf(text, names), link)
+})

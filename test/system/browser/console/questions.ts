@@ -1,0 +1,90 @@
+import type { Page } from 'playwright-core'
+import type { Fleet } from './fleet.ts'
+
+/** A question about a fleet's day, the way to its answer from the overview on, and the answer. */
+export type Question = {
+  readonly question: string
+  readonly go: (page: Page, fleet: Fleet) => Promise<void>
+  readonly answer: (fleet: Fleet) => string
+}
+
+const menu = (page: Page, name: string) => page.getByRole('navigation').getByRole('link', { name }).click()
+/** Part of a page by its heading. */
+const part = (page: Page, heading: RegExp) =>
+  page.locator('section.card').filter({ has: page.getByRole('heading', { name: heading }) })
+
+const find = async (page: Page, text: string) => {
+  await menu(page, 'Search')
+  await page.getByLabel(/An id, the seq of an entry/).fill(text)
+  await page.keyboard.press('Enter')
+}
+
+/** docs/console.md tells each of these ways. */
+export const QUESTIONS: readonly Question[] = [
+  {
+    question: 'Which agents did anything today, and how did it end?',
+    go: (page) => menu(page, 'Day'),
+    answer: () => 'researcher',
+  },
+  {
+    question: 'Who approved the payment?',
+    go: (page) => menu(page, 'Day'),
+    answer: () => 'person ada',
+  },
+  {
+    question: 'What was denied, and by which rule?',
+    go: (page) => menu(page, 'Day'),
+    answer: () => 'policy no-deletes',
+  },
+  {
+    question: 'What failed, and why?',
+    go: (page) => menu(page, 'Day'),
+    answer: () => 'no answer within 10 s',
+  },
+  {
+    question: 'Which actions have no outcome?',
+    go: (page) => menu(page, 'Day'),
+    answer: () => 'send_mail',
+  },
+  {
+    question: 'What was that action a part of?',
+    go: async (page) => {
+      await menu(page, 'Day')
+      await part(page, /^Actions without an outcome/)
+        .getByRole('link', { name: /^rec/ })
+        .click()
+      await page.getByRole('link', { name: 'tree of its run' }).click()
+    },
+    answer: () => 'restock warehouse 4',
+  },
+  {
+    question: 'Is this record true?',
+    go: (page, { records }) => find(page, records.accepted),
+    answer: () => 'Verified in this browser',
+  },
+  {
+    question: 'Did the agent sign it itself?',
+    go: (page, { records }) => find(page, records.signed),
+    answer: () => 'signed by the agent',
+  },
+  {
+    question: 'What became of the order that a customer asks about?',
+    go: async (page) => {
+      await find(page, 'order:77')
+      await part(page, /^Records$/)
+        .getByRole('link', { name: /^rec/ })
+        .click()
+    },
+    answer: () => 'INV-2203',
+  },
+  {
+    question: 'Which keys can write in the name of the buyer?',
+    go: async (page) => {
+      await menu(page, 'Agents and keys')
+      await part(page, /^Agents$/)
+        .getByRole('link', { name: 'buyer' })
+        .click()
+    },
+    answer: () => 'records:write',
+  },
+]

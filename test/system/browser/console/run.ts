@@ -1,0 +1,430 @@
+/*
+ * npm run browser
+ *
+ * Has Chromium show the console of a real ledger: every page for everybody, by keyboard, narrow and dark; under attack; under load; with
+ * the server gone. Writes docs/console/*.png.
+ */
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { buildConsole } from '../../../../tools/build-console.ts'
+import { ROOT } from '../../../../tools/bundle.ts'
+import { temporaryDir } from '../../../helpers/postgres.ts'
+import { until } from '../../../helpers/wait.ts'
+import { openBrowser, openTab, type View } from './browser.ts'
+import { type Fleet, makeFleet } from './fleet.ts'
+import { HOSTILE, recordHostile } from './hostile.ts'
+import { enter, pagesOf, show } from './pages.ts'
+import { QUESTIONS } from './questions.ts'
+import { withPalette } from './small-png.ts'
+
+const SHOTS = join(ROOT, 'docs', 'console')
+const SHOT_BYTES_MAX = 60_000
+const FIRST_VIEW_MS_MAX = 1_000
+const FIRST_VIEWS = 4
+const LIVE_EVENTS = 10_000
+/** A page that does nothing for longer than this has frozen: keys and clicks wait. */
+const FROZEN_MS_MAX = 500
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+let fleet: Fleet
+let browser: Browser
+
+before(async () => {
+  await buildConsole()
+  ;[fleet, browser] = await Promise.all([makeFleet(), openBrowser()])
+})
+after(async () => {
+  await browser?.close()
+  await fleet?.close()
+})
+
+/** A tab in which the console is open. Ends with no complaint of the browser. */
+async function inTab(view: View, use: (page: Page) => Promise<void>, key = fleet.keys.all): Promise<void> {
+  const { page, complaints } = await openTab(browser, view)
+  await enter(page, fleet, key)
+  await use(page)
+  assert.deepEqual(complaints, [])
+  await page.context().close()
+}
+
+test('the first view is there within a second', async () => {
+  const times: number[] = []
+  // The browser itself starts with the first one; each tab has nothing of the one before.
+  for (let i = 0; i < FIRST_VIEWS; i++) {
+    const { page } = await openTab(browser)
+    const startedAt = performance.now()
+    await enter(page, fleet, fleet.keys.reads)
+    await page.waitForSelector('text=covers all')
+    times.push(performance.now() - startedAt)
+    await page.context().close()
+  }
+  const ms = Math.min(...times)
+  console.log(`     first views with all figures in ${times.map(Math.round).join(', ')} ms`)
+  assert.ok(ms < FIRST_VIEW_MS_MAX, `${ms} ms`)
+})
+
+test('screenshots', async () => {
+  mkdirSync(SHOTS, { recursive: true })
+  await inTab({}, async (page) => {
+    for (const each of pagesOf(fleet)) {
+      await show(page, each)
+      await shoot(page, each.name)
+    }
+  })
+})
+
+test('the key in the link is out of the address at once, and lasts as long as the tab', async () => {
+  await inTab({}, async (page) => {
+    assert.equal(new URL(page.url()).hash, '#/')
+    await page.goBack().catch(() => {})
+    assert.ok(!page.url().includes('tly_'))
+    await page.goto(`${fleet.served.url}/console/`)
+    await page.waitForSelector('text=covers all')
+    const stored = await page.evaluate<string>('JSON.stringify([sessionStorage, localStorage])')
+    const [session, local] = JSON.parse(stored) as [Record<string, string>, Record<string, string>]
+    assert.equal(session['tallystick.apiKey'], fleet.keys.all)
+    assert.ok(!JSON.stringify(local).includes('tly_'))
+  })
+})
+
+for (const scheme of ['light', 'dark'] as const) {
+  test(`axe finds nothing on any page, ${scheme}`, { timeout: 240_000 }, async () => {
+    await inTab({ scheme }, async (page) => {
+      await page.evaluate(AXE)
+      for (const each of pagesOf(fleet)) {
+        await show(page, each)
+        await openDetails(page)
+        assert.deepEqual(await violationsOf(page), [], each.name)
+      }
+    })
+    const { page } = await openTab(browser, { scheme })
+    await page.goto(`${fleet.served.url}/console/`)
+    await page.waitForSelector('text=API key')
+    await page.evaluate(AXE)
+    assert.deepEqual(await violationsOf(page), [], 'entrance')
+    await page.context().close()
+  })
+}
+
+test('no page is wider than 320 px', async () => {
+  await inTab({ width: 320, height: 700 }, async (page) => {
+    for (const each of pagesOf(fleet)) {
+      await show(page, each)
+      await openDetails(page)
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+      assert.ok(width <= 320, `${each.name} is ${width} px wide`)
+    }
+  })
+})
+
+test('every page has one heading of the first rank, and its tables have captions', async () => {
+  await inTab({}, async (page) => {
+    for (const each of pagesOf(fleet)) {
+      await show(page, each)
+      assert.equal(await page.locator('h1').count(), 1, each.name)
+      assert.equal(await page.locator('table:not(:has(caption))').count(), 0, each.name)
+    }
+  })
+})
+
+test('a reader without a mouse gives a verdict', async () => {
+  const { page, complaints } = await openTab(browser)
+  await page.goto(`${fleet.served.url}/console/`)
+  await page.waitForSelector('text=API key')
+  await tabTo(page, 'API key')
+  await page.keyboard.insertText(fleet.keys.all)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('h1:has-text("Overview")')
+  await tabTo(page, 'Waiting for me')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('text=For my verdict: 1')
+  assert.equal(await page.evaluate('document.activeElement.tagName'), 'H1')
+  await tabTo(page, `Decide about ${fleet.records.waiting}`)
+  await page.keyboard.press('Enter')
+  await tabTo(page, 'Accept')
+  await page.keyboard.press('Enter')
+  await tabTo(page, 'Reason (may be left out): it is signed, and can be erased')
+  await page.keyboard.insertText('counted twice')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('text=For my verdict: 0')
+  const { state, gated } = await fleet.client.records.get(fleet.records.waiting)
+  assert.deepEqual([state, gated?.verdict?.reason], ['ACCEPTED', 'counted twice'])
+  assert.deepEqual(complaints, [])
+  await page.context().close()
+})
+
+test('a key that only reads is offered no step, and is told which scope is lacking', async () => {
+  await inTab(
+    {},
+    async (page) => {
+      await page.waitForSelector('text=This key lacks the scope webhooks:manage')
+      await show(page, { hash: '#/work', ready: 'text=This key only reads' })
+      assert.equal(await page.locator('button:has-text("Accept")').count(), 0)
+    },
+    fleet.keys.reads,
+  )
+})
+
+test('one box finds records, entries, traces, references and agents', async () => {
+  await inTab({}, async (page) => {
+    const finds = async (text: string, expected: string) => {
+      await show(page, { hash: '#/search', ready: 'text=An id, the seq of an entry' })
+      await page.getByLabel(/An id, the seq of an entry/).fill(text)
+      await page.keyboard.press('Enter')
+      await page.waitForSelector(expected)
+    }
+    await finds(fleet.records.signed, `h1:has-text("${fleet.records.signed}")`)
+    await finds('0', 'text=ledger-created')
+    await finds(fleet.trace, 'text=13 records')
+    await finds('order:77', 'text=1 record.')
+    await finds('buyer', 'text=3 records.')
+  })
+})
+
+test('ten questions about a day are answered by the console alone, on the ways that its page tells', async () => {
+  const told = readFileSync(join(ROOT, 'docs', 'console.md'), 'utf8')
+  await inTab({}, async (page) => {
+    for (const { question, go, answer } of QUESTIONS) {
+      assert.ok(told.includes(question), question)
+      await show(page, { hash: '#/', ready: 'h1:has-text("Overview")' })
+      await go(page, fleet)
+      await page.locator('main').getByText(answer(fleet)).first().waitFor({ timeout: 10_000 })
+    }
+  })
+})
+
+test('an envelope is shown down to its bytes', async () => {
+  await inTab({}, async (page) => {
+    await show(page, { hash: `#/record/${fleet.records.signed}`, ready: 'text=Envelope of' })
+    await page.locator('summary').first().click()
+    await page.waitForSelector('text=COSE_Sign1 (18)')
+    const bytes = (await page.locator('.bytes tbody td:nth-child(3)').allTextContents())
+      .join('')
+      .replaceAll(' ', '')
+    const [entry] = await fleet.client.records.entries(fleet.records.signed).toArray(1)
+    assert.equal(bytes, Buffer.from(entry!.envelope, 'base64').toString('hex'))
+  })
+})
+
+test('the bundle that is downloaded verifies, with the server gone too', async () => {
+  await inTab({}, async (page) => {
+    await show(page, { hash: `#/record/${fleet.records.accepted}`, ready: 'text=Download the bundle' })
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.click('text=Download the bundle'),
+    ])
+    const file = join(temporaryDir(), 'record.bundle')
+    await download.saveAs(file)
+    await show(page, { hash: '#/verify', ready: 'input[type=file]' })
+    await page.context().setOffline(true)
+    await drop(page, readFileSync(file, 'utf8'), 'record.bundle')
+    await page.waitForSelector('text=This bundle verifies')
+    await drop(page, readFileSync(file, 'utf8').replace('copper', 'silver'), 'changed.bundle')
+    await page.waitForSelector('text=document_digest')
+  })
+})
+
+test('a record that was changed in the database turns its page red, and says why', async () => {
+  const { toTamper } = fleet.records
+  const replace = (from: string, to: string) =>
+    fleet.served.tamper(
+      `update tallystick.records set payload = convert_to(replace(convert_from(payload, 'utf8'), $1, $2), 'utf8')
+       where convert_from(payload, 'utf8') like '%INV-2203%'`,
+      [from, to],
+    )
+  assert.equal(await replace('Acme', 'Acne'), 1)
+  await inTab({}, async (page) => {
+    await show(page, { hash: `#/record/${toTamper}`, ready: 'text=Does not verify' })
+    assert.match((await page.locator('.verdict .reason').textContent())!, /document_digest/)
+    assert.ok(await page.evaluate(`document.documentElement.classList.contains('alarm')`))
+    const paper = `getComputedStyle(document.querySelector('main')).backgroundColor`
+    assert.equal(await page.evaluate(paper), 'rgb(253, 235, 234)')
+    await shoot(page, 'tampered')
+    await replace('Acne', 'Acme')
+    await show(page, { hash: `#/record/${fleet.records.signed}`, ready: 'text=Verified in this browser' })
+    assert.ok(!(await page.evaluate(`document.documentElement.classList.contains('alarm')`)))
+    await show(page, { hash: `#/record/${toTamper}`, ready: 'text=Verified in this browser' })
+  })
+})
+
+test('another key than the one that this browser has kept is not believed', async () => {
+  await inTab({}, async (page) => {
+    await show(page, { hash: `#/record/${fleet.records.signed}`, ready: 'text=Verified in this browser' })
+    await page.evaluate(`{
+      const name = 'tallystick.kept.${fleet.ledger}'
+      const kept = JSON.parse(localStorage.getItem(name))
+      const other = kept.noteKey.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+      localStorage.setItem(name, JSON.stringify({ ...kept, noteKey: other, checkpoint: null }))
+    }`)
+    await show(page, { hash: `#/record/${fleet.records.accepted}`, ready: 'text=Does not verify' })
+  })
+})
+
+test('nothing of a hostile ledger runs, or becomes markup', { timeout: 120_000 }, async () => {
+  const { made, client, key } = await fleet.served.newLedger(HOSTILE[0]!)
+  const ids = await recordHostile(client, made.agent.id)
+  const hostile: Fleet = { ...fleet, client }
+  const { page, complaints } = await openTab(browser)
+  await enter(page, hostile, key)
+  const hashes = [
+    ...[
+      '#/',
+      '#/day',
+      '#/search',
+      '#/agents',
+      `#/agents/${made.agent.id}`,
+      '#/work',
+      '#/peers',
+      '#/checkpoints',
+    ],
+    ...ids.flatMap((id) => [`#/record/${id}`, `#/run/${id}`]),
+    ...HOSTILE.flatMap((text) => [
+      `#/search?reference=${encodeURIComponent(text)}`,
+      `#/record/${encodeURIComponent(text)}`,
+      `#/run?trace=${encodeURIComponent(text)}`,
+    ]),
+  ]
+  let shown = 0
+  for (const hash of hashes) {
+    await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+    await page.waitForTimeout(150)
+    await openDetails(page)
+    shown += (await page.locator('body').textContent())!.split('<img').length - 1
+    assert.equal(await page.evaluate('globalThis.pwned'), undefined, hash)
+    assert.equal(
+      await page
+        .locator('main img, main script, main iframe, main style, main a[href^="javascript:"]')
+        .count(),
+      0,
+      hash,
+    )
+  }
+  assert.ok(shown > 20, `the attempts were shown ${shown} times`)
+  const real = complaints.filter((text) => !/status of 4\d\d/.test(text))
+  assert.deepEqual(real, [])
+  await page.context().close()
+})
+
+test('ten thousand live events do not freeze the page, nor take the focus', {
+  timeout: 180_000,
+}, async () => {
+  await inTab({}, async (page) => {
+    await page.evaluate(`{
+      globalThis.longest = 0
+      let last = performance.now()
+      setInterval(() => {
+        const now = performance.now()
+        globalThis.longest = Math.max(globalThis.longest, now - last - 20)
+        last = now
+      }, 20)
+    }`)
+    await page.locator('button:has-text("Hold")').focus()
+    const client = fleet.client
+    const seen = async () => Number(await page.locator('[data-live-total]').getAttribute('data-live-total'))
+    // The stream has begun once an event of it has come.
+    for (let i = 0; (await seen()) === 0; i++) await client.records.notarize({ payload: { tool: 'ping', i } })
+    const before = await seen()
+    let left = LIVE_EVENTS
+    const record = async () => {
+      while (left-- > 0) await client.records.notarize({ payload: { tool: 'ping', left } })
+    }
+    await Promise.all(Array.from({ length: 64 }, record))
+    await until(async () => (await seen()) >= before + LIVE_EVENTS)
+    const rows = await page.locator('.live tbody tr').count()
+    assert.ok(rows > 0 && rows <= 200, `${rows} rows`)
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Hold')
+    const longest = await page.evaluate<number>('globalThis.longest')
+    console.log(`     ${LIVE_EVENTS} events: the page was busy for ${Math.round(longest)} ms at most`)
+    assert.ok(longest < FROZEN_MS_MAX, `${longest} ms`)
+  })
+})
+
+test('a file from a disk is verified without any server', async () => {
+  const text = await new Response(await fleet.client.exports.stream()).text()
+  const receipt = await fleet.client.records.receipt(fleet.records.signed)
+  const { noteVerifierKey } = await fleet.client.ledger.get()
+  const [page_, whole] = [join(ROOT, 'console', 'dist', 'verify.html'), await kidOf()]
+  const { page: console_, complaints: consoles } = await openTab(browser)
+  await enter(console_, fleet, fleet.keys.reads)
+  await show(console_, { hash: '#/verify', ready: 'input[type=file]' })
+  await fleet.served.stopServer()
+  const { page, complaints } = await openTab(browser)
+  await page.goto(`file://${page_}`)
+  for (const tab of [console_, page]) {
+    await tab.getByLabel(/Key that you trust/).fill(whole)
+    await drop(tab, text, 'ledger.ndjson')
+    await tab.waitForSelector('text=This export verifies')
+    await tab.waitForSelector('text=signed by the key that you gave')
+    await drop(tab, text.replace('copper', 'silver'), 'changed.ndjson')
+    await tab.waitForSelector('text=document_digest')
+    await tab.getByLabel(/Key that you trust/).fill(noteVerifierKey)
+    await drop(tab, Buffer.from(receipt).toString('latin1'), 'record.cose', 'latin1')
+    await tab.waitForSelector('text=This receipt verifies')
+  }
+  assert.deepEqual(complaints, [])
+  // The open tab asks for its events, of a server that is gone.
+  assert.deepEqual(
+    consoles.filter((said) => !said.includes('ERR_')),
+    [],
+  )
+  await page.context().close()
+  await console_.context().close()
+})
+
+async function kidOf(): Promise<string> {
+  return (await fleet.client.keyDocument()).keys[0]!.kid
+}
+
+async function violationsOf(page: Page): Promise<string[]> {
+  const found = await page.evaluate<{ id: string; nodes: { html: string; failureSummary: string }[] }[]>(
+    'axe.run().then(({ violations }) => violations)',
+  )
+  return found.map(({ id, nodes }) => `${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`)
+}
+
+/** Everything that is folded away. */
+async function openDetails(page: Page): Promise<void> {
+  await page.evaluate(`for (const one of document.querySelectorAll('main details')) one.open = true`)
+  await page.waitForTimeout(60)
+}
+
+/** Presses Tab until something of this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let i = 0; i < 80; i++) {
+    const focused = await page.evaluate<string>(`{
+      const one = document.activeElement;
+      (one.labels?.[0]?.textContent ?? '') + '|' + one.textContent
+    }`)
+    if (focused.split('|').some((text) => text.trim() === name)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Tab does not come to ${name}`)
+}
+
+/** Drops a file onto the page, as a mouse would. */
+async function drop(
+  page: Page,
+  content: string,
+  name: string,
+  encoding: BufferEncoding = 'utf8',
+): Promise<void> {
+  const base64 = Buffer.from(content, encoding).toString('base64')
+  await page.evaluate(`{
+    const bytes = Uint8Array.from(atob(${JSON.stringify(base64)}), (each) => each.charCodeAt(0))
+    const dataTransfer = new DataTransfer()
+    dataTransfer.items.add(new File([bytes], ${JSON.stringify(name)}))
+    document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }))
+  }`)
+}
+
+async function shoot(page: Page, name: string): Promise<void> {
+  await page.evaluate('document.activeElement?.blur?.()')
+  const file = join(SHOTS, `${name}.png`)
+  mkdirSync(SHOTS, { recursive: true })
+  writeFileSync(file, withPalette(await page.screenshot()))
+  assert.ok(statSync(file).size <= SHOT_BYTES_MAX, `${name} has ${statSync(file).size} bytes`)
+}
