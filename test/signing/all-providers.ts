@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { webcrypto } from 'node:crypto'
 import type { Engine } from '../../sdk/verify/engine.ts'
 import { makeSyncEngine, portableProviders } from '../../sdk/verify/providers.ts'
 import { makeWebEngine } from '../../sdk/verify/web-crypto.ts'
@@ -11,7 +10,7 @@ import { findNodeCrypto, makeNodeProviders } from '../../src/signing/node-crypto
 export const ENGINES: Readonly<Record<string, Engine>> = {
   'the server': makeSyncEngine(nativeProviders),
   'the SDK with node:crypto': makeSyncEngine(makeNodeProviders(findNodeCrypto()!)),
-  'the SDK with WebCrypto': makeWebEngine(webcrypto.subtle, portableProviders),
+  'the SDK with WebCrypto': makeWebEngine(crypto.subtle, portableProviders),
   'the SDK alone': makeSyncEngine(portableProviders),
 }
 

@@ -9,7 +9,7 @@ import {
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
-import { asBase64, asEscaped, PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import {
   STREAM_BYTES_PER_QUERY,
   STREAM_CHUNKS_PER_QUERY,
