@@ -285,8 +285,8 @@ begin
         when k.kind is null or k.record_event <> (i.version is not null) then 8
         -- A statement is appended with the entry that registers it, right behind it, or not at all.
         when i.kind in ('statement', 'statement-registered') and i.other is null then 8
-        -- The worker alone speaks of a record as `system`.
-        when (k.worker_only or (k.record_event and i.actor_id is null)) and not by_worker then 8
+        -- The worker alone speaks of a record as `system`, and erases by a rule of retention.
+        when (k.worker_only or (i.actor_id is null and (k.record_event or i.kind = 'payload-erased'))) and not by_worker then 8
         when i.kid is distinct from i.envelope_kid and i.by_agent is null or i.ix = any (overtaken) then 6
         when i.by_agent is false or i.unsigned is not null then 13
         when i.by_agent and i.version = 1 and (
@@ -426,6 +426,14 @@ begin
   -- Rows that administrative entries (no version) name: ledgers, agents, keys. Details hold their columns as JSON.
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
+  end if;
+  if kinds && '{retention-set,hold-set,hold-lifted}' then
+    perform append_keeping(ledger_ids, kinds, details, outcomes, seqs);
+  end if;
+  if 'payload-erased' = any (kinds) and (
+    num_nonnulls(variadic actor_ids) < cardinality(actor_ids)
+    or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
+    perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
   -- And entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then

@@ -25,6 +25,7 @@ import { eventRoutes } from './routes/events.ts'
 import { federationRoutes } from './routes/federation.ts'
 import { gatedRecordRoutes } from './routes/gated-records.ts'
 import { healthRoutes } from './routes/health.ts'
+import { keepingRoutes } from './routes/keeping.ts'
 import { keyDocumentRoutes } from './routes/key-document.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { ledgerRestoreRoutes } from './routes/ledger-restores.ts'
@@ -112,6 +113,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   otlpRoutes(app, deps)
   gatedRecordRoutes(app, deps)
   erasureRoutes(app, deps)
+  keepingRoutes(app, deps)
   recordReadRoutes(app, deps)
   sharedRecordRoutes(app, deps)
   entryRoutes(app, deps)

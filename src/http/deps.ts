@@ -37,6 +37,8 @@ export type Deps = {
   readonly now: () => number
   readonly entropy: Entropy
   readonly publicUrl: string
+  /** Fewest days for which a rule of retention may keep records. */
+  readonly retentionDaysMin: number
   /** Two while it is replaced; none: nobody may do what the operator may. */
   readonly operatorKeys: readonly string[]
   readonly readPool: pg.Pool

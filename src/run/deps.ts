@@ -99,6 +99,7 @@ export async function openDeps(
       now,
       entropy: makeEntropy(),
       publicUrl: config.publicUrl,
+      retentionDaysMin: config.retentionDaysMin,
       operatorKeys: operatorKeysOf(config),
       ...pools,
       lookups,

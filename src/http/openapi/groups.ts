@@ -16,6 +16,7 @@ const GROUPS: readonly (readonly [name: string, path: RegExp])[] = [
   ['Events', /^\/v1\/events/],
   ['Webhooks', /^\/v1\/webhooks/],
   ['Erasure', /^\/v1\/records\/.*\/(payload|evidence|values|reason)$/],
+  ['Retention and holds', /^\/v1\/(retention|holds|subjects)/],
   ['Entries and export', /^\/v1\/(entries|export)$/],
   ['Checkpoints', /^\/v1\/checkpoints(\/latest|\/\{size\})?$/],
   ['Tiles', /^\/tlog\//],
