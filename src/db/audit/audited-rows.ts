@@ -293,6 +293,29 @@ export const CLOSURES_BY_SEQ = `
   select restored_seq as seq, known_size, known_chain
   from tallystick.ledger_closures where ledger_id = $1 and restored_seq is not null order by restored_seq`
 
+export type AuditedRule = { seq: number; type: string | null; agentId: Uuid | null; days: number | null }
+
+export const RULES_BY_SEQ = `
+  select seq, type, agent_id, days from tallystick.retention_rules where ledger_id = $1 order by seq`
+
+export type AuditedHold = {
+  seq: number
+  caseId: string
+  type: string | null
+  agentId: Uuid | null
+  recordIds: Uuid[] | null
+}
+
+export const HOLDS_BY_SEQ = `
+  select seq, case_id, type, agent_id, record_ids from tallystick.holds where ledger_id = $1 order by seq`
+
+/** `hold`: seq of the entry that set it. */
+export type AuditedLift = { seq: number; hold: number }
+
+export const LIFTED_HOLDS_BY_SEQ = `
+  select lifted_seq as seq, seq as hold from tallystick.holds
+  where ledger_id = $1 and lifted_seq is not null order by lifted_seq, seq`
+
 /** `is_forgotten`: without the fingerprint of its request. */
 export type AuditedIdempotencyKey = { seq: number; actorId: Uuid; isForgotten: boolean }
 

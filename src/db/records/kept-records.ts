@@ -35,16 +35,22 @@ export async function readKeptPage(
   from: number,
   before: Date,
 ): Promise<KeptPage> {
-  const { rows } = await pool.query<{ seq: number; itemCount: number | null; recordedAt: Date }>({
+  const { rows } = await pool.query<{
+    seq: number
+    version: number | null
+    itemCount: number | null
+    recordedAt: Date
+  }>({
     name: 'read_kept_entries',
-    text: `select seq, item_count, recorded_at from tallystick.entries
+    text: `select seq, version, item_count, recorded_at from tallystick.entries
       where ledger_id = $1 and seq >= $2 order by seq limit $3`,
     values: [ledgerId, from, KEPT_ENTRIES_PER_PAGE],
   })
   let end = from
   let count = 0
-  for (const { seq, itemCount, recordedAt } of rows) {
-    if (recordedAt >= before) return { records: await readRange(pool, ledgerId, from, end), nextSeq: null }
+  for (const { seq, version, itemCount, recordedAt } of rows) {
+    if (version === 1 && recordedAt >= before)
+      return { records: await readRange(pool, ledgerId, from, end), nextSeq: null }
     if (count > 0 && count + (itemCount ?? 1) > KEPT_RECORDS_PER_PAGE) break
     count += itemCount ?? 1
     end = seq + 1
