@@ -22,7 +22,7 @@ grant select on
   peer_keys, peer_budgets, shared_records, received_entries, received_documents, received_types, remote_records, offers, peer_forks, peer_witnesses,
   peer_cursors, ledger_rotations, peer_backlog, peer_receipts, peer_dead_letters
   to tallystick_api, tallystick_worker;
-grant execute on function append_entries, session_name, request_audit, retention_of, hold_on, keeping_facts to tallystick_api, tallystick_worker;
+grant execute on function append_entries, session_name, request_audit, keeping_facts to tallystick_api, tallystick_worker;
 
 -- ---------------------------------------------------------------------------------------------------------
 -- The API

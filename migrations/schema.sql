@@ -3283,8 +3283,6 @@ grant execute on function tallystick.create_webhook(uuid,uuid,text,text,text[],t
 grant execute on function tallystick.delete_webhook(uuid,uuid) to tallystick_api;
 grant execute on function tallystick.erase_document(uuid,bigint,bytea,bytea,bytea[]) to tallystick_worker;
 grant execute on function tallystick.find_replay(uuid,uuid,bytea,bytea) to tallystick_api;
-grant execute on function tallystick.hold_on(uuid,uuid,text,uuid[],bigint) to tallystick_api;
-grant execute on function tallystick.hold_on(uuid,uuid,text,uuid[],bigint) to tallystick_worker;
 grant execute on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,text,integer,integer) to tallystick_api;
 grant execute on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) to tallystick_api;
 grant execute on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigint,bytea,text,text) to tallystick_api;
@@ -3300,8 +3298,6 @@ grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick
 grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick_worker;
 grant execute on function tallystick.request_webhook_test(uuid,uuid,uuid,text,integer) to tallystick_api;
 grant execute on function tallystick.resume_webhook(uuid,uuid,boolean) to tallystick_api;
-grant execute on function tallystick.retention_of(uuid,text,uuid[],bigint) to tallystick_api;
-grant execute on function tallystick.retention_of(uuid,text,uuid[],bigint) to tallystick_worker;
 grant execute on function tallystick.retire_envelope_keys() to tallystick_worker;
 grant execute on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,bytea,interval,integer) to tallystick_api;
 grant execute on function tallystick.session_name() to tallystick_api;

@@ -41,7 +41,7 @@ export function openSweeper(t: Test, app: TestApp): Sweeper {
 
 /**
  * Makes the entries of the ledger's records so many days older in their columns, past every trigger, because no test waits for half
- * a year. What was signed stays: before the ledger is verified, `unage` takes it back.
+ * a year. Envelopes stay as they are: before the ledger is verified, `unage` takes it back.
  */
 export async function age(app: TestApp, days: number): Promise<void> {
   await app.sql(`do $$ begin

@@ -42,7 +42,7 @@ export function retentionOf(rules: readonly Rule[], facts: KeptFacts): Retention
   return longest && { days: longest.days, ruleSeq: longest.seq }
 }
 
-/** Of two that are as long the newer one. */
+/** Ends later; if both end at the same time, was set later. */
 function isLonger(rule: Rule, than: Rule): boolean {
   const [days, thanDays] = [rule.days ?? Number.POSITIVE_INFINITY, than.days ?? Number.POSITIVE_INFINITY]
   return days > thanDays || (days === thanDays && rule.seq > than.seq)
