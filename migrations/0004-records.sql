@@ -18,6 +18,7 @@ create table records (
   payload_erased_seq bigint constraint records_check1 check (payload_erased_seq > first_seq),
   parent_id uuid,
   reference_list bytea check (length(reference_list) between 2 and 4096),  -- canonical JSON
+  subject bytea check (length(subject) = 16),
   -- Ids of batches lack this bit (batch_chunks_ids), so that an id says where its record lies, and lies in one place.
   constraint records_ids check (get_byte(uuid_send(record_id), 14) & 8 = 8),
   constraint records_payload_or_erased check ((payload is null) = (salt is null)
@@ -28,6 +29,7 @@ comment on table records is
 comment on column records.first_seq is 'Entry that made the record.';
 comment on column records.digest is 'Salted SHA-256 of the payload (docs/formats/documents.md).';
 comment on column records.payload is 'Canonical JSON; null once erased.';
+comment on column records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once erased.';
 comment on column records.payload_erased_seq is 'Entry that erased the payload.';
 
 -- Serves exports, and lists in the order of the chain.
@@ -185,6 +187,7 @@ create index records_by_type on records (ledger_id, type collate "C", first_seq 
 
 create index records_by_on_behalf_of on records (ledger_id, on_behalf_of, first_seq nulls first)
   where on_behalf_of is not null;
+create index records_by_subject on records (ledger_id, subject, first_seq nulls first) where subject is not null;
 create index records_by_parent on records (ledger_id, parent_id, first_seq nulls first) where parent_id is not null;
 create index records_by_trace on records (ledger_id, substr(traceparent, 4, 32) collate "C", first_seq nulls first)
   where traceparent is not null;

@@ -372,13 +372,15 @@ create table tallystick.ledgers (
   rate_limit_per_second real,
   rate_limit_burst integer,
   tiles_public boolean not null default false,
+  subject_salt bytea not null default (uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
   constraint ledgers_check CHECK (((rate_limit_per_second IS NULL) = (rate_limit_burst IS NULL))),
   constraint ledgers_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   constraint ledgers_note_kid_fkey FOREIGN KEY (note_kid) REFERENCES tallystick.server_keys(kid),
   constraint ledgers_origin_key UNIQUE (origin),
   constraint ledgers_pkey PRIMARY KEY (ledger_id),
   constraint ledgers_rate_limit_burst_check CHECK ((rate_limit_burst > 0)),
-  constraint ledgers_rate_limit_per_second_check CHECK ((rate_limit_per_second > (0)::double precision))
+  constraint ledgers_rate_limit_per_second_check CHECK ((rate_limit_per_second > (0)::double precision)),
+  constraint ledgers_subject_salt_check CHECK ((length(subject_salt) = 32))
 );
 
 create table tallystick.mac_keys (
@@ -723,6 +725,7 @@ create table tallystick.records (
   payload_erased_seq bigint,
   parent_id uuid,
   reference_list bytea,
+  subject bytea,
   constraint records_check1 CHECK ((payload_erased_seq > first_seq)),
   constraint records_digest_check CHECK ((length(digest) = 32)),
   constraint records_ids CHECK (((get_byte(uuid_send(record_id), 14) & 8) = 8)),
@@ -732,6 +735,7 @@ create table tallystick.records (
   constraint records_pkey PRIMARY KEY (ledger_id, record_id),
   constraint records_reference_list_check CHECK (((length(reference_list) >= 2) AND (length(reference_list) <= 4096))),
   constraint records_salt_check CHECK ((length(salt) = 16)),
+  constraint records_subject_check CHECK ((length(subject) = 16)),
   constraint records_traceparent_check CHECK ((length(traceparent) <= 64)),
   constraint records_type_check CHECK ((length(type) <= 80))
 );
@@ -1008,6 +1012,7 @@ CREATE INDEX records_by_day ON tallystick.records USING btree (ledger_id, date_t
 CREATE INDEX records_by_on_behalf_of ON tallystick.records USING btree (ledger_id, on_behalf_of, first_seq NULLS FIRST) WHERE (on_behalf_of IS NOT NULL);
 CREATE INDEX records_by_parent ON tallystick.records USING btree (ledger_id, parent_id, first_seq NULLS FIRST) WHERE (parent_id IS NOT NULL);
 CREATE UNIQUE INDEX records_by_seq ON tallystick.records USING btree (ledger_id, first_seq);
+CREATE INDEX records_by_subject ON tallystick.records USING btree (ledger_id, subject, first_seq NULLS FIRST) WHERE (subject IS NOT NULL);
 CREATE INDEX records_by_trace ON tallystick.records USING btree (ledger_id, substr(traceparent, 4, 32) COLLATE "C", first_seq NULLS FIRST) WHERE (traceparent IS NOT NULL);
 CREATE INDEX records_by_type ON tallystick.records USING btree (ledger_id, type COLLATE "C", first_seq NULLS FIRST) WHERE (first_seq >= 0);
 CREATE INDEX remote_records_by_peer ON tallystick.remote_records USING btree (ledger_id, peer_id, record_id);
@@ -1166,7 +1171,7 @@ begin
   end if;
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds text[], subject_ids uuid[], versions integer[], to_states text[], previous_leaves bytea[], item_counts integer[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamp with time zone[], leaves bytea[], envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], unseen_befores bigint[], record_items integer[], record_ids uuid[], record_types text[], record_digests bytea[], record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamp with time zone[], record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[], chunk_items integer[], chunk_numbers integer[], chunk_record_ids uuid[], chunk_counts integer[], chunk_contents bytea[], chunk_key_items integer[], chunk_key_numbers integer[], chunk_keys bytea[], gated_items integer[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamp with time zone[], gated_max_revisions integer[], gated_tolerances bytea[], document_items integer[], document_names text[], document_subjects uuid[], document_digests bytea[], document_salts bytea[], document_contents bytea[], mac bytea)
+CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds text[], subject_ids uuid[], versions integer[], to_states text[], previous_leaves bytea[], item_counts integer[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamp with time zone[], leaves bytea[], envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], unseen_befores bigint[], record_items integer[], record_ids uuid[], record_types text[], record_digests bytea[], record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamp with time zone[], record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[], record_subjects bytea[], chunk_items integer[], chunk_numbers integer[], chunk_record_ids uuid[], chunk_counts integer[], chunk_contents bytea[], chunk_key_items integer[], chunk_key_numbers integer[], chunk_keys bytea[], gated_items integer[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamp with time zone[], gated_max_revisions integer[], gated_tolerances bytea[], document_items integer[], document_names text[], document_subjects uuid[], document_digests bytea[], document_salts bytea[], document_contents bytea[], mac bytea)
  RETURNS bytea
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1195,7 +1200,7 @@ begin
       array_send(record_ids), array_send(record_types), array_send(record_digests),
       array_send(record_salts), array_send(record_payloads), array_send(record_on_behalf_of),
       array_send(record_occurred_ats), array_send(record_traceparents), array_send(record_metadata),
-      array_send(record_parents), array_send(record_reference_lists), array_send(chunk_items), array_send(chunk_numbers),
+      array_send(record_parents), array_send(record_reference_lists), array_send(record_subjects), array_send(chunk_items), array_send(chunk_numbers),
       array_send(chunk_record_ids), array_send(chunk_counts), array_send(chunk_contents), array_send(chunk_key_items),
       array_send(chunk_key_numbers), array_send(chunk_keys), array_send(gated_items),
       array_send(gated_performers), array_send(gated_gates), array_send(gated_deadlines), array_send(gated_max_revisions),
@@ -1260,13 +1265,13 @@ begin
         where idempotency_hash is not null
       ), new_records as (
         insert into records (ledger_id, record_id, type, first_seq, actor_id,
-          on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id)
+          on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, subject)
         select head.ledger_id, n.record_id, n.type, head.size + n.item - 1, actor_ids[n.item],
-          n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata, n.parent_id
+          n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata, n.parent_id, n.subject
         from unnest(record_items, record_ids, record_types, record_digests, record_salts,
-            record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata, record_parents)
+            record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata, record_parents, record_subjects)
           n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
-            parent_id)
+            parent_id, subject)
       )
       select string_agg('\x00'::bytea || int8send(a.seq) || a.chain, '' order by a.ix) into answer from appended a;
       if cardinality(chunk_items) > 0 then
@@ -1434,15 +1439,15 @@ begin
     where idempotency_hash is not null
   ), new_records as (
     insert into records (ledger_id, record_id, type, first_seq, actor_id,
-      on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list)
+      on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list, subject)
     select a.ledger_id, n.record_id, n.type, a.seq, a.actor_id,
       n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata,
-      n.parent_id, n.reference_list
+      n.parent_id, n.reference_list, n.subject
     from unnest(record_items, record_ids, record_types, record_digests, record_salts,
         record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata,
-        record_parents, record_reference_lists)
+        record_parents, record_reference_lists, record_subjects)
       n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
-        parent_id, reference_list)
+        parent_id, reference_list, subject)
     join appended a on a.ix = n.item
   )
   select array_agg(o.outcome order by d.ix), array_agg(coalesce(a.seq, d.first_seq, 0) order by d.ix),
@@ -2259,11 +2264,14 @@ begin
     if not found then
       raise exception 'the chunk has changed meanwhile' using errcode = 'serialization_failure';
     end if;
-    -- Keys of references begin with `R`.
+    -- Keys of references begin with `R`; those of persons with `S`, and end with the record's place in the chunk.
     delete from batch_keys k where k.ledger_id = ledger and k.key = any (keys_gone) and get_byte(k.key, 0) = ascii('R')
       and k.seq = changed.seq and k.chunk = changed.chunk;
+    delete from batch_keys k where k.ledger_id = ledger and k.seq = changed.seq and k.chunk = changed.chunk
+      and k.key between '\x53'::bytea and '\x54'::bytea
+      and length(k.key) = 18 and get_byte(k.key, 17) = place_in_batch(erased.subject_id) % 64;
   elsif erased.document = 'payload' then
-    update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = at
+    update records r set payload = null, salt = null, metadata = null, reference_list = null, subject = null, payload_erased_seq = at
     where r.ledger_id = ledger and r.record_id = erased.subject_id;
     if not found then
       raise exception 'the record has no row' using errcode = 'no_data_found';
@@ -2654,10 +2662,10 @@ begin
       or (a.type, a.first_seq, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
         is distinct from
          (b.type, b.first_seq, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
-      or ((a.payload, a.salt, a.metadata, a.reference_list, a.payload_erased_seq)
-          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
+      or ((a.payload, a.salt, a.metadata, a.reference_list, a.subject, a.payload_erased_seq)
+          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.subject, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
-          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
+          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null and a.subject is null))
   ) then
     raise exception 'a record changes only by an erasure, explained by an entry'
       using errcode = 'integrity_constraint_violation', constraint = 'records_change';
@@ -3274,8 +3282,8 @@ grant update on column tallystick.webhooks.reason to tallystick_worker;
 grant update on column tallystick.webhooks.state to tallystick_worker;
 grant update on column tallystick.webhooks.state_at to tallystick_worker;
 grant execute on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) to tallystick_api;
-grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_api;
-grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_worker;
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_api;
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_worker;
 grant execute on function tallystick.begin_peer_request(uuid,uuid,bytea) to tallystick_api;
 grant execute on function tallystick.change_webhook(uuid,uuid,text,text,boolean,text[],text[],text[],boolean) to tallystick_api;
 grant execute on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) to tallystick_worker;
@@ -3461,6 +3469,8 @@ comment on column tallystick.gated_records.ended_as is 'State in which it has en
 
 comment on column tallystick.gated_records.performer_remote is 'Name (led_…/agt_…) of a performer of another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
 
+comment on column tallystick.ledgers.subject_salt is 'Key of the hashes of labels by which the records of a person are found.';
+
 comment on column tallystick.records.digest is 'Salted SHA-256 of the payload (docs/formats/documents.md).';
 
 comment on column tallystick.records.first_seq is 'Entry that made the record.';
@@ -3468,6 +3478,8 @@ comment on column tallystick.records.first_seq is 'Entry that made the record.';
 comment on column tallystick.records.payload is 'Canonical JSON; null once erased.';
 
 comment on column tallystick.records.payload_erased_seq is 'Entry that erased the payload.';
+
+comment on column tallystick.records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once erased.';
 
 comment on column tallystick.retention_rules.days is 'Time that documents of a record are kept after its end; null: for ever.';
 
@@ -3478,7 +3490,7 @@ not appended.';
 
 comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores what administrative entries say, by kind: agents, keys, types, erasures, closures, and the rows of gated records'' ends.';
 
-comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains: the one way in.
+comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains: the one way in.
 
 Arguments are arrays with one element an item, in seven groups:
   entries      ledger_ids … envelopes: the entry as it is signed and stored

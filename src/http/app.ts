@@ -44,6 +44,7 @@ import { recordRoutes } from './routes/records.ts'
 import { sharedRecordRoutes } from './routes/shared-records.ts'
 import { signingKeyRoutes } from './routes/signing-keys.ts'
 import { statementRoutes } from './routes/statements.ts'
+import { subjectRoutes } from './routes/subjects.ts'
 import { tileRoutes } from './routes/tiles.ts'
 import { typeRoutes } from './routes/types.ts'
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts'
@@ -114,6 +115,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   gatedRecordRoutes(app, deps)
   erasureRoutes(app, deps)
   keepingRoutes(app, deps)
+  subjectRoutes(app, deps)
   recordReadRoutes(app, deps)
   sharedRecordRoutes(app, deps)
   entryRoutes(app, deps)

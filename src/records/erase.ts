@@ -16,7 +16,7 @@ import { formatId, type Uuid } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { ERASABLE_LISTED_MAX } from './limits.ts'
 
-type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
+export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
 
 /** Which of a record's documents. A record has many reasons: `seq` is of the entry that gives it. */
 export type ErasureTarget =
@@ -34,7 +34,7 @@ type EraseRequest = {
 }
 
 /** A document as answers name it. `address`: where it is erased. */
-type ErasableView = {
+export type ErasableView = {
   readonly document: ErasureTarget['document']
   readonly seq: number
   readonly completion: string | null
@@ -149,7 +149,8 @@ async function listRemaining(
   return rows.map((row) => viewOf(recordId, row))
 }
 
-function viewOf(recordId: Uuid, { document, subjectId, seq }: ErasableRow): ErasableView {
+/** `recordId`: of the record that has it. */
+export function viewOf(recordId: Uuid, { document, subjectId, seq }: ErasableRow): ErasableView {
   const record = `/v1/records/${formatId('rec', recordId)}`
   if (document === 'payload') return { document, seq, completion: null, address: `${record}/payload` }
   if (document === 'reason')

@@ -38,3 +38,11 @@ export const MS_PER_DAY = 86_400_000
 export const PREVIEW_PAGES_MAX = 10
 /** As many as may stand (migrations/functions/retention.sql). */
 export const HOLDS_STANDING_MAX = 1_024
+
+// A person's records
+/** Records that a list of a person's records shows, and that are looked up at a time. */
+export const SUBJECT_RECORDS_PER_PAGE = 50
+/** Pages that one request to erase looks at, among them those whose documents the worker is about to take away. */
+export const SUBJECT_PAGES_MAX = 50
+/** Erasures of one request that wait for the ledger at a time. */
+export const SUBJECT_ERASURES_AT_ONCE = 50

@@ -78,6 +78,8 @@ const NOT_EVIDENCE: Record<string, string> = {
   'waiting_completions.*': 'what the worker does next: what came of it is an entry',
   'retention_sweeps.*': 'what the worker does next: what came of it is an entry',
   'open_deadlines.*': 'what the worker does next: what came of it is an entry',
+  'records.subject': 'a label, unsigned, and said to be: the hash of what somebody wrote',
+  'ledgers.subject_salt': 'by which persons are found from now on, nothing about what was done',
   'records.metadata': 'free and unsigned, and marked so wherever it is shown',
   'server_keys.activated_at': 'a claim of the keys document; the stretch of a key is in the chain',
   'server_keys.retired_at': 'a claim of the keys document; the stretch of a key is in the chain',
@@ -245,6 +247,7 @@ async function fill(app: GatedApp): Promise<NewLedger> {
     occurredAt: '2026-11-19T08:30:00Z',
     onBehalfOf: app.ledger.agent.id,
     metadata: { shown: 'beside' },
+    subject: 'person-1',
   }
   const { id: parent } = await app.notarize(
     { ...genericBody(), ...everything, references: ['erp:order/2', 'erp:order/1'] },
