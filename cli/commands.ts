@@ -337,6 +337,34 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'compare records with a peer',
     load: async () => (await import('./commands/peers-reconciliation.ts')).peersReconciliation,
   },
+  'retention set': {
+    summary: 'set for how long documents are kept; shows first what that would erase',
+    load: async () => (await import('./commands/retention.ts')).retentionSet,
+  },
+  'retention list': {
+    summary: 'list rules of retention',
+    load: async () => (await import('./commands/retention.ts')).retentionList,
+  },
+  'holds set': {
+    summary: 'hold records: nothing of theirs is erased',
+    load: async () => (await import('./commands/holds.ts')).holdsSet,
+  },
+  'holds lift': {
+    summary: 'lift a hold',
+    load: async () => (await import('./commands/holds.ts')).holdsLift,
+  },
+  'holds list': {
+    summary: 'list holds',
+    load: async () => (await import('./commands/holds.ts')).holdsList,
+  },
+  'subjects find': {
+    summary: 'find the documents of a person',
+    load: async () => (await import('./commands/subjects.ts')).subjectsFind,
+  },
+  'subjects erase': {
+    summary: 'erase all documents of a person, for good',
+    load: async () => (await import('./commands/subjects.ts')).subjectsErase,
+  },
   'statements register': {
     summary: 'register a Signed Statement of somebody else (SCITT)',
     load: async () => (await import('./commands/statements.ts')).statementsRegister,

@@ -47,7 +47,15 @@ export type {
   RecordEntry,
   RecordsQuery,
 } from './resources/records.ts'
+export type {
+  HoldRequest,
+  HoldsQuery,
+  RulePreview,
+  RulePreviewRequest,
+  RuleRequest,
+} from './resources/retention.ts'
 export type { RegistrationPolicy, StatementsQuery } from './resources/statements.ts'
+export type { SubjectErasure } from './resources/subjects.ts'
 export type { Documents, Preview, TypeDefinition, TypeSummary, TypesQuery } from './resources/types.ts'
 export type {
   DeliveriesQuery,
