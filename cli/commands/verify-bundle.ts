@@ -122,6 +122,16 @@ function strictly(report: BundleReport | Failure, policy: WitnessPolicy | undefi
   return report
 }
 
+function nameOf(of: BundleReport['of']): string {
+  if ('from' in of) return `range:${of.from}-${of.to}`
+  if (!('selection' in of)) return Object.entries(of)[0]!.join(':')
+  const { from, to, ...filter } = of.selection
+  return [
+    `selection:${from}-${to}`,
+    ...Object.entries(filter).map(([name, value]) => `${name}:${value}`),
+  ].join(',')
+}
+
 /** Stable: scripts read it. */
 function formatReport(report: BundleReport | Failure): string {
   if ('code' in report) {
@@ -131,7 +141,7 @@ function formatReport(report: BundleReport | Failure): string {
   const { ledger, of, completeness, entries, records, keys, noteKey, checkpoint, covered, treeSize } = report
   const parts = [
     `ledger=${ledger}`,
-    `of=${'from' in of ? `range:${of.from}-${of.to}` : Object.entries(of)[0]!.join(':')}`,
+    `of=${nameOf(of)}`,
     `completeness=${completeness}`,
     `entries=${entries}`,
     `keys=${keys}`,
@@ -139,6 +149,7 @@ function formatReport(report: BundleReport | Failure): string {
     `checkpoint=${checkpoint}`,
     `covered=${covered} of ${treeSize}`,
   ]
+  if (report.ofEntries !== null) parts.push(`selected="${entries} of ${report.ofEntries}"`)
   if (records !== null) parts.push(`records=${records}`)
   if (report.agentSigned > 0) parts.push(`agent-signed=${report.agentSigned}`)
   if (report.statements > 0) parts.push(`statements=${report.statements}`)
