@@ -27,7 +27,7 @@ export type { AuditRunOptions, AuditsQuery } from './resources/audits.ts'
 export type { Batch, BatchItem } from './resources/batches.ts'
 export type { BundleRequest } from './resources/bundles.ts'
 export type { CheckpointPlace, CheckpointsQuery, ConsistencyProof } from './resources/checkpoints.ts'
-export type { EntryProof, EntryStreamOptions } from './resources/entries.ts'
+export type { EntryProof, EntryStreamOptions, ExportRequest } from './resources/entries.ts'
 export type {
   EventFilter,
   EventPage,

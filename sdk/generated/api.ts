@@ -3829,6 +3829,52 @@ export interface GetEntriesQuery {
    */
   limit?: number | undefined
 }
+export interface PostExportsBody {
+  /**
+   * the filter; empty: all of the range
+   */
+  of: {
+    record?: string | undefined
+    /**
+     * a record with those below it
+     */
+    run?: string | undefined
+    agent?: string | undefined
+    /**
+     * name/version of a type
+     */
+    type?: string | undefined
+    trace?: string | undefined
+  }
+  /**
+   * first entry
+   */
+  from: number
+  /**
+   * last entry; absent: the newest
+   */
+  to?: number | undefined
+  documents: 'all' | 'withheld'
+}
+export interface PostExportsAnswer {
+  /**
+   * says who took what: `export-made`
+   */
+  entry: {
+    /**
+     * place in the chain, from 0
+     */
+    seq: number
+  }
+  /**
+   * place in the chain, from 0
+   */
+  from: number
+  /**
+   * place in the chain, from 0
+   */
+  to: number
+}
 export interface GetCheckpointsLatestQuery {
   /**
    * in the newest checkpoint that so many witnesses have cosigned, instead of the newest

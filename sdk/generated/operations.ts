@@ -165,6 +165,8 @@ export const operations = {
   getEntries: { method: 'GET', path: '/v1/entries', repeat: 'freely' },
   /** Export the whole ledger, for `tallystick verify`. */
   getExport: { method: 'GET', path: '/v1/export', repeat: 'freely' },
+  /** Say in the chain that entries are taken out of the ledger, and by whom. */
+  postExports: { method: 'POST', path: '/v1/exports', repeat: 'never' },
   /** Get the newest checkpoint, or the newest that witnesses have cosigned. */
   getCheckpointsLatest: { method: 'GET', path: '/v1/checkpoints/latest', repeat: 'freely' },
   /** Get the checkpoint of a size. */

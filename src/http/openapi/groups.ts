@@ -17,7 +17,7 @@ const GROUPS: readonly (readonly [name: string, path: RegExp])[] = [
   ['Webhooks', /^\/v1\/webhooks/],
   ['Erasure', /^\/v1\/records\/.*\/(payload|evidence|values|reason)$/],
   ['Retention and holds', /^\/v1\/(retention|holds|subjects)/],
-  ['Entries and export', /^\/v1\/(entries|export)$/],
+  ['Entries and export', /^\/v1\/(entries|exports?)$/],
   ['Checkpoints', /^\/v1\/checkpoints(\/latest|\/\{size\})?$/],
   ['Tiles', /^\/tlog\//],
   ['Audits', /^\/v1\/audits/],
