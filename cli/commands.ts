@@ -129,6 +129,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'verify two ledgers that share records against each other, offline',
     load: async () => (await import('./commands/reconcile.ts')).reconcile,
   },
+  report: {
+    summary: 'write a report of a bundle, by the controls of a map: HTML, CSV, JSON',
+    load: async () => (await import('./commands/report.ts')).report,
+  },
   export: {
     summary: 'export a ledger as NDJSON',
     load: async () => (await import('./commands/export.ts')).exportLedger,

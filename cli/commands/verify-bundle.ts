@@ -37,9 +37,9 @@ What to trust (either key is enough: the ledger's first entry ties the two):
   -h, --help
 
 The last line:
-  BUNDLE_OK ledger=… of=record:rec_…|run:rec_…|range:<from>-<to> completeness=complete|selection entries=…
+  BUNDLE_OK ledger=… of=record:rec_…|run:rec_…|range:<from>-<to>|selection:<from>-<to>,<filter> completeness=complete|selection entries=…
     keys=given|self-asserted note-key=given|self-asserted checkpoint=given|own covered=<size> of <size of the bundle's>
-    records=… agent-signed=… statements=… erased=… cosigned=… documents=withheld (each where it applies; one line)
+    selected="N of M" records=… agent-signed=… statements=… erased=… cosigned=… documents=withheld (each where it applies; one line)
   BUNDLE_FAILED seq=<bad entry> code=… reason="…"
 A range is complete. A record or a run is a selection: all of it is genuine, and the ledger may hold more.
 
@@ -133,7 +133,7 @@ function nameOf(of: BundleReport['of']): string {
 }
 
 /** Stable: scripts read it. */
-function formatReport(report: BundleReport | Failure): string {
+export function formatReport(report: BundleReport | Failure): string {
   if ('code' in report) {
     const seq = report.seq === null ? '' : ` seq=${report.seq}`
     return `BUNDLE_FAILED${seq} code=${report.code} reason=${JSON.stringify(report.reason)}`
