@@ -129,6 +129,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'verify two ledgers that share records against each other, offline',
     load: async () => (await import('./commands/reconcile.ts')).reconcile,
   },
+  report: {
+    summary: 'write a report of a bundle, by the controls of a map: HTML, CSV, JSON',
+    load: async () => (await import('./commands/report.ts')).report,
+  },
   export: {
     summary: 'export a ledger as NDJSON',
     load: async () => (await import('./commands/export.ts')).exportLedger,
@@ -336,6 +340,34 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'peers reconciliation': {
     summary: 'compare records with a peer',
     load: async () => (await import('./commands/peers-reconciliation.ts')).peersReconciliation,
+  },
+  'retention set': {
+    summary: 'set for how long documents are kept; shows first what that would erase',
+    load: async () => (await import('./commands/retention.ts')).retentionSet,
+  },
+  'retention list': {
+    summary: 'list rules of retention',
+    load: async () => (await import('./commands/retention.ts')).retentionList,
+  },
+  'holds set': {
+    summary: 'hold records: nothing of theirs is erased',
+    load: async () => (await import('./commands/holds.ts')).holdsSet,
+  },
+  'holds lift': {
+    summary: 'lift a hold',
+    load: async () => (await import('./commands/holds.ts')).holdsLift,
+  },
+  'holds list': {
+    summary: 'list holds',
+    load: async () => (await import('./commands/holds.ts')).holdsList,
+  },
+  'subjects find': {
+    summary: 'find the documents of a person',
+    load: async () => (await import('./commands/subjects.ts')).subjectsFind,
+  },
+  'subjects erase': {
+    summary: 'erase all documents of a person, for good',
+    load: async () => (await import('./commands/subjects.ts')).subjectsErase,
   },
   'statements register': {
     summary: 'register a Signed Statement of somebody else (SCITT)',

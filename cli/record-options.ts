@@ -19,6 +19,7 @@ export const RECORD_OPTIONS = {
   parent: { type: 'string' },
   reference: { type: 'string', multiple: true },
   metadata: { type: 'string' },
+  subject: { type: 'string' },
   ...WRITE_OPTIONS,
 } as const
 
@@ -57,6 +58,7 @@ export function recordMembers(
     readonly parent?: string | undefined
     readonly reference?: string[] | undefined
     readonly metadata?: string | undefined
+    readonly subject?: string | undefined
   },
 ) {
   return {
@@ -64,6 +66,7 @@ export function recordMembers(
     parent: values.parent,
     references: values.reference,
     metadata: optionObject(values.metadata, '--metadata'),
+    subject: values.subject,
   }
 }
 

@@ -63,7 +63,12 @@ insert into entry_kinds (kind, record_event, worker_only) values
   ('offer-refused', false, false),
   ('registration-policy-set', false, false),
   ('statement', false, false),
-  ('statement-registered', false, false);
+  ('statement-registered', false, false),
+  ('retention-set', false, false),
+  ('hold-set', false, false),
+  ('hold-lifted', false, false),
+  ('subject-erased', false, false),
+  ('export-made', false, false);
 
 insert into record_states (state, terminal) values
   ('RECORDED', true),

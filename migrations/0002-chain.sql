@@ -16,10 +16,13 @@ create table ledgers (
   rate_limit_per_second real check (rate_limit_per_second > 0),
   rate_limit_burst int4 check (rate_limit_burst > 0),
   tiles_public boolean not null default false,
+  -- 244 random bits: Postgres has no other source of strong ones.
+  subject_salt bytea not null default uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) check (length(subject_salt) = 32),
   check ((rate_limit_per_second is null) = (rate_limit_burst is null))
 );
 comment on table ledgers is
   'Tenants. Each ledger is one chain, and the unit of isolation.';
+comment on column ledgers.subject_salt is 'Key of the hashes of labels by which the records of a person are found.';
 -- All of them are read at once, by every server every 5 s (src/ledgers/public-ledgers.ts).
 create index ledgers_public on ledgers (ledger_id) where tiles_public;
 

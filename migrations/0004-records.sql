@@ -18,6 +18,7 @@ create table records (
   payload_erased_seq bigint constraint records_check1 check (payload_erased_seq > first_seq),
   parent_id uuid,
   reference_list bytea check (length(reference_list) between 2 and 4096),  -- canonical JSON
+  subject bytea check (length(subject) = 16),
   -- Ids of batches lack this bit (batch_chunks_ids), so that an id says where its record lies, and lies in one place.
   constraint records_ids check (get_byte(uuid_send(record_id), 14) & 8 = 8),
   constraint records_payload_or_erased check ((payload is null) = (salt is null)
@@ -28,6 +29,7 @@ comment on table records is
 comment on column records.first_seq is 'Entry that made the record.';
 comment on column records.digest is 'Salted SHA-256 of the payload (docs/formats/documents.md).';
 comment on column records.payload is 'Canonical JSON; null once erased.';
+comment on column records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once erased.';
 comment on column records.payload_erased_seq is 'Entry that erased the payload.';
 
 -- Serves exports, and lists in the order of the chain.
@@ -123,6 +125,51 @@ create unique index erasures_by_seq on erasures (ledger_id, seq);
 -- Made last, as that of records: a record's erasure would otherwise be looked for among all of the ledger's.
 alter table erasures add primary key (ledger_id, subject_id, document, document_seq);
 
+create table retention_rules (
+  ledger_id uuid not null references ledgers,
+  seq bigint not null,                    -- the entry that set it
+  type text check (length(type) <= 80),
+  agent_id uuid,
+  days int4 check (days between 1 and 36500),
+  primary key (ledger_id, seq)
+);
+comment on table retention_rules is
+  'Rules of retention, as retention-set entries say: about all records, or those of a type, of an agent, or of both. The newest of the same records replaces the one before it (retention_of).';
+comment on column retention_rules.days is 'Time that documents of a record are kept after its end; null: for ever.';
+create trigger retention_rules_change before update or delete on retention_rules
+  for each row execute function keeping_change();
+create trigger retention_rules_no_truncate before truncate on retention_rules
+  for each statement execute function refuse_change();
+
+create table holds (
+  ledger_id uuid not null references ledgers,
+  seq bigint not null,                    -- the entry that set it
+  case_id text not null check (length(case_id) between 1 and 63),
+  type text check (length(type) <= 80),
+  agent_id uuid,
+  record_ids uuid[] check (cardinality(record_ids) between 1 and 500),
+  lifted_seq bigint check (lifted_seq > seq),
+  primary key (ledger_id, seq)
+);
+comment on table holds is
+  'Holds: while one stands, no document of a record that it names is erased. Records must match all that a hold says; it may say nothing, and holds everything.';
+create index holds_standing on holds (ledger_id) where lifted_seq is null;
+create trigger holds_change before update or delete on holds
+  for each row execute function keeping_change();
+create trigger holds_no_truncate before truncate on holds
+  for each statement execute function refuse_change();
+
+create table retention_sweeps (
+  ledger_id uuid primary key references ledgers,
+  changed_seq bigint not null,            -- newest entry by which something may have become due
+  next_seq bigint not null default 0,
+  due_at timestamptz not null default now(),
+  claimed_until timestamptz not null default '-infinity'
+);
+comment on table retention_sweeps is
+  'How far the worker has looked, in ledgers with a rule, for documents whose time is over. No evidence.';
+create index retention_sweeps_due on retention_sweeps (due_at);
+
 -- ---------------------------------------------------------------------------------------------------------
 -- Searches (src/db/records/search-streams.ts) walk one of these indexes in the order of the chain, and look at the other
 -- conditions row by row, within a budget: they never sort and never count.
@@ -140,6 +187,7 @@ create index records_by_type on records (ledger_id, type collate "C", first_seq 
 
 create index records_by_on_behalf_of on records (ledger_id, on_behalf_of, first_seq nulls first)
   where on_behalf_of is not null;
+create index records_by_subject on records (ledger_id, subject, first_seq nulls first) where subject is not null;
 create index records_by_parent on records (ledger_id, parent_id, first_seq nulls first) where parent_id is not null;
 create index records_by_trace on records (ledger_id, substr(traceparent, 4, 32) collate "C", first_seq nulls first)
   where traceparent is not null;

@@ -15,14 +15,14 @@ grant usage on schema tallystick to tallystick_api, tallystick_worker;
 grant select on
   schema_migrations, schema_serves, entry_kinds, record_states, record_transitions, server_keys, envelope_key_secrets,
   ledgers, chain_heads, ledger_closures, entries,
-  agents, agent_signing_keys, api_keys, api_key_secrets, types, statements, records, record_references, batch_chunks, batch_keys, erasures, gated_records, waiting_completions, open_deadlines,
+  agents, agent_signing_keys, api_keys, api_key_secrets, types, statements, records, record_references, batch_chunks, batch_keys, erasures, retention_rules, holds, gated_records, waiting_completions, open_deadlines,
   documents,
   tree_frontiers, tree_tiles, checkpoints, cosignatures, audits, audit_cursors, ledger_faults,
   webhooks, webhook_cursors, webhook_deliveries,
   peer_keys, peer_budgets, shared_records, received_entries, received_documents, received_types, remote_records, offers, peer_forks, peer_witnesses,
   peer_cursors, ledger_rotations, peer_backlog, peer_receipts, peer_dead_letters
   to tallystick_api, tallystick_worker;
-grant execute on function append_entries, session_name, request_audit to tallystick_api, tallystick_worker;
+grant execute on function append_entries, session_name, request_audit, keeping_facts to tallystick_api, tallystick_worker;
 
 -- ---------------------------------------------------------------------------------------------------------
 -- The API
@@ -48,6 +48,7 @@ grant execute on function
 grant select on note_key_secrets, idempotency_keys, webhook_secrets, peers to tallystick_worker;
 grant insert on checkpoints, cosignatures, ledger_faults, peer_receipts to tallystick_worker;
 grant insert, update on tree_tiles, tree_frontiers to tallystick_worker;
+grant select, update on retention_sweeps to tallystick_worker;
 grant update on audits, webhook_cursors, peer_cursors to tallystick_worker;
 -- A cursor that nobody believes is removed.
 grant insert, update, delete on audit_cursors to tallystick_worker;

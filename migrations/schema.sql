@@ -294,6 +294,22 @@ END,
   constraint gated_records_version_check CHECK ((version >= 1))
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.02);
 
+create table tallystick.holds (
+  ledger_id uuid not null,
+  seq bigint not null,
+  case_id text not null,
+  type text,
+  agent_id uuid,
+  record_ids uuid[],
+  lifted_seq bigint,
+  constraint holds_case_id_check CHECK (((length(case_id) >= 1) AND (length(case_id) <= 63))),
+  constraint holds_check CHECK ((lifted_seq > seq)),
+  constraint holds_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint holds_pkey PRIMARY KEY (ledger_id, seq),
+  constraint holds_record_ids_check CHECK (((cardinality(record_ids) >= 1) AND (cardinality(record_ids) <= 500))),
+  constraint holds_type_check CHECK ((length(type) <= 80))
+);
+
 create table tallystick.idempotency_keys (
   ledger_id uuid not null,
   actor_id uuid not null,
@@ -356,13 +372,15 @@ create table tallystick.ledgers (
   rate_limit_per_second real,
   rate_limit_burst integer,
   tiles_public boolean not null default false,
+  subject_salt bytea not null default (uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
   constraint ledgers_check CHECK (((rate_limit_per_second IS NULL) = (rate_limit_burst IS NULL))),
   constraint ledgers_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
   constraint ledgers_note_kid_fkey FOREIGN KEY (note_kid) REFERENCES tallystick.server_keys(kid),
   constraint ledgers_origin_key UNIQUE (origin),
   constraint ledgers_pkey PRIMARY KEY (ledger_id),
   constraint ledgers_rate_limit_burst_check CHECK ((rate_limit_burst > 0)),
-  constraint ledgers_rate_limit_per_second_check CHECK ((rate_limit_per_second > (0)::double precision))
+  constraint ledgers_rate_limit_per_second_check CHECK ((rate_limit_per_second > (0)::double precision)),
+  constraint ledgers_subject_salt_check CHECK ((length(subject_salt) = 32))
 );
 
 create table tallystick.mac_keys (
@@ -707,6 +725,7 @@ create table tallystick.records (
   payload_erased_seq bigint,
   parent_id uuid,
   reference_list bytea,
+  subject bytea,
   constraint records_check1 CHECK ((payload_erased_seq > first_seq)),
   constraint records_digest_check CHECK ((length(digest) = 32)),
   constraint records_ids CHECK (((get_byte(uuid_send(record_id), 14) & 8) = 8)),
@@ -716,6 +735,7 @@ create table tallystick.records (
   constraint records_pkey PRIMARY KEY (ledger_id, record_id),
   constraint records_reference_list_check CHECK (((length(reference_list) >= 2) AND (length(reference_list) <= 4096))),
   constraint records_salt_check CHECK ((length(salt) = 16)),
+  constraint records_subject_check CHECK ((length(subject) = 16)),
   constraint records_traceparent_check CHECK ((length(traceparent) <= 64)),
   constraint records_type_check CHECK ((length(type) <= 80))
 );
@@ -740,6 +760,28 @@ create table tallystick.remote_records (
   constraint remote_records_type_check CHECK ((length(type) <= 80)),
   constraint remote_records_version_check CHECK ((version >= 1))
 ) with (autovacuum_vacuum_scale_factor=0.02);
+
+create table tallystick.retention_rules (
+  ledger_id uuid not null,
+  seq bigint not null,
+  type text,
+  agent_id uuid,
+  days integer,
+  constraint retention_rules_days_check CHECK (((days >= 1) AND (days <= 36500))),
+  constraint retention_rules_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint retention_rules_pkey PRIMARY KEY (ledger_id, seq),
+  constraint retention_rules_type_check CHECK ((length(type) <= 80))
+);
+
+create table tallystick.retention_sweeps (
+  ledger_id uuid not null,
+  changed_seq bigint not null,
+  next_seq bigint not null default 0,
+  due_at timestamp with time zone not null default now(),
+  claimed_until timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  constraint retention_sweeps_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint retention_sweeps_pkey PRIMARY KEY (ledger_id)
+);
 
 create table tallystick.schema_migrations (
   version integer not null,
@@ -951,6 +993,7 @@ CREATE UNIQUE INDEX erasures_by_seq ON tallystick.erasures USING btree (ledger_i
 CREATE INDEX erasures_pending ON tallystick.erasures USING btree (ledger_id, seq) WHERE (erased_at IS NULL);
 CREATE INDEX gated_records_by_end ON tallystick.gated_records USING btree (ledger_id, ended_as COLLATE "C", first_seq NULLS FIRST);
 CREATE INDEX gated_records_by_performer ON tallystick.gated_records USING btree (ledger_id, performer_id, first_seq NULLS FIRST) WHERE (performer_id IS NOT NULL);
+CREATE INDEX holds_standing ON tallystick.holds USING btree (ledger_id) WHERE (lifted_seq IS NULL);
 CREATE INDEX idempotency_keys_by_seq ON tallystick.idempotency_keys USING btree (ledger_id, seq);
 CREATE UNIQUE INDEX ledger_closures_open ON tallystick.ledger_closures USING btree (ledger_id) WHERE (restored_seq IS NULL);
 CREATE UNIQUE INDEX ledger_faults_open ON tallystick.ledger_faults USING btree (ledger_id) WHERE (cleared_at IS NULL);
@@ -969,9 +1012,11 @@ CREATE INDEX records_by_day ON tallystick.records USING btree (ledger_id, date_t
 CREATE INDEX records_by_on_behalf_of ON tallystick.records USING btree (ledger_id, on_behalf_of, first_seq NULLS FIRST) WHERE (on_behalf_of IS NOT NULL);
 CREATE INDEX records_by_parent ON tallystick.records USING btree (ledger_id, parent_id, first_seq NULLS FIRST) WHERE (parent_id IS NOT NULL);
 CREATE UNIQUE INDEX records_by_seq ON tallystick.records USING btree (ledger_id, first_seq);
+CREATE INDEX records_by_subject ON tallystick.records USING btree (ledger_id, subject, first_seq NULLS FIRST) WHERE (subject IS NOT NULL);
 CREATE INDEX records_by_trace ON tallystick.records USING btree (ledger_id, substr(traceparent, 4, 32) COLLATE "C", first_seq NULLS FIRST) WHERE (traceparent IS NOT NULL);
 CREATE INDEX records_by_type ON tallystick.records USING btree (ledger_id, type COLLATE "C", first_seq NULLS FIRST) WHERE (first_seq >= 0);
 CREATE INDEX remote_records_by_peer ON tallystick.remote_records USING btree (ledger_id, peer_id, record_id);
+CREATE INDEX retention_sweeps_due ON tallystick.retention_sweeps USING btree (due_at);
 CREATE UNIQUE INDEX server_keys_current_note ON tallystick.server_keys USING btree (use) WHERE ((use = 'note'::text) AND (retired_at IS NULL));
 CREATE INDEX shared_records_by_peer ON tallystick.shared_records USING btree (ledger_id, peer_id, record_id);
 CREATE INDEX statements_by_both ON tallystick.statements USING btree (ledger_id, issuer, subject, seq);
@@ -1126,7 +1171,7 @@ begin
   end if;
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds text[], subject_ids uuid[], versions integer[], to_states text[], previous_leaves bytea[], item_counts integer[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamp with time zone[], leaves bytea[], envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], unseen_befores bigint[], record_items integer[], record_ids uuid[], record_types text[], record_digests bytea[], record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamp with time zone[], record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[], chunk_items integer[], chunk_numbers integer[], chunk_record_ids uuid[], chunk_counts integer[], chunk_contents bytea[], chunk_key_items integer[], chunk_key_numbers integer[], chunk_keys bytea[], gated_items integer[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamp with time zone[], gated_max_revisions integer[], gated_tolerances bytea[], document_items integer[], document_names text[], document_subjects uuid[], document_digests bytea[], document_salts bytea[], document_contents bytea[], mac bytea)
+CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds text[], subject_ids uuid[], versions integer[], to_states text[], previous_leaves bytea[], item_counts integer[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamp with time zone[], leaves bytea[], envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], unseen_befores bigint[], record_items integer[], record_ids uuid[], record_types text[], record_digests bytea[], record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamp with time zone[], record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[], record_subjects bytea[], chunk_items integer[], chunk_numbers integer[], chunk_record_ids uuid[], chunk_counts integer[], chunk_contents bytea[], chunk_key_items integer[], chunk_key_numbers integer[], chunk_keys bytea[], gated_items integer[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamp with time zone[], gated_max_revisions integer[], gated_tolerances bytea[], document_items integer[], document_names text[], document_subjects uuid[], document_digests bytea[], document_salts bytea[], document_contents bytea[], mac bytea)
  RETURNS bytea
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1155,7 +1200,7 @@ begin
       array_send(record_ids), array_send(record_types), array_send(record_digests),
       array_send(record_salts), array_send(record_payloads), array_send(record_on_behalf_of),
       array_send(record_occurred_ats), array_send(record_traceparents), array_send(record_metadata),
-      array_send(record_parents), array_send(record_reference_lists), array_send(chunk_items), array_send(chunk_numbers),
+      array_send(record_parents), array_send(record_reference_lists), array_send(record_subjects), array_send(chunk_items), array_send(chunk_numbers),
       array_send(chunk_record_ids), array_send(chunk_counts), array_send(chunk_contents), array_send(chunk_key_items),
       array_send(chunk_key_numbers), array_send(chunk_keys), array_send(gated_items),
       array_send(gated_performers), array_send(gated_gates), array_send(gated_deadlines), array_send(gated_max_revisions),
@@ -1220,13 +1265,13 @@ begin
         where idempotency_hash is not null
       ), new_records as (
         insert into records (ledger_id, record_id, type, first_seq, actor_id,
-          on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id)
+          on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, subject)
         select head.ledger_id, n.record_id, n.type, head.size + n.item - 1, actor_ids[n.item],
-          n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata, n.parent_id
+          n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata, n.parent_id, n.subject
         from unnest(record_items, record_ids, record_types, record_digests, record_salts,
-            record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata, record_parents)
+            record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata, record_parents, record_subjects)
           n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
-            parent_id)
+            parent_id, subject)
       )
       select string_agg('\x00'::bytea || int8send(a.seq) || a.chain, '' order by a.ix) into answer from appended a;
       if cardinality(chunk_items) > 0 then
@@ -1342,8 +1387,8 @@ begin
         when k.kind is null or k.record_event <> (i.version is not null) then 8
         -- A statement is appended with the entry that registers it, right behind it, or not at all.
         when i.kind in ('statement', 'statement-registered') and i.other is null then 8
-        -- The worker alone speaks of a record as `system`.
-        when (k.worker_only or (k.record_event and i.actor_id is null)) and not by_worker then 8
+        -- The worker alone speaks of a record as `system`, and erases by a rule of retention.
+        when (k.worker_only or (i.actor_id is null and (k.record_event or i.kind = 'payload-erased'))) and not by_worker then 8
         when i.kid is distinct from i.envelope_kid and i.by_agent is null or i.ix = any (overtaken) then 6
         when i.by_agent is false or i.unsigned is not null then 13
         when i.by_agent and i.version = 1 and (
@@ -1396,15 +1441,15 @@ begin
     where idempotency_hash is not null
   ), new_records as (
     insert into records (ledger_id, record_id, type, first_seq, actor_id,
-      on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list)
+      on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list, subject)
     select a.ledger_id, n.record_id, n.type, a.seq, a.actor_id,
       n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata,
-      n.parent_id, n.reference_list
+      n.parent_id, n.reference_list, n.subject
     from unnest(record_items, record_ids, record_types, record_digests, record_salts,
         record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata,
-        record_parents, record_reference_lists)
+        record_parents, record_reference_lists, record_subjects)
       n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
-        parent_id, reference_list)
+        parent_id, reference_list, subject)
     join appended a on a.ix = n.item
   )
   select array_agg(o.outcome order by d.ix), array_agg(coalesce(a.seq, d.first_seq, 0) order by d.ix),
@@ -1483,6 +1528,14 @@ begin
   -- Rows that administrative entries (no version) name: ledgers, agents, keys. Details hold their columns as JSON.
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
+  end if;
+  if kinds && '{retention-set,hold-set,hold-lifted}' then
+    perform append_keeping(ledger_ids, kinds, details, outcomes, seqs);
+  end if;
+  if 'payload-erased' = any (kinds) and (
+    num_nonnulls(variadic actor_ids) < cardinality(actor_ids)
+    or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
+    perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
   -- And entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then
@@ -1633,6 +1686,54 @@ begin
   end if;
 
   perform append_received(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.append_keeping(ledger_ids uuid[], kinds text[], details text[], outcomes smallint[], seqs bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  lifted bigint;
+begin
+  insert into retention_rules (ledger_id, seq, type, agent_id, days)
+  select i.ledger_id, i.seq, d.type, d."agentId", d.days
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d (type text, "agentId" uuid, days int4) on true
+  where i.outcome = 0 and i.kind = 'retention-set';
+
+  insert into holds (ledger_id, seq, case_id, type, agent_id, record_ids)
+  select i.ledger_id, i.seq, d."caseId", d.type, d."agentId", d."recordIds"
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d ("caseId" text, type text, "agentId" uuid, "recordIds" uuid[]) on true
+  where i.outcome = 0 and i.kind = 'hold-set';
+
+  update holds h set lifted_seq = i.seq
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d (hold bigint) on true
+  where i.outcome = 0 and i.kind = 'hold-lifted' and h.ledger_id = i.ledger_id and h.seq = d.hold and h.lifted_seq is null;
+  get diagnostics lifted = row_count;
+  if lifted <> (select count(*) from unnest(kinds, outcomes) i (kind, outcome) where i.outcome = 0 and i.kind = 'hold-lifted') then
+    raise exception 'a hold that is lifted stands'
+      using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
+  end if;
+
+  -- Each of these may have made something due.
+  insert into retention_sweeps (ledger_id, changed_seq)
+  select i.ledger_id, max(i.seq) from unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq)
+  where i.outcome = 0 and i.kind in ('retention-set', 'hold-lifted')
+  group by i.ledger_id
+  on conflict (ledger_id) do update set changed_seq = excluded.changed_seq, next_seq = 0, due_at = now();
+
+  if exists (
+    select from unnest(ledger_ids, kinds, outcomes) i (ledger_id, kind, outcome)
+    where i.outcome = 0 and i.kind in ('retention-set', 'hold-set') and (
+      (select count(*) from retention_rules x where x.ledger_id = i.ledger_id) > 1024
+      or (select count(*) from holds x where x.ledger_id = i.ledger_id and x.lifted_seq is null) > 1024)
+  ) then
+    raise exception 'a ledger has 1,024 rules, and as many holds that stand'
+      using errcode = 'integrity_constraint_violation', constraint = 'keeping_max';
+  end if;
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.append_received(ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes smallint[], seqs bigint[])
@@ -2165,11 +2266,14 @@ begin
     if not found then
       raise exception 'the chunk has changed meanwhile' using errcode = 'serialization_failure';
     end if;
-    -- Keys of references begin with `R`.
+    -- Keys of references begin with `R`; those of persons with `S`, and end with the record's place in the chunk.
     delete from batch_keys k where k.ledger_id = ledger and k.key = any (keys_gone) and get_byte(k.key, 0) = ascii('R')
       and k.seq = changed.seq and k.chunk = changed.chunk;
+    delete from batch_keys k where k.ledger_id = ledger and k.seq = changed.seq and k.chunk = changed.chunk
+      and k.key between '\x53'::bytea and '\x54'::bytea
+      and length(k.key) = 18 and get_byte(k.key, 17) = place_in_batch(erased.subject_id) % 64;
   elsif erased.document = 'payload' then
-    update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = at
+    update records r set payload = null, salt = null, metadata = null, reference_list = null, subject = null, payload_erased_seq = at
     where r.ledger_id = ledger and r.record_id = erased.subject_id;
     if not found then
       raise exception 'the record has no row' using errcode = 'no_data_found';
@@ -2273,6 +2377,18 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.hold_on(ledger uuid, record uuid, of_type text, agents uuid[], at bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+  select min(h.seq) from holds h
+  where h.ledger_id = ledger and h.seq < at and (h.lifted_seq is null or h.lifted_seq > at)
+    and (h.type is null or h.type = of_type) and (h.agent_id is null or h.agent_id = any (agents))
+    and (h.record_ids is null or record = any (h.record_ids))
+$function$;
+
 CREATE OR REPLACE FUNCTION tallystick.idempotency_keys_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2367,6 +2483,52 @@ begin
     fork_held = case when w.fork_note is null and other_note is not null then w.seen_note else w.fork_held end
   where w.ledger_id = ledger and w.peer_id = peer;
 end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.keeping_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if tg_table_name = 'holds' then
+    if (new.ledger_id, new.seq, new.case_id, new.type, new.agent_id, new.record_ids)
+        is not distinct from (old.ledger_id, old.seq, old.case_id, old.type, old.agent_id, old.record_ids)
+      and old.lifted_seq is null
+      and exists (select from entries e
+        where e.ledger_id = new.ledger_id and e.seq = new.lifted_seq and e.kind = 'hold-lifted') then
+      return new;
+    end if;
+  end if;
+  raise exception 'rules and holds change only by an entry'
+    using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_change';
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.keeping_facts(ledger uuid, record uuid, document_seq bigint, given_type text, given_agents uuid[], OUT type text, OUT agents uuid[], OUT made_seq bigint, OUT since timestamp with time zone)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+  select coalesce(r.type, given_type), case when r.type is null then given_agents
+      else array_remove(array[r.actor_id, r.on_behalf_of, g.performer_id], null) end,
+    coalesce(r.first_seq, document_seq),
+    case when g.state is null then e.recorded_at when g.ended_as <> '' then l.recorded_at end
+  from (select ledger as ledger_id) i
+  left join lateral (
+    select x.type, x.actor_id, x.on_behalf_of, x.first_seq from records x
+    where x.ledger_id = i.ledger_id and x.record_id = record offset 0
+  ) r on true
+  left join lateral (
+    select x.state, x.ended_as, x.performer_id, x.last_seq from gated_records x
+    where x.ledger_id = i.ledger_id and x.record_id = record offset 0
+  ) g on true
+  left join lateral (
+    select x.recorded_at from entries x where x.ledger_id = i.ledger_id and x.seq = coalesce(r.first_seq, document_seq) offset 0
+  ) e on true
+  left join lateral (
+    select x.recorded_at from entries x where x.ledger_id = i.ledger_id and x.seq = g.last_seq offset 0
+  ) l on true
+$function$;
 
 CREATE OR REPLACE FUNCTION tallystick.ledger_ends(ledger uuid, OUT size bigint, OUT checkpoint bigint)
  RETURNS record
@@ -2502,10 +2664,10 @@ begin
       or (a.type, a.first_seq, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
         is distinct from
          (b.type, b.first_seq, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
-      or ((a.payload, a.salt, a.metadata, a.reference_list, a.payload_erased_seq)
-          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
+      or ((a.payload, a.salt, a.metadata, a.reference_list, a.subject, a.payload_erased_seq)
+          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.subject, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
-          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
+          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null and a.subject is null))
   ) then
     raise exception 'a record changes only by an erasure, explained by an entry'
       using errcode = 'integrity_constraint_violation', constraint = 'records_change';
@@ -2603,6 +2765,33 @@ AS $function$
 begin
   raise exception '% is append-only: % is refused', tg_table_name, lower(tg_op)
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_append_only';
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.refuse_kept(ledger_ids uuid[], kinds text[], details text[], outcomes smallint[], seqs bigint[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  refused text;
+begin
+  select case when k.hold is not null then 'erasures_held' else 'erasures_kept' end into refused
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  cross join lateral json_to_record(i.detail::json)
+    d ("recordId" uuid, "documentSeq" bigint, type text, agents uuid[], rule bigint)
+  cross join lateral keeping_facts(i.ledger_id, d."recordId", d."documentSeq", d.type, d.agents) f
+  cross join lateral (
+    select hold_on(i.ledger_id, d."recordId", f.type, f.agents, i.seq) as hold
+  ) k
+  left join lateral retention_of(i.ledger_id, f.type, f.agents, f.made_seq) r on d.rule is not null
+  where i.outcome = 0 and i.kind = 'payload-erased' and (
+    k.hold is not null
+    or d.rule is not null and (f.since + r.days * interval '24 hours' <= clock_timestamp() and r.rule_seq = d.rule) is not true)
+  limit 1;
+  if refused is not null then
+    raise exception 'it is held, or kept for longer'
+      using errcode = 'integrity_constraint_violation', constraint = refused;
+  end if;
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.register_signing_keys(ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes smallint[], seqs bigint[])
@@ -2773,6 +2962,22 @@ begin
   from ledger_ends(ledger) e where c.ledger_id = ledger and c.webhook_id = webhook;
   return true;
 end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.retention_of(ledger uuid, of_type text, agents uuid[], made_seq bigint, OUT days integer, OUT rule_seq bigint)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+  select case when bool_or(r.days is null) then null else max(r.days) end,
+    (array_agg(r.seq order by r.days desc nulls first, r.seq desc))[1]
+  from (
+    select x.seq, x.days, lead(x.seq) over (partition by x.type, x.agent_id order by x.seq) as replaced_seq
+    from retention_rules x
+    where x.ledger_id = ledger and (x.type is null or x.type = of_type) and (x.agent_id is null or x.agent_id = any (agents))
+  ) r
+  where r.replaced_seq is null or r.replaced_seq > made_seq
+$function$;
 
 CREATE OR REPLACE FUNCTION tallystick.retire_envelope_keys()
  RETURNS bigint
@@ -2982,6 +3187,9 @@ CREATE TRIGGER gated_records_begin AFTER INSERT ON tallystick.gated_records REFE
 CREATE TRIGGER gated_records_change AFTER UPDATE ON tallystick.gated_records REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION tallystick.gated_records_change();
 CREATE TRIGGER gated_records_no_delete BEFORE DELETE ON tallystick.gated_records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER gated_records_no_truncate BEFORE TRUNCATE ON tallystick.gated_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER holds_change BEFORE DELETE OR UPDATE ON tallystick.holds FOR EACH ROW EXECUTE FUNCTION tallystick.keeping_change();
+CREATE TRIGGER holds_no_truncate BEFORE TRUNCATE ON tallystick.holds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.holds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER idempotency_keys_change BEFORE UPDATE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.idempotency_keys_change();
 CREATE TRIGGER idempotency_keys_no_delete BEFORE DELETE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER idempotency_keys_no_truncate BEFORE TRUNCATE ON tallystick.idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
@@ -3026,6 +3234,10 @@ CREATE TRIGGER records_change AFTER UPDATE ON tallystick.records REFERENCING OLD
 CREATE TRIGGER records_no_delete BEFORE DELETE ON tallystick.records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER records_no_truncate BEFORE TRUNCATE ON tallystick.records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.remote_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_rules FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER retention_rules_change BEFORE DELETE OR UPDATE ON tallystick.retention_rules FOR EACH ROW EXECUTE FUNCTION tallystick.keeping_change();
+CREATE TRIGGER retention_rules_no_truncate BEFORE TRUNCATE ON tallystick.retention_rules FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_sweeps FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.schema_migrations FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.schema_serves FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.server_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
@@ -3072,8 +3284,8 @@ grant update on column tallystick.webhooks.reason to tallystick_worker;
 grant update on column tallystick.webhooks.state to tallystick_worker;
 grant update on column tallystick.webhooks.state_at to tallystick_worker;
 grant execute on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) to tallystick_api;
-grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_api;
-grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_worker;
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_api;
+grant execute on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) to tallystick_worker;
 grant execute on function tallystick.begin_peer_request(uuid,uuid,bytea) to tallystick_api;
 grant execute on function tallystick.change_webhook(uuid,uuid,text,text,boolean,text[],text[],text[],boolean) to tallystick_api;
 grant execute on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) to tallystick_worker;
@@ -3084,6 +3296,8 @@ grant execute on function tallystick.find_replay(uuid,uuid,bytea,bytea) to tally
 grant execute on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,text,integer,integer) to tallystick_api;
 grant execute on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) to tallystick_api;
 grant execute on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigint,bytea,text,text) to tallystick_api;
+grant execute on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) to tallystick_api;
+grant execute on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) to tallystick_worker;
 grant execute on function tallystick.pause_webhook(uuid,uuid) to tallystick_api;
 grant execute on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) to tallystick_api;
 grant execute on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) to tallystick_api;
@@ -3143,6 +3357,8 @@ grant select on table tallystick.erasures to tallystick_api;
 grant select on table tallystick.erasures to tallystick_worker;
 grant select on table tallystick.gated_records to tallystick_api;
 grant select on table tallystick.gated_records to tallystick_worker;
+grant select on table tallystick.holds to tallystick_api;
+grant select on table tallystick.holds to tallystick_worker;
 grant select on table tallystick.idempotency_keys to tallystick_worker;
 grant select on table tallystick.ledger_closures to tallystick_api;
 grant select on table tallystick.ledger_closures to tallystick_worker;
@@ -3190,6 +3406,9 @@ grant select on table tallystick.records to tallystick_api;
 grant select on table tallystick.records to tallystick_worker;
 grant select on table tallystick.remote_records to tallystick_api;
 grant select on table tallystick.remote_records to tallystick_worker;
+grant select on table tallystick.retention_rules to tallystick_api;
+grant select on table tallystick.retention_rules to tallystick_worker;
+grant select, update on table tallystick.retention_sweeps to tallystick_worker;
 grant select on table tallystick.schema_migrations to tallystick_api;
 grant select on table tallystick.schema_migrations to tallystick_worker;
 grant select on table tallystick.schema_serves to tallystick_api;
@@ -3252,6 +3471,8 @@ comment on column tallystick.gated_records.ended_as is 'State in which it has en
 
 comment on column tallystick.gated_records.performer_remote is 'Name (led_…/agt_…) of a performer of another ledger; performer_id is then an id that no agent of this ledger can have (src/proof/statement/remote-agents.ts).';
 
+comment on column tallystick.ledgers.subject_salt is 'Key of the hashes of labels by which the records of a person are found.';
+
 comment on column tallystick.records.digest is 'Salted SHA-256 of the payload (docs/formats/documents.md).';
 
 comment on column tallystick.records.first_seq is 'Entry that made the record.';
@@ -3260,6 +3481,10 @@ comment on column tallystick.records.payload is 'Canonical JSON; null once erase
 
 comment on column tallystick.records.payload_erased_seq is 'Entry that erased the payload.';
 
+comment on column tallystick.records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once erased.';
+
+comment on column tallystick.retention_rules.days is 'Time that documents of a record are kept after its end; null: for ever.';
+
 comment on function tallystick.accept_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,bytea,text,uuid,text,bytea,integer) is 'Stores a peering that this side was invited to. false: the ledger has too many.';
 
 comment on function tallystick.append_chunks(uuid[],bigint[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[]) is 'Stores the records of batches, and the keys by which searches find their chunks. `seqs`: of each item of the call; null where it was
@@ -3267,7 +3492,7 @@ not appended.';
 
 comment on function tallystick.append_details(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores what administrative entries say, by kind: agents, keys, types, erasures, closures, and the rows of gated records'' ends.';
 
-comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains: the one way in.
+comment on function tallystick.append_entries(uuid[],text[],uuid[],integer[],text[],bytea[],integer[],uuid[],uuid[],uuid[],bytea[],timestamp with time zone[],bytea[],bytea[],bytea[],bytea[],bytea[],text[],bigint[],integer[],uuid[],text[],bytea[],bytea[],bytea[],uuid[],timestamp with time zone[],text[],bytea[],uuid[],bytea[],bytea[],integer[],integer[],uuid[],integer[],bytea[],integer[],integer[],bytea[],integer[],uuid[],text[],timestamp with time zone[],integer[],bytea[],integer[],text[],uuid[],bytea[],bytea[],bytea[],bytea) is 'Appends entries to chains: the one way in.
 
 Arguments are arrays with one element an item, in seven groups:
   entries      ledger_ids … envelopes: the entry as it is signed and stored
@@ -3333,6 +3558,9 @@ columns of src/db/chain/append-entries.ts.';
 
 comment on function tallystick.append_federation(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores what entries say about peers, shares and offers, by kind. Called for every entry with details, as append_details is.';
 
+comment on function tallystick.append_keeping(uuid[],text[],text[],smallint[],bigint[]) is 'Stores rules and holds as their entries set them, and refuses erasures of what is held, or, by a rule, of what is kept for longer.
+The ledger''s head is locked: a hold that was committed first is seen, and one that comes second finds the erasure in the chain.';
+
 comment on function tallystick.append_received(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger''s entry; the
 other members are what follows from it.';
 
@@ -3394,6 +3622,8 @@ terms are fixed; the activation fixes the performer, and the entry that asks for
 follows the state. Its rows go one by one, by their keys: by a join the session keeps a plan that was made for few rows, and by ctid a row
 would stay that a worker has given a job meanwhile.';
 
+comment on function tallystick.hold_on(uuid,uuid,text,uuid[],bigint) is 'Oldest hold on a record at a place of the chain; null: none.';
+
 comment on function tallystick.idempotency_keys_change() is 'Trigger: an idempotency key outlives the payload of its request, but not so the fingerprint: a short request could be guessed
 from it.';
 
@@ -3406,6 +3636,12 @@ comment on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,byt
 
 comment on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigint,bytea,text,text) is 'Keeps what a request for a cosignature says: the other side''s key, the tree that is cosigned, another tree of a size that was. null: as
 it is. The caller holds the lock of the peering.';
+
+comment on function tallystick.keeping_change() is 'Trigger: a rule never changes, and a hold only by the entry that lifts it.';
+
+comment on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) is 'Facts by which rules and holds find a record: its type, its agents (who made it, for whom, and who performs it), the entry that
+made it, and since when nothing more happens to it: null while it is open. A record of a batch has no row: then they are those
+that the caller has read from its chunk, of the entry at `document_seq`.';
 
 comment on function tallystick.ledger_ends(uuid) is 'Answers the size of the ledger, and that of its newest checkpoint.';
 
@@ -3441,6 +3677,8 @@ comment on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) is 'Deliv
 
 comment on function tallystick.refuse_change() is 'Trigger: refuses to change or remove rows of an append-only table.';
 
+comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Refuses erasures of what is held, and by a rule of what is kept for longer by the database''s clock.';
+
 comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys by which agents sign for themselves. A verifier refuses a ledger in which an agent has more current keys than these, or
 a further one that none of its current keys endorses; so this decides, under the lock of the chain''s head. With those that are revoked
 an agent has 256 at most: the follower reads and digests all keys of a ledger, and an agent rotates its own as often as it likes.';
@@ -3461,6 +3699,10 @@ comment on function tallystick.require_proven_session() is 'Trigger: refuses a w
 
 comment on function tallystick.resume_webhook(uuid,uuid,boolean) is 'Resumes an endpoint as if it had never failed; retries are due at once. `skips`: it continues with what is appended from now
 on. false: no such endpoint.';
+
+comment on function tallystick.retention_of(uuid,text,uuid[],bigint) is 'Days for which a record is kept, and the entry that set them: the longest of all rules about it. `rule_seq` null: no rule is about
+it; days null beside one: it has no end. A rule counts for the records that come after it until another one replaces it, and,
+because a promise may be lengthened and not shortened, for all that were there before.';
 
 comment on function tallystick.retire_envelope_keys() is 'Retires every envelope key that signs for no ledger any more, except the newest, and destroys its secret. Not at once: a server
 that read the keys before there was a newer one may be making a ledger with the old one. Such an entry is at most 60 s old by
@@ -3525,6 +3767,8 @@ comment on table tallystick.erasures is 'Erasures. The signed entry comes first;
 
 comment on table tallystick.gated_records is 'Standing of gated records. Apart from records, because it is written at every step: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates: no index holds what they change.';
 
+comment on table tallystick.holds is 'Holds: while one stands, no document of a record that it names is erased. Records must match all that a hold says; it may say nothing, and holds everything.';
+
 comment on table tallystick.idempotency_keys is 'Answered requests, kept for ever. key_hash is of the key''s text. The fingerprint is H(salt || H(method, path, JCS(body))): without the salt a short request could be guessed from it after its payload was erased. For that reason an erasure removes salt and fingerprint.';
 
 comment on table tallystick.ledger_closures is 'Ledgers found to be shorter than, or different from, what was kept outside Postgres. The ledger-restored entry at restored_seq acknowledges it and reopens the ledger.';
@@ -3582,6 +3826,10 @@ comment on table tallystick.record_transitions is 'Steps that append_entries all
 comment on table tallystick.records is 'Records with an entry of their own, as they were made; those of batches lie in batch_chunks. A row never changes, except that an erasure removes its documents.';
 
 comment on table tallystick.remote_records is 'Standing of records of other ledgers, by what was received. standing is what the next step is held to (src/proof/ledger/gated-record.ts).';
+
+comment on table tallystick.retention_rules is 'Rules of retention, as retention-set entries say: about all records, or those of a type, of an agent, or of both. The newest of the same records replaces the one before it (retention_of).';
+
+comment on table tallystick.retention_sweeps is 'How far the worker has looked, in ledgers with a rule, for documents whose time is over. No evidence.';
 
 comment on table tallystick.schema_serves is 'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/upgrading.md). A migration without a row serves only code that knows it. A table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
 

@@ -16,7 +16,9 @@ import { Keys } from './resources/keys.ts'
 import { OwnLedger } from './resources/ledgers.ts'
 import { Peers } from './resources/peers.ts'
 import { Records } from './resources/records.ts'
+import { Holds, Retention } from './resources/retention.ts'
 import { Statements } from './resources/statements.ts'
+import { Subjects } from './resources/subjects.ts'
 import { RecordTypes } from './resources/types.ts'
 import { Webhooks } from './resources/webhooks.ts'
 import type { AnyTypes, TypeMap } from './typed.ts'
@@ -47,6 +49,9 @@ export class Tallystick<Types extends TypeMap = AnyTypes> {
   readonly webhooks: Webhooks
   readonly peers: Peers
   readonly statements: Statements
+  readonly retention: Retention
+  readonly holds: Holds
+  readonly subjects: Subjects
   readonly health: Health
   readonly #http: Transport
 
@@ -70,6 +75,9 @@ export class Tallystick<Types extends TypeMap = AnyTypes> {
     this.webhooks = new Webhooks(this.#http)
     this.peers = new Peers(this.#http)
     this.statements = new Statements(this.#http)
+    this.retention = new Retention(this.#http)
+    this.holds = new Holds(this.#http)
+    this.subjects = new Subjects(this.#http)
     this.bundles = new Bundles(new Records(this.#http), this.entries, this.agents, this.statements)
     this.health = new Health(this.#http)
   }

@@ -27,7 +27,7 @@ export type { AuditRunOptions, AuditsQuery } from './resources/audits.ts'
 export type { Batch, BatchItem } from './resources/batches.ts'
 export type { BundleRequest } from './resources/bundles.ts'
 export type { CheckpointPlace, CheckpointsQuery, ConsistencyProof } from './resources/checkpoints.ts'
-export type { EntryProof, EntryStreamOptions } from './resources/entries.ts'
+export type { EntryProof, EntryStreamOptions, ExportRequest } from './resources/entries.ts'
 export type {
   EventFilter,
   EventPage,
@@ -47,7 +47,15 @@ export type {
   RecordEntry,
   RecordsQuery,
 } from './resources/records.ts'
+export type {
+  HoldRequest,
+  HoldsQuery,
+  RulePreview,
+  RulePreviewRequest,
+  RuleRequest,
+} from './resources/retention.ts'
 export type { RegistrationPolicy, StatementsQuery } from './resources/statements.ts'
+export type { SubjectErasure } from './resources/subjects.ts'
 export type { Documents, Preview, TypeDefinition, TypeSummary, TypesQuery } from './resources/types.ts'
 export type {
   DeliveriesQuery,

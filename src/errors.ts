@@ -317,6 +317,18 @@ export const ERROR_CODES = {
   ],
   already_shared: [409, 'The record is shared with that peer already', 'no', 'nothing to do'],
   already_ended: [409, 'It has ended already', 'no', 'nothing to do: it is disabled, revoked or erased'],
+  held: [
+    409,
+    'A hold keeps it from being erased',
+    'maybe',
+    '`holds` names the cases: have somebody decide, lift the holds, then erase it',
+  ],
+  too_many: [
+    409,
+    'The ledger has as many of these as it may',
+    'no',
+    'do with fewer: `detail` says how many there may be',
+  ],
   checkpoint_pending: [409, 'No checkpoint covers this yet', 'yes', 'ask again in a second'],
   not_entitled: [
     403,

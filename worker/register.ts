@@ -27,9 +27,12 @@ import {
   EXPIRY_EVERY_MS,
   EXPIRY_TIME_SHARE_MAX,
   RESTORED_EVERY_MS,
+  RETENTION_EVERY_MS,
+  RETENTION_TIME_SHARE_MAX,
   ROTATION_EVERY_MS,
 } from '../src/followers/limits.ts'
 import type { Follower } from '../src/followers/loop.ts'
+import { type RetentionDeps, sweepRetention } from '../src/followers/retention/sweep.ts'
 import { type RotateDeps, rotateKeys } from '../src/followers/rotation/rotate-keys.ts'
 import {
   type EnqueueCompletionsDeps,
@@ -67,6 +70,7 @@ import { type JobOutcome, type QueueWork, queueWork } from './work-queues.ts'
 export function registerFollowers(
   deps: PublishDeps &
     ErasureDeps &
+    RetentionDeps &
     RotateDeps &
     EnqueueAuditsDeps &
     EnqueueCompletionsDeps &
@@ -85,6 +89,12 @@ export function registerFollowers(
 ): Follower[] {
   return [
     { name: 'checkpoints', everyMs: CHECKPOINT_EVERY_MS, step: () => publishCheckpoints(deps) },
+    {
+      name: 'retention',
+      everyMs: RETENTION_EVERY_MS,
+      timeShareMax: RETENTION_TIME_SHARE_MAX,
+      step: () => sweepRetention(deps),
+    },
     { name: 'erasures', everyMs: ERASURE_EVERY_MS, step: makeErasureRound(deps) },
     // A database that is restored was away just before, and servers write to it as soon as it is back.
     {

@@ -15,6 +15,7 @@ import type { JobOutcome, QueueWork } from './work-queues.ts'
 type Told = {
   readonly observeCheckpoint: (ledgerId: Uuid) => void
   readonly observeErasure: () => void
+  readonly observeRetention: (documents: number) => void
   readonly observeEntries: (entries: number) => void
   readonly observeExpiry: () => void
   readonly observeVerification: VerificationObserver
@@ -27,6 +28,7 @@ type Told = {
 const TOLD = [
   'observeCheckpoint',
   'observeErasure',
+  'observeRetention',
   'observeEntries',
   'observeExpiry',
   'observeVerification',

@@ -1,5 +1,7 @@
+import { API_VERSION } from '../../sdk/generated/operations.ts'
 import { bundle as verifyBundle } from '../../sdk/verify/bundle.ts'
 import { VerificationError } from '../../sdk/verify/errors.ts'
+import { announce } from '../announce.ts'
 import { onlyArgument, parseCount } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
@@ -7,20 +9,24 @@ import { UNTIL_COVERED } from '../entry-argument.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { openPieces } from '../open-pieces.ts'
+import { parseType } from '../record-options.ts'
 import { RefusedError, UsageError } from '../run.ts'
 import { refuseTerminal, saveStream } from '../save-stream.ts'
+import { type End, parseEnd, seqsOfPeriod } from '../seq-of-time.ts'
 
 const HELP = `tallystick bundle RECORD -o FILE
 tallystick bundle --run RECORD -o FILE
-tallystick bundle --from SEQ --to SEQ -o FILE
+tallystick bundle --from TIME|SEQ --to TIME|SEQ [--type TYPE] [--agent AGENT] [--trace TRACE] -o FILE
 
 One file for somebody who has nothing but a key of the ledger: entries with their documents, proofs, a checkpoint, and the entries that
 name the keys (docs/formats/bundles.md). Waits about half a minute for a checkpoint that covers them. Needs a key with the scopes
-audit:read and records:read; for a range without documents audit:read alone.
+audit:read and records:read; for a range without documents audit:read alone. An entry of the ledger (export-made) says who took it.
 
   RECORD           a record, with all of its entries so far: a selection
   --run RECORD     a record and all that lie below it by parent, so far, 10,000 at most: a selection
-  --from SEQ --to SEQ   the entries from one seq to another, both inclusive: provably complete
+  --from, --to     the entries of a period, both ends inclusive: provably complete. A day (2027-03-31, in UTC), a time, or a seq
+  --type NAME/VERSION, --agent AGENT, --trace TRACE   of these entries the records that match all that is said, with their steps: a selection.
+                   AGENT made it, performs it, or it was made for it; TRACE has 32 hex digits
   --size N         in the checkpoint of this size, such as one that somebody kept; otherwise in the newest
   --no-documents   without payloads, evidence, values and reasons: what remains is ids, codes, times and digests
   -o, --out FILE   where to write; by default, or with -, standard output, if that is no terminal. A FILE is verified before it gets its
@@ -31,6 +37,8 @@ ${CONNECTION_HELP}
 Examples:
   tallystick bundle rec_01kd2m3n4p5q6r7s8t9v0w1x2y -o record.bundle
   tallystick bundle --run rec_01kd2m3n4p5q6r7s8t9v0w1x2y --no-documents -o run.bundle
+  tallystick bundle --from 2027-01-01 --to 2027-03-31 -o quarter.bundle
+  tallystick bundle --from 2027-01-01 --to 2027-03-31 --agent agt_01kd2m3n4p5q6r7s8t9v0w1x2y -o agent.bundle
   tallystick bundle --from 1000 --to 1999 -o thousand.bundle
   tallystick verify bundle thousand.bundle --note-key "$NOTE_KEY"
 `
@@ -39,6 +47,9 @@ const OPTIONS = {
   run: { type: 'string' },
   from: { type: 'string' },
   to: { type: 'string' },
+  type: { type: 'string' },
+  agent: { type: 'string' },
+  trace: { type: 'string' },
   size: { type: 'string' },
   'no-documents': { type: 'boolean' },
   out: { type: 'string', short: 'o' },
@@ -52,35 +63,61 @@ export const bundle = defineCommand({ help: HELP, options: OPTIONS, run: save })
 async function save(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
   const of = parseOf(values, positionals)
   refuseTerminal('a bundle', values.out, io)
-  const { bundles } = await connect(values)
+  const client = await connect(values)
+  const documents = values['no-documents'] !== true
   const request = {
     size: parseCount(values.size, '--size'),
-    documents: values['no-documents'] !== true,
+    documents,
+    tool: `tallystick ${API_VERSION}`,
     ...UNTIL_COVERED,
   }
-  const lines =
-    'from' in of
-      ? bundles.range(of.from, of.to, request)
-      : 'run' in of
-        ? bundles.run(of.run, request)
-        : bundles.record(of.record, request)
+  const { bundles } = client
+  if (!('from' in of)) {
+    await announce(client, { of, from: 0, documents }, io)
+    const lines = 'run' in of ? bundles.run(of.run, request) : bundles.record(of.record, request)
+    await saveStream(lines, values.out, io, refuseFaulty)
+    return EXIT.ok
+  }
+  const { filter } = of
+  const { from, to } = await seqsOfPeriod(client, await sizeOf(client, of), of.from, of.to)
+  await announce(client, { of: filter ?? {}, from, to, documents }, io)
+  const lines = filter ? bundles.filter({ from, to, ...filter }, request) : bundles.range(from, to, request)
   await saveStream(lines, values.out, io, refuseFaulty)
   return EXIT.ok
 }
 
-type Of = { record: string } | { run: string } | { from: number; to: number }
+type Client = Awaited<ReturnType<typeof connect>>
 
-function parseOf({ run, from, to }: Values, positionals: readonly string[]): Of {
-  const isRange = from !== undefined || to !== undefined
-  if (isRange || run !== undefined) {
-    if (positionals.length > 0 || (isRange && run !== undefined))
-      throw new UsageError('bundle takes one of RECORD, --run RECORD, and --from SEQ --to SEQ')
-    if (run !== undefined) return { run }
-    const [first, last] = [parseCount(from, '--from', { min: 0 }), parseCount(to, '--to', { min: 0 })]
-    if (first === undefined || last === undefined) throw new UsageError('--from and --to go together')
-    return { from: first, to: last }
+/** Entries among which a time is looked for: those that a checkpoint covers. */
+async function sizeOf({ checkpoints }: Client, { from, to }: Period): Promise<number> {
+  if ('seq' in from && 'seq' in to) return 0
+  const [newest] = await checkpoints.list({ limit: 1 }).toArray(1)
+  if (newest) return newest.size
+  throw new RefusedError('the ledger has no checkpoint yet: try again in some seconds')
+}
+
+type Filter = { readonly type?: string; readonly agent?: string; readonly trace?: string }
+type Period = { readonly from: End; readonly to: End; readonly filter: Filter | null }
+type Of = { record: string } | { run: string } | Period
+
+function parseOf({ run, from, to, type, agent, trace }: Values, positionals: readonly string[]): Of {
+  const isPeriod = from !== undefined || to !== undefined
+  const filter = {
+    ...(type !== undefined && { type: parseType(type) }),
+    ...(agent !== undefined && { agent }),
+    ...(trace !== undefined && { trace }),
   }
-  return { record: onlyArgument(positionals, 'bundle RECORD, --run RECORD, or --from SEQ --to SEQ') }
+  const isFiltered = Object.keys(filter).length > 0
+  if (isFiltered && !isPeriod)
+    throw new UsageError('--type, --agent and --trace select from a period: say --from and --to')
+  if (isPeriod || run !== undefined) {
+    if (positionals.length > 0 || (isPeriod && run !== undefined))
+      throw new UsageError('bundle takes one of RECORD, --run RECORD, and --from with --to')
+    if (run !== undefined) return { run }
+    if (from === undefined || to === undefined) throw new UsageError('--from and --to go together')
+    return { from: parseEnd(from, '--from'), to: parseEnd(to, '--to'), filter: isFiltered ? filter : null }
+  }
+  return { record: onlyArgument(positionals, 'bundle RECORD, --run RECORD, or --from and --to') }
 }
 
 /** It was read entry by entry: a document may have been erased, or a step taken, between two requests. */

@@ -28,6 +28,7 @@ input where neither a file nor --payload is given.
   --parent RECORD        a record that this one follows from
   --reference TEXT       what it is about elsewhere, a URI or system:id. Repeatable
   --metadata JSON        free, not signed
+  --subject LABEL        the person that it is about: kept as a keyed hash, so that all of its documents are found and erased at once
 ${WRITE_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}

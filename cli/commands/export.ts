@@ -1,4 +1,5 @@
 import { bytesOf } from '../../sdk/http/answers.ts'
+import { announce } from '../announce.ts'
 import { noArguments } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
@@ -10,7 +11,7 @@ const HELP = `tallystick export [-o FILE]
 
 Saves the whole ledger of an API key as NDJSON (docs/formats/export.md): every entry with its documents, the
 public keys, and the newest checkpoint. Verify it with \`tallystick verify FILE\`. Needs a key with the scope audit:read;
-without records:read it has no documents.
+without records:read it has no documents. An entry of the ledger (export-made) says who took it.
 
   -o, --out FILE   where to write; by default, or with -, standard output, if that is no terminal
 ${CONNECTION_HELP}
@@ -35,6 +36,7 @@ async function save(
   noArguments(positionals, 'export -o FILE')
   refuseTerminal('an export', values.out, io)
   const client = await connect(values)
+  await announce(client, { of: {}, from: 0, documents: true }, io)
   await saveStream(bytesOf(await client.exports.stream()), values.out, io)
   return EXIT.ok
 }

@@ -23,6 +23,7 @@ doubled names and numbers that a double can't hold are refused, because somethin
   --parent RECORD        a record that this one follows from
   --reference TEXT       what it is about elsewhere, a URI or system:id. Repeatable
   --metadata JSON        free, not signed
+  --subject LABEL        the person that it is about: kept as a keyed hash, so that all of its documents are found and erased at once
 ${WRITE_HELP}
                          (with several files: KEY/1, KEY/2, …)
 Many at once:

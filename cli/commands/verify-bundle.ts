@@ -37,9 +37,9 @@ What to trust (either key is enough: the ledger's first entry ties the two):
   -h, --help
 
 The last line:
-  BUNDLE_OK ledger=… of=record:rec_…|run:rec_…|range:<from>-<to> completeness=complete|selection entries=…
+  BUNDLE_OK ledger=… of=record:rec_…|run:rec_…|range:<from>-<to>|selection:<from>-<to>,<filter> completeness=complete|selection entries=…
     keys=given|self-asserted note-key=given|self-asserted checkpoint=given|own covered=<size> of <size of the bundle's>
-    records=… agent-signed=… statements=… erased=… cosigned=… documents=withheld (each where it applies; one line)
+    selected="N of M" records=… agent-signed=… statements=… erased=… cosigned=… documents=withheld (each where it applies; one line)
   BUNDLE_FAILED seq=<bad entry> code=… reason="…"
 A range is complete. A record or a run is a selection: all of it is genuine, and the ledger may hold more.
 
@@ -122,8 +122,18 @@ function strictly(report: BundleReport | Failure, policy: WitnessPolicy | undefi
   return report
 }
 
+function nameOf(of: BundleReport['of']): string {
+  if ('from' in of) return `range:${of.from}-${of.to}`
+  if (!('selection' in of)) return Object.entries(of)[0]!.join(':')
+  const { from, to, ...filter } = of.selection
+  return [
+    `selection:${from}-${to}`,
+    ...Object.entries(filter).map(([name, value]) => `${name}:${value}`),
+  ].join(',')
+}
+
 /** Stable: scripts read it. */
-function formatReport(report: BundleReport | Failure): string {
+export function formatReport(report: BundleReport | Failure): string {
   if ('code' in report) {
     const seq = report.seq === null ? '' : ` seq=${report.seq}`
     return `BUNDLE_FAILED${seq} code=${report.code} reason=${JSON.stringify(report.reason)}`
@@ -131,7 +141,7 @@ function formatReport(report: BundleReport | Failure): string {
   const { ledger, of, completeness, entries, records, keys, noteKey, checkpoint, covered, treeSize } = report
   const parts = [
     `ledger=${ledger}`,
-    `of=${'from' in of ? `range:${of.from}-${of.to}` : Object.entries(of)[0]!.join(':')}`,
+    `of=${nameOf(of)}`,
     `completeness=${completeness}`,
     `entries=${entries}`,
     `keys=${keys}`,
@@ -139,6 +149,7 @@ function formatReport(report: BundleReport | Failure): string {
     `checkpoint=${checkpoint}`,
     `covered=${covered} of ${treeSize}`,
   ]
+  if (report.ofEntries !== null) parts.push(`selected="${entries} of ${report.ofEntries}"`)
   if (records !== null) parts.push(`records=${records}`)
   if (report.agentSigned > 0) parts.push(`agent-signed=${report.agentSigned}`)
   if (report.statements > 0) parts.push(`statements=${report.statements}`)

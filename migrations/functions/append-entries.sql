@@ -67,7 +67,7 @@ create or replace function append_entries(
   envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], unseen_befores int8[],
   record_items int4[], record_ids uuid[], record_types text[], record_digests bytea[],
   record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamptz[],
-  record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[],
+  record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[], record_subjects bytea[],
   chunk_items int4[], chunk_numbers int4[], chunk_record_ids uuid[], chunk_counts int4[], chunk_contents bytea[],
   chunk_key_items int4[], chunk_key_numbers int4[], chunk_keys bytea[],
   gated_items int4[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamptz[],
@@ -100,7 +100,7 @@ begin
       array_send(record_ids), array_send(record_types), array_send(record_digests),
       array_send(record_salts), array_send(record_payloads), array_send(record_on_behalf_of),
       array_send(record_occurred_ats), array_send(record_traceparents), array_send(record_metadata),
-      array_send(record_parents), array_send(record_reference_lists), array_send(chunk_items), array_send(chunk_numbers),
+      array_send(record_parents), array_send(record_reference_lists), array_send(record_subjects), array_send(chunk_items), array_send(chunk_numbers),
       array_send(chunk_record_ids), array_send(chunk_counts), array_send(chunk_contents), array_send(chunk_key_items),
       array_send(chunk_key_numbers), array_send(chunk_keys), array_send(gated_items),
       array_send(gated_performers), array_send(gated_gates), array_send(gated_deadlines), array_send(gated_max_revisions),
@@ -165,13 +165,13 @@ begin
         where idempotency_hash is not null
       ), new_records as (
         insert into records (ledger_id, record_id, type, first_seq, actor_id,
-          on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id)
+          on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, subject)
         select head.ledger_id, n.record_id, n.type, head.size + n.item - 1, actor_ids[n.item],
-          n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata, n.parent_id
+          n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata, n.parent_id, n.subject
         from unnest(record_items, record_ids, record_types, record_digests, record_salts,
-            record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata, record_parents)
+            record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata, record_parents, record_subjects)
           n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
-            parent_id)
+            parent_id, subject)
       )
       select string_agg('\x00'::bytea || int8send(a.seq) || a.chain, '' order by a.ix) into answer from appended a;
       if cardinality(chunk_items) > 0 then
@@ -287,8 +287,8 @@ begin
         when k.kind is null or k.record_event <> (i.version is not null) then 8
         -- A statement is appended with the entry that registers it, right behind it, or not at all.
         when i.kind in ('statement', 'statement-registered') and i.other is null then 8
-        -- The worker alone speaks of a record as `system`.
-        when (k.worker_only or (k.record_event and i.actor_id is null)) and not by_worker then 8
+        -- The worker alone speaks of a record as `system`, and erases by a rule of retention.
+        when (k.worker_only or (i.actor_id is null and (k.record_event or i.kind = 'payload-erased'))) and not by_worker then 8
         when i.kid is distinct from i.envelope_kid and i.by_agent is null or i.ix = any (overtaken) then 6
         when i.by_agent is false or i.unsigned is not null then 13
         when i.by_agent and i.version = 1 and (
@@ -341,15 +341,15 @@ begin
     where idempotency_hash is not null
   ), new_records as (
     insert into records (ledger_id, record_id, type, first_seq, actor_id,
-      on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list)
+      on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list, subject)
     select a.ledger_id, n.record_id, n.type, a.seq, a.actor_id,
       n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata,
-      n.parent_id, n.reference_list
+      n.parent_id, n.reference_list, n.subject
     from unnest(record_items, record_ids, record_types, record_digests, record_salts,
         record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata,
-        record_parents, record_reference_lists)
+        record_parents, record_reference_lists, record_subjects)
       n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
-        parent_id, reference_list)
+        parent_id, reference_list, subject)
     join appended a on a.ix = n.item
   )
   select array_agg(o.outcome order by d.ix), array_agg(coalesce(a.seq, d.first_seq, 0) order by d.ix),
@@ -428,6 +428,14 @@ begin
   -- Rows that administrative entries (no version) name: ledgers, agents, keys. Details hold their columns as JSON.
   if array_position(versions, null) is not null then
     perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
+  end if;
+  if kinds && '{retention-set,hold-set,hold-lifted}' then
+    perform append_keeping(ledger_ids, kinds, details, outcomes, seqs);
+  end if;
+  if 'payload-erased' = any (kinds) and (
+    num_nonnulls(variadic actor_ids) < cardinality(actor_ids)
+    or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
+    perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
   -- And entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then

@@ -20,11 +20,14 @@ begin
     if not found then
       raise exception 'the chunk has changed meanwhile' using errcode = 'serialization_failure';
     end if;
-    -- Keys of references begin with `R`.
+    -- Keys of references begin with `R`; those of persons with `S`, and end with the record's place in the chunk.
     delete from batch_keys k where k.ledger_id = ledger and k.key = any (keys_gone) and get_byte(k.key, 0) = ascii('R')
       and k.seq = changed.seq and k.chunk = changed.chunk;
+    delete from batch_keys k where k.ledger_id = ledger and k.seq = changed.seq and k.chunk = changed.chunk
+      and k.key between '\x53'::bytea and '\x54'::bytea
+      and length(k.key) = 18 and get_byte(k.key, 17) = place_in_batch(erased.subject_id) % 64;
   elsif erased.document = 'payload' then
-    update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = at
+    update records r set payload = null, salt = null, metadata = null, reference_list = null, subject = null, payload_erased_seq = at
     where r.ledger_id = ledger and r.record_id = erased.subject_id;
     if not found then
       raise exception 'the record has no row' using errcode = 'no_data_found';

@@ -150,10 +150,10 @@ begin
       or (a.type, a.first_seq, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
         is distinct from
          (b.type, b.first_seq, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
-      or ((a.payload, a.salt, a.metadata, a.reference_list, a.payload_erased_seq)
-          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
+      or ((a.payload, a.salt, a.metadata, a.reference_list, a.subject, a.payload_erased_seq)
+          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.subject, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
-          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
+          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null and a.subject is null))
   ) then
     raise exception 'a record changes only by an erasure, explained by an entry'
       using errcode = 'integrity_constraint_violation', constraint = 'records_change';

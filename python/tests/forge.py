@@ -302,9 +302,9 @@ class Chain:
         self.add(kind, subjects, said, caller, signer, documents, None, received)
         self.heads[record] = (self.lines[-1].leaf().hex(), version + 1, to)
 
-    def erase(self, by: tuple[str, str], seq: int, index: int = 0) -> None:
+    def erase(self, by: tuple[str, str] | None, seq: int, index: int = 0, **more: Any) -> None:
         document = self.lines[seq].documents[index]
-        said = {'seq': seq, 'code': 'retention'}
+        said = {'seq': seq, 'code': 'retention', **more}
         at = self.add('payload-erased', [(document['subject'], document['digest'])], said, by)
         document.update({'salt': None, 'document': None, 'erasedBy': at})
         document.pop('references', None)
@@ -450,14 +450,34 @@ def path_of(leaves: list[bytes], index: int) -> list[tuple[bytes, bool]]:
     return [*path_of(leaves[half:], index - half), (merkle.root_of(leaves[:half]), True)]
 
 
+def keep(chain: Chain, admin: tuple[str, str], by_rule: int, by_person: int) -> None:
+    """Rules, holds, a document that a rule erases and one that a person asked for."""
+
+    def say(kind: str, **said: Any) -> int:
+        return chain.add(kind, [(chain.led, digest_of(chain.definition))], said, admin)
+
+    held = chain.lines[by_person].documents[0]['subject']
+    say('retention-set', days=None, basis='contract', type='generic/1')
+    rule = say('retention-set', days=183, basis='ai_act_19')
+    say('hold-set', case='2027/4711', type='generic/1', agent=admin[0])
+    hold = say('hold-set', case='2027/4712', records=[held])
+    chain.erase(None, by_rule, rule=rule)
+    say('hold-lifted', case='2027/4712', seq=hold)
+    chain.erase(admin, by_person)
+    say('subject-erased', code='data_subject_request', erased=[len(chain.lines) - 1], held=0)
+    say('export-made', of={'type': 'generic/1'}, **{'from': 0, 'to': len(chain.lines) - 1}, documents='all')
+
+
 SCOPES = [
     'agents:act',
     'agents:manage',
+    'audit:read',
     'keys:manage',
     'payloads:erase',
     'peers:manage',
     'policies:write',
     'records:write',
+    'retention:manage',
     'statements:write',
     'types:write',
     'verdicts:overturn',
@@ -565,6 +585,7 @@ def a_little_of_everything(name: str = 'everything', restored: bool = True) -> C
     chain.erase(
         admin, next(seq for seq, line in enumerate(chain.lines) if line.documents and line.documents[0]['subject'].endswith('/values'))
     )
+    keep(chain, admin, notarized[2], notarized[3])
     gone = chain.agent('gone', admin)
     chain.api_key(gone, ['records:write'], admin, expires='2099-01-01T00:00:00.000Z')
     said = {'agent': worker[0], 'scopes': ['records:write'], 'expiresAt': None}

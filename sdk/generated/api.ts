@@ -12,6 +12,7 @@ export type Scope =
   | 'records:read'
   | 'records:read:own'
   | 'records:write'
+  | 'retention:manage'
   | 'statements:write'
   | 'types:write'
   | 'verdicts:overturn'
@@ -50,6 +51,11 @@ export type EntryKind =
   | 'offer-refused'
   | 'registration-policy-set'
   | 'statement-registered'
+  | 'retention-set'
+  | 'hold-set'
+  | 'hold-lifted'
+  | 'subject-erased'
+  | 'export-made'
 export type RecordState =
   | 'RECORDED'
   | 'CREATED'
@@ -284,6 +290,10 @@ export type DeleteRecordsByIdCompletionsByCompletionValuesBody = DeleteRecordsBy
 export type DeleteRecordsByIdCompletionsByCompletionValuesAnswer = DeleteRecordsByIdPayloadAnswer
 export type DeleteRecordsByIdEntriesBySeqReasonBody = DeleteRecordsByIdPayloadBody
 export type DeleteRecordsByIdEntriesBySeqReasonAnswer = DeleteRecordsByIdPayloadAnswer
+export type PostRetentionRulesAnswer = RetentionRule
+export type PostHoldsAnswer = Hold
+export type PostHoldsBySeqLiftAnswer = Hold
+export type PostSubjectsEraseAnswer = SubjectReceipt
 export type GetCheckpointsQuery = PageQuery
 export type PostAuditsAnswer = Audit
 export type GetAuditsQuery = PageQuery
@@ -821,6 +831,16 @@ export interface Problem {
    * what else of the record lies beside the chain, oldest first
    */
   remaining?: ErasableDocument[] | undefined
+  /**
+   * holds that are in the way, oldest first
+   */
+  holds?: {
+    /**
+     * place in the chain, from 0
+     */
+    seq: number
+    case: string
+  }[] | undefined
   /**
    * the record’s, which is in the way
    */
@@ -1698,6 +1718,92 @@ export interface Delivery {
     excerpt: string | null
   }[]
 }
+export interface RetentionRule {
+  /**
+   * of the entry that set it
+   */
+  seq: number
+  type: string | null
+  agent: string | null
+  days: number | null
+  /**
+   * of the next rule about the same records; it may only lengthen what was there before
+   */
+  replacedBy: number | null
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  setAt: string
+}
+export interface Hold {
+  /**
+   * of the entry that set it
+   */
+  seq: number
+  /**
+   * the case, as your files name it; it is signed, so it must name no person
+   */
+  case: string
+  type: string | null
+  agent: string | null
+  records: string[] | null
+  /**
+   * RFC 3339, UTC, milliseconds
+   */
+  setAt: string
+  /**
+   * of the entry that lifted it; null: it stands
+   */
+  liftedBy: number | null
+}
+export interface SubjectRecord {
+  record: string
+  documents: ErasableDocument[]
+}
+export interface SubjectReceipt {
+  /**
+   * says what was erased: `subject-erased`
+   */
+  entry: {
+    /**
+     * place in the chain, from 0
+     */
+    seq: number
+  }
+  /**
+   * entries that have erased a document each
+   *
+   * Items: place in the chain, from 0
+   */
+  erased: number[]
+  /**
+   * documents that stay
+   */
+  held: {
+    document: 'payload' | 'evidence' | 'values' | 'reason'
+    /**
+     * of the entry that digests it
+     */
+    seq: number
+    /**
+     * whose evidence or compared values
+     */
+    completion: string | null
+    /**
+     * where it is erased
+     */
+    address: string
+    record: string
+    /**
+     * for which it is held; or why a peer needs it
+     */
+    case: string
+  }[]
+  /**
+   * there are more: send the request again with it; null: this was the last
+   */
+  nextCursor: string | null
+}
 export interface EntryLine {
   /**
    * place in the chain, from 0
@@ -2394,6 +2500,10 @@ export interface PostRecordsBody {
   occurredAt?: string | undefined
   onBehalfOf?: string | undefined
   /**
+   * the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload
+   */
+  subject?: string | undefined
+  /**
    * 16 bytes, base64url without padding
    */
   salt?: string | undefined
@@ -2620,6 +2730,10 @@ export interface PostRecordsBatchBody {
      */
     occurredAt?: string | undefined
     onBehalfOf?: string | undefined
+    /**
+     * the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload
+     */
+    subject?: string | undefined
     /**
      * a record of this ledger, or the place of an earlier record of this batch, from 0 on
      */
@@ -3583,6 +3697,128 @@ export interface DeleteRecordsByIdPayloadAnswer {
    */
   remaining: ErasableDocument[]
 }
+export interface PostRetentionRulesBody {
+  /**
+   * only records of this type
+   */
+  type?: string | undefined
+  /**
+   * only records that this agent made, performs, or that were made for it
+   */
+  agent?: string | undefined
+  /**
+   * after the end of a record; null: for ever
+   */
+  days: number | null
+  /**
+   * the law, contract or policy, as a word for programs
+   */
+  basis: string
+}
+export interface GetRetentionRulesAnswer {
+  data: RetentionRule[]
+}
+export interface PostRetentionPreviewBody {
+  /**
+   * only records of this type
+   */
+  type?: string | undefined
+  /**
+   * only records that this agent made, performs, or that were made for it
+   */
+  agent?: string | undefined
+  days: number
+  /**
+   * `nextSeq` of the page before
+   */
+  from?: number | undefined
+}
+export interface PostRetentionPreviewAnswer {
+  /**
+   * whose payload would be erased now, if the rule were set
+   */
+  records: number
+  /**
+   * that would be, and are held
+   */
+  held: number
+  oldest: string | null
+  byType: {
+    [k: string]: number
+  }
+  /**
+   * where the next page goes on: add the pages up; null: this was the last
+   */
+  nextSeq: number | null
+}
+export interface PostHoldsBody {
+  /**
+   * the case, as your files name it; it is signed, so it must name no person
+   */
+  case: string
+  /**
+   * only records of this type
+   */
+  type?: string | undefined
+  /**
+   * only records that this agent made, performs, or that were made for it
+   */
+  agent?: string | undefined
+  /**
+   * only these, each once
+   */
+  records?: string[] | undefined
+}
+export interface GetHoldsQuery {
+  /**
+   * how many to answer at most: 1 to 200; absent: 50
+   */
+  limit?: number | undefined
+  /**
+   * `nextCursor` of the page before; absent: from the beginning
+   */
+  cursor?: string | undefined
+  /**
+   * `true`: only those that were not lifted
+   */
+  standing?: 'true' | 'false' | undefined
+}
+export interface GetHoldsAnswer {
+  data: Hold[]
+  nextCursor: string | null
+}
+export interface PostSubjectsFindBody {
+  /**
+   * the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload
+   */
+  subject: string
+  /**
+   * `nextCursor` of the answer before
+   */
+  cursor?: string | undefined
+}
+export interface PostSubjectsFindAnswer {
+  data: SubjectRecord[]
+  nextCursor: string | null
+}
+export interface PostSubjectsEraseBody {
+  /**
+   * the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload
+   */
+  subject: string
+  /**
+   * why, as a word for programs
+   */
+  code: string
+  /**
+   * free text, for people; not signed
+   */
+  reason?: string | undefined
+  /**
+   * `nextCursor` of the answer before
+   */
+  cursor?: string | undefined
+}
 export interface GetEntriesQuery {
   /**
    * exclusive; absent: from the first entry
@@ -3592,6 +3828,52 @@ export interface GetEntriesQuery {
    * at most so many entries; absent: to the head
    */
   limit?: number | undefined
+}
+export interface PostExportsBody {
+  /**
+   * the filter; empty: all of the range
+   */
+  of: {
+    record?: string | undefined
+    /**
+     * a record with those below it
+     */
+    run?: string | undefined
+    agent?: string | undefined
+    /**
+     * name/version of a type
+     */
+    type?: string | undefined
+    trace?: string | undefined
+  }
+  /**
+   * first entry
+   */
+  from: number
+  /**
+   * last entry; absent: the newest
+   */
+  to?: number | undefined
+  documents: 'all' | 'withheld'
+}
+export interface PostExportsAnswer {
+  /**
+   * says who took what: `export-made`
+   */
+  entry: {
+    /**
+     * place in the chain, from 0
+     */
+    seq: number
+  }
+  /**
+   * place in the chain, from 0
+   */
+  from: number
+  /**
+   * place in the chain, from 0
+   */
+  to: number
 }
 export interface GetCheckpointsLatestQuery {
   /**

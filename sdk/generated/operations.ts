@@ -145,10 +145,28 @@ export const operations = {
   deleteRecordsByIdCompletionsByCompletionValues: { method: 'DELETE', path: '/v1/records/{id}/completions/{completion}/values', repeat: 'with-key' },
   /** Erase the reason that a step gives, with its salt, for good. */
   deleteRecordsByIdEntriesBySeqReason: { method: 'DELETE', path: '/v1/records/{id}/entries/{seq}/reason', repeat: 'with-key' },
+  /** Set for how long records are kept; the worker then erases their documents, by entries that name the rule. */
+  postRetentionRules: { method: 'POST', path: '/v1/retention/rules', repeat: 'never' },
+  /** List rules of retention, the newest first. */
+  getRetentionRules: { method: 'GET', path: '/v1/retention/rules', repeat: 'freely' },
+  /** Count what a rule would erase now, if it were set: a page of the chain at a time. */
+  postRetentionPreview: { method: 'POST', path: '/v1/retention/preview', repeat: 'never' },
+  /** Hold records: none of their documents is erased until the hold is lifted. */
+  postHolds: { method: 'POST', path: '/v1/holds', repeat: 'never' },
+  /** List holds, the newest first. */
+  getHolds: { method: 'GET', path: '/v1/holds', repeat: 'freely' },
+  /** Lift a hold: the others that are on a record stay. */
+  postHoldsBySeqLift: { method: 'POST', path: '/v1/holds/{seq}/lift', repeat: 'never' },
+  /** Find the documents of a person, by the label of its records, the oldest first. */
+  postSubjectsFind: { method: 'POST', path: '/v1/subjects/find', repeat: 'never' },
+  /** Erase the documents of a person for good, as many as one receipt names. */
+  postSubjectsErase: { method: 'POST', path: '/v1/subjects/erase', repeat: 'never' },
   /** List entries of the chain, oldest first, one a line. */
   getEntries: { method: 'GET', path: '/v1/entries', repeat: 'freely' },
   /** Export the whole ledger, for `tallystick verify`. */
   getExport: { method: 'GET', path: '/v1/export', repeat: 'freely' },
+  /** Say in the chain that entries are taken out of the ledger, and by whom. */
+  postExports: { method: 'POST', path: '/v1/exports', repeat: 'never' },
   /** Get the newest checkpoint, or the newest that witnesses have cosigned. */
   getCheckpointsLatest: { method: 'GET', path: '/v1/checkpoints/latest', repeat: 'freely' },
   /** Get the checkpoint of a size. */

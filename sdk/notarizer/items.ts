@@ -11,6 +11,8 @@ export type RecordOptions<Name extends string = string> = {
   readonly onBehalfOf?: string | undefined
   /** Free, at most 4 KiB, not signed. */
   readonly metadata?: object | undefined
+  /** Label of the person that it is about: the ledger keeps a keyed hash of it, by which all documents of the person are found and erased. */
+  readonly subject?: string | undefined
   /** Id of a record of the ledger. Its own records are known by their ids from `onRecorded` on: `parentHandle` names one before. */
   readonly parent?: string | undefined
   /** Name of the record for those that follow from it; no two have the same. 1 to 255 visible ASCII characters, no `"` or `\`. */
@@ -65,6 +67,7 @@ export function makeItem(payload: object, options: RecordOptions, nowMs: number)
     occurredAt,
     onBehalfOf,
     metadata,
+    subject,
     parent,
     handle,
     parentHandle,
@@ -87,7 +90,7 @@ export function makeItem(payload: object, options: RecordOptions, nowMs: number)
     onBehalfOf === undefined ? '' : `,"onBehalfOf":${toJson(onBehalfOf, '/onBehalfOf')}`
   }${parent === undefined ? '' : `,"parent":${toJson(parent, '/parent')}`}${
     references === undefined ? '' : `,"references":${referencesText(references)}`
-  }${traceparent === undefined ? '' : `,"traceparent":"${traceparent}"`}}`
+  }${subject === undefined ? '' : `,"subject":${toJson(subject, '/subject')}`}${traceparent === undefined ? '' : `,"traceparent":"${traceparent}"`}}`
   const bytes = utf8Bytes(text)
   if (bytes > ITEM_BYTES_MAX)
     throw new UsageError('a type, an agent, a parent or a time is no longer than some words')

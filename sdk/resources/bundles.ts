@@ -1,3 +1,4 @@
+import { isFiltered } from '../../src/proof/bundle/is-filtered.ts'
 import { fromBase64, toHex, utf8Decode } from '../../src/proof/bytes.ts'
 import { readUsualEnvelope } from '../../src/proof/envelope/usual-envelope.ts'
 import { inclusionRanges } from '../../src/proof/tree/tree-ranges.ts'
@@ -11,10 +12,11 @@ import type { Entries, EntryProof } from './entries.ts'
 import type { Records } from './records.ts'
 import type { Statements } from './statements.ts'
 
-/** `size`: of the checkpoint; absent: the newest. `documents`: false leaves them out. */
+/** `size`: of the checkpoint; absent: the newest. `documents`: false leaves them out. `tool`: program that makes it, and its version. */
 export type BundleRequest = CallOptions & {
   readonly size?: number | undefined
   readonly documents?: boolean | undefined
+  readonly tool?: string | undefined
 }
 
 /** Records of a run: each costs three requests. */
@@ -78,6 +80,54 @@ export class Bundles {
           )
     }
     yield* this.#selection({ run: id }, root.ledger, plan, request)
+  }
+
+  /**
+   * The records that the entries `from` to `to` made and that match the filter, with their entries among these: a selection. It costs a request
+   * for each entry, and two for each record of a batch.
+   */
+  async *filter(wanted: BundleFilter, request: BundleRequest = {}): AsyncGenerator<string, void, undefined> {
+    const { from, to, ...filter } = wanted
+    if (!(Number.isSafeInteger(from) && Number.isSafeInteger(to) && 0 <= from && from <= to))
+      throw new UsageError('a range is from one seq to the same or a later one')
+    if (Object.values(filter).every((one) => one === undefined))
+      throw new UsageError(
+        'a filter names a type, an agent or a trace; without one take the range, which is provably complete',
+      )
+    const last = await this.#entries.proof(to, { size: request.size }, callOf(request))
+    const { agents } = await this.#needsOf(from, to, request)
+    const tree = await this.#readTree(last, agents, request)
+    yield headLine(tree, { selection: { from, to, ...defined(filter) } }, 'selection', request)
+    const foundation = [...tree.foundation]
+    const gated = new Set<string>()
+    const erasures = new Set<number>()
+    let entries = 0
+    const lines = async function* (bundles: Bundles) {
+      for await (const line of bundles.#stream(from, to + 1, request)) {
+        while (foundation.length > 0 && foundation[0]! < line.seq)
+          yield { seq: foundation.shift()!, ids: null }
+        const ids = selectedOf(line, filter, gated)
+        const isErasure = erasures.delete(line.seq)
+        const isFoundation = foundation[0] === line.seq
+        if (isFoundation) foundation.shift()
+        if (ids !== undefined) {
+          for (const { subject, erasedBy } of line.documents)
+            if (erasedBy !== null && (ids === null || ids.includes(subject))) erasures.add(erasedBy)
+        }
+        if (ids !== undefined || isErasure || isFoundation) yield { seq: line.seq, ids: ids ?? null }
+      }
+      for (const seq of sorted(new Set([...foundation, ...erasures]))) yield { seq, ids: null }
+    }
+    const ahead: Promise<Line>[] = []
+    for await (const { seq, ids } of lines(this)) {
+      entries++
+      const line = this.#provedLine(seq, ids, tree, request)
+      line.catch(() => {})
+      ahead.push(line)
+      if (ahead.length >= CONCURRENCY) yield textOf(await ahead.shift()!)
+    }
+    for (const line of ahead) yield textOf(await line)
+    yield textOf({ entries })
   }
 
   /** The entries `from` to `to`, both inclusive. */
@@ -314,6 +364,54 @@ export class Bundles {
   }
 }
 
+/** Records that a filter selects: all that match what is said. `agent`: who made it, for whom, or who performs it; `trace`: 32 hex digits. */
+export type BundleFilter = {
+  readonly from: number
+  readonly to: number
+  readonly type?: string | undefined
+  readonly agent?: string | undefined
+  readonly trace?: string | undefined
+}
+
+/**
+ * The records of an entry that are selected: null: the entry is about one alone; of a batch their ids; undefined: none. `gated`: gated records that were
+ * selected so far, to which it adds.
+ */
+function selectedOf(
+  { kind, envelope, items }: api.EntryLine,
+  filter: Omit<BundleFilter, 'from' | 'to'>,
+  gated: Set<string>,
+): string[] | null | undefined {
+  if (kind === 'statement') return undefined
+  const predicate = predicateOf(envelope) as Partial<Record<string, string>>
+  const { actor, onBehalfOf, performer, record, type, traceparent } = predicate
+  if (kind === 'batch-notarized') {
+    const matching = items!.filter((item) =>
+      isFiltered(wantedOf(filter), {
+        type: item.type,
+        agents: [actor, item.onBehalfOf],
+        traceparent: item.traceparent,
+      }),
+    )
+    return matching.length === 0 ? undefined : matching.map((item) => item.record)
+  }
+  if (kind === 'record-notarized' || kind === 'record-created') {
+    const facts = { type: type!, agents: [actor, onBehalfOf, performer], traceparent }
+    if (!isFiltered(wantedOf(filter), facts)) return undefined
+    if (kind === 'record-created') gated.add(record!)
+    return null
+  }
+  return predicate['version'] !== undefined && gated.has(record ?? '') ? null : undefined
+}
+
+function wantedOf(filter: Omit<BundleFilter, 'from' | 'to'>) {
+  return defined(filter) as { type?: string; agent?: string; trace?: string }
+}
+
+function defined(members: object): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}
+
 /** `foundation`: the definition, the rotations, entries about agents' keys, and a policy. */
 type Tree = {
   readonly ledger: string
@@ -345,13 +443,19 @@ function predicateOf(envelope: string): Predicate {
   return JSON.parse(utf8Decode(openEnvelope(envelope).payload)).predicate
 }
 
-function headLine(tree: Tree, of: object, completeness: string, { documents = true }: BundleRequest): string {
+function headLine(
+  tree: Tree,
+  of: object,
+  completeness: string,
+  { documents = true, tool }: BundleRequest,
+): string {
   return textOf({
     bundle: 1,
     ledger: tree.ledger,
     of,
     completeness,
     documents: documents ? 'all' : 'withheld',
+    ...(tool !== undefined && { tool }),
     keys: tree.keys.map(({ kid, alg, spki, compromisedAt }) => ({ kid, alg, spki, compromisedAt })),
     checkpoint: tree.checkpoint,
   })
@@ -376,7 +480,7 @@ function documentOf({ id, digest, salt, payload, references, erasure }: api.Ledg
   return { ...document, ...(references !== null && { references }) }
 }
 
-function callOf({ size: _, documents: __, ...options }: BundleRequest): CallOptions {
+function callOf({ size: _, documents: __, tool: ___, ...options }: BundleRequest): CallOptions {
   return options
 }
 

@@ -18,6 +18,8 @@ export type EntryStreamOptions = CallOptions & {
   readonly follow?: boolean | undefined
 }
 
+export type ExportRequest = api.PostExportsBody
+
 const POLL_MS_MIN = 250
 const POLL_MS_MAX = 2_000
 const NDJSON = 'application/x-ndjson'
@@ -118,6 +120,11 @@ export class Exports {
 
   constructor(http: Transport) {
     this.#http = http
+  }
+
+  /** `POST /v1/exports`: an entry that says who takes what, before it is read. The command line does so; nothing else is recorded. */
+  announce(request: ExportRequest, options?: CallOptions): Promise<api.PostExportsAnswer> {
+    return this.#http.json(operations.postExports, { body: request, options })
   }
 
   /**

@@ -9,7 +9,7 @@ import { COSE, RECEIPT_QUERY } from './receipts.ts'
 
 export type NotarizeRequest<Types extends TypeMap, Name extends TypeName<Types>> = Pick<
   api.PostRecordsBody,
-  'metadata' | 'occurredAt' | 'onBehalfOf' | 'salt' | 'parent' | 'references'
+  'metadata' | 'occurredAt' | 'onBehalfOf' | 'salt' | 'parent' | 'references' | 'subject'
 > & {
   /** Absent: `generic/1`, which takes any object. */
   readonly type?: Name

@@ -141,3 +141,18 @@ export const WEBHOOK_REDELIVERED_MAX = 1_000
 export const WEBHOOK_COUNT_MAX = 1_000
 /** A page of deliveries that are wanted ends there. */
 export const WEBHOOK_DELIVERIES_SCANNED_MAX = 5_000
+
+// Retention and holds (migrations/functions/retention.sql has the number of rules, and of holds that stand)
+/** Rules that a list shows: all that a ledger may have. */
+export const KEEPING_LISTED_MAX = 1_024
+/** Holds that a refusal names. */
+export const HOLDS_NAMED_MAX = 20
+/** Entries, and records, that a page of retention looks at: a page ends early, but not before its first entry. */
+export const KEPT_ENTRIES_PER_PAGE = 1_024
+export const KEPT_RECORDS_PER_PAGE = 2_048
+/** Chunks of batches that one query brings: 5 MiB each at the most. */
+export const KEPT_CHUNKS_PER_QUERY = 8
+/** A worker that was killed leaves its ledger to the others after this. */
+export const RETENTION_CLAIM_SECONDS = 120
+/** Between two looks through a ledger. A document may be there for so much longer than its time. */
+export const RETENTION_SWEEP_EVERY_SECONDS = 6 * 3_600

@@ -116,3 +116,8 @@ export const AUDITS_PER_SCHEDULE_MAX = 500
 // Traces (docs/tracing.md)
 /** Ledgers whose newest verified note a server remembers: 4 KiB each at most. */
 export const SIGNED_CHECKPOINTS_MAX = 1_000
+
+// Retention
+export const RETENTION_EVERY_MS = 5_000
+/** Share of the time: what people wait for comes first. */
+export const RETENTION_TIME_SHARE_MAX = 0.25

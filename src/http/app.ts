@@ -26,6 +26,7 @@ import { eventRoutes } from './routes/events.ts'
 import { federationRoutes } from './routes/federation.ts'
 import { gatedRecordRoutes } from './routes/gated-records.ts'
 import { healthRoutes } from './routes/health.ts'
+import { keepingRoutes } from './routes/keeping.ts'
 import { keyDocumentRoutes } from './routes/key-document.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { ledgerRestoreRoutes } from './routes/ledger-restores.ts'
@@ -44,6 +45,7 @@ import { recordRoutes } from './routes/records.ts'
 import { sharedRecordRoutes } from './routes/shared-records.ts'
 import { signingKeyRoutes } from './routes/signing-keys.ts'
 import { statementRoutes } from './routes/statements.ts'
+import { subjectRoutes } from './routes/subjects.ts'
 import { tileRoutes } from './routes/tiles.ts'
 import { typeRoutes } from './routes/types.ts'
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts'
@@ -113,6 +115,8 @@ export function buildApp(deps: Deps): FastifyInstance {
   otlpRoutes(app, deps)
   gatedRecordRoutes(app, deps)
   erasureRoutes(app, deps)
+  keepingRoutes(app, deps)
+  subjectRoutes(app, deps)
   recordReadRoutes(app, deps)
   sharedRecordRoutes(app, deps)
   entryRoutes(app, deps)

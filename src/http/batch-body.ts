@@ -30,6 +30,7 @@ export async function readBatchBody(
   const { caller, method, url, headers } = request
   const about: BatchAbout = {
     actor: caller.agentId,
+    subjectSalt: caller.subjectSalt,
     traceparent: traceparentOf(request),
     request: headers['idempotency-key'] === undefined ? null : { method, path: url.split('?', 1)[0]! },
   }

@@ -39,6 +39,8 @@ export type Deps = {
   readonly publicUrl: string
   /** Folder of the built console; null: it is switched off. */
   readonly consoleDir: string | null
+  /** Fewest days for which a rule of retention may keep records. */
+  readonly retentionDaysMin: number
   /** Two while it is replaced; none: nobody may do what the operator may. */
   readonly operatorKeys: readonly string[]
   readonly readPool: pg.Pool

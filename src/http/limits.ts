@@ -34,6 +34,7 @@ export const BATCH_THREAD_BYTES_MIN = 16 * 1024
 /** Names and values of a batch that is built on the event loop: a usual record of 400 bytes has 30. */
 export const BATCH_LOOP_TOKENS_MAX = 1_024
 export const NAME_CHARS_MAX = 200
+export const SUBJECT_CHARS_MAX = 256
 export const REASON_CHARS_MAX = 1_000
 export const REFERENCES_MAX = 16
 export const REFERENCE_CHARS_MAX = 256

@@ -48,6 +48,7 @@ export async function readOtlpBody(
     isCompressed: headers['content-encoding'] === 'gzip',
     settings: caller.otlp,
     actor: caller.agentId,
+    subjectSalt: caller.subjectSalt,
   }
   const read = async (known: Grouped): Promise<OtlpRead> => {
     // Copied, not handed over: what is known by now may have to be left out, and then it is read again.

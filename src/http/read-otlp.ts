@@ -26,12 +26,13 @@ export type OtlpRequest = {
   readonly settings: OtlpSettings
   /** The agent that notarizes. */
   readonly actor: Uuid
+  readonly subjectSalt: Uint8Array
   /** Spans and logs to leave out. */
   readonly known: Grouped
 }
 
 /** The body of a request of OTLP, from its bytes to the batches that are appended. */
-export function readOtlp({ actor, known, ...request }: OtlpRequest): OtlpRead | RefusedBody {
+export function readOtlp({ actor, subjectSalt, known, ...request }: OtlpRequest): OtlpRead | RefusedBody {
   return orRefused(() => {
     const plain = request.isCompressed ? decompress(request.bytes) : request.bytes
     const { items, rejected, message } = read(plain, request)
@@ -39,7 +40,7 @@ export function readOtlp({ actor, known, ...request }: OtlpRequest): OtlpRead | 
     const batches: OtlpRead['batches'][number][] = []
     for (let start = 0; start < left.length; start += OTLP_BATCH_RECORDS_MAX) {
       const part = left.slice(start, start + OTLP_BATCH_RECORDS_MAX)
-      const about = { actor, traceparent: null, request: null }
+      const about = { actor, subjectSalt, traceparent: null, request: null }
       const built = buildBatch(
         entropy,
         part.map(({ record }) => record),

@@ -25,6 +25,8 @@ type KnownCaller = {
   readonly keyLimit: RateLimit | null
   readonly ledgerLimit: RateLimit | null
   readonly otlp: OtlpSettings
+  /** Key of the hashes of persons' labels: 32 bytes. */
+  readonly subjectSalt: Uint8Array
 }
 
 type CallerLog = { error(details: object, message: string): void }
@@ -114,6 +116,7 @@ export class CallerCache {
       keyLimit: row.keyLimit,
       ledgerLimit: row.ledgerLimit,
       otlp: row.otlp ?? OTLP_SETTINGS_DEFAULT,
+      subjectSalt: row.subjectSalt,
     }
     // An attacker who can write to the table could otherwise have the server sign as any agent.
     if (this.#keyMac.isOf({ ...caller, scopes: row.scopes, secretHash }, row.mac)) return caller

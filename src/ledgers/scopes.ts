@@ -9,6 +9,7 @@ export const SCOPES = [
   'records:read',
   'records:read:own',
   'records:write',
+  'retention:manage',
   'statements:write',
   'types:write',
   'verdicts:overturn',

@@ -185,6 +185,8 @@ export type ProofErrorCode =
   | 'transition_refused'
   /** A document is gone and no entry says so. */
   | 'erasure_unexplained'
+  /** A document was erased while a hold was on it. */
+  | 'erasure_held'
   /** An erasure of something that the named entry does not digest. */
   | 'erasure_of_nothing'
   /** A peering that no earlier entry made, or with another handshake. */

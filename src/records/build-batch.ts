@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ChunkRow } from '../db/chain/append-entries.ts'
 import { CHUNK_RECORDS, type ChunkRecord, encodeChunk } from '../db/chunks/chunk-content.ts'
-import { keysOfChunk } from '../db/chunks/chunk-keys.ts'
+import { chunkKey, keysOfChunk } from '../db/chunks/chunk-keys.ts'
 import { itemOf } from '../db/chunks/item.ts'
 import { ApiError } from '../errors.ts'
 import { BUILT_IN_TYPES } from '../ledgers/types/built-in.ts'
@@ -24,6 +24,7 @@ import {
 } from './documents.ts'
 import { BATCH_KEYS_MAX } from './limits.ts'
 import { renderBatchRecord } from './render.ts'
+import { hashSubject } from './subjects/label.ts'
 import { verifyBuiltIn } from './typed-payload.ts'
 
 /*
@@ -44,11 +45,15 @@ export type BatchRequestItem = {
   readonly references?: readonly string[] | undefined
   readonly traceparent?: string | undefined
   readonly salt?: string | undefined
+  /** Label of the person that it is about. */
+  readonly subject?: string | undefined
 }
 
 export type BatchAbout = {
   /** The agent that notarizes. */
   readonly actor: Uuid
+  /** Key of the hashes of persons' labels. */
+  readonly subjectSalt: Uint8Array
   /** For the items that have none of their own. */
   readonly traceparent: string | null
   /** The envelope of an agent that signs itself, in base64. */
@@ -87,7 +92,7 @@ export type BuiltBatch = {
 export function buildBatch(
   entropy: Entropy,
   items: readonly BatchRequestItem[],
-  { actor, traceparent, request, envelope }: BatchAbout,
+  { actor, subjectSalt, traceparent, request, envelope }: BatchAbout,
 ): BuiltBatch {
   const first = envelope === undefined ? firstRecordId(entropy.uuidv7(Date.now())) : chosenFirstId(envelope)
   const ids = formatRecordIds(first, items.length)
@@ -97,6 +102,9 @@ export function buildBatch(
   const payloads: BuiltBatch['payloads'][number][] = []
   const leaves: Uint8Array[] = []
   const records: ChunkRecord[] = []
+  const subjects = items.map(({ subject }) =>
+    subject === undefined ? null : hashSubject(subjectSalt, subject),
+  )
   let answer = ''
   for (const [index, item] of items.entries()) {
     const at = `/records/${index}`
@@ -143,7 +151,7 @@ export function buildBatch(
     first,
     envelope,
     root: batchRoot(sha256, leaves),
-    chunks: chunksOf(first, actor, records),
+    chunks: chunksOf(first, actor, records, subjects),
     answer,
     requestHash: hash ? hash.update(']}').digest() : null,
     types: Array.from(types, ([name, index]) => ({ name, index })),
@@ -205,11 +213,18 @@ function canonicalItem(
   if (item.parent !== undefined) text += `,"parent":${JSON.stringify(item.parent)}`
   text += `,"payload":${payload}`
   if (references !== undefined) text += `,"references":${references}`
+  if (item.subject !== undefined) text += `,"subject":${quote(item.subject)}`
   if (item.traceparent !== undefined) text += `,"traceparent":${quote(item.traceparent)}`
   return `{${text.slice(1)},"type":${quote(item.type)}}`
 }
 
-function chunksOf(first: Uuid, actor: Uuid, records: readonly ChunkRecord[]): ChunkRow[] {
+/** `subjects`: hashes of labels, one for each record. */
+function chunksOf(
+  first: Uuid,
+  actor: Uuid,
+  records: readonly ChunkRecord[],
+  subjects: readonly (Uint8Array | null)[],
+): ChunkRow[] {
   const chunks: ChunkRow[] = []
   let keys = 0
   for (let start = 0; start < records.length; start += CHUNK_RECORDS) {
@@ -219,11 +234,17 @@ function chunksOf(first: Uuid, actor: Uuid, records: readonly ChunkRecord[]): Ch
       firstRecordId: recordIdAt(first, start),
       count: held.length,
       content: encodeChunk(held),
-      keys: keysOfChunk(actor, held),
+      keys: [
+        ...keysOfChunk(actor, held),
+        ...held.flatMap((_, place) => {
+          const subject = subjects[start + place]
+          return subject ? [chunkKey.subject(subject, place)] : []
+        }),
+      ],
     })
     keys += chunks.at(-1)!.keys.length
     if (keys > BATCH_KEYS_MAX) {
-      const detail = `the records have more than ${BATCH_KEYS_MAX} different references, traces, parents and days: send fewer at a time`
+      const detail = `the records have more than ${BATCH_KEYS_MAX} different references, traces, parents, days and persons: send fewer at a time`
       throw new ApiError('invalid_request', detail, { members: { path: '/records' } })
     }
   }

@@ -7,6 +7,7 @@ import {
   getErasure,
   listErasable,
 } from '../db/records/erasures.ts'
+import { listHoldsOn } from '../db/records/keeping.ts'
 import { ApiError } from '../errors.ts'
 import { type AdministerDeps, administer } from '../ledgers/administration.ts'
 import type { Caller } from '../ledgers/caller.ts'
@@ -15,7 +16,7 @@ import { formatId, type Uuid } from '../proof/ids.ts'
 import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
 import { ERASABLE_LISTED_MAX } from './limits.ts'
 
-type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
+export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
 
 /** Which of a record's documents. A record has many reasons: `seq` is of the entry that gives it. */
 export type ErasureTarget =
@@ -33,7 +34,7 @@ type EraseRequest = {
 }
 
 /** A document as answers name it. `address`: where it is erased. */
-type ErasableView = {
+export type ErasableView = {
   readonly document: ErasureTarget['document']
   readonly seq: number
   readonly completion: string | null
@@ -57,7 +58,7 @@ type Erased = {
 export async function eraseDocument(deps: EraseDeps, caller: Caller, request: EraseRequest): Promise<Erased> {
   const { recordId, target, code, reason, idempotency } = request
   const erasable = await getErasable(deps, caller, request)
-  const { document, subjectId, digest, seq, erasedSeq } = erasable
+  const { document, subjectId, digest, seq, erasedSeq, type, agents } = erasable
   // With an Idempotency-Key the ledger decides: it may have been this very request.
   if (erasedSeq !== null && idempotency === null) throw await alreadyErased(deps, caller, request)
   if (erasedSeq === null) refuseNeeded(erasable)
@@ -65,11 +66,12 @@ export async function eraseDocument(deps: EraseDeps, caller: Caller, request: Er
     kind: 'payload-erased',
     subject: { id: subjectId, name: formatDocumentSubject(document, subjectId), digest: toHex(digest) },
     predicate: { seq, code },
-    detail: { document: target.document, documentSeq: seq, reason },
+    detail: { document: target.document, documentSeq: seq, reason, recordId, type, agents, rule: null },
     idempotency,
   }).catch(async (error) => {
-    const isLate = error instanceof ApiError && error.code === 'already_ended'
-    throw isLate ? await alreadyErased(deps, caller, request) : error
+    const code = error instanceof ApiError && error.code
+    if (code === 'held') throw await heldBy(deps, caller, recordId, erasable)
+    throw code === 'already_ended' ? await alreadyErased(deps, caller, request) : error
   })
   const at = done.replayed ? done.seq : done.entry.seq
   const [erasure, remaining] = await Promise.all([
@@ -77,6 +79,24 @@ export async function eraseDocument(deps: EraseDeps, caller: Caller, request: Er
     listRemaining(deps, caller, recordId, at),
   ])
   return { seq: at, erasure, replayed: done.replayed, remaining }
+}
+
+/** Names the oldest hold, by which the database has refused; it may have been lifted since. */
+async function heldBy(
+  { readPool }: EraseDeps,
+  { ledgerId }: Caller,
+  recordId: Uuid,
+  erasable: ErasableRow,
+): Promise<ApiError> {
+  const holds = await listHoldsOn(readPool, ledgerId, recordId, erasable)
+  const [first] = holds
+  return new ApiError(
+    'held',
+    first
+      ? `it is held by the entry ${first.seq} for the case ${first.caseId}`
+      : 'it was held, and is not any more: send it again',
+    { retryable: !first, members: { holds: holds.map(({ seq, caseId }) => ({ seq, case: caseId })) } },
+  )
 }
 
 type Asked = Pick<EraseRequest, 'recordId' | 'target'>
@@ -129,7 +149,8 @@ async function listRemaining(
   return rows.map((row) => viewOf(recordId, row))
 }
 
-function viewOf(recordId: Uuid, { document, subjectId, seq }: ErasableRow): ErasableView {
+/** `recordId`: of the record that has it. */
+export function viewOf(recordId: Uuid, { document, subjectId, seq }: ErasableRow): ErasableView {
   const record = `/v1/records/${formatId('rec', recordId)}`
   if (document === 'payload') return { document, seq, completion: null, address: `${record}/payload` }
   if (document === 'reason')

@@ -31,3 +31,18 @@ export const STREAM_PIECE_CHARS = 64 * 1024
 // Erasure
 /** Documents of the record that an erasure lists: three a round, and the routes let a record have 101 rounds. */
 export const ERASABLE_LISTED_MAX = 400
+
+// Retention
+export const MS_PER_DAY = 86_400_000
+/** Pages of the chain that one preview looks at: 2,048 records each, or 1,024 entries. */
+export const PREVIEW_PAGES_MAX = 10
+/** As many as may stand (migrations/functions/retention.sql). */
+export const HOLDS_STANDING_MAX = 1_024
+
+// A person's records
+/** Records that a list of a person's records shows, and that are looked up at a time. */
+export const SUBJECT_RECORDS_PER_PAGE = 50
+/** Pages that one request to erase looks at, among them those whose documents the worker is about to take away. */
+export const SUBJECT_PAGES_MAX = 50
+/** Erasures of one request that wait for the ledger at a time. */
+export const SUBJECT_ERASURES_AT_ONCE = 50

@@ -22,6 +22,8 @@ export type RecordRequest = {
   readonly onBehalfOf: OnBehalfOf | null
   readonly parent: ParentRecord | null
   readonly references?: readonly string[] | undefined
+  /** Keyed hash of the label of the person that it is about. */
+  readonly subject: Uint8Array | null
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
   /** The agent signs itself; null: the server signs. */
@@ -53,6 +55,7 @@ export function makeRecord(
     recordedAtMs,
     onBehalfOf,
     parent,
+    subject: request.subject,
     traceparent: traceparentOf(request),
     signedBy: signed ? ('agent' as const) : ('server' as const),
   }
@@ -77,8 +80,18 @@ export function originOf({ occurredAtMs, traceparent, parent, references }: NewR
 }
 
 export function rowOf(record: NewRecord): RecordRow {
-  const { recordId, type, payload, onBehalfOf, occurredAtMs, traceparent, metadata, parent, references } =
-    record
+  const {
+    recordId,
+    type,
+    payload,
+    onBehalfOf,
+    occurredAtMs,
+    traceparent,
+    metadata,
+    parent,
+    references,
+    subject,
+  } = record
   return {
     recordId,
     type: type.name,
@@ -91,6 +104,7 @@ export function rowOf(record: NewRecord): RecordRow {
     metadata,
     parentId: parent?.recordId ?? null,
     references: references?.canonical ?? null,
+    subject,
   }
 }
 

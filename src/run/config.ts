@@ -6,8 +6,14 @@ import { parseDatabaseOptions } from '../db/connect/options.ts'
 import { parseWitnesses, type WitnessSetting } from '../followers/witnesses/settings.ts'
 import { parseTracing, type TracingOptions } from '../observe/tracing/options.ts'
 import { type Allowances, parseAllowances } from '../outside/connector/allowances.ts'
+import { RETENTION_DAYS_MAX } from '../proof/statement/predicates.ts'
 import { readKeyFiles } from './key-files.ts'
-import { DRAIN_SECONDS_DEFAULT, DRAIN_SECONDS_MAX, SCHEMA_WAIT_SECONDS_MAX } from './limits.ts'
+import {
+  DRAIN_SECONDS_DEFAULT,
+  DRAIN_SECONDS_MAX,
+  RETENTION_DAYS_MIN_DEFAULT,
+  SCHEMA_WAIT_SECONDS_MAX,
+} from './limits.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
 const url = z.url({ protocol: /^https?$/ })
@@ -27,6 +33,13 @@ const schemaWaitSeconds = z.coerce
 
 const THREADS = `must be a number of threads, from 1 to ${THREADS_MAX}`
 const threads = z.coerce.number(THREADS).int(THREADS).min(1, THREADS).max(THREADS_MAX, THREADS)
+
+const RETENTION_DAYS = `must be days, from 1 to ${RETENTION_DAYS_MAX}`
+const retentionDays = z.coerce
+  .number(RETENTION_DAYS)
+  .int(RETENTION_DAYS)
+  .min(1, RETENTION_DAYS)
+  .max(RETENTION_DAYS_MAX, RETENTION_DAYS)
 
 /** 32 bytes, as 64 hex digits or as base64. */
 const masterKey = z
@@ -93,6 +106,8 @@ const environment = z.object({
     .default(true),
   /** Web pages for people, at /console (docs/console.md). */
   TALLYSTICK_CONSOLE: z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' }).default(true),
+  /** Fewest days that a rule of retention may have. By default six months, which Articles 19 and 26 of the EU AI Act ask for. */
+  TALLYSTICK_RETENTION_DAYS_MIN: retentionDays.default(RETENTION_DAYS_MIN_DEFAULT),
   /** One line for each request that is answered. */
   TALLYSTICK_LOG_REQUESTS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
@@ -129,6 +144,7 @@ export type Config = {
   /** null: no traces. */
   readonly tracing: TracingOptions | null
   readonly console: boolean
+  readonly retentionDaysMin: number
   readonly logLevel: string
   readonly logRequests: boolean
 }
@@ -183,6 +199,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     peerWitnesses: values.TALLYSTICK_PEER_WITNESSES,
     tracing: tracing.options,
     console: values.TALLYSTICK_CONSOLE,
+    retentionDaysMin: values.TALLYSTICK_RETENTION_DAYS_MIN,
     logLevel: values.TALLYSTICK_LOG_LEVEL,
     logRequests: values.TALLYSTICK_LOG_REQUESTS,
   }

@@ -104,6 +104,7 @@ export async function openDeps(
       entropy: makeEntropy(),
       publicUrl: config.publicUrl,
       consoleDir: config.console ? CONSOLE_DIR : null,
+      retentionDaysMin: config.retentionDaysMin,
       operatorKeys: operatorKeysOf(config),
       ...pools,
       lookups,

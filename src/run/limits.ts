@@ -43,3 +43,7 @@ export const SMOKE_REVOKE_MS_MAX = 10_000
 // Sending to peers
 /** Answers that are on their way (src/append/byte-budget.ts); one ledger alone may have half. More fail, and come again. */
 export const PEER_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
+
+// Retention
+/** Six months: Articles 19(1) and 26(6) of Regulation (EU) 2024/1689. */
+export const RETENTION_DAYS_MIN_DEFAULT = 183

@@ -40,6 +40,7 @@ import { makeFollowerObserver } from '../observe/metrics/followers.ts'
 import { makeJobObserver, watchJobs } from '../observe/metrics/jobs.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { makeDrainObserver, watchDrains, watchPeers } from '../observe/metrics/peers.ts'
+import { watchRetention } from '../observe/metrics/retention.ts'
 import { makeTraceObserver } from '../observe/metrics/traces.ts'
 import { watchTypes } from '../observe/metrics/types.ts'
 import {
@@ -241,6 +242,7 @@ async function openWorkDeps(
     },
     witnesses,
     observeErasure,
+    observeRetention: watchRetention(metrics, pool),
     observeAudit: makeAuditObserver(metrics),
     observeEntries: makeEntryObserver(metrics),
     observeVerification: tracing ? traceVerification(tracing, observeVerification) : observeVerification,

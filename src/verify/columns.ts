@@ -20,12 +20,15 @@ import {
   closureRows,
   endedIds,
   erasureRows,
+  holdRows,
   itemCountOf,
   keyRows,
   ledgerRows,
+  liftedHolds,
   microseconds,
   recordRows,
   revokedSigningKids,
+  ruleRows,
   signingKeyRows,
   subjectUuid,
   versionOf,
@@ -60,6 +63,9 @@ export function verifyColumns(entry: VerifiedEntry, columns: EntryColumns, sha25
   verifyTypeRows(statement, columns.types)
   compareRows('ledgers', columns.ledger ? [columns.ledger] : [], ledgerRows(statement, sha256))
   compareRows('erasures', columns.erasures, erasureRows(statement))
+  compareRows('retention_rules', columns.rules, ruleRows(statement))
+  compareRows('holds', columns.holds, holdRows(statement))
+  compare('holds', 'lifted_seq', columns.liftedHolds, liftedHolds(statement))
   compareRows('ledger_closures', columns.closures, closureRows(statement))
   compareRows('statements', columns.statements, [])
   verifyIdempotencyRows(statement, columns.idempotencyKeys, sha256)

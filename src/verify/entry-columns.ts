@@ -38,6 +38,10 @@ export type EntryColumns = {
   readonly types: readonly TypeColumns[]
   readonly erasures: readonly ErasureColumns[]
   readonly closures: readonly ClosureColumns[]
+  readonly rules: readonly RuleColumns[]
+  readonly holds: readonly HoldColumns[]
+  /** Seqs of the entries that set the holds that this one lifts. */
+  readonly liftedHolds: readonly number[]
   readonly idempotencyKeys: readonly IdempotencyColumns[]
   readonly ledger: LedgerColumns | null
   readonly shares: readonly ShareColumns[]
@@ -140,6 +144,17 @@ export type TypeColumns = {
   /** Whether the definition says so; null where it is no JSON object. */
   readonly isDefinedGated: boolean | null
   readonly isDefinedAgentSigned: boolean | null
+}
+export type RuleColumns = {
+  readonly type: string | null
+  readonly agentId: Uuid | null
+  readonly days: number | null
+}
+export type HoldColumns = {
+  readonly caseId: string
+  readonly type: string | null
+  readonly agentId: Uuid | null
+  readonly recordIds: readonly Uuid[] | null
 }
 export type ClosureColumns = { readonly knownSize: number; readonly knownChain: string }
 export type ErasureColumns = {

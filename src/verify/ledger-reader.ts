@@ -146,6 +146,9 @@ export class LedgerReader {
     const revokedSigningKeys = await beside.revokedSigningKeys.take(seq)
     const types = await beside.types.take(seq)
     const erasures = await beside.erasures.take(seq)
+    const rules = await beside.rules.take(seq)
+    const holds = await beside.holds.take(seq)
+    const liftedHolds = await beside.liftedHolds.take(seq)
     const closures = await beside.closures.take(seq)
     const idempotencyKeys = await beside.idempotencyKeys.take(seq)
     const offers = await beside.offers.take(seq)
@@ -165,6 +168,9 @@ export class LedgerReader {
       revokedSigningKids: revokedSigningKeys.map(({ id }) => id),
       types: types.map((type) => typeColumns(type, this.#sha256)),
       erasures: erasures.map(erasureColumns),
+      rules: rules.map(({ seq: _, ...rule }) => rule),
+      holds: holds.map(({ seq: _, ...hold }) => hold),
+      liftedHolds: liftedHolds.map(({ hold }) => hold),
       closures: closures.map(closureColumns),
       idempotencyKeys: idempotencyKeys.map(({ actorId, isForgotten }) => ({
         actorId,

@@ -1,6 +1,7 @@
 import { fromBase64, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { type IdPrefix, parseId, type Uuid } from '../proof/ids.ts'
+import type { JsonObject } from '../proof/json/json-value.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
 import type { AgentKeyRegistration } from '../proof/statement/agent-key.ts'
 import { parseDocumentSubject } from '../proof/statement/document-subjects.ts'
@@ -11,9 +12,11 @@ import type {
   AgentColumns,
   ClosureColumns,
   ErasureColumns,
+  HoldColumns,
   KeyColumns,
   LedgerColumns,
   RecordColumns,
+  RuleColumns,
   SigningKeyColumns,
 } from './entry-columns.ts'
 
@@ -77,6 +80,27 @@ export function erasureRows({ kind, subjects, predicate }: ParsedStatement): Era
   if (kind !== 'payload-erased') return []
   const { document, id } = parseDocumentSubject(subjects[0].name)!
   return [{ subjectId: id, document, documentSeq: predicate['seq'] as number }]
+}
+
+export function ruleRows({ kind, predicate }: ParsedStatement): RuleColumns[] {
+  if (kind !== 'retention-set') return []
+  return [{ ...narrowed(predicate), days: predicate['days'] as number | null }]
+}
+
+export function holdRows({ kind, predicate }: ParsedStatement): HoldColumns[] {
+  if (kind !== 'hold-set') return []
+  const records = predicate['records'] as string[] | undefined
+  const recordIds = records?.map((id) => parseId('rec', id)) ?? null
+  return [{ caseId: predicate['case'] as string, ...narrowed(predicate), recordIds }]
+}
+
+function narrowed(predicate: JsonObject) {
+  const { type = null, agent } = predicate as { type?: string; agent?: string }
+  return { type, agentId: agent === undefined ? null : parseId('agt', agent) }
+}
+
+export function liftedHolds({ kind, predicate }: ParsedStatement): number[] {
+  return kind === 'hold-lifted' ? [predicate['seq'] as number] : []
 }
 
 export function closureRows({ kind, predicate }: ParsedStatement): ClosureColumns[] {

@@ -80,8 +80,19 @@ function verifyKeys(
   records: readonly ChunkRecord[],
 ): void {
   const expected = keysOfChunk(actor, records).map(toHex).sort().join(' ')
-  if (keys !== expected) throw contradiction(`batch_keys: not those of what chunk ${chunk} holds`)
+  const signed = keys.split(' ').filter((key) => !isOfPerson(key, records))
+  if (signed.join(' ') !== expected) throw contradiction(`batch_keys: not those of what chunk ${chunk} holds`)
 }
+
+/** Whether a key says of a record that is there, and not erased, which person it is about. Labels are unsigned, as metadata is. */
+function isOfPerson(key: string, records: readonly ChunkRecord[]): boolean {
+  if (key.length !== PERSON_KEY_HEX || !key.startsWith(PERSON_KEY_START)) return false
+  const record = records[Number.parseInt(key.slice(-2), 16)]
+  return record !== undefined && record.document.erasedSeq === undefined
+}
+
+const PERSON_KEY_START = '53'
+const PERSON_KEY_HEX = 36
 
 /** Facts that an entry's verification needs of the records of its batch, as they come: 84 bytes of each. */
 class FoundRecords {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { rotateKeys } from '../../src/followers/rotation/rotate-keys.ts'
@@ -271,4 +271,79 @@ test('verify bundle refuses what does not hold, with 1, and what it was not told
   ])
     assert.equal((await verify(...args)).code, 64, args.join(' '))
   assert.equal((await verify('/nowhere')).code, 74)
+})
+
+test('a case file of a period selects by type, agent and trace, says N of M, and the ledger says who took it', async (t) => {
+  const { app, file, bundle } = await setUp(t)
+  const gated = await gateLedger(t, app)
+  const first = await app.notarize(generic())
+  const trace = '0af7651916cd43dd8448eb211c80319c'
+  const headers = { traceparent: `00-${trace}-b7ad6b7169203331-01` }
+  await app.notarize(generic(), { headers })
+  const task = await gated.reach('ACCEPTED')
+  const records = [
+    generic({ onBehalfOf: app.ledger.agent.id }),
+    generic({ traceparent: headers.traceparent }),
+  ]
+  expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
+  const erased = await app.notarize(generic())
+  expectStatus(
+    202,
+    await app.send('DELETE', `/v1/records/${erased.id}/payload`, { body: { code: 'expired' } }),
+  )
+  await openEraser(t, app).run()
+  const today = new Date().toISOString().slice(0, 10)
+  const period = ['--from', today, '--to', today]
+
+  const whole = await bundle(...period)
+  assert.match(whole.stdout, / completeness=complete /)
+  const { from, to } = whole.head.of.range
+  assert.deepEqual([from, whole.head.tool], [0, 'tallystick 0.1.0'])
+  const [announced] = await app.entries(`?after=${to}`)
+  assert.equal(announced.kind, 'export-made')
+
+  const traced = await bundle(...period, '--trace', trace)
+  assert.match(traced.stdout, / completeness=selection entries=2 .* selected="2 of \d+" records=2\n/)
+  assert.match(traced.stderr, /selection/)
+  const ofType = await bundle(...period, '--type', task.type)
+  assert.match(ofType.stdout, / entries=5 .* records=1\n/)
+  const generics = await bundle('--from', String(first.entry.seq), '--to', String(to), '--type', 'generic/1')
+  assert.match(generics.stdout, / entries=4 .* records=5 erased=1\n/)
+  const nobody = await bundle(...period, '--agent', gated.agents.stranger.id)
+  assert.match(nobody.stdout, / entries=0 .* records=0\n/)
+
+  for (const [what, code, change] of [
+    [
+      'another filter',
+      'entry_unrelated',
+      (text: string) => text.replace('"type":"generic/1"', '"type":"other/1"'),
+    ],
+    [
+      'no completeness',
+      'bundle_syntax',
+      (text: string) => text.replace('"selection","documents"', '"complete","documents"'),
+    ],
+    ['a line less', 'bundle_incomplete', (text: string) => text.replace(/\n[^\n]*batch-notarized[^\n]*/, '')],
+    [
+      'another period',
+      'entry_unrelated',
+      (text: string) => text.replace(`"from":${first.entry.seq},`, `"from":${to},`),
+    ],
+  ] as const) {
+    await bundle('--from', String(first.entry.seq), '--to', String(to), '--type', 'generic/1')
+    const text = readFileSync(file, 'utf8')
+    assert.notEqual(change(text), text, what)
+    writeFileSync(file, change(text))
+    const { code: exit, stdout } = await runAlone(['verify', 'bundle', file])
+    assert.deepEqual([exit, stdout.match(/code=(\w+)/)?.[1]], [1, code], what)
+  }
+  for (const [args, message] of [
+    [['--from', 'yesterday', '--to', today], /takes a seq, a day/],
+    [['--from', '1999-01-01', '--to', '1999-01-02'], /no entry in that period/],
+    [['--type', 'generic/1'], /say --from and --to/],
+  ] as const) {
+    const refused = await runCommand(['bundle', ...args, '-o', file])
+    assert.equal(refused.code, 64)
+    assert.match(refused.stderr, message)
+  }
 })

@@ -17,8 +17,18 @@ import { makeChain } from '../helpers/test-chain.ts'
 const KEY = 'tly_0123456789abcdef'
 const env = { TALLYSTICK_API_KEY: KEY }
 
-async function serve(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener)
+/** Answers of a server to who says that it takes something; otherwise the listener is asked. */
+const ANNOUNCED = JSON.stringify({ entry: { seq: 4 }, from: 0, to: 3 })
+
+async function serve(
+  t: TestContext,
+  listener: RequestListener,
+  answersAnnouncements = true,
+): Promise<string> {
+  const server = createServer((request, response) => {
+    if (request.url !== '/v1/exports' || !answersAnnouncements) return listener(request, response)
+    response.writeHead(201, { 'content-type': 'application/json' }).end(ANNOUNCED)
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -95,13 +105,17 @@ test('says what a server refuses, and never shows the key', async (t) => {
     [302, null, 65, /redirects/],
   ]
   for (const [status, said, exit, pattern] of answers) {
-    const url = await serve(t, (_, response) => {
-      response.writeHead(status, {
-        'content-type': 'application/problem+json',
-        location: 'http://127.0.0.1:1/',
-      })
-      response.end(said ? JSON.stringify({ ...problem, ...said, status }) : '')
-    })
+    const url = await serve(
+      t,
+      (_, response) => {
+        response.writeHead(status, {
+          'content-type': 'application/problem+json',
+          location: 'http://127.0.0.1:1/',
+        })
+        response.end(said ? JSON.stringify({ ...problem, ...said, status }) : '')
+      },
+      false,
+    )
     for (const command of ['verify', 'export']) {
       const { code, stdout, stderr } = await runAlone([command, ...at(url)])
       assert.deepEqual([code, stdout], [exit, ''], stderr)

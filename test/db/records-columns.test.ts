@@ -41,6 +41,7 @@ test('every column of a record stays as it is, and what it held goes with its er
   const full = await app.notarize({
     ...genericBody({ name: 'somebody' }),
     metadata: { of: 'somebody' },
+    subject: 'somebody',
     references: ['crm:somebody'],
     parent: parent.id,
     occurredAt: '2026-01-02T03:04:05.678Z',

@@ -39,7 +39,15 @@ export function signErasure(app: TestApp, signer: Signer, { row, signed, author 
       kind: 'payload-erased',
       subject: { id: row.subjectId, name: signed.subject, digest: signed.digest },
       predicate: { seq: signed.seq, code: 'expired' },
-      detail: { document: row.document, documentSeq: row.documentSeq, reason: null },
+      detail: {
+        document: row.document,
+        documentSeq: row.documentSeq,
+        reason: null,
+        recordId: row.subjectId,
+        type: null,
+        agents: [],
+        rule: null,
+      },
     },
     Date.now(),
   )

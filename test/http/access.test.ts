@@ -382,6 +382,11 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
     { id: await invitePeer(app, app.ledger) },
     { id: await invitePeer(app, elsewhere) },
   ]
+  const held = await app.send('POST', '/v1/holds', {
+    body: { case: 'theirs', type: 'other/1' },
+    key: elsewhere.key.key,
+  })
+  const foreignHold = String(expectStatus(201, held).json().seq)
   const [statement, foreignStatement] = [await addStatement(app), await addStatement(app, elsewhere)]
   const [ownGated, foreignGated] = [await makeGated(app, app.ledger), await makeGated(app, elsewhere)]
   return [
@@ -456,6 +461,8 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
       nowhere: { id: `stm_${digits}` },
     })),
     { begins: '/.well-known/scitt-keys/', own: { kid: 'AA' }, foreign: null, nowhere: null },
+    // No hold of this ledger has the seq of that one.
+    { begins: '/v1/holds/', own: { seq: '0' }, foreign: { seq: foreignHold }, nowhere: { seq: '999999' } },
     { begins: '/v1/entries/', own: { seq: '0' }, foreign: null, nowhere: null },
     {
       begins: '/tlog/',

@@ -192,4 +192,27 @@ export const SAMPLES: Readonly<Record<EntryKind, Sample>> = {
       payload: HASH,
     },
   },
+  'retention-set': {
+    subjects: [LED],
+    predicate: { ...BY_KEY, days: 183, basis: 'ai_act_19', type: 'generic/1', agent: AGT },
+  },
+  'hold-set': {
+    subjects: [LED],
+    predicate: { ...BY_KEY, case: '2027/4711', type: 'generic/1', agent: AGT, records: [REC] },
+  },
+  'hold-lifted': { subjects: [LED], predicate: { ...BY_KEY, case: '2027/4711', seq: 12 } },
+  'subject-erased': {
+    subjects: [LED],
+    predicate: { ...BY_KEY, code: 'data_subject_request', erased: [40, 41], held: 1 },
+  },
+  'export-made': {
+    subjects: [LED],
+    predicate: {
+      ...BY_KEY,
+      of: { type: 'generic/1', agent: AGT, trace: '0af7651916cd43dd8448eb211c80319c' },
+      from: 0,
+      to: 99,
+      documents: 'withheld',
+    },
+  },
 }

@@ -13,7 +13,12 @@ const newId = () => entropy.uuidv7(Date.now())
 const agents = [newId(), newId()].map((id) => formatId('agt', id))
 const parents = [newId(), newId()].map((id) => formatId('rec', id))
 const actor = newId()
-const about = { actor, traceparent: null, request: { method: 'POST', path: '/v1/records/batch' } }
+const about = {
+  actor,
+  subjectSalt: new Uint8Array(32),
+  traceparent: null,
+  request: { method: 'POST', path: '/v1/records/batch' },
+}
 
 const json = fc.jsonValue({ maxDepth: 2 })
 const object = fc.dictionary(fc.string({ maxLength: 8 }), json, { maxKeys: 4 })

@@ -268,6 +268,29 @@ test('every operation of the server has a method that calls it', async (t) => {
     assert.deepEqual(three, [5, 6, 7])
     const text = await new Response(await client.exports.stream()).text()
     assert.equal(text.trimEnd().split('\n').length, size + 2)
+    const { entry, to } = await client.exports.announce({ of: {}, from: 0, documents: 'all' })
+    assert.deepEqual([entry.seq, to], [size, size - 1])
+  })
+
+  await t.test('rules of retention, holds and persons', async () => {
+    const rule = await client.retention.setRule({ days: 400, basis: 'law', type: 'other/1' })
+    assert.deepEqual(await client.retention.rules(), [rule])
+    const found = await client.retention.preview({ days: 183 })
+    assert.deepEqual(found, { records: 0, held: 0, oldest: null, byType: {} })
+    const { id } = await client.records.notarize({ payload: {}, subject: 'person-1' })
+    const hold = await client.holds.set({ case: '7', records: [id] })
+    assert.deepEqual(await client.holds.list({ standing: true }).toArray(9), [hold])
+    const erase = async () => {
+      const receipts = []
+      for await (const receipt of client.subjects.erase('person-1', { code: 'gdpr_17' }))
+        receipts.push(receipt)
+      return receipts.map(({ erased, held }) => [erased.length, held.length])
+    }
+    assert.deepEqual(await erase(), [[0, 1]])
+    await client.holds.lift(hold.seq)
+    const [first] = await client.subjects.find('person-1').toArray(9)
+    assert.equal(first?.record, id)
+    assert.deepEqual(await erase(), [[1, 0]])
   })
 
   await t.test('followed, entries come until the signal stops them', async () => {

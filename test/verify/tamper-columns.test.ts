@@ -76,7 +76,10 @@ const NOT_EVIDENCE: Record<string, string> = {
   'webhook_cursors.*': 'how far others were told; anybody who doubts it reads the chain',
   'webhook_deliveries.*': 'what others were told; anybody who doubts it reads the chain',
   'waiting_completions.*': 'what the worker does next: what came of it is an entry',
+  'retention_sweeps.*': 'what the worker does next: what came of it is an entry',
   'open_deadlines.*': 'what the worker does next: what came of it is an entry',
+  'records.subject': 'a label, unsigned, and said to be: the hash of what somebody wrote',
+  'ledgers.subject_salt': 'by which persons are found from now on, nothing about what was done',
   'records.metadata': 'free and unsigned, and marked so wherever it is shown',
   'server_keys.activated_at': 'a claim of the keys document; the stretch of a key is in the chain',
   'server_keys.retired_at': 'a claim of the keys document; the stretch of a key is in the chain',
@@ -232,6 +235,8 @@ const EVIDENCE_TABLES = [
   'statements',
   'record_references',
   'erasures',
+  'retention_rules',
+  'holds',
   'ledger_closures',
 ]
 
@@ -242,6 +247,7 @@ async function fill(app: GatedApp): Promise<NewLedger> {
     occurredAt: '2026-11-19T08:30:00Z',
     onBehalfOf: app.ledger.agent.id,
     metadata: { shown: 'beside' },
+    subject: 'person-1',
   }
   const { id: parent } = await app.notarize(
     { ...genericBody(), ...everything, references: ['erp:order/2', 'erp:order/1'] },
@@ -263,6 +269,7 @@ async function fill(app: GatedApp): Promise<NewLedger> {
   await app.send('POST', '/v1/types', {
     body: { name: 'order', version: 1, payloadSchema: { type: 'object' } },
   })
+  await fillKeeping(app)
   await addStatement(app)
   const signer = await addSigningKey(app)
   expectStatus(201, await app.send('POST', '/v1/records', { body: signedRecord(signer, signingOf(app)) }))
@@ -299,6 +306,23 @@ async function fillGated(app: GatedApp): Promise<void> {
   await eraseWhatIsDue(app)
   await app.reach('SUBMITTED')
   await app.sql('update tallystick.waiting_completions set verification_job = gen_random_uuid()')
+}
+
+/** Rules with everything and with nothing, a hold that was lifted, and one that stands. */
+async function fillKeeping(app: TestApp): Promise<void> {
+  const agent = app.ledger.agent.id
+  const narrowed = { type: 'other/1', agent }
+  for (const rule of [{ days: null }, { ...narrowed, days: 400 }])
+    expectStatus(201, await app.send('POST', '/v1/retention/rules', { body: { basis: 'law', ...rule } }))
+  const [record, other] = [await app.notarize(), await app.notarize()]
+  const holds = [{ records: [record.id, other.id] }, narrowed]
+  for (const hold of holds) {
+    const { seq } = expectStatus(
+      201,
+      await app.send('POST', '/v1/holds', { body: { case: 'c/1', ...hold } }),
+    ).json()
+    if ('records' in hold) expectStatus(200, await app.send('POST', `/v1/holds/${seq}/lift`, { body: {} }))
+  }
 }
 
 async function fillAudits(app: TestApp): Promise<void> {

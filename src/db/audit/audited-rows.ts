@@ -146,7 +146,7 @@ export const RECORDS_BY_SEQ = `
     r.on_behalf_of, ${timeOf('r.occurred_at')} as occurred_at, ${microsecondsOf('r.occurred_at')} as occurred_at_us,
     r.traceparent, ${asBase64('r.digest')} as digest, ${asBase64('r.salt')} as salt, ${asBase64('r.payload')} as payload,
     r.payload_erased_seq, r.parent_id, ${asBase64('r.reference_list')} as reference_list,
-    r.payload_erased_seq is not null and (r.metadata is not null or r.reference_list is not null) as is_half_erased,
+    r.payload_erased_seq is not null and (r.metadata is not null or r.reference_list is not null or r.subject is not null) as is_half_erased,
     x.searched_references
   from tallystick.records r
   left join lateral (
@@ -293,6 +293,29 @@ export type AuditedClosure = { seq: number; knownSize: number; knownChain: Buffe
 export const CLOSURES_BY_SEQ = `
   select restored_seq as seq, known_size, known_chain
   from tallystick.ledger_closures where ledger_id = $1 and restored_seq is not null order by restored_seq`
+
+export type AuditedRule = { seq: number; type: string | null; agentId: Uuid | null; days: number | null }
+
+export const RULES_BY_SEQ = `
+  select seq, type, agent_id, days from tallystick.retention_rules where ledger_id = $1 order by seq`
+
+export type AuditedHold = {
+  seq: number
+  caseId: string
+  type: string | null
+  agentId: Uuid | null
+  recordIds: Uuid[] | null
+}
+
+export const HOLDS_BY_SEQ = `
+  select seq, case_id, type, agent_id, record_ids from tallystick.holds where ledger_id = $1 order by seq`
+
+/** `hold`: seq of the entry that set it. */
+export type AuditedLift = { seq: number; hold: number }
+
+export const LIFTED_HOLDS_BY_SEQ = `
+  select lifted_seq as seq, seq as hold from tallystick.holds
+  where ledger_id = $1 and lifted_seq is not null order by lifted_seq, seq`
 
 /** `is_forgotten`: without the fingerprint of its request. */
 export type AuditedIdempotencyKey = { seq: number; actorId: Uuid; isForgotten: boolean }

@@ -82,6 +82,8 @@ export type RecordRow = {
   readonly parentId: Uuid | null
   /** Canonical JSON: a list of texts. */
   readonly references: string | null
+  /** Keyed hash of the label of the person that it is about. */
+  readonly subject?: Uint8Array | null
 }
 
 /** Up to CHUNK_RECORDS records of a batch; all but the last chunk have as many. */
@@ -193,6 +195,7 @@ const RECORD_COLUMNS: readonly Column<Of<RecordRow>>[] = [
   column(utf8, ({ row }) => row.metadata),
   column(uuid, ({ row }) => row.parentId),
   column(utf8, ({ row }) => row.references),
+  column(bytea, ({ row }) => row.subject),
 ]
 
 const CHUNK_COLUMNS: readonly Column<Of<ChunkRow>>[] = [

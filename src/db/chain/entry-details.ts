@@ -39,11 +39,22 @@ export type AdministrativeDetails = {
   'key-revoked': NoDetail
   /** `definition`: canonical JSON. */
   'type-registered': { readonly name: string; readonly gated: boolean; readonly definition: string }
+  /** `type` and `agents`: of the record, where it has no row. `rule`: by which the server erases; null: somebody asked for it. */
   'payload-erased': {
     readonly document: string
     readonly documentSeq: number
     readonly reason: string | null
+    readonly recordId: Uuid
+    readonly type: string | null
+    readonly agents: readonly Uuid[]
+    readonly rule: number | null
   }
+  'retention-set': Narrowed & { readonly days: number | null }
+  'hold-set': Narrowed & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
+  /** `hold`: seq of the entry that set it. */
+  'hold-lifted': { readonly hold: number }
+  'subject-erased': NoDetail
+  'export-made': NoDetail
   'peer-added': {
     /** Canonical JSON of the invited's identity. */
     readonly invited: string
@@ -74,6 +85,9 @@ export type AdministrativeDetails = {
     readonly kid: string
   }
 }
+
+/** Records that a rule or a hold is about; null: not narrowed by it. */
+type Narrowed = { readonly type: string | null; readonly agentId: Uuid | null }
 
 type NoDetail = Readonly<Record<string, never>>
 

@@ -131,6 +131,8 @@ const LEDGER_TABLES = [
   'types',
   'record_references',
   'erasures',
+  'retention_rules',
+  'holds',
   'ledger_closures',
   'checkpoints',
   'tree_tiles',

@@ -3,7 +3,7 @@ import type { ChunkRecord } from './chunk-content.ts'
 
 /*
  * Keys of table batch_keys, by which a search finds chunks: a letter for the property, and its value. A chunk has one for each distinct
- * value among its records.
+ * value among its records; of a person one for each record.
  */
 
 const MS_PER_DAY = 86_400_000
@@ -18,6 +18,8 @@ export const chunkKey = {
   traceId: (traceId: string) => key('C', Buffer.from(traceId, 'hex')),
   parent: (record: Uuid) => key('P', bytesOfUuid(record)),
   reference: (reference: string) => key('R', Buffer.from(reference)),
+  /** Person, by the hash of the label, and the one record in the chunk that is about it: 18 bytes. `place`: 0 to 63. */
+  subject: (hash: Uint8Array, place: number) => key('S', Buffer.concat([hash, Buffer.of(place)])),
   /** Day of `occurredAt` in UTC: days since the epoch. */
   day: (day: number) => {
     const bytes = Buffer.allocUnsafe(4)

@@ -16,6 +16,8 @@ const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ],
   types_pkey: ['type_exists', 'the ledger has another type of this name and version'],
   erasures_pkey: ['already_ended', 'it was erased before'],
+  erasures_held: ['held', 'a hold is on it'],
+  keeping_max: ['too_many', 'a ledger has 1,024 rules of retention, and 1,024 holds that stand'],
   shared_records_pkey: ['already_shared', 'it was shared with that peer at the same time'],
   shared_records_signed: [
     'not_shareable',

@@ -17,6 +17,7 @@ type ApiKeyRow = {
   readonly keyLimit: RateLimit
   readonly ledgerLimit: RateLimit
   readonly otlp: OtlpRow | null
+  readonly subjectSalt: Buffer
 }
 
 /** The key that has this secret, unless it is revoked or its agent disabled; with the secret's own end. */
@@ -38,11 +39,12 @@ export async function findApiKey(
     ledgerPerSecond: number | null
     ledgerBurst: number | null
     otlp: OtlpRow | null
+    subjectSalt: Buffer
   }>({
     name: 'find_api_key',
     text: `select k.key_id, k.agent_id, k.scopes, s.mac, s.expires_at, l.issuer, h.envelope_kid,
         k.rate_limit_per_second as key_per_second, k.rate_limit_burst as key_burst, k.otlp,
-        l.rate_limit_per_second as ledger_per_second, l.rate_limit_burst as ledger_burst
+        l.rate_limit_per_second as ledger_per_second, l.rate_limit_burst as ledger_burst, l.subject_salt
       from tallystick.api_key_secrets s
       join tallystick.api_keys k on k.ledger_id = s.ledger_id and k.key_id = s.key_id
       join tallystick.agents a on a.ledger_id = k.ledger_id and a.agent_id = k.agent_id
@@ -64,6 +66,7 @@ export async function findApiKey(
     keyLimit: toRateLimit(row.keyPerSecond, row.keyBurst),
     ledgerLimit: toRateLimit(row.ledgerPerSecond, row.ledgerBurst),
     otlp: row.otlp,
+    subjectSalt: row.subjectSalt,
   }
 }
 

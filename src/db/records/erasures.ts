@@ -19,6 +19,9 @@ export type ErasableRow = {
   readonly seq: number
   readonly erasedSeq: number | null
   readonly needed: Needed | null
+  /** Facts by which holds find a record that has no row: of a batch. Otherwise null and none. */
+  readonly type: string | null
+  readonly agents: readonly Uuid[]
 }
 
 /**
@@ -123,8 +126,10 @@ async function findPayloadOfBatch(
 ): Promise<ErasableRow | null> {
   const record = await findBatchRecord(pool, ledgerId, recordId)
   if (record === null) return null
-  const { seq, erasedSeq } = record
-  return { document: 'payload', subjectId: recordId, digest: digestOf(record), seq, erasedSeq, needed: null }
+  const { seq, erasedSeq, type, actorId, onBehalfOf } = record
+  const agents = onBehalfOf === null ? [actorId] : [actorId, onBehalfOf]
+  const digest = digestOf(record)
+  return { document: 'payload', subjectId: recordId, digest, seq, erasedSeq, needed: null, type, agents }
 }
 
 function toErasable({ document, subjectId, digest, seq, erasedSeq, needed }: ErasableColumns): ErasableRow {
@@ -135,6 +140,8 @@ function toErasable({ document, subjectId, digest, seq, erasedSeq, needed }: Era
     seq,
     erasedSeq,
     needed,
+    type: null,
+    agents: [],
   }
 }
 

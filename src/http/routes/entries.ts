@@ -2,14 +2,19 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Turns } from '../../append/turn.ts'
 import { findSize } from '../../db/chain/read-entries.ts'
+import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
+import { say } from '../../ledgers/keeping.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
+import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import type { DocumentsShown } from '../../proof/entry/verify-entry.ts'
 import { entryLines, exportLines } from '../../records/export.ts'
 import type { Deps } from '../deps.ts'
+import { refuseIdempotencyKey } from '../idempotency.ts'
 import { STREAMS_MAX, STREAMS_PER_LEDGER_MAX } from '../limits.ts'
 import { inPieces } from '../pieces.ts'
 import { entriesQuery, entryLine, exportLine } from '../schemas/entries.ts'
+import { exportBody, exportView } from '../schemas/exports.ts'
 import { Slots } from '../tails/slots.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
@@ -59,6 +64,35 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
       exportLines(deps.readPool, ledgerId, size, shownTo(request.caller)),
     )
   })
+
+  typed.post(
+    '/v1/exports',
+    {
+      config: {
+        access: { scope: scopeOfEntry('export-made') },
+        problems: ['invalid_idempotency_key'],
+      },
+      schema: {
+        summary: 'Say in the chain that entries are taken out of the ledger, and by whom',
+        body: exportBody,
+        response: { 201: exportView },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const { caller, body } = request
+      const size = (await findSize(deps.readPool, caller.ledgerId)) ?? 0
+      const { of, from, to = size - 1 } = body
+      if (from > to || to >= size)
+        throw new ApiError('invalid_request', `the ledger has the entries 0 to ${size - 1}`, {
+          members: { path: '/to' },
+        })
+      const documents = shownTo(caller) === 'all' ? body.documents : 'withheld'
+      const predicate = { of, from, to, documents }
+      const seq = await say(deps, caller, { kind: 'export-made', predicate, detail: {} })
+      return reply.code(201).send({ entry: { seq }, from, to })
+    },
+  )
 }
 
 /** Documents shown to a caller: none if it may only audit. */

@@ -84,7 +84,7 @@ function eraseRoute<Params>(summary: string, params: Params) {
   return {
     config: {
       access: { scope: scopeOfEntry('payload-erased') },
-      problems: ['already_ended', 'idempotency_key_reused', 'offer_pending', 'not_home'],
+      problems: ['already_ended', 'held', 'idempotency_key_reused', 'offer_pending', 'not_home'],
     },
     schema: { summary, params, body: eraseBody, response: { 202: erasureView } },
   } as const

@@ -13,6 +13,7 @@ import { resolveParent } from '../../records/lineage.ts'
 import { notarize } from '../../records/notarize.ts'
 import { notarizeBatch } from '../../records/notarize-batch.ts'
 import { resolveOnBehalfOf, resolvePerformer } from '../../records/on-behalf-of.ts'
+import { hashSubject } from '../../records/subjects/label.ts'
 import { getType } from '../../records/typed-payload.ts'
 import { type BatchBody, readBatchBody } from '../batch-body.ts'
 import type { Deps } from '../deps.ts'
@@ -78,6 +79,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
         ...body,
         onBehalfOf: await resolveOnBehalfOf(deps.lookups, caller, body.onBehalfOf),
         parent: await resolveParent(deps.readPool, caller.ledgerId, body.parent),
+        subject: body.subject === undefined ? null : hashSubject(caller.subjectSalt, body.subject),
         traceparent: traceparentOf(request),
         idempotency,
         signed: await openEnvelope(deps, caller, body.envelope),

@@ -16,7 +16,7 @@ export const eraseBody = z
 const document = z.enum(['payload', 'evidence', 'values', 'reason'])
 const completion = idOf('cmp').nullable().describe('whose evidence or compared values')
 
-const erasable = z
+export const erasable = z
   .strictObject({
     document,
     seq: seq.describe('of the entry that digests it'),

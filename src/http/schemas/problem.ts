@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { HOLDS_NAMED_MAX } from '../../db/limits.ts'
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { SCOPES } from '../../ledgers/scopes.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
@@ -30,6 +31,11 @@ export const problem = z
     recordType: typeName.optional(),
     seq: seq.describe('the entry that has ended it, or the offer that is to be decided first').optional(),
     remaining: remaining.optional(),
+    holds: z
+      .array(z.strictObject({ seq, case: z.string() }))
+      .max(HOLDS_NAMED_MAX)
+      .describe('holds that are in the way, oldest first')
+      .optional(),
     state: z.enum(RECORD_STATES).describe('the record’s, which is in the way').optional(),
     version: z.int().min(1).describe('the record’s').optional(),
     nextEvents: z

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BATCH_ITEMS_MAX } from '../../db/limits.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
 import { TRACEPARENT } from '../../proof/statement/traceparent.ts'
-import { REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../limits.ts'
+import { REFERENCE_CHARS_MAX, REFERENCES_MAX, SUBJECT_CHARS_MAX } from '../limits.ts'
 import {
   anyAgent,
   entryKind,
@@ -24,12 +24,23 @@ const document = z
   .looseObject({})
   .describe('any JSON object, kept beside the chain and signed by salted digest')
 
+/** Shown by no answer: of the label only a keyed hash is kept. */
+export const subjectLabel = z
+  .string()
+  .min(1)
+  .max(SUBJECT_CHARS_MAX)
+  .regex(WITHOUT_CONTROLS)
+  .describe(
+    'the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload',
+  )
+
 const item = {
   type: typeName,
   payload: document,
   metadata: z.looseObject({}).describe('free, unsigned').optional(),
   occurredAt: time.optional(),
   onBehalfOf: idOf('agt').optional(),
+  subject: subjectLabel.optional(),
 }
 
 export const reference = z

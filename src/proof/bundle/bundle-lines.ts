@@ -17,15 +17,21 @@ import type { Check, Fields } from '../statement/check-schemas.ts'
 import {
   idOf,
   integer,
+  isAgent,
   isHash,
   isString,
+  isText,
   isTime,
+  isTraceId,
+  isTypeName,
   listOf,
   nullOr,
   objectOf,
   oneOf,
   refuseFields,
 } from '../statement/fields.ts'
+
+import type { BundleFilter } from './filter.ts'
 
 /*
  * Lines of a bundle (docs/formats/bundles.md). All of it is under an attacker's control; every member must be there and no other,
@@ -34,12 +40,13 @@ import {
 
 /**
  * Contents of a bundle. The tree proves that no entry of a `range` was left out, and none added. A `record` with all of its entries and
- * a `run`, a record with those below it by `parent`, are selections: there may be more than is shown.
+ * a `run`, a record with those below it by `parent`, are selections, as is a `selection` of a range by a filter: there may be more than is shown.
  */
 export type BundleOf =
   | { readonly record: string }
   | { readonly run: string }
   | { readonly range: BundleRange }
+  | { readonly selection: BundleFilter }
 
 /** Entries `from` to `to`, both inclusive. */
 export type BundleRange = {
@@ -87,6 +94,11 @@ const isRange: Check = (value) =>
   objectOf({ from: isSeq, to: isSeq, left: isPath, right: isPath })(value) &&
   (value as { from: number }).from <= (value as { to: number }).to
 
+const isFilter: Check = (value) =>
+  objectOf({ from: isSeq, to: isSeq }, { type: isTypeName, agent: isAgent, trace: isTraceId })(value) &&
+  (value as { from: number }).from <= (value as { to: number }).to &&
+  Object.keys(value as object).length > 2
+
 const isKey = objectOf({
   kid: isHash,
   alg: oneOf('EdDSA', 'ES256'),
@@ -98,6 +110,7 @@ const ONE_OF: readonly Check[] = [
   objectOf({ record: idOf('rec') }),
   objectOf({ run: idOf('rec') }),
   objectOf({ range: isRange }),
+  objectOf({ selection: isFilter }),
 ]
 
 const HEAD_FIELDS: Fields = {
@@ -110,7 +123,7 @@ const HEAD_FIELDS: Fields = {
     keys: listOf(isKey, BUNDLE_KEYS_MAX),
     checkpoint: isNote,
   },
-  optional: {},
+  optional: { tool: isText },
 }
 
 const LINE: Fields['required'] = {

@@ -18,6 +18,7 @@ import { verifyInclusion } from '../tree/merkle.ts'
 import { parseNote } from '../tree/note.ts'
 import type { BundleEntry, OwnEntry, StatementEntry } from './bundle-entry.ts'
 import { type BundleHead, type BundleOf, type Completeness, completenessOf } from './bundle-lines.ts'
+import { type BundleFilter, FilteredRecords } from './filter.ts'
 import { RangeTree } from './range.ts'
 import { isAboutRecord, Selection } from './selection.ts'
 
@@ -28,10 +29,13 @@ export type BundleFindings = {
     | { readonly record: string }
     | { readonly run: string }
     | { readonly from: number; readonly to: number }
+    | { readonly selection: BundleFilter }
   /** `complete`: no entry of the range was left out. `selection`: there may be more than is shown. */
   readonly completeness: Completeness
   /** Entries of the range, or about the records of the selection. */
   readonly entries: number
+  /** Entries of the range that a filter selects from; null without one. */
+  readonly ofEntries: number | null
   /** How many of these an agent has signed itself. */
   readonly agentSigned: number
   /** Statements of others, each with the entry that registers it. */
@@ -87,7 +91,7 @@ export class BundleVerifier {
   readonly #statements: LedgerStatements
   readonly #erasures = new LedgerErasures()
   readonly #range: RangeTree | null
-  readonly #selection: Selection | null
+  readonly #selection: Selection | FilteredRecords | null
   #begun: Begun | null = null
   #lastSeq = -1
   #lines = 0
@@ -112,7 +116,7 @@ export class BundleVerifier {
     this.#compromised = compromisedKeys(keys, trust.compromised)
     for (const { kid } of keys) findNamedKey(keys, kid, providers.sha256)
     this.#range = 'range' in of ? new RangeTree(of.range, providers.sha256) : null
-    this.#selection = 'range' in of ? null : new Selection(of, trust.idSeed)
+    this.#selection = selectionOf(of, trust.idSeed)
   }
 
   append(entry: BundleEntry): void {
@@ -185,6 +189,12 @@ export class BundleVerifier {
     const verifyNote = (note: string) => verifyCheckpoint(note, verifierKey, sha256, verifySignature)
     const checkpoint = verifyNote(this.#head.checkpoint)
     this.#range?.verifyCovered(checkpoint)
+    const { of } = this.#head
+    if ('selection' in of && of.selection.to >= checkpoint.size)
+      throw new ProofError(
+        'checkpoint_too_old',
+        `a checkpoint of ${checkpoint.size} entries does not cover entry ${of.selection.to}`,
+      )
     const { keptCheckpoints, consistency } = this.#trust
     const kept = verifyKept(checkpoint, keptCheckpoints.map(verifyNote), consistency, this.#providers)
     const { witnesses } = this.#trust
@@ -299,6 +309,7 @@ export class BundleVerifier {
       of: namesOf(of),
       completeness: completenessOf(of),
       entries: this.#entries,
+      ofEntries: 'selection' in of ? of.selection.to - of.selection.from + 1 : null,
       agentSigned: this.#agentSigned,
       statements: this.#statements.count,
       issuersJudged: this.#issuersJudged,
@@ -320,6 +331,11 @@ type Definition = {
   readonly origin: string
   readonly noteKey: string
   readonly envelopeKey: { readonly kid: string }
+}
+
+function selectionOf(of: BundleOf, idSeed: number): Selection | FilteredRecords | null {
+  if ('range' in of) return null
+  return 'selection' in of ? new FilteredRecords(of.selection, idSeed) : new Selection(of, idSeed)
 }
 
 function namesOf(of: BundleOf): BundleFindings['of'] {

@@ -36,7 +36,8 @@ const ENTITLED = {
   'revision-requested': RECORDS,
   'record-cancelled': RECORDS,
   'record-expired': SYSTEM,
-  'payload-erased': { scope: 'payloads:erase', system: false },
+  // The server erases by a retention rule, which the entry names.
+  'payload-erased': { scope: 'payloads:erase', system: true },
   'ledger-restored': SYSTEM,
   'peer-added': SYSTEM,
   'peer-suspended': PEERS,
@@ -49,6 +50,11 @@ const ENTITLED = {
   'offer-refused': SYSTEM,
   'registration-policy-set': { scope: 'policies:write', system: false },
   'statement-registered': { scope: 'statements:write', system: false },
+  'retention-set': { scope: 'retention:manage', system: false },
+  'hold-set': { scope: 'retention:manage', system: false },
+  'hold-lifted': { scope: 'retention:manage', system: false },
+  'subject-erased': { scope: 'payloads:erase', system: false },
+  'export-made': { scope: 'audit:read', system: false },
 } as const satisfies Record<EntryKind, Entitled>
 
 export const ENTRY_ENTITLED: Readonly<Record<EntryKind, Entitled>> = ENTITLED

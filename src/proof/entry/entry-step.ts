@@ -3,7 +3,7 @@ import type { ParsedEnvelope } from '../envelope/cose.ts'
 import { ID_BYTES, parseIdBytes } from '../ids.ts'
 import type { SignedStatement } from '../scitt/signed-statement.ts'
 import type { BatchItem } from '../statement/batch.ts'
-import type { EntryKind, STATEMENT } from '../statement/kinds.ts'
+import { ENTRY_KINDS, type EntryKind, type STATEMENT } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import type { EntryLine } from './entry-line.ts'
 import { wordAt } from './id-table.ts'
@@ -74,7 +74,7 @@ export function stepOf(
     key: statement.key,
     atMs: statement.recordedAtMs,
     actedFor: unique([statement.onBehalfOf, ...facts.actedFor]),
-    types: unique([statement.predicate['type'] as string | undefined, ...facts.types]),
+    types: unique([typeOf(statement), ...facts.types]),
     recordIds: facts.recordIds,
     digestWords: facts.digestWords,
     erased: facts.erased,
@@ -82,6 +82,11 @@ export function stepOf(
     received: facts.received,
     registered: null,
   }
+}
+
+/** Type of the record that the entry makes. Rules of retention and holds may name one that is not registered yet. */
+function typeOf({ kind, predicate }: ParsedStatement): string | undefined {
+  return ENTRY_KINDS[kind].movesRecord ? (predicate['type'] as string | undefined) : undefined
 }
 
 /** Documents beside an entry's statement. */

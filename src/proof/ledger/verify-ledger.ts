@@ -17,6 +17,7 @@ import { LedgerCheckpoints } from './checkpoints.ts'
 import type { CompromisedKeys } from './compromised-keys.ts'
 import { LedgerErasures } from './erasures.ts'
 import type { RecordEvent } from './gated-record.ts'
+import { LedgerKeeping } from './keeping.ts'
 import { LedgerKeys } from './keys.ts'
 import { LedgerPeers, type PeeringStanding, type PeersObserver } from './peers.ts'
 import { LedgerRecords, type OnGated } from './records.ts'
@@ -72,6 +73,7 @@ export class LedgerVerifier {
   readonly #peers: LedgerPeers
   readonly #statements: LedgerStatements
   readonly #erasures = new LedgerErasures()
+  readonly #keeping = new LedgerKeeping()
   readonly #checkpoints: LedgerCheckpoints
   readonly #tail = new LedgerTail()
   readonly #leaves: IdTable
@@ -331,6 +333,26 @@ export class LedgerVerifier {
         this.#statements.register(step, statement)
         this.#records.addStatement(name, step.seq)
         break
+      case 'retention-set':
+        this.#verifyAboutLedger(digest)
+        this.#keeping.setRule(step.seq, predicate)
+        break
+      case 'hold-set':
+        this.#verifyAboutLedger(digest)
+        this.#keeping.setHold(step.seq, predicate)
+        break
+      case 'hold-lifted':
+        this.#verifyAboutLedger(digest)
+        this.#keeping.liftHold(predicate)
+        break
+      case 'subject-erased':
+        this.#verifyAboutLedger(digest)
+        this.#keeping.verifyErased(predicate)
+        break
+      case 'export-made':
+        this.#verifyAboutLedger(digest)
+        this.#verifyExported(predicate, step.seq)
+        break
       case 'entry-received':
       case 'offer-refused':
       case 'peer-key-rotated':
@@ -370,9 +392,17 @@ export class LedgerVerifier {
     }
   }
 
+  /** An export of entries that were there. */
+  #verifyExported(predicate: JsonObject, seq: number): void {
+    const [from, to] = [predicate['from'] as number, predicate['to'] as number]
+    if (from > to || to >= seq)
+      throw new ProofError('subject_unknown', `entries ${from} to ${to} are not all before it`)
+  }
+
   #erase(by: EntryStep, { subjects, predicate }: ParsedStatement): void {
     const [{ name, sha256 }] = subjects
     const seq = predicate['seq'] as number
+    this.#keeping.erase(by.seq, by.actor, name, predicate)
     const wasMissing = this.#erasures.explain(by.seq, seq, name, sha256)
     if (!wasMissing) this.#records.verifyDigested(name, sha256, seq)
     this.#options.onErasure?.(by.atMs, !wasMissing)

@@ -102,6 +102,16 @@ export function listOf(check: Check, countMax: number): Check {
   )
 }
 
+/** At least one of them, each once. */
+export function someOf(check: Check, countMax: number): Check {
+  const isList = listOf(check, countMax)
+  return described(
+    () => ({ ...schemaOf(isList), minItems: 1, uniqueItems: true }),
+    (value) =>
+      isList(value) && (value as []).length > 0 && new Set(value as []).size === (value as []).length,
+  )
+}
+
 /** Any object whose names and members are as the checks want them. */
 export function mapOf(name: Check, member: Check): Check {
   return described(
@@ -131,6 +141,10 @@ export const isTraceparent = matching(TRACEPARENT)
 export const isCode = matching(/^[a-z][a-z0-9_]{0,63}$/)
 /** The id of a rule, as its type gives it. */
 export const isRuleId = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/)
+/** Name of a case for which documents are held: an id of somebody's files, and no text about a person. */
+export const isCaseId = matching(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/)
+/** Trace id of a traceparent. */
+export const isTraceId = matching(/^[0-9a-f]{32}$/)
 export const isScope = matching(/^[a-z]+(:[a-z]+)+$/)
 
 export const isAgent = idOf('agt')

@@ -65,6 +65,11 @@ const KINDS = {
   'offer-refused': ABOUT_ENTRY,
   'registration-policy-set': { subjects: ['led'], movesRecord: false },
   'statement-registered': { subjects: ['stm'], movesRecord: false },
+  'retention-set': { subjects: ['led'], movesRecord: false },
+  'hold-set': { subjects: ['led'], movesRecord: false },
+  'hold-lifted': { subjects: ['led'], movesRecord: false },
+  'subject-erased': { subjects: ['led'], movesRecord: false },
+  'export-made': { subjects: ['led'], movesRecord: false },
 } as const satisfies Record<string, KindRule>
 
 export type EntryKind = keyof typeof KINDS

@@ -12,6 +12,7 @@ import {
   integer,
   isActor,
   isAgent,
+  isCaseId,
   isCode,
   isEnvelopeKey,
   isHash,
@@ -24,6 +25,7 @@ import {
   isSignature,
   isText,
   isTime,
+  isTraceId,
   isTraceparent,
   isTypeName,
   listOf,
@@ -31,6 +33,7 @@ import {
   nullOr,
   objectOf,
   oneOf,
+  someOf,
 } from './fields.ts'
 import { type EntryKind, OFFERED_STEPS } from './kinds.ts'
 
@@ -50,6 +53,12 @@ const RULES_MAX = 256
 export const ISSUERS_MAX = 32
 export const ISSUER_KEYS_MAX = 8
 export const CONTENT_TYPES_MAX = 32
+/** A hundred years. */
+export const RETENTION_DAYS_MAX = 36_500
+/** Records that one hold names. */
+export const HOLD_RECORDS_MAX = 500
+/** Erasures that one `subject-erased` names: 17 characters each at most, so that they fit an entry. */
+export const SUBJECT_ERASED_MAX = 1_000
 
 const ALWAYS: Fields = {
   required: { ledger: idOf('led'), actor: isActor, recordedAt: isTime },
@@ -160,6 +169,12 @@ const VERDICT = extend(COMPLETION, {
 
 const PEER_CHANGED = extend(BY_AGENT, { code: isCode })
 
+/** Entries that an export is of: none of these members: all of them between `from` and `to`. */
+const EXPORTED = objectOf(
+  {},
+  { record: idOf('rec'), run: idOf('rec'), agent: isAgent, type: isTypeName, trace: isTraceId },
+)
+
 export const PREDICATES: Readonly<Record<EntryKind, Fields>> = {
   'ledger-created': LEDGER_CREATED,
   'server-key-rotated': extend(ALWAYS, { newKey: isEnvelopeKey }),
@@ -193,7 +208,11 @@ export const PREDICATES: Readonly<Record<EntryKind, Fields>> = {
   'revision-requested': COMPLETION,
   'record-cancelled': extend(LATER, {}, { completion: idOf('cmp') }),
   'record-expired': LATER,
-  'payload-erased': extend(ALWAYS, { seq: integer(0, COUNT_MAX), code: isCode }),
+  'payload-erased': extend(
+    ALWAYS,
+    { seq: integer(0, COUNT_MAX), code: isCode },
+    { rule: integer(0, COUNT_MAX) },
+  ),
   'ledger-restored': extend(ALWAYS, { known: isHead, found: isHead }),
   'peer-added': extend(
     BY_SYSTEM,
@@ -237,6 +256,28 @@ export const PREDICATES: Readonly<Record<EntryKind, Fields>> = {
     contentType: isText,
     kid: isIssuerKid,
     payload: isHash,
+  }),
+  'retention-set': extend(
+    BY_AGENT,
+    { days: nullOr(integer(1, RETENTION_DAYS_MAX)), basis: isCode },
+    { type: isTypeName, agent: isAgent },
+  ),
+  'hold-set': extend(
+    BY_AGENT,
+    { case: isCaseId },
+    { type: isTypeName, agent: isAgent, records: someOf(idOf('rec'), HOLD_RECORDS_MAX) },
+  ),
+  'hold-lifted': extend(BY_AGENT, { case: isCaseId, seq: integer(0, COUNT_MAX) }),
+  'subject-erased': extend(BY_AGENT, {
+    code: isCode,
+    erased: listOf(integer(0, COUNT_MAX), SUBJECT_ERASED_MAX),
+    held: integer(0, COUNT_MAX),
+  }),
+  'export-made': extend(BY_AGENT, {
+    of: EXPORTED,
+    from: integer(0, COUNT_MAX),
+    to: integer(0, COUNT_MAX),
+    documents: oneOf('all', 'withheld'),
   }),
 }
 

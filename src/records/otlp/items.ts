@@ -4,6 +4,7 @@ import type { OtlpSettings } from '../../ledgers/otlp-settings.ts'
 import { DOCUMENT_BYTES_MAX } from '../../ledgers/types/limits.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
+import { isText } from '../../proof/statement/fields.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import type { BatchRequestItem } from '../build-batch.ts'
 import { CanonicalDocument, ESCAPED_NUL } from '../documents.ts'
@@ -81,6 +82,8 @@ const AGENT_ATTRIBUTES = [
   'traceloop.span.kind',
   'ai.operationId',
 ]
+/** Label of the person that a span or log is about. */
+const SUBJECT_ATTRIBUTE = 'tallystick.subject'
 /** Names of agents' events, and of the spans of some. */
 const AGENT_NAME = /^(?:gen_ai|claude_code|codex)\./
 
@@ -92,7 +95,7 @@ function spanItem(
 ): OtlpItem | null {
   const { traceId, spanId, name = '', endTimeUnixNano, startTimeUnixNano } = span as Record<string, string>
   if (!isTraceId(traceId) || !isSpanId(spanId)) return refusals.add('without a valid traceId and spanId')
-  const attributes = (span['attributes'] ?? {}) as JsonObject
+  const { attributes, subject } = withoutSubject(span)
   const counts = AGENT_NAME.test(name) || AGENT_ATTRIBUTES.some((one) => attributes[one] !== undefined)
   if (!counts && settings.take === 'agents') return refusals.rest(settings)
   const content = contentOf(attributes, settings.content)
@@ -131,6 +134,7 @@ function spanItem(
       occurredAt: instantOf(timeOf(endTimeUnixNano) ?? timeOf(startTimeUnixNano)),
       references: referencesOf(attributes),
       traceparent: traceparent(traceId, spanId, flags as number | undefined),
+      subject,
     },
     group: traceGroup(traceId),
     identity: spanIdentity(spanId),
@@ -144,7 +148,7 @@ function logItem(
   { refusals, budget }: Kept,
 ): OtlpItem | null {
   const { traceId, spanId, eventName, timeUnixNano, observedTimeUnixNano } = log as Record<string, string>
-  const attributes = (log['attributes'] ?? {}) as JsonObject
+  const { attributes, subject } = withoutSubject(log)
   const { body, flags, severityNumber } = log
   const names = [eventName, attributes['event.name'], body].filter((one) => typeof one === 'string')
   const counts =
@@ -184,10 +188,20 @@ function logItem(
       occurredAt: instantOf(time),
       references: group === null ? references : [...references, group],
       traceparent: isTraced ? traceparent(traceId!, spanId!, flags as number | undefined) : undefined,
+      subject,
     },
     group: group === null ? traceGroup(traceId!) : toHex(chunkKey.reference(group)),
     identity: logIdentity(document.bytes),
   }
+}
+
+/** Attributes but for the label of a person, which is kept as a hash alone. One that is no label is an attribute like others. */
+function withoutSubject(read: Read): { attributes: JsonObject; subject: string | undefined } {
+  const { [SUBJECT_ATTRIBUTE]: subject, ...attributes } = (read['attributes'] ?? {}) as JsonObject
+  const isLabel = typeof subject === 'string' && isText(subject)
+  return isLabel
+    ? { attributes, subject }
+    : { attributes: (read['attributes'] ?? {}) as JsonObject, subject: undefined }
 }
 
 const TOO_LARGE = `larger than ${DOCUMENT_BYTES_MAX} bytes as a record`

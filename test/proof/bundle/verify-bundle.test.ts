@@ -81,6 +81,7 @@ describe('a range', () => {
       of: { from: 5, to: 9 },
       completeness: 'complete',
       entries: 5,
+      ofEntries: null,
       agentSigned: 0,
       statements: 0,
       issuersJudged: 0,

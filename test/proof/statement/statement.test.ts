@@ -64,6 +64,7 @@ for (const kind of KINDS) {
       'endorsement',
       'contentTypes',
       ...(kind === 'record-cancelled' ? ['completion'] : []),
+      ...(kind === 'retention-set' || kind === 'hold-set' ? ['type', 'agent', 'records'] : []),
     ]
     for (const name of Object.keys(SAMPLES[kind].predicate)) {
       const bytes = build(kind, { predicate: { [name]: undefined } })
@@ -77,6 +78,7 @@ for (const kind of KINDS) {
       for (const value of [null, true, '', 0.5, -1, [null], { constructor: 1 }]) {
         if (name === 'expiresAt' && value === null) continue
         if (name === 'required' && value === true) continue
+        if (name === 'days' && value === null) continue
         if (name === 'tolerances' && typeof value === 'object' && value !== null && !Array.isArray(value))
           continue
         refuses('statement_predicate', () => parseStatement(build(kind, { predicate: { [name]: value } })))

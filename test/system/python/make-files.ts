@@ -54,6 +54,12 @@ async function fill(client: Tallystick, baseUrl: string): Promise<Filled> {
   const own = await signedByItsAgent(client, baseUrl)
   const registered = await statement(client)
   await client.records.erasePayload(batch.records[1]!.id, ERASURE)
+  await client.retention.setRule({ days: 400, basis: 'policy_7' })
+  const held = await client.records.notarize({ payload: { of: 'a person' }, subject: 'person-1' })
+  const { seq: hold } = await client.holds.set({ case: '2027/1', records: [held.id] })
+  await client.holds.lift(hold)
+  for await (const _ of client.subjects.erase('person-1', { code: 'data_subject_request' }));
+  await client.exports.announce({ of: {}, from: 0, documents: 'all' })
   const erased = await client.records.notarize({ payload: { soon: 'gone' } })
   await client.records.erasePayload(erased.id, ERASURE)
   return {
@@ -144,6 +150,8 @@ async function save(dir: string, client: Tallystick, filled: Filled): Promise<Ma
   }
   add('run.bundle', await text(client.bundles.run(run)), ...BUNDLE)
   add('range.bundle', await text(client.bundles.range(3, size - 2)), ...BUNDLE)
+  const ofType = { from: 3, to: size - 2, type: 'generic/1' }
+  add('selection.bundle', await text(client.bundles.filter(ofType, { tool: 'a test' })), ...BUNDLE)
   // Its registration policy stands before it, and comes along.
   const judged = await text(client.bundles.range(statement, size - 2))
   add(

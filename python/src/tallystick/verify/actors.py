@@ -38,8 +38,13 @@ SCOPES: dict[str, str] = {
     'peer-revoked': 'peers:manage',
     'registration-policy-set': 'policies:write',
     'statement-registered': 'statements:write',
+    'retention-set': 'retention:manage',
+    'hold-set': 'retention:manage',
+    'hold-lifted': 'retention:manage',
+    'subject-erased': 'payloads:erase',
+    'export-made': 'audit:read',
 }
-ALSO_SYSTEM = frozenset(('agent-registered', 'key-created', 'verdict-rendered'))
+ALSO_SYSTEM = frozenset(('agent-registered', 'key-created', 'verdict-rendered', 'payload-erased'))
 SIGNED_BY_AGENTS = frozenset(
     (
         'record-notarized',

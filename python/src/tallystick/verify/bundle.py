@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -34,6 +35,9 @@ from .statement import Statement
 from .strict_json import parse
 
 _FIRST = frozenset(('bundle', 'ledger', 'of', 'completeness', 'documents', 'keys', 'checkpoint'))
+_SELECTION = frozenset(('from', 'to'))
+_FILTER = frozenset(('type', 'agent', 'trace'))
+_TRACE = re.compile(r'[0-9a-f]{32}\Z')
 _KEY = frozenset(('kid', 'alg', 'spki', 'compromisedAt'))
 _RANGE = frozenset(('from', 'to', 'left', 'right'))
 _MEMBERS = frozenset(('seq', 'kind', 'recordedAt', 'leaf', 'envelope', 'documents', 'items'))
@@ -68,10 +72,12 @@ def _parse_first(data: bytes) -> dict[str, Any]:
     if len(data.decode('utf-8', 'replace')) > BUNDLE_FIRST_LINE_CHARS_MAX:
         raise _syntax('the first line is too long')
     value: dict[str, Any] = parse(data, BUNDLE_FIRST_LINE_DEPTH_MAX).value
-    if not isinstance(value, dict) or value.keys() != _FIRST or value['bundle'] != 1 or not f.is_id_of(value['ledger'], 'led'):
+    if not isinstance(value, dict) or value.keys() - {'tool'} != _FIRST or value['bundle'] != 1 or not f.is_id_of(value['ledger'], 'led'):
         raise _syntax('not the members of a first line')
     if value['documents'] not in ('all', 'withheld') or not isinstance(value['checkpoint'], str):
         raise _syntax('documents or checkpoint is of another form')
+    if 'tool' in value and not f.is_text(value['tool']):
+        raise _syntax('tool is of another form')
     of = value['of']
     if not isinstance(of, dict) or len(of) != 1 or not _is_of(of):
         raise _syntax('of is of another form')
@@ -84,6 +90,8 @@ def _parse_first(data: bytes) -> dict[str, Any]:
 
 
 def _is_of(of: dict[str, Any]) -> bool:
+    if 'selection' in of:
+        return _is_selection(of['selection'])
     if 'range' not in of:
         return any(f.is_id_of(of.get(name), 'rec') for name in ('record', 'run'))
     span = of['range']
@@ -92,6 +100,17 @@ def _is_of(of: dict[str, Any]) -> bool:
     if not f.is_integer(span['from'], 0) or not f.is_integer(span['to'], int(span['from'])):
         return False
     return is_path(span['left'], INCLUSION_PATH_MAX) and is_path(span['right'], INCLUSION_PATH_MAX)
+
+
+def _is_selection(value: Any) -> bool:
+    if not isinstance(value, dict) or not value.keys() >= _SELECTION or not value.keys() - _SELECTION <= _FILTER or len(value) < 3:
+        return False
+    if not f.is_integer(value['from'], 0) or not f.is_integer(value['to'], int(value['from'])):
+        return False
+    trace = value.get('trace', '0' * 32)
+    if not isinstance(trace, str) or _TRACE.match(trace) is None:
+        return False
+    return ('type' not in value or f.is_type(value['type'])) and ('agent' not in value or f.is_id_of(value['agent'], 'agt'))
 
 
 def _is_key(value: Any) -> bool:
@@ -124,6 +143,7 @@ class _Bundle:
         self.tree = Tree(self.span[0], hashes(span['left'])) if self.span is not None else Tree()
         if self.span is not None and len(self.tree.peaks) != self.span[0].bit_count():
             raise Refused('merkle_range', f'left is not the subtrees of {self.span[0]} leaves')
+        self.filter: dict[str, Any] | None = first['of'].get('selection')
         self.note_key: NoteKey | None = None
         self.issuer = ''
         self.first_kid = b''
@@ -259,6 +279,8 @@ class _Bundle:
         check_note(self.checkpoint, self.note_key)
         if self.span is not None and self.span[1] >= self.checkpoint.size:
             raise Refused('checkpoint_too_old', 'the checkpoint does not cover the range')
+        if self.filter is not None and self.filter['to'] >= self.checkpoint.size:
+            raise Refused('checkpoint_too_old', 'the checkpoint does not cover the entries that it selects from')
 
     def _check_pair(self, entry: Entry) -> None:
         before, self.before = self.before, entry if entry.kind == STATEMENT else None
@@ -355,9 +377,11 @@ class _Bundle:
 
     def _follow_selection(self, entry: Entry, statement: Statement, items: list[dict[str, Any]] | None) -> None:
         kind = entry.kind
+        if self.filter is not None and (kind in _MAKES or kind in STEPS) and not self.filter['from'] <= entry.seq <= self.filter['to']:
+            raise Refused('entry_unrelated', f'entry {entry.seq} is not one that it selects from')
         if kind in _MAKES:
             for made in items if items is not None else [statement.predicate]:
-                self._check_related(made)
+                self._check_related(made, statement.predicate)
                 self.records[made['record']] = Record(statement, entry.leaf) if kind == 'record-created' else None
             self.related += 1
         elif kind in STEPS:
@@ -369,11 +393,14 @@ class _Bundle:
         elif kind not in _ABOUT_KEYS and kind != 'payload-erased':
             raise Refused('entry_unrelated', f'{kind} is about no record of the selection')
 
-    def _check_related(self, made: dict[str, Any]) -> None:
+    def _check_related(self, made: dict[str, Any], predicate: dict[str, Any]) -> None:
         of, name = self.first['of'], made['record']
         if name in self.records:
             raise Refused('duplicate_subject', f'{name} is there')
-        if 'record' in of:
+        if self.filter is not None:
+            if not _is_filtered(self.filter, made, predicate):
+                raise Refused('entry_unrelated', f'{name} does not match the filter')
+        elif 'record' in of:
             if name != of['record']:
                 raise Refused('entry_unrelated', f'{name} is not the record {of["record"]}')
         elif name != of['run'] and made.get('parent') not in self.records:
@@ -385,7 +412,7 @@ class _Bundle:
             raise Refused('statement_pair', 'the last statement is not registered')
         if self.span is not None and self.last_seq < self.span[1]:
             raise Refused('bundle_incomplete', f'it ends before entry {self.span[1]}')
-        if self.span is None and (of.get('record') or of.get('run')) not in self.records:
+        if self.span is None and self.filter is None and (of.get('record') or of.get('run')) not in self.records:
             raise Refused('bundle_incomplete', 'it lacks the record that it is of')
         if declared != self.count:
             raise Refused('bundle_incomplete', f'{self.count} entries, and it says {declared}')
@@ -420,6 +447,7 @@ class _Bundle:
             f'note-key={"given" if self.trust.note_key is not None else "self-asserted"}',
             f'checkpoint={"given" if coverage.given else "own"} covered={coverage.covered} of {coverage.size}',
             *([f'cosigned={coverage.cosigned}'] if coverage.cosigned is not None else []),
+            *([f'selected="{self.related} of {self.filter["to"] - self.filter["from"] + 1}"'] if self.filter is not None else []),
             *([f'records={len(self.records)}'] if self.span is None else []),
             *([f'agent-signed={self.agent_signed}'] if self.agent_signed else []),
             *([f'statements={self.statements}'] if self.statements else []),
@@ -460,7 +488,22 @@ def _keys(values: list[dict[str, Any]]) -> tuple[dict[bytes, Key], set[bytes]]:
 def _name(of: dict[str, Any]) -> str:
     if 'range' in of:
         return f'range:{of["range"]["from"]}-{of["range"]["to"]}'
+    if 'selection' in of:
+        names = ('type', 'agent', 'trace')
+        start, end = of['selection']['from'], of['selection']['to']
+        said = [f'{name}:{of["selection"][name]}' for name in of['selection'] if name in names]
+        return ','.join([f'selection:{start}-{end}', *said])
     return f'record:{of["record"]}' if 'record' in of else f'run:{of["run"]}'
+
+
+def _is_filtered(wanted: dict[str, Any], made: dict[str, Any], predicate: dict[str, Any]) -> bool:
+    agents = (predicate['actor'], made.get('onBehalfOf'), made.get('performer'))
+    trace = made.get('traceparent')
+    return (
+        wanted.get('type', made['type']) == made['type']
+        and ('agent' not in wanted or wanted['agent'] in agents)
+        and ('trace' not in wanted or (trace is not None and trace[3:35] == wanted['trace']))
+    )
 
 
 def _path_of(before: Tree, size: int, right: list[bytes]) -> list[bytes]:

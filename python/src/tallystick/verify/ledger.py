@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from . import formats as f
 from .actors import SYSTEM, Actors, Pinned
 from .errors import Refused
+from .keeping import Keeping
 from .limits import BATCH_ITEM_BITS, TAIL_MS
 from .line import ITEM_MASK, STATEMENT, Entry, Pending, await_erasures
 from .merkle import Tree, genesis, link
@@ -108,6 +109,7 @@ class Ledger:
         self.pending: Pending = {}
         """Documents that are missing, by the entry that is said to erase them."""
         self.erased: set[tuple[int, str]] = set()
+        self.keeping = Keeping()
         self.erasures: list[Erasure] = []
         self.policy: tuple[str, dict[str, Any]] | None = None
         self.statement_before: Entry | None = None
@@ -357,6 +359,7 @@ class Ledger:
         if others:
             seq = entry.seq if len(others) == len(claims) else others[0][0]
             raise Refused('erasure_unexplained', f'entry {entry.seq} does not erase {others[0][1]}', seq)
+        self.keeping.erase(entry, statement)
         if of >= entry.seq:
             raise Refused('erasure_of_nothing', f'entry {of} does not stand before')
         if not claims and self.digests_of(of).get(subject.name) != subject.digest:
@@ -385,6 +388,10 @@ class Ledger:
     def _set_policy(self, entry: Entry, statement: Statement) -> None:
         self._check_definition(statement)
         self.policy = (entry.leaf.hex(), statement.predicate)
+
+    def _keep(self, entry: Entry, statement: Statement) -> None:
+        self._check_definition(statement)
+        self.keeping.follow(entry, statement)
 
     def _register_statement(self, entry: Entry, statement: Statement) -> None:
         before = self.registering
@@ -442,6 +449,11 @@ _APPLY: dict[str, Callable[[Ledger, Entry, Statement], None]] = {
     'ledger-restored': Ledger._restore,
     'registration-policy-set': Ledger._set_policy,
     'statement-registered': Ledger._register_statement,
+    'retention-set': Ledger._keep,
+    'hold-set': Ledger._keep,
+    'hold-lifted': Ledger._keep,
+    'subject-erased': Ledger._keep,
+    'export-made': Ledger._keep,
     'record-shared': Ledger._share,
     'peer-added': lambda ledger, entry, statement: ledger.peerings.add(entry, statement),
     'peer-suspended': lambda ledger, _, statement: ledger.peerings.change(statement, 'suspended'),

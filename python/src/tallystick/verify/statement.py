@@ -12,14 +12,17 @@ from .keys import parse_key
 from .limits import (
     BATCH_ITEMS_MAX,
     CONTENT_TYPES_MAX,
+    HOLD_RECORDS_MAX,
     INTEGER_MAX,
     ISSUER_KEYS_MAX,
     ISSUERS_MAX,
+    RETENTION_DAYS_MAX,
     REVISIONS_MAX,
     RULES_MAX,
     SCOPES_MAX,
     SHARES_MAX,
     STATEMENT_DEPTH_MAX,
+    SUBJECT_ERASED_MAX,
     URL_CHARS_MAX,
 )
 from .strict_json import parse
@@ -258,6 +261,27 @@ def _kind(
     return Kind(needs, may, subjects, event, first)
 
 
+_CASE = re.compile(r'[A-Za-z0-9][A-Za-z0-9._/-]{0,62}\Z')
+_TRACE = re.compile(r'[0-9a-f]{32}\Z')
+_HELD_RECORDS = _list(_id('rec'), HOLD_RECORDS_MAX)
+
+
+def _is_case(value: Any) -> bool:
+    return isinstance(value, str) and _CASE.match(value) is not None
+
+
+_EXPORTED = _exactly(
+    {},
+    {
+        'record': _id('rec'),
+        'run': _id('rec'),
+        'agent': _id('agt'),
+        'type': f.is_type,
+        'trace': lambda value: isinstance(value, str) and _TRACE.match(value) is not None,
+    },
+)
+
+
 KINDS: dict[str, Kind] = {
     'ledger-created': _kind('led', {'definition': _is_definition}),
     'server-key-rotated': _kind('led', {'newKey': is_envelope_key}),
@@ -313,7 +337,7 @@ KINDS: dict[str, Kind] = {
     'revision-requested': _kind('rec reason?', _COMPLETION, event=True),
     'record-cancelled': _kind('rec reason?', {}, _COMPLETION, event=True),
     'record-expired': _kind('rec', event=True),
-    'payload-erased': _kind('erased', {'seq': _bounded(0, INTEGER_MAX), 'code': f.is_code}),
+    'payload-erased': _kind('erased', {'seq': _bounded(0, INTEGER_MAX), 'code': f.is_code}, {'rule': _bounded(0, INTEGER_MAX)}),
     'ledger-restored': _kind('led', {'known': _HEAD, 'found': _HEAD}),
     'peer-added': _kind(
         'peer',
@@ -351,6 +375,28 @@ KINDS: dict[str, Kind] = {
             'contentType': f.is_text,
             'kid': lambda kid: isinstance(kid, str) and _KID.match(kid) is not None,
             'payload': f.is_hex64,
+        },
+    ),
+    'retention-set': _kind(
+        'led', {'days': _or_null(_bounded(1, RETENTION_DAYS_MAX)), 'basis': f.is_code}, {'type': f.is_type, 'agent': _id('agt')}
+    ),
+    'hold-set': _kind(
+        'led',
+        {'case': _is_case},
+        {'type': f.is_type, 'agent': _id('agt'), 'records': lambda value: _HELD_RECORDS(value) and len(value) == len(set(value)) > 0},
+    ),
+    'hold-lifted': _kind('led', {'case': _is_case, 'seq': _bounded(0, INTEGER_MAX)}),
+    'subject-erased': _kind(
+        'led',
+        {'code': f.is_code, 'erased': _list(_bounded(0, INTEGER_MAX), SUBJECT_ERASED_MAX), 'held': _bounded(0, INTEGER_MAX)},
+    ),
+    'export-made': _kind(
+        'led',
+        {
+            'of': _EXPORTED,
+            'from': _bounded(0, INTEGER_MAX),
+            'to': _bounded(0, INTEGER_MAX),
+            'documents': _one_of('all', 'withheld'),
         },
     ),
 }

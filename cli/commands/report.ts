@@ -1,0 +1,80 @@
+import { checkBundle } from '../../sdk/verify/bundle.ts'
+import { VerificationError } from '../../sdk/verify/errors.ts'
+import { onlyArgument, parseChoice } from '../arguments.ts'
+import { defineCommand } from '../command.ts'
+import { EXIT } from '../exit-codes.ts'
+import { openPieces } from '../open-pieces.ts'
+import { parseKid } from '../parse-kid.ts'
+import { NO_MAP, readControlMap } from '../report/control-map.ts'
+import { csvOf } from '../report/csv.ts'
+import { Figures } from '../report/figures.ts'
+import { htmlOf } from '../report/html.ts'
+import { jsonOf } from '../report/json.ts'
+import { rowsOf } from '../report/rows.ts'
+import { RefusedError } from '../run.ts'
+import { refuseTerminal, saveStream } from '../save-stream.ts'
+import { formatReport } from './verify-bundle.ts'
+import { parseNoteKey } from './verify-proof.ts'
+
+const FORMATS = ['html', 'csv', 'json'] as const
+
+const HELP = `tallystick report FILE [--format html|csv|json] [--controls MAP] [--note-key VKEY | --key KID] [-o FILE]
+
+Verifies a bundle, offline, and writes a report of it: what happened, grouped by the controls of a map that you own (docs/reports.md), with plots of
+volume, outcomes and denials, and the verifier's last line as its footer. A bundle that does not verify gets no report.
+
+  --format html    one file to print, without scripts: by default
+  --format csv     a row for each entry and record (RFC 4180), safe to open in a spreadsheet
+  --format json    the same as one JSON object
+  --controls MAP   YAML: which kinds, types and agents are evidence for which control; examples/controls has some
+  --note-key VKEY  the ledger's note verifier key, known from elsewhere: without it or --key the report rests on the bundle's own word
+  --key KID        the kid of the ledger's first envelope key, known from elsewhere. Repeatable
+  -o, --out FILE   where to write; by default, or with -, standard output, if that is no terminal
+  -h, --help
+
+Examples:
+  tallystick report quarter.bundle --controls examples/controls/eu-ai-act.yaml --note-key "$NOTE_KEY" -o quarter.html
+  tallystick report quarter.bundle --format csv -o quarter.csv
+`
+
+export const report = defineCommand({
+  help: HELP,
+  options: {
+    format: { type: 'string' },
+    controls: { type: 'string' },
+    'note-key': { type: 'string' },
+    key: { type: 'string', multiple: true },
+    out: { type: 'string', short: 'o' },
+  },
+  async run(values, positionals, io) {
+    const path = onlyArgument(positionals, 'report FILE')
+    const format = parseChoice(values.format ?? 'html', FORMATS, '--format')
+    refuseTerminal('a report', values.out, io)
+    const map = values.controls === undefined ? NO_MAP : await readControlMap(values.controls)
+    const verdict = await verify(path, values['note-key'], values.key)
+    const figures = new Figures()
+    for await (const row of rowsOf(path)) figures.add(row)
+    const pieces = {
+      html: () => htmlOf(() => rowsOf(path), map, figures, verdict),
+      csv: () => csvOf(rowsOf(path), map, verdict),
+      json: () => jsonOf(rowsOf(path), map, figures, verdict),
+    }[format]()
+    await saveStream(pieces, values.out, io)
+    return EXIT.ok
+  },
+})
+
+/** The verifier's last line. Throws RefusedError. */
+async function verify(
+  path: string,
+  noteKey: string | undefined,
+  key: readonly string[] = [],
+): Promise<string> {
+  try {
+    const given = { kids: key.map(parseKid), noteKey: (await parseNoteKey(noteKey)) ?? undefined }
+    return formatReport(await checkBundle(openPieces(path), given))
+  } catch (error) {
+    if (!(error instanceof VerificationError)) throw error
+    throw new RefusedError(formatReport({ seq: error.seq, code: error.code, reason: error.detail }))
+  }
+}

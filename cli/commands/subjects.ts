@@ -1,0 +1,65 @@
+import type { SubjectRecord } from '../../sdk/generated/api.ts'
+import { onlyArgument } from '../arguments.ts'
+import { defineCommand } from '../command.ts'
+import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
+import { EXIT } from '../exit-codes.ts'
+import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
+import { listItems } from '../resource.ts'
+import { UsageError } from '../run.ts'
+
+export const subjectsFind = listItems({
+  usage: 'subjects find LABEL',
+  flags: '[--limit N]',
+  about: `Finds the documents of a person, by the label (\`subject\`) with which its records were made. Needs a key with one of the scopes
+payloads:erase, records:read.`,
+  examples: ['subjects find customer-4711', 'subjects find customer-4711 | jq -r .record'],
+  columns: [
+    ['RECORD', ({ record }) => record],
+    ['DOCUMENTS', ({ documents }) => documents.map(({ document }) => document).join(', ')],
+  ] satisfies readonly Column<SubjectRecord>[],
+  ask: (client, label) => client.subjects.find(label),
+})
+
+const ERASE_HELP = `tallystick subjects erase LABEL --code CODE --yes
+
+Erases all documents of a person, by the label (\`subject\`) with which its records were made: nobody can bring them back. Prints a receipt for each
+thousand documents: the entry that says what was erased, and the documents that a hold has kept (docs/erasure.md). Needs a key with the
+scope payloads:erase.
+
+  --code CODE      why, as a word for programs (a-z, 0-9, _): signed, and there forever
+  --reason TEXT    why, for people
+  --yes            do it
+${OUTPUT_HELP}
+${CONNECTION_HELP}
+  -h, --help
+
+Examples:
+  tallystick subjects erase customer-4711 --code data_subject_request --yes
+`
+
+export const subjectsErase = defineCommand({
+  help: ERASE_HELP,
+  options: {
+    code: { type: 'string' },
+    reason: { type: 'string' },
+    yes: { type: 'boolean' },
+    ...CONNECTION_OPTIONS,
+    ...OUTPUT_OPTIONS,
+  },
+  async run(values, positionals, io) {
+    const label = onlyArgument(positionals, 'subjects erase LABEL --code CODE --yes')
+    const { code, reason } = values
+    if (code === undefined)
+      throw new UsageError('subjects erase needs --code CODE: why, as a word for programs')
+    if (!values.yes)
+      throw new UsageError('what is erased is gone for good: say --yes, and nothing else stops it')
+    const { subjects } = await connect(values)
+    let held = 0
+    for await (const receipt of subjects.erase(label, { code, ...(reason !== undefined && { reason }) })) {
+      held += receipt.held.length
+      printItem(receipt, values.json, io.stdout)
+    }
+    if (held > 0) io.stderr.write(`tallystick: ${held} documents are held, and stay\n`)
+    return EXIT.ok
+  },
+})

@@ -1,0 +1,40 @@
+import { type ControlMap, isEvidence } from './control-map.ts'
+import type { ReportRow } from './rows.ts'
+
+const COLUMNS = [
+  'seq',
+  'recordedAt',
+  'kind',
+  'record',
+  'type',
+  'agent',
+  'onBehalfOf',
+  'outcome',
+  'denied',
+  'signedBy',
+  'leaf',
+] as const satisfies readonly (keyof ReportRow)[]
+
+/** A table of all rows, with the controls that each is evidence for (RFC 4180); the verifier's line stands in the last row. */
+export async function* csvOf(
+  rows: AsyncIterable<ReportRow>,
+  map: ControlMap,
+  verdict: string,
+): AsyncGenerator<string, void, undefined> {
+  yield csvLine([...COLUMNS, 'controls'])
+  for await (const row of rows) {
+    const controls = map.controls.filter((control) => isEvidence(control, row)).map(({ id }) => id)
+    yield csvLine([...COLUMNS.map((name) => String(row[name])), controls.join(' ')])
+  }
+  yield csvLine([verdict])
+}
+
+function csvLine(fields: readonly string[]): string {
+  return `${fields.map(csvField).join(',')}\r\n`
+}
+
+/** A spreadsheet takes what begins with these characters for a formula, and runs it: an apostrophe makes it text. */
+export function csvField(value: string): string {
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

@@ -1,0 +1,21 @@
+import { type ControlMap, isEvidence } from './control-map.ts'
+import type { Figures } from './figures.ts'
+import type { ReportRow } from './rows.ts'
+
+/** One JSON object: the map, figures by day, rows with the controls that each is evidence for, and the verifier's line. */
+export async function* jsonOf(
+  rows: AsyncIterable<ReportRow>,
+  map: ControlMap,
+  figures: Figures,
+  verdict: string,
+): AsyncGenerator<string, void, undefined> {
+  const head = JSON.stringify({ report: 1, ...map, days: figures.days })
+  yield `${head.slice(0, -1)},"rows":[\n`
+  let isFirst = true
+  for await (const row of rows) {
+    const controls = map.controls.filter((control) => isEvidence(control, row)).map(({ id }) => id)
+    yield `${isFirst ? '' : ',\n'}${JSON.stringify({ ...row, controls })}`
+    isFirst = false
+  }
+  yield `\n],"verified":${JSON.stringify(verdict)}}\n`
+}

@@ -1,0 +1,7 @@
+/** A control map is written by hand. */
+export const CONTROL_MAP_BYTES_MAX = 256 * 1024
+export const CONTROLS_MAX = 128
+/** Rows of one control that a printed report shows; a table of all of them is the CSV. */
+export const REPORT_ROWS_PER_CONTROL_MAX = 5_000
+/** Bars of a plot. */
+export const PLOT_BARS_MAX = 60

@@ -1,0 +1,51 @@
+import type { Tallystick } from '../sdk/client.ts'
+import { UsageError } from './run.ts'
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+const MS_PER_DAY = 86_400_000
+
+/** The end of a period as it was typed. `ms`: since 1970; of `--to` the first moment behind it. */
+export type End = { readonly seq: number } | { readonly ms: number }
+
+/**
+ * `--from` or `--to`: a seq, a day in UTC (the whole day), or a time of RFC 3339. Throws UsageError.
+ */
+export function parseEnd(text: string, option: '--from' | '--to'): End {
+  if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return { seq: Number(text) }
+  const ms = Date.parse(DAY.test(text) ? `${text}T00:00:00Z` : text)
+  if (Number.isNaN(ms) || !/^\d{4}-\d{2}-\d{2}(T.*(Z|[+-]\d{2}:\d{2}))?$/.test(text))
+    throw new UsageError(
+      `${option} takes a seq, a day such as 2027-03-31, or a time such as 2027-03-31T12:00:00Z`,
+    )
+  return { ms: option === '--to' ? ms + (DAY.test(text) ? MS_PER_DAY : 1) : ms }
+}
+
+/**
+ * First and last seq of a period, among the first `size` entries. Clocks of servers may be a minute apart, so at its edges an entry may stand on either side:
+ * the seqs say which ones are meant. Throws UsageError for a period without an entry.
+ */
+export async function seqsOfPeriod(
+  { entries }: Pick<Tallystick, 'entries'>,
+  size: number,
+  from: End,
+  to: End,
+): Promise<{ readonly from: number; readonly to: number }> {
+  const first = 'seq' in from ? from.seq : await firstSince(entries, size, from.ms)
+  const last = 'seq' in to ? to.seq : (await firstSince(entries, size, to.ms)) - 1
+  if (first > last) throw new UsageError('the ledger has no entry in that period')
+  return { from: first, to: last }
+}
+
+/** The first of `size` entries that was recorded at `ms` or later; `size`: there is none. A search in halves. */
+async function firstSince(entries: Tallystick['entries'], size: number, ms: number): Promise<number> {
+  let [low, high] = [0, size]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    let recordedAtMs = 0
+    for await (const { recordedAt } of entries.stream({ after: middle - 1, limit: 1 }))
+      recordedAtMs = Date.parse(recordedAt)
+    if (recordedAtMs < ms) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,149 @@
+-- Days for which a record is kept, and the entry that set them: the longest of all rules about it. `rule_seq` null: no rule is about
+-- it; days null beside one: it has no end. A rule counts for the records that come after it until another one replaces it, and,
+-- because a promise may be lengthened and not shortened, for all that were there before.
+create or replace function retention_of(ledger uuid, of_type text, agents uuid[], made_seq bigint, out days int4, out rule_seq bigint)
+language sql stable set search_path = tallystick, pg_temp as $$
+  select case when bool_or(r.days is null) then null else max(r.days) end,
+    (array_agg(r.seq order by r.days desc nulls first, r.seq desc))[1]
+  from (
+    select x.seq, x.days, lead(x.seq) over (partition by x.type, x.agent_id order by x.seq) as replaced_seq
+    from retention_rules x
+    where x.ledger_id = ledger and (x.type is null or x.type = of_type) and (x.agent_id is null or x.agent_id = any (agents))
+  ) r
+  where r.replaced_seq is null or r.replaced_seq > made_seq
+$$;
+
+-- Oldest hold on a record at a place of the chain; null: none.
+create or replace function hold_on(ledger uuid, record uuid, of_type text, agents uuid[], at bigint) returns bigint
+language sql stable set search_path = tallystick, pg_temp as $$
+  select min(h.seq) from holds h
+  where h.ledger_id = ledger and h.seq < at and (h.lifted_seq is null or h.lifted_seq > at)
+    and (h.type is null or h.type = of_type) and (h.agent_id is null or h.agent_id = any (agents))
+    and (h.record_ids is null or record = any (h.record_ids))
+$$;
+
+-- Facts by which rules and holds find a record: its type, its agents (who made it, for whom, and who performs it), the entry that
+-- made it, and since when nothing more happens to it: null while it is open. A record of a batch has no row: then they are those
+-- that the caller has read from its chunk, of the entry at `document_seq`.
+create or replace function keeping_facts(
+  ledger uuid, record uuid, document_seq bigint, given_type text, given_agents uuid[],
+  out type text, out agents uuid[], out made_seq bigint, out since timestamptz
+)
+language sql stable set search_path = tallystick, pg_temp as $$
+  select coalesce(r.type, given_type), case when r.type is null then given_agents
+      else array_remove(array[r.actor_id, r.on_behalf_of, g.performer_id], null) end,
+    coalesce(r.first_seq, document_seq),
+    case when g.state is null then e.recorded_at when g.ended_as <> '' then l.recorded_at end
+  from (select ledger as ledger_id) i
+  left join lateral (
+    select x.type, x.actor_id, x.on_behalf_of, x.first_seq from records x
+    where x.ledger_id = i.ledger_id and x.record_id = record offset 0
+  ) r on true
+  left join lateral (
+    select x.state, x.ended_as, x.performer_id, x.last_seq from gated_records x
+    where x.ledger_id = i.ledger_id and x.record_id = record offset 0
+  ) g on true
+  left join lateral (
+    select x.recorded_at from entries x where x.ledger_id = i.ledger_id and x.seq = coalesce(r.first_seq, document_seq) offset 0
+  ) e on true
+  left join lateral (
+    select x.recorded_at from entries x where x.ledger_id = i.ledger_id and x.seq = g.last_seq offset 0
+  ) l on true
+$$;
+
+-- Stores rules and holds as their entries set them, and refuses erasures of what is held, or, by a rule, of what is kept for longer.
+-- The ledger's head is locked: a hold that was committed first is seen, and one that comes second finds the erasure in the chain.
+create or replace function append_keeping(
+  ledger_ids uuid[], kinds text[], details text[], outcomes int2[], seqs bigint[]
+) returns void
+language plpgsql
+set search_path = tallystick, pg_temp
+as $$
+declare
+  lifted bigint;
+begin
+  insert into retention_rules (ledger_id, seq, type, agent_id, days)
+  select i.ledger_id, i.seq, d.type, d."agentId", d.days
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d (type text, "agentId" uuid, days int4) on true
+  where i.outcome = 0 and i.kind = 'retention-set';
+
+  insert into holds (ledger_id, seq, case_id, type, agent_id, record_ids)
+  select i.ledger_id, i.seq, d."caseId", d.type, d."agentId", d."recordIds"
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d ("caseId" text, type text, "agentId" uuid, "recordIds" uuid[]) on true
+  where i.outcome = 0 and i.kind = 'hold-set';
+
+  update holds h set lifted_seq = i.seq
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d (hold bigint) on true
+  where i.outcome = 0 and i.kind = 'hold-lifted' and h.ledger_id = i.ledger_id and h.seq = d.hold and h.lifted_seq is null;
+  get diagnostics lifted = row_count;
+  if lifted <> (select count(*) from unnest(kinds, outcomes) i (kind, outcome) where i.outcome = 0 and i.kind = 'hold-lifted') then
+    raise exception 'a hold that is lifted stands'
+      using errcode = 'integrity_constraint_violation', constraint = 'entries_end_once';
+  end if;
+
+  -- Each of these may have made something due.
+  insert into retention_sweeps (ledger_id, changed_seq)
+  select i.ledger_id, max(i.seq) from unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq)
+  where i.outcome = 0 and i.kind in ('retention-set', 'hold-lifted')
+  group by i.ledger_id
+  on conflict (ledger_id) do update set changed_seq = excluded.changed_seq, next_seq = 0, due_at = now();
+
+  if exists (
+    select from unnest(ledger_ids, kinds, outcomes) i (ledger_id, kind, outcome)
+    where i.outcome = 0 and i.kind in ('retention-set', 'hold-set') and (
+      (select count(*) from retention_rules x where x.ledger_id = i.ledger_id) > 1024
+      or (select count(*) from holds x where x.ledger_id = i.ledger_id and x.lifted_seq is null) > 1024)
+  ) then
+    raise exception 'a ledger has 1,024 rules, and as many holds that stand'
+      using errcode = 'integrity_constraint_violation', constraint = 'keeping_max';
+  end if;
+end $$;
+
+-- Refuses erasures of what is held, and by a rule of what is kept for longer by the database's clock.
+create or replace function refuse_kept(
+  ledger_ids uuid[], kinds text[], details text[], outcomes int2[], seqs bigint[]
+) returns void
+language plpgsql
+set search_path = tallystick, pg_temp
+as $$
+declare
+  refused text;
+begin
+  select case when k.hold is not null then 'erasures_held' else 'erasures_kept' end into refused
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  cross join lateral json_to_record(i.detail::json)
+    d ("recordId" uuid, "documentSeq" bigint, type text, agents uuid[], rule bigint)
+  cross join lateral keeping_facts(i.ledger_id, d."recordId", d."documentSeq", d.type, d.agents) f
+  cross join lateral (
+    select hold_on(i.ledger_id, d."recordId", f.type, f.agents, i.seq) as hold
+  ) k
+  left join lateral retention_of(i.ledger_id, f.type, f.agents, f.made_seq) r on d.rule is not null
+  where i.outcome = 0 and i.kind = 'payload-erased' and (
+    k.hold is not null
+    or d.rule is not null and (f.since + r.days * interval '24 hours' <= clock_timestamp() and r.rule_seq = d.rule) is not true)
+  limit 1;
+  if refused is not null then
+    raise exception 'it is held, or kept for longer'
+      using errcode = 'integrity_constraint_violation', constraint = refused;
+  end if;
+end $$;
+
+-- Trigger: a rule never changes, and a hold only by the entry that lifts it.
+create or replace function keeping_change() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if tg_table_name = 'holds' then
+    if (new.ledger_id, new.seq, new.case_id, new.type, new.agent_id, new.record_ids)
+        is not distinct from (old.ledger_id, old.seq, old.case_id, old.type, old.agent_id, old.record_ids)
+      and old.lifted_seq is null
+      and exists (select from entries e
+        where e.ledger_id = new.ledger_id and e.seq = new.lifted_seq and e.kind = 'hold-lifted') then
+      return new;
+    end if;
+  end if;
+  raise exception 'rules and holds change only by an entry'
+    using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_change';
+end $$;

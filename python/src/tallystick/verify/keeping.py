@@ -1,0 +1,59 @@
+"""Rules of retention, holds, and what was said to be erased or exported by them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import Refused
+from .line import Entry
+from .statement import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    case: str
+    of_all: bool
+    records: frozenset[str]
+    """Empty where a type or an agent narrows it: statements of erasures do not say whose records they are about."""
+
+
+class Keeping:
+    def __init__(self) -> None:
+        self.rules: dict[int, int | None] = {}
+        self.holds: dict[int, Hold] = {}
+        self.erasures: set[int] = set()
+
+    def follow(self, entry: Entry, statement: Statement) -> None:
+        predicate = statement.predicate
+        if entry.kind == 'retention-set':
+            self.rules[entry.seq] = predicate['days']
+        elif entry.kind == 'hold-set':
+            self.holds[entry.seq] = _hold_of(predicate)
+        elif entry.kind == 'hold-lifted':
+            hold = self.holds.get(int(predicate['seq']))
+            if hold is None or hold.case != predicate['case']:
+                raise Refused('subject_unknown', f'entry {predicate["seq"]} set no hold of this case, or it was lifted')
+            del self.holds[int(predicate['seq'])]
+        elif entry.kind == 'subject-erased':
+            others = set(map(int, predicate['erased'])) - self.erasures
+            if others:
+                raise Refused('erasure_of_nothing', f'entry {min(others)} is no erasure before it')
+        elif predicate['from'] > predicate['to'] or predicate['to'] >= entry.seq:
+            raise Refused('subject_unknown', 'the entries are not all before it')
+
+    def erase(self, entry: Entry, statement: Statement) -> None:
+        predicate, name = statement.predicate, statement.subjects[0].name
+        rule = predicate.get('rule')
+        if (predicate['actor'] == 'system') != (rule is not None):
+            raise Refused('actor_not_entitled', 'the server erases by a rule of retention, and nobody else does')
+        if rule is not None and self.rules.get(int(rule)) is None:
+            raise Refused('subject_unknown', f'entry {rule} set no rule that lets anything end')
+        for seq, hold in self.holds.items():
+            if hold.of_all or name.split('/')[0] in hold.records:
+                raise Refused('erasure_held', f'{name} is held by entry {seq} for {hold.case}')
+        self.erasures.add(entry.seq)
+
+
+def _hold_of(predicate: dict[str, Any]) -> Hold:
+    narrowed = 'type' in predicate or 'agent' in predicate
+    records = predicate.get('records')
+    return Hold(predicate['case'], not narrowed and records is None, frozenset() if narrowed else frozenset(records or ()))

@@ -1,0 +1,79 @@
+import type * as api from '../generated/api.ts'
+import { operations } from '../generated/operations.ts'
+import { wrongServer } from '../http/answers.ts'
+import { Listing } from '../http/listing.ts'
+import type { CallOptions, Transport } from '../http/transport.ts'
+
+export type RuleRequest = api.PostRetentionRulesBody
+export type RulePreviewRequest = Omit<api.PostRetentionPreviewBody, 'from'>
+export type RulePreview = Omit<api.PostRetentionPreviewAnswer, 'nextSeq'>
+export type HoldRequest = api.PostHoldsBody
+export type HoldsQuery = { readonly standing?: boolean | undefined; readonly limit?: number | undefined }
+
+/** Rules by which the server erases documents when their time is over. */
+export class Retention {
+  readonly #http: Transport
+
+  constructor(http: Transport) {
+    this.#http = http
+  }
+
+  /** `POST /v1/retention/rules`: longer for all records, shorter for those that come. */
+  setRule(rule: RuleRequest, options?: CallOptions): Promise<api.RetentionRule> {
+    return this.#http.json(operations.postRetentionRules, { body: rule, options })
+  }
+
+  /** `GET /v1/retention/rules`: the newest first. */
+  async rules(options?: CallOptions): Promise<readonly api.RetentionRule[]> {
+    return (await this.#http.json<api.GetRetentionRulesAnswer>(operations.getRetentionRules, { options }))
+      .data
+  }
+
+  /** `POST /v1/retention/preview`: all pages, added up. What would be erased now if the rule were set. */
+  async preview(rule: RulePreviewRequest, options?: CallOptions): Promise<RulePreview> {
+    const sum = { records: 0, held: 0, oldest: null as string | null, byType: {} as Record<string, number> }
+    for (let from: number | null = 0; from !== null; ) {
+      const body: api.PostRetentionPreviewBody = { ...rule, from }
+      const page: api.PostRetentionPreviewAnswer = await this.#http.json(operations.postRetentionPreview, {
+        body,
+        options,
+      })
+      sum.records += page.records
+      sum.held += page.held
+      if (page.oldest !== null && (sum.oldest === null || page.oldest < sum.oldest)) sum.oldest = page.oldest
+      for (const [type, count] of Object.entries(page.byType))
+        sum.byType[type] = (sum.byType[type] ?? 0) + count
+      if (page.nextSeq !== null && page.nextSeq <= from)
+        throw wrongServer('a page names itself as the next one')
+      from = page.nextSeq
+    }
+    return sum
+  }
+}
+
+/** Holds: while one stands, no document of its records is erased. */
+export class Holds {
+  readonly #http: Transport
+
+  constructor(http: Transport) {
+    this.#http = http
+  }
+
+  /** `POST /v1/holds`. */
+  set(hold: HoldRequest, options?: CallOptions): Promise<api.Hold> {
+    return this.#http.json(operations.postHolds, { body: hold, options })
+  }
+
+  /** `POST /v1/holds/{seq}/lift`: others on the same records stay. */
+  lift(seq: number, options?: CallOptions): Promise<api.Hold> {
+    return this.#http.json(operations.postHoldsBySeqLift, { params: { seq: String(seq) }, body: {}, options })
+  }
+
+  /** `GET /v1/holds`: the newest first. */
+  list({ standing, limit }: HoldsQuery = {}, options?: CallOptions): Listing<api.Hold> {
+    const query = { ...(standing !== undefined && { standing: standing ? 'true' : 'false' }), limit }
+    return new Listing((cursor) =>
+      this.#http.json(operations.getHolds, { query: { ...query, cursor }, options }),
+    )
+  }
+}

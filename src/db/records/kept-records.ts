@@ -1,0 +1,129 @@
+import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
+import {
+  CHUNK_COLUMNS,
+  CHUNK_ERASURES,
+  type ChunkColumns,
+  digestOf,
+  recordsOfChunk,
+} from '../chunks/read-chunks.ts'
+import { PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { KEPT_CHUNKS_PER_QUERY, KEPT_ENTRIES_PER_PAGE, KEPT_RECORDS_PER_PAGE } from '../limits.ts'
+
+/* Records in the order of the chain, by which retention is decided: those with rows, and those of batches. */
+
+export type KeptRecord = {
+  readonly recordId: Uuid
+  readonly type: string
+  readonly agents: readonly Uuid[]
+  readonly madeSeq: number
+  /** Since when nothing more happens to it; null: it is open. */
+  readonly since: Date | null
+  readonly isGated: boolean
+  readonly digest: Uint8Array
+  /** Whether the payload is there, and no entry says that it is erased. */
+  readonly hasPayload: boolean
+}
+
+/** `nextSeq`: where the next page begins; null: all that are old enough were read. */
+export type KeptPage = { readonly records: readonly KeptRecord[]; readonly nextSeq: number | null }
+
+/** Records from the entry at `from` on that were made before `before`: as many entries as a page may have. */
+export async function readKeptPage(
+  pool: pg.Pool,
+  ledgerId: Uuid,
+  from: number,
+  before: Date,
+): Promise<KeptPage> {
+  const { rows } = await pool.query<{
+    seq: number
+    version: number | null
+    itemCount: number | null
+    recordedAt: Date
+  }>({
+    name: 'read_kept_entries',
+    text: `select seq, version, item_count, recorded_at from tallystick.entries
+      where ledger_id = $1 and seq >= $2 order by seq limit $3`,
+    values: [ledgerId, from, KEPT_ENTRIES_PER_PAGE],
+  })
+  let end = from
+  let count = 0
+  for (const { seq, version, itemCount, recordedAt } of rows) {
+    if (version === 1 && recordedAt >= before)
+      return { records: await readRange(pool, ledgerId, from, end), nextSeq: null }
+    if (count > 0 && count + (itemCount ?? 1) > KEPT_RECORDS_PER_PAGE) break
+    count += itemCount ?? 1
+    end = seq + 1
+  }
+  const isLast = end === from || (rows.length < KEPT_ENTRIES_PER_PAGE && end === rows.at(-1)!.seq + 1)
+  return { records: await readRange(pool, ledgerId, from, end), nextSeq: isLast ? null : end }
+}
+
+async function readRange(pool: pg.Pool, ledgerId: Uuid, from: number, end: number): Promise<KeptRecord[]> {
+  if (end === from) return []
+  const rows = await readRows(pool, ledgerId, from, end)
+  const items = await readItems(pool, ledgerId, from, end)
+  return [...rows, ...items]
+}
+
+async function readRows(pool: pg.Pool, ledgerId: Uuid, from: number, end: number): Promise<KeptRecord[]> {
+  const { rows } = await pool.query<KeptRecord>({
+    name: 'read_kept_records',
+    text: `select r.record_id, r.type, array_remove(array[r.actor_id, r.on_behalf_of, g.performer_id], null) as agents,
+        r.first_seq as made_seq,
+        case when g.state is null then e.recorded_at when g.ended_as <> '' then l.recorded_at end as since,
+        g.state is not null as is_gated, r.digest, r.payload is not null and x.seq is null as has_payload
+      from tallystick.records r
+      join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.first_seq
+      left join lateral (
+        select g.state, g.ended_as, g.performer_id, g.last_seq from tallystick.gated_records g
+        where g.ledger_id = r.ledger_id and g.record_id = r.record_id offset 0
+      ) g on true
+      left join lateral (
+        select l.recorded_at from tallystick.entries l where l.ledger_id = r.ledger_id and l.seq = g.last_seq offset 0
+      ) l on true
+      left join lateral (
+        select x.seq from tallystick.erasures x
+        where x.ledger_id = r.ledger_id and x.subject_id = r.record_id and x.document = 'payload' and x.document_seq = r.first_seq
+        offset 0
+      ) x on true
+      where r.ledger_id = $1 and r.first_seq >= $2 and r.first_seq < $3
+      order by r.first_seq`,
+    values: [ledgerId, from, end],
+  })
+  return rows
+}
+
+type ChunkOfBatch = ChunkColumns & { actorId: Uuid; recordedAt: Date }
+
+async function readItems(pool: pg.Pool, ledgerId: Uuid, from: number, end: number): Promise<KeptRecord[]> {
+  const records: KeptRecord[] = []
+  for (let after = { seq: from, chunk: -1 }; ; ) {
+    const { rows } = await pool.query<ChunkOfBatch>({
+      name: 'read_kept_chunks',
+      text: `select ${CHUNK_COLUMNS}, e.actor_id, e.recorded_at from tallystick.batch_chunks c
+        join tallystick.entries e on e.ledger_id = c.ledger_id and e.seq = c.seq
+        ${CHUNK_ERASURES}
+        where c.ledger_id = $1 and (c.seq, c.chunk) > ($2::int8, $3::int4) and c.seq < $4
+        order by c.seq, c.chunk limit $5`,
+      values: [ledgerId, after.seq, after.chunk, end, KEPT_CHUNKS_PER_QUERY],
+      types: PACKED_TYPES,
+    })
+    for (const row of rows) records.push(...itemsOf(row))
+    if (rows.length < KEPT_CHUNKS_PER_QUERY) return records
+    after = rows.at(-1)!
+  }
+}
+
+function itemsOf(row: ChunkOfBatch): KeptRecord[] {
+  return recordsOfChunk(row).map((record) => ({
+    recordId: record.recordId,
+    type: record.type,
+    agents: record.onBehalfOf === null ? [row.actorId] : [row.actorId, record.onBehalfOf],
+    madeSeq: row.seq,
+    since: row.recordedAt,
+    isGated: false,
+    digest: digestOf(record),
+    hasPayload: record.erasedSeq === null,
+  }))
+}

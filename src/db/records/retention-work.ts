@@ -1,0 +1,76 @@
+import type pg from 'pg'
+import type { SignedLine } from '../../proof/entry/verify-entry.ts'
+import type { Uuid } from '../../proof/ids.ts'
+import { hasOpenFault } from '../chain/floors.ts'
+import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
+import { RETENTION_CLAIM_SECONDS, RETENTION_SWEEP_EVERY_SECONDS } from '../limits.ts'
+
+/** A ledger whose documents are looked through, from the entry at `nextSeq` on. */
+export type Sweep = {
+  readonly ledgerId: Uuid
+  readonly nextSeq: number
+  /** Newest entry by which something may have become due, when it was claimed. */
+  readonly changedSeq: number
+  readonly envelopeKid: Buffer
+}
+
+/** Claims a ledger whose sweep is due, for a page: no other worker looks there meanwhile. null: none is due. */
+export async function claimSweep(pool: pg.Pool): Promise<Sweep | null> {
+  const { rows } = await pool.query<Sweep>({
+    name: 'claim_sweep',
+    text: `with due as (
+        select s.ledger_id from tallystick.retention_sweeps s
+        join tallystick.chain_heads h on h.ledger_id = s.ledger_id and h.closed is null
+        where s.due_at <= now() and s.claimed_until < now() and not ${hasOpenFault('s.ledger_id')}
+        order by s.due_at limit 1 for update of s skip locked
+      )
+      update tallystick.retention_sweeps s set claimed_until = now() + $1 * interval '1 second'
+      from due join tallystick.chain_heads h on h.ledger_id = due.ledger_id
+      where s.ledger_id = due.ledger_id
+      returning s.ledger_id, s.next_seq, s.changed_seq, h.envelope_kid`,
+    values: [RETENTION_CLAIM_SECONDS],
+  })
+  return rows[0] ?? null
+}
+
+/**
+ * Ends the claim. `nextSeq`: null: the sweep is done, and the next one is due in some hours. Where a rule or a hold has changed meanwhile,
+ * the sweep begins anew, as append_keeping has said.
+ */
+export async function releaseSweep(
+  pool: pg.Pool,
+  { ledgerId, changedSeq }: Sweep,
+  nextSeq: number | null,
+): Promise<void> {
+  await pool.query({
+    name: 'release_sweep',
+    text: `update tallystick.retention_sweeps set claimed_until = '-infinity',
+        next_seq = case when changed_seq = $2 then coalesce($3, 0) else next_seq end,
+        due_at = case when changed_seq = $2 and $3::int8 is null then now() + $4 * interval '1 second' else due_at end
+      where ledger_id = $1`,
+    values: [ledgerId, changedSeq, nextSeq, RETENTION_SWEEP_EVERY_SECONDS],
+  })
+}
+
+/** Entries by which rules were set, to be verified before anything is erased by them. */
+export async function readRuleEntries(
+  pool: pg.Pool,
+  ledgerId: Uuid,
+  seqs: readonly number[],
+): Promise<(SignedLine & { readonly seq: number })[]> {
+  const { rows } = await pool.query<SignedColumns & { seq: number }>({
+    name: 'read_rule_entries',
+    text: `select seq, kind, recorded_at, leaf, envelope from tallystick.entries
+      where ledger_id = $1 and seq = any ($2::int8[])`,
+    values: [ledgerId, seqs],
+  })
+  return rows.map((row) => ({ ...toSignedLine(row), seq: row.seq }))
+}
+
+/** Ledgers whose sweep is due or under way. */
+export async function countDueSweeps(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(
+    'select count(*) from tallystick.retention_sweeps where due_at <= now()',
+  )
+  return rows[0]!.count
+}

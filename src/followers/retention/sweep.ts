@@ -1,0 +1,187 @@
+import type pg from 'pg'
+import type { AppendOutcome } from '../../append/commit.ts'
+import { sealEntry } from '../../append/entry.ts'
+import type { EntryRow } from '../../db/chain/append-entries.ts'
+import { readFindKey, readFirstEntries } from '../../db/chain/signed-entries.ts'
+import { constraintOf } from '../../db/connect/constraints.ts'
+import { isUnavailable } from '../../db/connect/failures.ts'
+import { type ErasableRow, listErasable } from '../../db/records/erasures.ts'
+import { listHolds, listRules } from '../../db/records/keeping.ts'
+import { type KeptRecord, readKeptPage } from '../../db/records/kept-records.ts'
+import { claimSweep, readRuleEntries, releaseSweep, type Sweep } from '../../db/records/retention-work.ts'
+import { readDefinition } from '../../ledgers/ledger-definition.ts'
+import { toHex } from '../../proof/bytes.ts'
+import { type FindKey, verifySignedEntry } from '../../proof/entry/verify-entry.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId } from '../../proof/ids.ts'
+import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
+import { isHeld, type Retention, retentionOf } from '../../records/keeping/rules.ts'
+import { ERASABLE_LISTED_MAX, HOLDS_STANDING_MAX, MS_PER_DAY } from '../../records/limits.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import type { Signers } from '../../signing/signers.ts'
+import { commitSteps, errorOf, hasMoved } from '../verification/commit-steps.ts'
+
+export type RetentionDeps = {
+  readonly pool: pg.Pool
+  readonly signers: Signers
+  readonly now: () => number
+  /** Hears of how many documents were erased by rules. */
+  readonly observeRetention: (documents: number) => void
+  readonly log: {
+    info(details: object, message: string): void
+    error(details: object, message: string): void
+  }
+}
+
+type Rules = Awaited<ReturnType<typeof listRules>>
+/** A document whose time is over. */
+type Due = { readonly record: KeptRecord; readonly document: ErasableRow; readonly rule: number }
+
+/**
+ * One page of one ledger's sweep: erases the documents of records whose time is over, by an entry each that names the rule. The worker
+ * takes them away then (src/followers/erasure). The database decides again when the entry is appended, by its own clock and under the lock of the chain:
+ * a hold that came first is kept. Returns whether there may be more. A worker that is killed leaves the page to be done again, and what it
+ * has erased is found erased.
+ */
+export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
+  const sweep = await claimSweep(deps.pool)
+  if (sweep === null) return false
+  try {
+    await releaseSweep(deps.pool, sweep, await sweepPage(deps, sweep))
+  } catch (error) {
+    if (isUnavailable(error as Error)) throw error
+    const ledger = formatId('led', sweep.ledgerId)
+    deps.log.error({ err: error, ledger, seq: sweep.nextSeq }, 'a rule of retention is not carried out')
+    await releaseSweep(deps.pool, sweep, null)
+  }
+  return true
+}
+
+/** Where the next page begins; null: the sweep is done. */
+async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | null> {
+  const { pool } = deps
+  const { ledgerId, nextSeq } = sweep
+  const [rules, holds] = await Promise.all([
+    listRules(pool, ledgerId),
+    listHolds(pool, ledgerId, { before: Number.MAX_SAFE_INTEGER, standing: true, limit: HOLDS_STANDING_MAX }),
+  ])
+  const shortest = Math.min(...rules.map(({ days }) => days ?? Number.POSITIVE_INFINITY))
+  if (!Number.isFinite(shortest)) return null
+  const nowMs = deps.now()
+  const page = await readKeptPage(pool, ledgerId, nextSeq, new Date(nowMs - shortest * MS_PER_DAY))
+  const due: Due[] = []
+  for (const record of page.records) {
+    const kept = retentionOf(rules, record)
+    if (kept === null || !isOver(record, kept, nowMs) || isHeld(holds, record)) continue
+    for (const document of await documentsOf(pool, sweep, record))
+      due.push({ record, document, rule: kept.ruleSeq })
+  }
+  if (due.length > 0) await erase(deps, sweep, rules, due)
+  return page.nextSeq
+}
+
+function isOver({ since }: KeptRecord, { days }: Retention, nowMs: number): boolean {
+  return days !== null && since !== null && since.getTime() + days * MS_PER_DAY <= nowMs
+}
+
+/** Documents of the record that are not erased: of one that is no gated record, its payload. */
+async function documentsOf(
+  pool: pg.Pool,
+  { ledgerId }: Sweep,
+  record: KeptRecord,
+): Promise<readonly ErasableRow[]> {
+  const { recordId, isGated, hasPayload, madeSeq: seq, digest, type, agents } = record
+  if (isGated) {
+    const limits = { before: Number.MAX_SAFE_INTEGER, limit: ERASABLE_LISTED_MAX }
+    return (await listErasable(pool, ledgerId, recordId, limits)).filter(({ needed }) => needed === null)
+  }
+  if (!hasPayload) return []
+  const [document, erasedSeq, needed] = ['payload', null, null] as const
+  return [{ document, subjectId: recordId, digest, seq, erasedSeq, needed, type, agents }]
+}
+
+async function erase(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: readonly Due[]): Promise<void> {
+  const { pool } = deps
+  const { ledgerId } = sweep
+  const [findKey, [first]] = await Promise.all([readFindKey(pool), readFirstEntries(pool, [ledgerId])])
+  const { issuer } = readDefinition(ledgerId, first!, findKey)
+  await verifyRules(pool, sweep, rules, due, findKey)
+  const ledger = formatId('led', ledgerId)
+  const author = { agent: 'system', ledger, ledgerId, issuer, envelopeKid: toHex(sweep.envelopeKid) } as const
+  const signer = await deps.signers.signerOf(author)
+  const entries = due.map(
+    ({ record, document: { document, subjectId, digest, seq, type, agents }, rule }): EntryRow => {
+      const subject = {
+        id: subjectId,
+        name: formatDocumentSubject(document, subjectId),
+        digest: toHex(digest),
+      }
+      const { recordId } = record
+      const detail = { document, documentSeq: seq, reason: null, recordId, type, agents, rule }
+      const said = {
+        kind: 'payload-erased',
+        subject,
+        predicate: { seq, code: 'retention', rule },
+        detail,
+      } as const
+      return sealEntry(signer, author, said, deps.now()).entry
+    },
+  )
+  const outcomes = await commitSteps(
+    pool,
+    entries.map((entry) => [entry]),
+  )
+  let erased = 0
+  for (const [outcome] of outcomes as [AppendOutcome][]) {
+    if (outcome.status === 'appended') erased++
+    else if (outcome.status === 'unavailable' || outcome.status === 'unknown') throw outcome.error
+    else if (!hasMoved(outcome) && !isDecidedOtherwise(outcome)) throw errorOf(outcome)
+  }
+  deps.observeRetention(erased)
+  deps.log.info(
+    { ledger, documents: erased, from: sweep.nextSeq },
+    'documents were erased by rules of retention',
+  )
+}
+
+/** Somebody has erased it, a hold was set, or a rule lengthened, just before. */
+function isDecidedOtherwise(outcome: AppendOutcome): boolean {
+  if (outcome.status !== 'failed') return false
+  return ['erasures_pkey', 'erasures_held', 'erasures_kept'].includes(constraintOf(outcome.error) ?? '')
+}
+
+/**
+ * Throws ProofError unless each rule by which something would be erased is what its entry signs: nobody who writes into a table has
+ * anything erased.
+ */
+async function verifyRules(
+  pool: pg.Pool,
+  { ledgerId }: Sweep,
+  rules: Rules,
+  due: readonly Due[],
+  findKey: FindKey,
+): Promise<void> {
+  const used = [...new Set(due.map(({ rule }) => rule))]
+  const lines = new Map((await readRuleEntries(pool, ledgerId, used)).map((line) => [line.seq, line]))
+  for (const seq of used) {
+    const line = lines.get(seq)
+    const { type, agentId, days } = rules.find((rule) => rule.seq === seq)!
+    const { kind, ledger, predicate } = line
+      ? verifySignedEntry(line, findKey, nativeProviders).statement
+      : { kind: 'no entry', ledger: '', predicate: {} as Record<string, unknown> }
+    const signed = JSON.stringify([
+      kind,
+      ledger,
+      predicate['type'] ?? null,
+      predicate['agent'] ?? null,
+      predicate['days'],
+    ])
+    const agent = agentId && formatId('agt', agentId)
+    const stored = JSON.stringify(['retention-set', formatId('led', ledgerId), type, agent, days])
+    if (signed !== stored)
+      throw new ProofError(
+        'columns_contradict_entries',
+        `retention_rules: the rule of seq ${seq} is not what was signed`,
+      )
+  }
+}

@@ -1,0 +1,165 @@
+import type { FastifyInstance } from 'fastify'
+import { type HoldRow, listHolds, listRules, type RuleRow } from '../../db/records/keeping.ts'
+import { ApiError } from '../../errors.ts'
+import { liftHold, setHold, setRule } from '../../ledgers/keeping.ts'
+import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
+import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
+import { previewRule } from '../../records/keeping/preview.ts'
+import type { Deps } from '../deps.ts'
+import { refuseIdempotencyKey } from '../idempotency.ts'
+import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { noMembers, SEQ_TEXT } from '../schemas/common.ts'
+import {
+  holdBody,
+  holdPage,
+  holdsCursor,
+  holdsQuery,
+  holdView,
+  previewRuleBody,
+  previewRuleView,
+  ruleBody,
+  ruleList,
+  ruleView,
+  seqParams,
+} from '../schemas/keeping.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+const WRITE = { scope: scopeOfEntry('hold-set') } as const
+const READ = { scope: ['retention:manage', 'audit:read', 'payloads:erase'] } as const
+
+/** Rules of retention, and holds (docs/retention.md). */
+export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+  const { readPool } = deps
+
+  typed.post(
+    '/v1/retention/rules',
+    {
+      config: { access: WRITE, problems: ['invalid_idempotency_key', 'too_many'] },
+      schema: {
+        summary:
+          'Set for how long records are kept; the worker then erases their documents, by entries that name the rule',
+        body: ruleBody,
+        response: { 201: ruleView },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const { days, basis } = request.body
+      const rule = await setRule(deps, request.caller, { days, basis, ...selectorOf(request.body) })
+      return reply.code(201).send(renderRule(rule))
+    },
+  )
+
+  typed.get(
+    '/v1/retention/rules',
+    {
+      config: { access: READ },
+      schema: { summary: 'List rules of retention, the newest first', response: { 200: ruleList } },
+    },
+    async (request) => ({ data: (await listRules(readPool, request.caller.ledgerId)).map(renderRule) }),
+  )
+
+  typed.post(
+    '/v1/retention/preview',
+    {
+      config: { access: READ },
+      schema: {
+        summary: 'Count what a rule would erase now, if it were set: a page of the chain at a time',
+        body: previewRuleBody,
+        response: { 200: previewRuleView },
+      },
+    },
+    async (request) => {
+      const { days, from = 0 } = request.body
+      const rule = { days, ...selectorOf(request.body) }
+      const { oldest, ...preview } = await previewRule(deps, request.caller.ledgerId, rule, from)
+      return { ...preview, oldest: oldest?.toISOString() ?? null }
+    },
+  )
+
+  typed.post(
+    '/v1/holds',
+    {
+      config: { access: WRITE, problems: ['invalid_idempotency_key', 'too_many'] },
+      schema: {
+        summary: 'Hold records: none of their documents is erased until the hold is lifted',
+        body: holdBody,
+        response: { 201: holdView },
+      },
+    },
+    async (request, reply) => {
+      refuseIdempotencyKey(request)
+      const { case: caseId, records } = request.body
+      const recordIds = records?.map((id) => parseId('rec', id)) ?? null
+      const hold = await setHold(deps, request.caller, { caseId, recordIds, ...selectorOf(request.body) })
+      return reply.code(201).send(renderHold(hold))
+    },
+  )
+
+  typed.get(
+    '/v1/holds',
+    {
+      config: { access: READ },
+      schema: {
+        summary: 'List holds, the newest first',
+        querystring: holdsQuery,
+        response: { 200: holdPage },
+      },
+    },
+    async (request) => {
+      const limit = pageLimit(request.query)
+      const standing = request.query.standing === 'true'
+      const cursor = parseCursor(request.query, holdsCursor)
+      if (cursor && cursor[0] !== standing)
+        throw new ApiError('invalid_request', 'the cursor is of a list with another filter', {
+          members: { path: '/cursor' },
+        })
+      const before = cursor?.[1] ?? Number.MAX_SAFE_INTEGER
+      const rows = await listHolds(readPool, request.caller.ledgerId, { before, standing, limit: limit + 1 })
+      return toPage(rows, limit, renderHold, ({ seq }) => [standing, seq])
+    },
+  )
+
+  typed.post(
+    '/v1/holds/:seq/lift',
+    {
+      config: { access: WRITE, problems: ['not_found', 'already_ended', 'invalid_idempotency_key'] },
+      schema: {
+        summary: 'Lift a hold: the others that are on a record stay',
+        params: seqParams,
+        body: noMembers,
+        response: { 200: holdView },
+      },
+    },
+    async (request) => {
+      refuseIdempotencyKey(request)
+      const { seq } = request.params
+      if (!SEQ_TEXT.test(seq)) throw new ApiError('not_found', 'that is no seq')
+      return renderHold(await liftHold(deps, request.caller, Number(seq)))
+    },
+  )
+}
+
+type Narrowed = { readonly type?: string | undefined; readonly agent?: string | undefined }
+
+function selectorOf({ type, agent }: Narrowed): { type: string | null; agentId: Uuid | null } {
+  return { type: type ?? null, agentId: agent === undefined ? null : parseId('agt', agent) }
+}
+
+function renderRule({ seq, type, agentId, days, replacedSeq, setAt }: RuleRow) {
+  const agent = agentId && formatId('agt', agentId)
+  return { seq, type, agent, days, replacedBy: replacedSeq, setAt: setAt.toISOString() }
+}
+
+function renderHold({ seq, caseId, type, agentId, recordIds, liftedSeq, setAt }: HoldRow) {
+  return {
+    seq,
+    case: caseId,
+    type,
+    agent: agentId && formatId('agt', agentId),
+    records: recordIds?.map((id) => formatId('rec', id)) ?? null,
+    setAt: setAt.toISOString(),
+    liftedBy: liftedSeq,
+  }
+}

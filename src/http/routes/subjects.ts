@@ -1,0 +1,68 @@
+import type { FastifyInstance } from 'fastify'
+import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
+import { eraseSubject, findSubject, type SubjectPlace } from '../../records/subjects/subjects.ts'
+import type { Deps } from '../deps.ts'
+import { refuseIdempotencyKey } from '../idempotency.ts'
+import { formatCursor, parseCursor } from '../page.ts'
+import {
+  eraseSubjectBody,
+  findSubjectBody,
+  subjectCursor,
+  subjectPage,
+  subjectReceipt,
+} from '../schemas/subjects.ts'
+import type { ZodTypes } from '../zod-validation.ts'
+
+const ERASE = { scope: scopeOfEntry('subject-erased') } as const
+const FIND = { scope: ['payloads:erase', 'records:read'] } as const
+
+/** All documents of a person, by the label with which they were recorded (docs/erasure.md). */
+export function subjectRoutes(app: FastifyInstance, deps: Deps): void {
+  const typed = app.withTypeProvider<ZodTypes>()
+
+  typed.post(
+    '/v1/subjects/find',
+    {
+      config: { access: FIND },
+      schema: {
+        summary: 'Find the documents of a person, by the label of its records, the oldest first',
+        body: findSubjectBody,
+        response: { 200: subjectPage },
+      },
+    },
+    async (request) => {
+      const { subject, ...query } = request.body
+      const { data, next } = await findSubject(deps, request.caller, subject, placeOf(query))
+      return { data, nextCursor: cursorOf(next) }
+    },
+  )
+
+  typed.post(
+    '/v1/subjects/erase',
+    {
+      config: { access: ERASE, problems: ['invalid_idempotency_key'] },
+      schema: {
+        summary: 'Erase the documents of a person for good, as many as one receipt names',
+        body: eraseSubjectBody,
+        response: { 200: subjectReceipt },
+      },
+    },
+    async (request) => {
+      refuseIdempotencyKey(request)
+      const { subject: label, code, reason = null, ...query } = request.body
+      const after = placeOf(query)
+      const wanted = { label, code, reason, ...(after && { after }) }
+      const { seq, erased, held, next } = await eraseSubject(deps, request.caller, wanted)
+      return { entry: { seq }, erased: [...erased], held: [...held], nextCursor: cursorOf(next) }
+    },
+  )
+}
+
+function placeOf(query: { readonly cursor?: string | undefined }): SubjectPlace | undefined {
+  const cursor = parseCursor(query, subjectCursor)
+  return cursor ? { seq: cursor[0], index: cursor[1] } : undefined
+}
+
+function cursorOf(next: SubjectPlace | null): string | null {
+  return next && formatCursor([next.seq, next.index])
+}

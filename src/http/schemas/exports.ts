@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { idOf, seq, typeName } from './common.ts'
+
+export const exportBody = z
+  .strictObject({
+    of: z
+      .strictObject({
+        record: idOf('rec').optional(),
+        run: idOf('rec').describe('a record with those below it').optional(),
+        agent: idOf('agt').optional(),
+        type: typeName.optional(),
+        trace: z
+          .string()
+          .regex(/^[0-9a-f]{32}$/)
+          .optional(),
+      })
+      .describe('the filter; empty: all of the range'),
+    from: seq.describe('first entry'),
+    to: seq.describe('last entry; absent: the newest').optional(),
+    documents: z.enum(['all', 'withheld']),
+  })
+  .meta({ examples: [{ of: {}, from: 0, documents: 'all' }] })
+
+export const exportView = z.strictObject({
+  entry: z.strictObject({ seq }).describe('says who took what: `export-made`'),
+  from: seq,
+  to: seq,
+})

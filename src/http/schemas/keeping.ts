@@ -1,0 +1,84 @@
+import { z } from 'zod'
+import { HOLD_RECORDS_MAX, RETENTION_DAYS_MAX } from '../../proof/statement/predicates.ts'
+import { pageOf, pageQuery } from '../page.ts'
+import { erasureCode, idOf, instant, seq, typeName } from './common.ts'
+
+const caseId = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/)
+  .describe('the case, as your files name it; it is signed, so it must name no person')
+const days = z.int().min(1).max(RETENTION_DAYS_MAX)
+const NARROWED = {
+  type: typeName.describe('only records of this type').optional(),
+  agent: idOf('agt')
+    .describe('only records that this agent made, performs, or that were made for it')
+    .optional(),
+}
+const NARROWED_VIEW = { type: typeName.nullable(), agent: idOf('agt').nullable() }
+
+export const ruleBody = z
+  .strictObject({
+    ...NARROWED,
+    days: days.nullable().describe('after the end of a record; null: for ever'),
+    basis: erasureCode.describe('the law, contract or policy, as a word for programs'),
+  })
+  .meta({ examples: [{ type: 'generic/1', days: 365, basis: 'policy_7' }] })
+
+export const ruleView = z
+  .strictObject({
+    seq: seq.describe('of the entry that set it'),
+    ...NARROWED_VIEW,
+    days: days.nullable(),
+    replacedBy: seq
+      .nullable()
+      .describe('of the next rule about the same records; it may only lengthen what was there before'),
+    setAt: instant,
+  })
+  .meta({ id: 'RetentionRule' })
+
+export const ruleList = z.strictObject({ data: z.array(ruleView) })
+
+export const previewRuleBody = z
+  .strictObject({ ...NARROWED, days, from: seq.describe('`nextSeq` of the page before').optional() })
+  .meta({ examples: [{ type: 'generic/1', days: 365 }] })
+
+export const previewRuleView = z.strictObject({
+  records: z.int().min(0).describe('whose payload would be erased now, if the rule were set'),
+  held: z.int().min(0).describe('that would be, and are held'),
+  oldest: instant.nullable(),
+  byType: z.record(z.string(), z.int().min(1)),
+  nextSeq: seq.nullable().describe('where the next page goes on: add the pages up; null: this was the last'),
+})
+
+export const holdBody = z
+  .strictObject({
+    case: caseId,
+    ...NARROWED,
+    records: z
+      .array(idOf('rec'))
+      .min(1)
+      .max(HOLD_RECORDS_MAX)
+      .refine((ids) => new Set(ids).size === ids.length, 'names a record twice')
+      .describe('only these, each once')
+      .optional(),
+  })
+  .meta({ examples: [{ case: '2027/4711', agent: 'agt_01kd2m3n4p5q6r7s8t9v0w1x2y' }] })
+
+export const holdView = z
+  .strictObject({
+    seq: seq.describe('of the entry that set it'),
+    case: caseId,
+    ...NARROWED_VIEW,
+    records: z.array(idOf('rec')).nullable(),
+    setAt: instant,
+    liftedBy: seq.nullable().describe('of the entry that lifted it; null: it stands'),
+  })
+  .meta({ id: 'Hold' })
+
+export const holdPage = pageOf(holdView)
+export const holdsQuery = z.strictObject({
+  ...pageQuery,
+  standing: z.enum(['true', 'false']).describe('`true`: only those that were not lifted').optional(),
+})
+export const holdsCursor = z.tuple([z.boolean(), z.int().min(0)])
+export const seqParams = z.strictObject({ seq: z.string() })

@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { REASON_CHARS_MAX } from '../limits.ts'
+import { pageOf } from '../page.ts'
+import { entryView, erasureCode, idOf, seq } from './common.ts'
+import { erasable } from './erasures.ts'
+import { subjectLabel } from './records.ts'
+
+const cursor = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,512}$/)
+  .describe('`nextCursor` of the answer before')
+  .optional()
+export const subjectCursor = z.tuple([z.int().min(-1), z.int().min(0)])
+
+/** In a body: an address is written into logs. */
+export const findSubjectBody = z
+  .strictObject({ subject: subjectLabel, cursor })
+  .meta({ examples: [{ subject: 'customer-4711' }] })
+
+export const subjectPage = pageOf(
+  z.strictObject({ record: idOf('rec'), documents: z.array(erasable) }).meta({ id: 'SubjectRecord' }),
+)
+
+export const eraseSubjectBody = z
+  .strictObject({
+    subject: subjectLabel,
+    code: erasureCode,
+    reason: z.string().min(1).max(REASON_CHARS_MAX).describe('free text, for people; not signed').optional(),
+    cursor,
+  })
+  .meta({ examples: [{ subject: 'customer-4711', code: 'data_subject_request' }] })
+
+export const subjectReceipt = z
+  .strictObject({
+    entry: z.strictObject({ seq: entryView.shape.seq }).describe('says what was erased: `subject-erased`'),
+    erased: z.array(seq).describe('entries that have erased a document each'),
+    held: z
+      .array(
+        z.strictObject({
+          ...erasable.shape,
+          record: idOf('rec'),
+          case: z.string().describe('for which it is held; or why a peer needs it'),
+        }),
+      )
+      .describe('documents that stay'),
+    nextCursor: z
+      .string()
+      .nullable()
+      .describe('there are more: send the request again with it; null: this was the last'),
+  })
+  .meta({ id: 'SubjectReceipt' })

@@ -1,0 +1,107 @@
+import type pg from 'pg'
+import type { Author } from '../append/entry.ts'
+import { readFindKey, readFirstEntries } from '../db/chain/signed-entries.ts'
+import { findHold, type HoldRow, listRules, type RuleRow } from '../db/records/keeping.ts'
+import { ApiError } from '../errors.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
+import { type AdministerDeps, type Administration, administer } from './administration.ts'
+import { readDefinition } from './ledger-definition.ts'
+
+/* Rules of retention and holds, as an agent sets them by an entry. */
+
+type KeepingDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly retentionDaysMin: number }
+
+type Narrowed = { readonly type: string | null; readonly agentId: Uuid | null }
+
+/** `days`: null: for ever. */
+export type WantedRule = Narrowed & { readonly days: number | null; readonly basis: string }
+export type WantedHold = Narrowed & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
+
+/**
+ * Sets the time for which records are kept, from now on: longer for all of them, shorter for those that come. Throws
+ * `invalid_request` for less than the deployment allows.
+ */
+export async function setRule(deps: KeepingDeps, author: Author, wanted: WantedRule): Promise<RuleRow> {
+  const { days, basis, type, agentId } = wanted
+  if (days !== null && days < deps.retentionDaysMin) {
+    throw new ApiError(
+      'invalid_request',
+      `this deployment keeps records for ${deps.retentionDaysMin} days at least`,
+      {
+        members: { path: '/days' },
+      },
+    )
+  }
+  const seq = await say(deps, author, {
+    kind: 'retention-set',
+    predicate: { days, basis, ...narrowed(wanted) },
+    detail: { type, agentId, days },
+  })
+  const rules = await listRules(deps.readPool, author.ledgerId)
+  return rules.find((rule) => rule.seq === seq)!
+}
+
+/** Holds the records that match all of it: none of their documents is erased until the hold is lifted. */
+export async function setHold(deps: KeepingDeps, author: Author, wanted: WantedHold): Promise<HoldRow> {
+  const { caseId, type, agentId, recordIds } = wanted
+  const seq = await say(deps, author, {
+    kind: 'hold-set',
+    predicate: {
+      case: caseId,
+      ...narrowed(wanted),
+      ...(recordIds && { records: recordIds.map((id) => formatId('rec', id)) }),
+    },
+    detail: { caseId, type, agentId, recordIds },
+  })
+  return (await findHold(deps.readPool, author.ledgerId, seq))!
+}
+
+/** Throws `not_found`, and `already_ended` where it was lifted before. */
+export async function liftHold(deps: KeepingDeps, author: Author, seq: number): Promise<HoldRow> {
+  const hold = await findHold(deps.readPool, author.ledgerId, seq)
+  if (!hold) throw new ApiError('not_found', `no hold was set by the entry ${seq}`)
+  if (hold.liftedSeq !== null) throw lifted(hold)
+  try {
+    await say(deps, author, {
+      kind: 'hold-lifted',
+      predicate: { case: hold.caseId, seq },
+      detail: { hold: seq },
+    })
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'already_ended')) throw error
+    throw lifted((await findHold(deps.readPool, author.ledgerId, seq))!)
+  }
+  return (await findHold(deps.readPool, author.ledgerId, seq))!
+}
+
+function lifted({ liftedSeq }: HoldRow): ApiError {
+  return new ApiError('already_ended', `it was lifted by the entry ${liftedSeq}`, {
+    members: { seq: liftedSeq },
+  })
+}
+
+function narrowed({ type, agentId }: Narrowed) {
+  return { ...(type !== null && { type }), ...(agentId !== null && { agent: formatId('agt', agentId) }) }
+}
+
+type AboutLedger = Extract<
+  Administration,
+  { readonly kind: 'retention-set' | 'hold-set' | 'hold-lifted' | 'subject-erased' | 'export-made' }
+>
+type Said<T> = T extends unknown ? Omit<T, 'subject'> : never
+
+/** Appends an entry about the ledger; its seq. */
+export async function say(
+  deps: AdministerDeps & { readonly readPool: pg.Pool },
+  author: Author,
+  about: Said<AboutLedger>,
+): Promise<number> {
+  const [findKey, [first]] = await Promise.all([
+    readFindKey(deps.readPool),
+    readFirstEntries(deps.readPool, [author.ledgerId]),
+  ])
+  const { digest } = readDefinition(author.ledgerId, first!, findKey)
+  const subject = { id: author.ledgerId, name: author.ledger, digest }
+  const done = await administer(deps, author, { ...about, subject } as Administration)
+  return done.replayed ? done.seq : done.entry.seq
+}

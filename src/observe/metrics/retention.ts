@@ -1,0 +1,22 @@
+import type pg from 'pg'
+import { Counter } from 'prom-client'
+import { countDueSweeps } from '../../db/records/retention-work.ts'
+import { askGauges } from './asked.ts'
+import type { Metrics } from './metrics.ts'
+
+/** Ledgers that are looked through by their rules of retention; hears of documents that are erased by them. */
+export function watchRetention(metrics: Metrics, pool: pg.Pool): (documents: number) => void {
+  askGauges(metrics, () => countDueSweeps(pool), [
+    {
+      name: 'tallystick_retention_ledgers_due',
+      help: 'Ledgers that are to be looked through, or are, for documents whose time is over',
+      read: (value) => value,
+    },
+  ])
+  const erased = new Counter({
+    name: 'tallystick_retention_erasures_total',
+    help: 'Documents whose erasure was signed by a rule of retention',
+    registers: [metrics.registry],
+  })
+  return (documents) => erased.inc(documents)
+}

@@ -1,0 +1,29 @@
+/**
+ * Records that a case file is of: those that were made by the entries `from` to `to`, both inclusive, and match all that is said. `agent`: who
+ * made it, for whom, or who performs it; `trace`: 32 hex digits.
+ */
+export type BundleFilter = {
+  readonly from: number
+  readonly to: number
+  readonly type?: string
+  readonly agent?: string
+  readonly trace?: string
+}
+
+/** Facts about a record that a filter looks at. */
+export type Filtered = {
+  readonly type: string
+  readonly agents: readonly (string | null | undefined)[]
+  readonly traceparent: string | undefined
+}
+
+export function isFiltered(
+  { type, agent, trace }: Omit<BundleFilter, 'from' | 'to'>,
+  record: Filtered,
+): boolean {
+  return (
+    (type === undefined || type === record.type) &&
+    (agent === undefined || record.agents.includes(agent)) &&
+    (trace === undefined || record.traceparent?.slice(3, 35) === trace)
+  )
+}

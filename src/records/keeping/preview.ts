@@ -1,0 +1,60 @@
+import type pg from 'pg'
+import { listHolds, listRules } from '../../db/records/keeping.ts'
+import { readKeptPage } from '../../db/records/kept-records.ts'
+import type { Uuid } from '../../proof/ids.ts'
+import { HOLDS_STANDING_MAX, MS_PER_DAY, PREVIEW_PAGES_MAX } from '../limits.ts'
+import { isAbout, isHeld, retentionOf, type Selector } from './rules.ts'
+
+export type Preview = {
+  readonly records: number
+  /** Records that would be erased if no hold were on them. */
+  readonly held: number
+  /** When the oldest of them ended. */
+  readonly oldest: Date | null
+  readonly byType: Readonly<Record<string, number>>
+  /** Where the next page goes on; null: all were looked at. */
+  readonly nextSeq: number | null
+}
+
+/**
+ * Records whose payload would be erased now if the rule were set, from the entry at `from` on: as many pages as a request may look at.
+ * The caller adds the pages up.
+ */
+export async function previewRule(
+  { readPool, now }: { readonly readPool: pg.Pool; readonly now: () => number },
+  ledgerId: Uuid,
+  rule: Selector & { readonly days: number },
+  from: number,
+): Promise<Preview> {
+  const [rules, holds] = await Promise.all([
+    listRules(readPool, ledgerId),
+    listHolds(readPool, ledgerId, {
+      before: Number.MAX_SAFE_INTEGER,
+      standing: true,
+      limit: HOLDS_STANDING_MAX,
+    }),
+  ])
+  const nowMs = now()
+  const before = new Date(nowMs - rule.days * MS_PER_DAY)
+  const byType: Record<string, number> = Object.create(null)
+  let [records, held, next, oldest] = [0, 0, from as number | null, null as Date | null]
+  for (let page = 0; page < PREVIEW_PAGES_MAX && next !== null; page++) {
+    const read = await readKeptPage(readPool, ledgerId, next, before)
+    for (const record of read.records) {
+      const { since, hasPayload, type } = record
+      if (since === null || !hasPayload || !isAbout(rule, record)) continue
+      const kept = retentionOf(rules, record)
+      if (kept?.days === null) continue
+      if (since.getTime() + Math.max(rule.days, kept?.days ?? 0) * MS_PER_DAY > nowMs) continue
+      if (isHeld(holds, record)) {
+        held++
+        continue
+      }
+      records++
+      byType[type] = (byType[type] ?? 0) + 1
+      if (oldest === null || since < oldest) oldest = since
+    }
+    next = read.nextSeq
+  }
+  return { records, held, oldest, byType, nextSeq: next }
+}

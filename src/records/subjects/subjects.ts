@@ -1,0 +1,158 @@
+import { listErasable } from '../../db/records/erasures.ts'
+import { listHoldsOn } from '../../db/records/keeping.ts'
+import { listSubjectRecords } from '../../db/records/subjects.ts'
+import { ApiError } from '../../errors.ts'
+import { administer } from '../../ledgers/administration.ts'
+import type { Caller } from '../../ledgers/caller.ts'
+import { say } from '../../ledgers/keeping.ts'
+import { toHex } from '../../proof/bytes.ts'
+import { formatId } from '../../proof/ids.ts'
+import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
+import { SUBJECT_ERASED_MAX } from '../../proof/statement/predicates.ts'
+import { type ErasableView, type EraseDeps, viewOf } from '../erase.ts'
+import {
+  ERASABLE_LISTED_MAX,
+  SUBJECT_ERASURES_AT_ONCE,
+  SUBJECT_PAGES_MAX,
+  SUBJECT_RECORDS_PER_PAGE,
+} from '../limits.ts'
+import { hashSubject } from './label.ts'
+
+/** Where a list of a person's records goes on: seq, and place in the batch. */
+export type SubjectPlace = { readonly seq: number; readonly index: number }
+
+type Found = { readonly record: string; readonly documents: readonly ErasableView[] }
+
+const BEFORE_ALL: SubjectPlace = { seq: -1, index: 0 }
+
+/** A page of a person's records that have documents, each with where these are erased; `next`: null: this is the last page. */
+export async function findSubject(
+  deps: EraseDeps,
+  caller: Caller,
+  label: string,
+  after: SubjectPlace = BEFORE_ALL,
+): Promise<{ readonly data: readonly Found[]; readonly next: SubjectPlace | null }> {
+  const page = await readPage(deps, caller, label, after)
+  const data = page.records
+    .filter(({ documents }) => documents.length > 0)
+    .map(({ recordId, documents }) => ({
+      record: formatId('rec', recordId),
+      documents: documents.map((document) => viewOf(recordId, document)),
+    }))
+  return { data, next: page.next }
+}
+
+type Erased = {
+  /** Seq of the entry that says what was erased: the receipt. */
+  readonly seq: number
+  /** Seqs of the entries that have erased a document each. */
+  readonly erased: readonly number[]
+  readonly held: readonly (ErasableView & { readonly record: string; readonly case: string })[]
+  readonly next: SubjectPlace | null
+}
+
+/**
+ * Erases the documents of a person's records, as many as one receipt names; the caller goes on where it ends. A document that is held, or
+ * needed for a decision of a peer, stays, and is told. Each erasure is decided by the database, as one that was asked for by itself.
+ */
+export async function eraseSubject(
+  deps: EraseDeps,
+  caller: Caller,
+  {
+    label,
+    code,
+    reason,
+    after = BEFORE_ALL,
+  }: {
+    readonly label: string
+    readonly code: string
+    readonly reason: string | null
+    readonly after?: SubjectPlace
+  },
+): Promise<Erased> {
+  const erased: number[] = []
+  const held: Erased['held'][number][] = []
+  let next: SubjectPlace | null = after
+  let [count, isFull] = [0, false]
+  for (let pages = 0; next !== null && !isFull && pages < SUBJECT_PAGES_MAX; pages++) {
+    const page: Page = await readPage(deps, caller, label, next)
+    const wanted: Wanted[] = []
+    let last: SubjectPlace = next
+    for (const record of page.records) {
+      count += record.documents.length
+      isFull = count > SUBJECT_ERASED_MAX
+      if (isFull) break
+      last = { seq: record.seq, index: record.index }
+      for (const document of record.documents) wanted.push({ record, document })
+    }
+    for (let start = 0; start < wanted.length; start += SUBJECT_ERASURES_AT_ONCE) {
+      const some = wanted.slice(start, start + SUBJECT_ERASURES_AT_ONCE)
+      const outcomes = await Promise.all(some.map((one) => eraseOne(deps, caller, one, { code, reason })))
+      for (const [i, outcome] of outcomes.entries()) {
+        const { record, document } = some[i]!
+        if (typeof outcome === 'number') erased.push(outcome)
+        else if (outcome !== null) held.push({ ...nameOf(record, document), case: outcome })
+      }
+    }
+    next = isFull ? last : page.next
+  }
+  erased.sort((a, b) => a - b)
+  const seq = await say(deps, caller, {
+    kind: 'subject-erased',
+    predicate: { code, erased, held: held.length },
+    detail: {},
+  })
+  return { seq, erased, held, next }
+}
+
+type Page = Awaited<ReturnType<typeof readPage>>
+type PageRecord = Page['records'][number]
+type PageDocument = PageRecord['documents'][number]
+type Wanted = { readonly record: PageRecord; readonly document: PageDocument }
+
+function nameOf({ recordId }: PageRecord, document: PageDocument) {
+  return { ...viewOf(recordId, document), record: formatId('rec', recordId) }
+}
+
+/** Seq of the erasure; the case of a hold that is on it; null: it is erased already. */
+async function eraseOne(
+  deps: EraseDeps,
+  caller: Caller,
+  { record: { recordId }, document: found }: Wanted,
+  { code, reason }: { readonly code: string; readonly reason: string | null },
+): Promise<number | string | null> {
+  const { document, subjectId, digest, seq, needed, type, agents } = found
+  if (needed !== null) return `needed ${needed}`
+  try {
+    const done = await administer(deps, caller, {
+      kind: 'payload-erased',
+      subject: { id: subjectId, name: formatDocumentSubject(document, subjectId), digest: toHex(digest) },
+      predicate: { seq, code },
+      detail: { document, documentSeq: seq, reason, recordId, type, agents, rule: null },
+    })
+    return done.replayed ? done.seq : done.entry.seq
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    if (error.code === 'already_ended') return null
+    if (error.code !== 'held') throw error
+    const [hold] = await listHoldsOn(deps.readPool, caller.ledgerId, recordId, found)
+    return hold?.caseId ?? 'lifted since'
+  }
+}
+
+async function readPage({ readPool }: EraseDeps, caller: Caller, label: string, after: SubjectPlace) {
+  const { ledgerId, subjectSalt } = caller
+  const limit = SUBJECT_RECORDS_PER_PAGE
+  const found = await listSubjectRecords(readPool, ledgerId, hashSubject(subjectSalt, label), {
+    after,
+    limit: limit + 1,
+  })
+  const records = await Promise.all(
+    found.slice(0, limit).map(async ({ recordId, seq, index }) => {
+      const limits = { before: Number.MAX_SAFE_INTEGER, limit: ERASABLE_LISTED_MAX }
+      return { recordId, seq, index, documents: await listErasable(readPool, ledgerId, recordId, limits) }
+    }),
+  )
+  const last = records.at(-1)
+  return { records, next: found.length > limit ? { seq: last!.seq, index: last!.index } : null }
+}

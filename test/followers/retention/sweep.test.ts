@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { listHolds, listRules } from '../../../src/db/records/keeping.ts'
+import { parseId } from '../../../src/proof/ids.ts'
+import { isHeld, retentionOf } from '../../../src/records/keeping/rules.ts'
+import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { buildGatedApp } from '../../helpers/gated-app.ts'
+import { addAgent } from '../../helpers/more-keys.ts'
+import { sharedApp } from '../../helpers/shared-app.ts'
+import { age, openSweeper, unage } from '../../helpers/sweeper.ts'
+import { assertVerifies } from '../../helpers/verify-app.ts'
+
+const post = (app: TestApp, url: string, body: object = {}) => app.send('POST', url, { body })
+const rule = async (app: TestApp, body: object) =>
+  expectStatus(201, await post(app, '/v1/retention/rules', { basis: 'law', ...body })).json()
+const hold = async (app: TestApp, body: object) =>
+  expectStatus(201, await post(app, '/v1/holds', { case: 'c', ...body })).json()
+
+/** A seeded generator (mulberry32), so that a failure comes again. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * below)
+  }
+}
+
+test('holds, rules, sweeps and requests in any order: a plain model says what is erased', async (t) => {
+  const app = await sharedApp()
+  const sweeper = openSweeper(t, app)
+  const random = randomOf(7)
+  type Rule = { days: number; made: number }
+  type Model = { id: string; made: number; days: number; erased: boolean; item: boolean }
+  const records: Model[] = []
+  const holds: { seq: number; of: readonly string[] | null }[] = []
+  const rules: Rule[] = []
+  const isHeldIn = (record: Model) => holds.some(({ of }) => of === null || of.includes(record.id))
+  const keptDays = (record: Model) => {
+    const inForce = rules.findLastIndex(({ made }) => made < record.made)
+    const counting = rules.slice(Math.max(inForce, 0)).map(({ days }) => days)
+    return counting.length === 0 ? Number.POSITIVE_INFINITY : Math.max(...counting)
+  }
+  let step = 0
+  let ages = 0
+  const actions = [
+    async () => {
+      const { id } = await app.notarize()
+      records.push({ id, made: step, days: ages, erased: false, item: false })
+    },
+    async () => {
+      const body = { records: [genericBody(), genericBody()] }
+      const { records: made } = expectStatus(201, await post(app, '/v1/records/batch', body)).json()
+      for (const { id } of made) records.push({ id, made: step, days: ages, erased: false, item: true })
+    },
+    async () => {
+      const of = random(6) === 0 ? null : records.filter(() => random(4) === 0).map(({ id }) => id)
+      if (of?.length === 0) return
+      const { seq } = await hold(app, of ? { records: of } : {})
+      holds.push({ seq, of })
+    },
+    async () => {
+      const [lifted] = holds.splice(random(Math.max(holds.length, 1)), 1)
+      if (lifted) expectStatus(200, await post(app, `/v1/holds/${lifted.seq}/lift`))
+    },
+    async () => {
+      const days = 183 + 20 * random(6)
+      await rule(app, { days })
+      rules.push({ days, made: step })
+    },
+    async () => {
+      await age(app, 40)
+      ages += 40
+    },
+    async () => {
+      const record = records[random(Math.max(records.length, 1))]
+      if (!record) return
+      const url = `/v1/records/${record.id}/payload`
+      const answer = await app.send('DELETE', url, { body: { code: 'data_subject_request' } })
+      const expected = record.erased ? 'already_ended' : isHeldIn(record) ? 'held' : 202
+      assert.equal(answer.statusCode === 202 ? 202 : answer.json().code, expected)
+      record.erased ||= expected === 202
+    },
+    async () => {
+      await sweeper.run()
+      for (const record of records)
+        record.erased ||= !isHeldIn(record) && ages - record.days >= keptDays(record)
+    },
+  ]
+  for (; step < 160; step++) {
+    await actions[random(actions.length)]!()
+    if (step % 10 !== 9) continue
+    const shown = await Promise.all(
+      records.map(async ({ id }) => (await app.send('GET', `/v1/records/${id}`)).json().payload === null),
+    )
+    assert.deepEqual(
+      shown,
+      records.map(({ erased }) => erased),
+      `after step ${step}`,
+    )
+  }
+  assert.ok(records.some(({ erased }) => erased) && records.some(({ erased }) => !erased))
+  assert.deepEqual(sweeper.logged, [])
+  await unage(app)
+  await assertVerifies(app)
+})
+
+test('rules and holds are found here as the database finds them', async () => {
+  const app = await sharedApp()
+  const random = randomOf(11)
+  const agents = await Promise.all(['a', 'b'].map((name) => addAgent(app, name)))
+  const [{ id }, { id: other }] = [await app.notarize(), await app.notarize()]
+  const pick = <T>(values: readonly T[]): T => values[random(values.length)]!
+  const narrowed = () => ({
+    ...(random(2) === 0 && { type: pick(['generic/1', 'other/1']) }),
+    ...(random(2) === 0 && { agent: pick(agents) }),
+  })
+  for (let i = 0; i < 24; i++) {
+    await rule(app, { ...narrowed(), days: pick([null, 183, 200, 365]) })
+    const { seq } = await hold(app, {
+      ...narrowed(),
+      ...(random(2) === 0 && { records: [pick([id, other])] }),
+    })
+    if (random(2) === 0) expectStatus(200, await post(app, `/v1/holds/${seq}/lift`))
+  }
+  const { readPool } = app.deps
+  const rules = await listRules(readPool, app.ledgerId)
+  const holds = await listHolds(readPool, app.ledgerId, { before: 1e9, standing: true, limit: 100 })
+  for (let i = 0; i < 200; i++) {
+    const facts = {
+      recordId: parseId('rec', pick([id, other])),
+      type: pick(['generic/1', 'other/1', 'third/1']),
+      agents: agents.filter(() => random(2) === 0).map((agent) => parseId('agt', agent)),
+      madeSeq: random(80),
+    }
+    const [found] = await app.sql(
+      `select r.days, r.rule_seq::int as "ruleSeq", tallystick.hold_on($1, $2, $3, $4, 1000000) is not null as held
+       from tallystick.retention_of($1, $3, $4, $5) r`,
+      [app.ledgerId, facts.recordId, facts.type, facts.agents, facts.madeSeq],
+    )
+    const kept = retentionOf(rules, facts) ?? { days: null, ruleSeq: null }
+    assert.deepEqual({ ...kept, held: isHeld(holds, facts) }, found)
+  }
+})
+
+test('a hold and an erasure at the same moment: the chain says which came first, and no held document is erased', async () => {
+  const app = await sharedApp()
+  for (let i = 0; i < 8; i++) {
+    const { id } = await app.notarize()
+    const [held, erased] = await Promise.all([
+      post(app, '/v1/holds', { case: 'c', records: [id] }),
+      app.send('DELETE', `/v1/records/${id}/payload`, { body: { code: 'expired' } }),
+    ])
+    const { seq } = expectStatus(201, held).json()
+    if (erased.statusCode === 202) assert.ok(erased.json().erasure.entry.seq < seq)
+    else assert.equal(erased.json().code, 'held')
+  }
+  await assertVerifies(app)
+})
+
+test('a gated record is kept while it is open, and then all of its documents go', async (t) => {
+  const app = await buildGatedApp(t)
+  const sweeper = openSweeper(t, app)
+  const open = await app.reach('VERIFIED')
+  const ended = await app.reach('ACCEPTED')
+  await rule(app, { days: 183 })
+  await age(app, 183)
+  await sweeper.run()
+  assert.deepEqual([sweeper.observed, sweeper.logged], [[3], []])
+  const { payload, gated } = await app.get(ended.id)
+  assert.deepEqual([payload, gated.completion.evidence], [null, null])
+  assert.ok((await app.get(open.id)).payload)
+  await unage(app)
+  await assertVerifies(app)
+})
+
+test('a rule that no entry signs erases nothing, and says so', async (t) => {
+  const app = await buildGatedApp(t)
+  const sweeper = openSweeper(t, app)
+  const { id } = await app.notarize()
+  await rule(app, { days: 400 })
+  await age(app, 300)
+  await app.sql(`do $$ begin
+    set local session_replication_role = replica;
+    update tallystick.retention_rules set days = 200 where ledger_id = '${app.ledgerId}';
+  end $$`)
+  await sweeper.run()
+  assert.deepEqual(sweeper.observed, [])
+  assert.match(sweeper.logged[0]!, /retention_rules: the rule of seq \d+ is not what was signed/)
+  assert.ok((await app.get(id)).payload)
+})

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { addKey } from '../helpers/more-keys.ts'
+import { sharedApp } from '../helpers/shared-app.ts'
+import { age, openSweeper, unage } from '../helpers/sweeper.ts'
+import { assertVerifies } from '../helpers/verify-app.ts'
+
+const post = (app: TestApp, url: string, body: object = {}) => app.send('POST', url, { body })
+const hold = async (app: TestApp, body: object) =>
+  expectStatus(201, await post(app, '/v1/holds', body)).json()
+const rule = async (app: TestApp, body: object) =>
+  expectStatus(201, await post(app, '/v1/retention/rules', { basis: 'law', ...body })).json()
+const lift = (app: TestApp, seq: number) => post(app, `/v1/holds/${seq}/lift`)
+const erase = (app: TestApp, id: string) =>
+  app.send('DELETE', `/v1/records/${id}/payload`, { body: { code: 'data_subject_request' } })
+
+async function batchOf(app: TestApp, count: number, more: object = {}): Promise<string[]> {
+  const records = Array.from({ length: count }, (_, n) => ({ ...genericBody({ n }), ...more }))
+  const answer = expectStatus(201, await post(app, '/v1/records/batch', { records })).json()
+  return answer.records.map(({ id }: { id: string }) => id)
+}
+
+test('a hold keeps a record and a record of a batch, and names its case; holds add up', async () => {
+  const app = await sharedApp()
+  const { id } = await app.notarize()
+  const [item, other] = (await batchOf(app, 2)) as [string, string]
+  const first = await hold(app, { case: '2027/1', records: [id, item] })
+  assert.deepEqual(
+    [first.case, first.records, first.type, first.agent, first.liftedBy],
+    ['2027/1', [id, item], null, null, null],
+  )
+  const second = await hold(app, {
+    case: '2027/2',
+    type: 'generic/1',
+    agent: app.ledger.agent.id,
+    records: [id],
+  })
+  for (const held of [id, item]) {
+    const problem = assertProblem(await erase(app, held), 409, 'held')
+    assert.match(problem['detail'] as string, /2027\/1/)
+    const holds = [{ seq: first.seq, case: '2027/1' }]
+    if (held === id) holds.push({ seq: second.seq, case: '2027/2' })
+    assert.deepEqual(problem['holds'], holds)
+  }
+  expectStatus(202, await erase(app, other))
+  const lifted = expectStatus(200, await lift(app, first.seq)).json()
+  assert.equal(typeof lifted.liftedBy, 'number')
+  assertProblem(await lift(app, first.seq), 409, 'already_ended')
+  assertProblem(await lift(app, 0), 404, 'not_found')
+  assertProblem(await erase(app, id), 409, 'held')
+  expectStatus(202, await erase(app, item))
+  expectStatus(200, await lift(app, second.seq))
+  expectStatus(202, await erase(app, id))
+  await assertVerifies(app)
+})
+
+test('holds find records by type, by agent, and all', async () => {
+  const app = await sharedApp()
+  const { id } = await app.notarize()
+  const agent = app.ledger.agent.id
+  for (const [selector, isHeld] of [
+    [{}, true],
+    [{ type: 'generic/1' }, true],
+    [{ type: 'other/1' }, false],
+    [{ agent }, true],
+    [{ agent: agent.replace(/.$/, (c: string) => (c === '0' ? '1' : '0')) }, false],
+    [{ type: 'other/1', agent }, false],
+  ] as const) {
+    const { seq } = await hold(app, { case: 'c', ...selector })
+    if (isHeld) assertProblem(await erase(app, id), 409, 'held')
+    else {
+      const target = await app.notarize()
+      expectStatus(202, await erase(app, target.id))
+    }
+    expectStatus(200, await lift(app, seq))
+  }
+  const pages = await app.send('GET', '/v1/holds?limit=4')
+  assert.equal(pages.json().data.length, 4)
+  const { nextCursor } = pages.json()
+  assert.equal((await app.send('GET', `/v1/holds?limit=4&cursor=${nextCursor}`)).json().data.length, 2)
+  assertProblem(await app.send('GET', `/v1/holds?standing=true&cursor=${nextCursor}`), 422, 'invalid_request')
+  assert.deepEqual((await app.send('GET', '/v1/holds?standing=true')).json().data, [])
+  await assertVerifies(app)
+})
+
+test('rules have a floor, and are listed with the one that replaced them', async () => {
+  const app = await sharedApp()
+  const refused = assertProblem(
+    await post(app, '/v1/retention/rules', { days: 182, basis: 'law' }),
+    422,
+    'invalid_request',
+  )
+  assert.equal(refused['path'], '/days')
+  const first = await rule(app, { days: 183 })
+  const second = await rule(app, { days: null })
+  const other = await rule(app, { type: 'generic/1', days: 200 })
+  const { data } = (await app.send('GET', '/v1/retention/rules')).json()
+  assert.deepEqual(
+    data.map(({ seq, days, replacedBy }: Record<string, unknown>) => [seq, days, replacedBy]),
+    [
+      [other.seq, 200, null],
+      [second.seq, null, null],
+      [first.seq, 183, second.seq],
+    ],
+  )
+  await assertVerifies(app)
+})
+
+test('rules and holds need the scope retention:manage, and are seen by auditors', async () => {
+  const app = await sharedApp()
+  const auditor = await addKey(app, { scopes: ['audit:read'] })
+  const send = (method: string, url: string, key: string, body?: object) =>
+    app.send(method, url, { key, ...(body && { body }) })
+  for (const [url, body] of [
+    ['/v1/retention/rules', { days: 200, basis: 'law' }],
+    ['/v1/holds', { case: 'c' }],
+    ['/v1/holds/1/lift', {}],
+  ] as const)
+    assert.equal(
+      assertProblem(await send('POST', url, auditor, body), 403, 'forbidden')['scope'],
+      'retention:manage',
+    )
+  for (const url of ['/v1/retention/rules', '/v1/holds']) expectStatus(200, await send('GET', url, auditor))
+  expectStatus(200, await send('POST', '/v1/retention/preview', auditor, { days: 1 }))
+})
+
+test('the preview tells what a rule would erase, and the sweep erases just that', async (t) => {
+  const app = await sharedApp()
+  const sweeper = openSweeper(t, app)
+  await app.notarize()
+  const held = await app.notarize()
+  await hold(app, { case: 'c', records: [held.id] })
+  const items = await batchOf(app, 130)
+  await age(app, 200)
+  const young = await app.notarize()
+  const preview = (body: object) => post(app, '/v1/retention/preview', body)
+  const { oldest, ...found } = expectStatus(200, await preview({ days: 183 })).json()
+  assert.ok(Date.parse(oldest) < Date.now() - 199 * 86_400_000)
+  assert.deepEqual(found, { records: 131, held: 1, byType: { 'generic/1': 131 }, nextSeq: null })
+  assert.equal((await preview({ days: 201 })).json().records, 0)
+  assert.equal((await preview({ days: 183, type: 'other/1' })).json().records, 0)
+  const { seq } = await rule(app, { days: 183 })
+  await sweeper.run()
+  assert.deepEqual([sweeper.observed, sweeper.logged], [[131], []])
+  assert.equal((await preview({ days: 183 })).json().records, 0)
+  for (const id of [held.id, young.id])
+    assert.ok((await app.send('GET', `/v1/records/${id}`)).json().payload, 'kept')
+  const erased = (await app.send('GET', `/v1/records/${items[129]}`)).json()
+  assert.equal(erased.payload, null)
+  assert.equal(erased.erasure.code, 'retention')
+  const { data } = (await app.send('GET', '/v1/holds')).json()
+  expectStatus(200, await lift(app, data[0].seq))
+  await sweeper.run()
+  assert.deepEqual(sweeper.observed, [131, 1])
+  await unage(app)
+  await assertVerifies(app)
+  const lines = await app.entries(`?after=${seq}&limit=5`)
+  assert.ok(lines.every(({ kind }) => kind === 'payload-erased'))
+})
