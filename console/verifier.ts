@@ -167,17 +167,24 @@ async function verifyExport(
   }
 }
 
+function nameOf(of: verify.BundleReport['of']): string {
+  if ('record' in of) return `record ${of.record}`
+  if ('run' in of) return `run ${of.run}`
+  if ('from' in of) return `entries ${of.from} to ${of.to}`
+  const { from, to, ...filter } = of.selection
+  const filters = Object.entries(filter).map(([name, value]) => `${name} ${value}`)
+  return `records of ${filters.join(', ')} within entries ${from} to ${to}`
+}
+
 async function verifyBundle(file: Blob, { noteKey, kids }: Trusted): Promise<Verdict> {
   const report = await verify.bundle(file, { ...(noteKey && { noteKey }), ...(kids && { kids }) })
   const { of } = report
-  const what =
-    'record' in of ? `record ${of.record}` : 'run' in of ? `run ${of.run}` : `entries ${of.from} to ${of.to}`
   return {
     ok: true,
     title: 'This bundle verifies',
     reason: null,
     basis: [
-      `${sentence(what).slice(0, -1)} of ledger ${report.ledger}: ${numbered(report.entries, 'entry', 'entries')}.`,
+      `${sentence(nameOf(of)).slice(0, -1)} of ledger ${report.ledger}: ${numbered(report.entries, 'entry', 'entries')}.`,
       ...(report.completeness === 'complete'
         ? ['It is complete: no entry of the range was left out or added.']
         : []),

@@ -22,6 +22,8 @@ test('an address', async (t) => {
     if (config.access === 'peer' || config.access === 'introduction') continue
     // A protocol of its own, with tests of its own: docs/mcp.md.
     if (config.mcp) continue
+    // Files of pages, with tests of their own: docs/console.md.
+    if (url.startsWith('/console')) continue
     taken.set(url, [...(taken.get(url) ?? []), method as string])
   }
 

@@ -81,6 +81,8 @@ ADVICE = {
     'duplicate_envelope': 'nothing, if it was sent twice; otherwise sign anew with a new id',
     'already_shared': 'nothing to do',
     'already_ended': 'nothing to do: it is disabled, revoked or erased',
+    'held': '`holds` names the cases: have somebody decide, lift the holds, then erase it',
+    'too_many': 'do with fewer: `detail` says how many there may be',
     'checkpoint_pending': 'ask again in a second',
     'not_entitled': '`role` names the entitled party: use a key of that agent, or name it in `onBehalfOf`',
     'version_mismatch': 'read the record, then decide: `version` and `state` say where it stands',
