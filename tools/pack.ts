@@ -30,7 +30,7 @@ const PACKAGES = {
 } as const satisfies Record<string, Source>
 export type PackageName = keyof typeof PACKAGES
 
-/** What tools leave in python/. */
+/** Leavings of tools in python/. */
 const NOT_PACKED = /[/\\](__pycache__|dist|\.[^/\\]+)$/
 
 if (import.meta.main) {

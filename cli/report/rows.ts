@@ -3,7 +3,7 @@ import { fromBase64, utf8Decode } from '../../src/proof/bytes.ts'
 import { readUsualEnvelope } from '../../src/proof/envelope/usual-envelope.ts'
 import { openPieces } from '../open-pieces.ts'
 
-/** What a report shows of an entry, or of a record of a batch. Empty where it has none. */
+/** Facts that a report shows about an entry, or about a record of a batch; empty where it has none. */
 export type ReportRow = {
   readonly seq: number
   readonly recordedAt: string

@@ -29,7 +29,7 @@ export class Retention {
       .data
   }
 
-  /** `POST /v1/retention/preview`: all pages, added up. What would be erased now if the rule were set. */
+  /** `POST /v1/retention/preview`: all pages, added up: the records that would be erased now if the rule were set. */
   async preview(rule: RulePreviewRequest, options?: CallOptions): Promise<RulePreview> {
     const sum = { records: 0, held: 0, oldest: null as string | null, byType: {} as Record<string, number> }
     for (let from: number | null = 0; from !== null; ) {

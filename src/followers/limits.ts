@@ -18,7 +18,7 @@ export const WITNESS_POSTS_MAX = 4
 export const PEER_WITNESSES_MAX = 16
 /** As `WITNESS_POSTS_MAX`, to all peers together: 32 ledgers whose peers are all slow would fill it. */
 export const PEER_WITNESS_POSTS_MAX = 64
-/** Of these of one ledger, so that its slow peers do not delay the peers of others. */
+/** So many of these belong to one ledger, so that its slow peers do not delay the peers of others. */
 export const WITNESS_POSTS_OF_LEDGER_MAX = 2
 export const WITNESS_LEDGERS_PER_ROUND = 64
 /** After this a round waits no longer for its requests, which have 15 s: ledgers that have grown meanwhile have their turn. */

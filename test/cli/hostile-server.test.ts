@@ -138,11 +138,14 @@ test('what a webhook is called drives no terminal of a doctor, nor does what the
 
 test('an export takes over no file that lies there, which others may read or which is a link', async (t) => {
   const { directory } = temporaryFiles(t)
-  const server = await startHostile(t, (response) =>
-    response
-      .writeHead(200, { 'content-type': 'application/x-ndjson' })
-      .end('{"export":1}\n{"checkpoint":null}\n'),
-  )
+  const server = await startHostile(t, (response) => {
+    // The export begins with an entry that says who takes it.
+    if (response.req.method === 'POST') sendJson(response, { entry: { seq: 2 }, from: 0, to: 1 })
+    else
+      response
+        .writeHead(200, { 'content-type': 'application/x-ndjson' })
+        .end('{"export":1}\n{"checkpoint":null}\n')
+  })
   const [file, target] = [join(directory, 'ledger.ndjson'), join(directory, 'target')]
   writeFileSync(target, 'mine')
   for (const part of [`${file}.part`, `${file}.${process.pid}.part`]) symlinkSync(target, part)

@@ -81,7 +81,8 @@ test('one request finds all documents of a person, and another erases them, with
   assert.equal((await erase(app)).erased.length, 1)
   await eraser.run()
   assert.deepEqual(
-    eraser.logged.filter(({ level }) => level === 'error'),
+    // Tests beside this one spoil chunks of their ledgers.
+    eraser.logged.filter(({ level, ledger }) => level === 'error' && ledger === app.ledger.ledger.id),
     [],
   )
   const left = await app.sql(

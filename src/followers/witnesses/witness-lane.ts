@@ -58,7 +58,7 @@ export class WitnessLane {
   readonly #underWay = new Map<string, Promise<void>>()
   /** Requests under way of each ledger that has some. */
   readonly #posts = new Map<Uuid, number>()
-  /** What a request has met that is no word of a witness, until a round tells it. */
+  /** Error that a request has met and that is no word of a witness, until a round tells it. */
   #broken: { readonly error: unknown } | null = null
   /** While the witness does not answer, nothing is sent; after each try for longer. */
   #restUntilMs = 0

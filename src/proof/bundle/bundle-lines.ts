@@ -31,7 +31,7 @@ import {
   refuseFields,
 } from '../statement/fields.ts'
 
-import type { BundleFilter } from './filter.ts'
+import type { BundleFilter } from './is-filtered.ts'
 
 /*
  * Lines of a bundle (docs/formats/bundles.md). All of it is under an attacker's control; every member must be there and no other,

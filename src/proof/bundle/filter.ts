@@ -6,8 +6,6 @@ import { LedgerRecords } from '../ledger/records.ts'
 import type { OwnEntry } from './bundle-entry.ts'
 import { type BundleFilter, type Filtered, isFiltered } from './is-filtered.ts'
 
-export type { BundleFilter } from './is-filtered.ts'
-
 /**
  * The records of a filter. Each matches it, and of a gated one every step up to the last that is shown is there. Nothing says that all that match are
  * shown: whoever made the file may have left some out.

@@ -140,7 +140,7 @@ async function use(server: Server, program: string, files: string, { label, env,
   }
 }
 
-/** What passed before the proxy and behind it. */
+/** The bytes before the proxy are those behind it. */
 function sameBytes(files: string, before: string, behind: string): void {
   for (const direction of ['in', 'out'])
     if (!read(files, `proxied-${before}.${direction}`).equals(read(files, `proxied-${behind}.${direction}`)))
