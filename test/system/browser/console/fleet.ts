@@ -8,7 +8,7 @@ import { type Served, serve } from './server.ts'
 export type Fleet = {
   readonly served: Served
   readonly ledger: string
-  /** Of the agent `operations`: may do everything, and may only read. */
+  /** Keys of the agent `operations`: one may do everything, one may only read. */
   readonly keys: { readonly all: string; readonly reads: string }
   readonly client: Tallystick
   readonly records: {
