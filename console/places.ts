@@ -2,7 +2,7 @@ import { linkTo } from './router.ts'
 
 const PAGES: Readonly<Record<string, string>> = { rec: 'record', agt: 'agents', key: 'agents', peer: 'peers' }
 
-/** Where something is shown; by an agent's name all that it did is. A text that is nothing else is a reference. */
+/** Address at which something is shown: for an agent's name, all that it did. Any other text is a reference. */
 export function placeOf(text: string, names: ReadonlyMap<string, string>): string {
   const [, prefix = ''] = /^([a-z]+)_[0-9a-z]{26}$/.exec(text) ?? []
   const page = PAGES[prefix]

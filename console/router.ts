@@ -1,5 +1,3 @@
-import { useEffect, useState } from 'preact/hooks'
-
 /*
  * Addresses within the console: `#/record/rec_…?peer=…`. Behind the hash, so that the same pages work from any path, and no server
  * sees what a reader looks at.
@@ -20,20 +18,6 @@ export function linkTo(page: string, id = '', filters: Filters = {}): string {
   const given = Object.entries(filters).filter((filter): filter is [string, string] => !!filter[1])
   const query = given.length > 0 ? `?${new URLSearchParams(given)}` : ''
   return `#/${page}${id && `/${encodeURIComponent(id)}`}${query}`
-}
-
-export function go(link: string): void {
-  location.hash = link
-}
-
-export function useRoute(): Route {
-  const [route, setRoute] = useState(() => parseRoute(location.hash))
-  useEffect(() => {
-    const read = () => setRoute(parseRoute(location.hash))
-    addEventListener('hashchange', read)
-    return () => removeEventListener('hashchange', read)
-  }, [])
-  return route
 }
 
 export function parseRoute(hash: string): Route {

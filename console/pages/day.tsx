@@ -1,9 +1,10 @@
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
 import { useAsked } from '../asking.ts'
 import { DAY_RECORDS_MAX, SCAN_ROWS } from '../limits.ts'
+import { go } from '../navigate.ts'
 import { Agent, type Column, count, Page, Section, Shown, State, Table } from '../parts/basics.tsx'
 import { approverOf, Records, wordOf } from '../parts/records.tsx'
-import { go, linkTo } from '../router.ts'
+import { linkTo } from '../router.ts'
 import { isAction, isOutcome } from '../runs.ts'
 import type { Session } from '../session.ts'
 

@@ -1,10 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { GetRecordsQuery, LedgerRecord } from '../../sdk/generated/api.ts'
 import { PAGE_ROWS, SCAN_RECORDS_MAX, SCAN_ROWS } from '../limits.ts'
+import { go } from '../navigate.ts'
 import { count, Failure, Page } from '../parts/basics.tsx'
 import { Records } from '../parts/records.tsx'
 import { placeOf } from '../places.ts'
-import { go, linkTo } from '../router.ts'
+import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
 /** Filters of `GET /v1/records`, with what they are called here. */

@@ -55,8 +55,9 @@ export async function assertDocumented(
   request: Request,
   response: Response,
 ): Promise<void> {
-  // Only servers call the one (docs/formats/federation.md), and the other speaks a protocol of its own (docs/mcp.md).
+  // Only servers call the one (docs/formats/federation.md), the other speaks a protocol of its own (docs/mcp.md), and the third is files.
   if (request.url.startsWith('/v1/federation/') || request.url === '/mcp') return
+  if (/^\/console(\/|$)/.test(request.url)) return
   document ??= readDocument(app)
   const { paths } = await document
   const path = findPath(paths, request.url)

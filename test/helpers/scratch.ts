@@ -6,7 +6,7 @@ import { startSuitePostgres, temporaryDir } from './postgres.ts'
 export type Scratch = {
   readonly config: Config
   readonly operatorKey: string
-  /** URL of the same database. */
+  /** The superuser's login to the same database. */
   readonly superuserUrl: string
   stop(): Promise<void>
 }

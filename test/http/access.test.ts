@@ -455,6 +455,7 @@ async function spoilable(app: TestApp, elsewhere: NewLedger): Promise<Address[]>
     },
     { begins: '/v1/peers/', own: peer, foreign: foreignPeer, nowhere: { id: `peer_${digits}` } },
     { begins: '/v1/ledgers/', own: { id: victim.ledger.id }, foreign: null, nowhere: null },
+    { begins: '/console/', own: { '*': 'nothing.js' }, foreign: null, nowhere: null },
     { begins: '/predicates/', own: { kind: 'record-notarized' }, foreign: null, nowhere: null },
     ...['/entries/', '/v1/statements/'].map((begins) => ({
       begins,
@@ -506,7 +507,7 @@ async function makeGated(app: TestApp, ledger: NewLedger): Promise<{ completed: 
 }
 
 function addressOf(addresses: Address[], route: RouteOptions): Address {
-  if (!route.url.includes(':')) return { begins: route.url, own: {}, foreign: null, nowhere: null }
+  if (!/[:*]/.test(route.url)) return { begins: route.url, own: {}, foreign: null, nowhere: null }
   const found = addresses.find(({ begins }) => route.url.startsWith(begins))
   assert.ok(found, `the route ${route.url} takes ids, and this test has none for it`)
   return found

@@ -8,7 +8,7 @@ type Credentials = {
   readonly ledger: string
   readonly agent: string
   readonly key: string
-  /** Another key of the agent, for the console: it reads, and writes nothing. */
+  /** The same agent's key for the console: it reads, and writes nothing. */
   readonly consoleKey: string
 }
 

@@ -8,7 +8,7 @@ import { type Served, serve } from './server.ts'
 export type Fleet = {
   readonly served: Served
   readonly ledger: string
-  /** Keys of the agent `operations`: one may do everything, the other only reads. */
+  /** Keys of the agent `operations`: one may do everything, one may only read. */
   readonly keys: { readonly all: string; readonly reads: string }
   readonly client: Tallystick
   readonly records: {
