@@ -69,7 +69,7 @@ function commentsOf(file: string, text: string): { line: number; text: string }[
     : /\.(yaml|tpl)$/.test(file)
       ? /(^|\s)#\s(.*)/
       : /(^|\s)\/\/\s?(.*)/
-  const hasBlocks = /\.(ts|mjs|cjs|js)$/.test(file)
+  const hasBlocks = /\.(tsx?|mjs|cjs|js)$/.test(file)
   const comments: { line: number; text: string }[] = []
   let isOpen = false // the paragraph goes on in the next line
   let inBlock = false

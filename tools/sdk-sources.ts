@@ -21,6 +21,8 @@ export async function sdkSources(openApi: OpenApi): Promise<Record<string, strin
 /** Writes that come to the same when they are done twice, though they take no Idempotency-Key. */
 const REPEATABLE = [
   'postTypesPreview',
+  'postRetentionPreview',
+  'postSubjectsFind',
   'postTypesByNameByVersionPreview',
   'postLedgersByIdFreeze',
   'postLedgersByIdUnfreeze',

@@ -1,5 +1,5 @@
-import { PLOT_BARS_MAX } from './limits.ts'
-import type { ReportRow } from './rows.ts'
+import { PLOT_BARS_MAX, REPORT_OUTCOMES_MAX } from './limits.ts'
+import { OTHER_OUTCOME, type ReportRow } from './rows.ts'
 
 const MS_PER_DAY = 86_400_000
 
@@ -14,6 +14,7 @@ export type DayFigures = {
 /** Counts rows by day, and by outcome. */
 export class Figures {
   readonly #days = new Map<string, DayFigures>()
+  readonly #names = new Set<string>()
   rows = 0
 
   add({ recordedAt, outcome, denied }: ReportRow): void {
@@ -26,7 +27,10 @@ export class Figures {
     this.rows++
     figures.rows++
     if (denied) figures.denied++
-    if (outcome !== '') figures.outcomes[outcome] = (figures.outcomes[outcome] ?? 0) + 1
+    if (outcome === '') return
+    if (this.#names.size < REPORT_OUTCOMES_MAX) this.#names.add(outcome)
+    const name = this.#names.has(outcome) ? outcome : OTHER_OUTCOME
+    figures.outcomes[name] = (figures.outcomes[name] ?? 0) + 1
   }
 
   /** Days in order; those without a row are left out. */

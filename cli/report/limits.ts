@@ -5,3 +5,5 @@ export const CONTROLS_MAX = 128
 export const REPORT_ROWS_PER_CONTROL_MAX = 5_000
 /** Bars of a plot. */
 export const PLOT_BARS_MAX = 60
+/** Outcomes of a report that have a name of their own; further ones are `other`. Agents may say what they like. */
+export const REPORT_OUTCOMES_MAX = 20

@@ -82,10 +82,15 @@ function outcomeOf(
   document: Record<string, unknown> | null,
 ): Pick<ReportRow, 'outcome' | 'denied'> {
   const signed = textOf(predicate['verdict']) || textOf(predicate['outcome']) || textOf(predicate['to'])
-  const outcome = signed || textOf(document?.['status']) || textOf(document?.['decision'])
+  const said = signed || textOf(document?.['status']) || textOf(document?.['decision'])
+  const outcome = said === '' || OUTCOME.test(said) ? said : OTHER_OUTCOME
   return { outcome, denied: DENIALS.has(outcome) }
 }
 
+/** Plain words: nothing that a spreadsheet would take for a formula, or a separator. */
+const OUTCOME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
+/** Stands for outcomes that are no plain words, or too many. */
+export const OTHER_OUTCOME = 'other'
 const DENIALS: ReadonlySet<string> = new Set(['reject', 'denied', 'deny'])
 
 function textOf(value: unknown): string {

@@ -5,7 +5,7 @@ import { linkTo } from '../router.ts'
 import { type Branch, type Run, readRun, readTrace } from '../runs.ts'
 import type { Session } from '../session.ts'
 
-/** What belongs to one record, or to one trace, as a tree. */
+/** Records of one run, or of one trace, as a tree. */
 export function RunPage({ session, id, query }: { session: Session; id: string; query: URLSearchParams }) {
   const trace = query.get('trace')
   const asked = useAsked(

@@ -4,7 +4,7 @@ import { ApiError } from '../../sdk/errors.ts'
 import { CLOCK_EVERY_MS, COPIED_MS } from '../limits.ts'
 import { linkTo } from '../router.ts'
 
-/* Small parts of all pages. Whatever a ledger says goes through text nodes. */
+/* Small parts of all pages. Texts of a ledger become text nodes. */
 
 /** An id with a button that copies it; `to`: the page that shows it. `short`: its end alone, which is what ids of one time differ in. */
 export function Id({ id, to, short }: { id: string; to?: string | undefined; short?: boolean }) {

@@ -90,7 +90,7 @@ const SUMMARIES: Readonly<Record<string, Parts>> = {
   'otel-log/1': ({ eventName, body }) => [text(eventName), body === undefined ? null : JSON.stringify(body)],
 }
 
-/** Who decided, by an `approval/1`. */
+/** Name of the party that decided, by an `approval/1`. */
 export function approverOf(by: unknown): string | null {
   const { kind, id } = (by ?? {}) as { kind?: unknown; id?: unknown }
   return [text(kind), text(id)].filter((part) => part !== null).join(' ') || null

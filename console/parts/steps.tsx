@@ -12,7 +12,7 @@ type Step = {
 }
 
 const reasonOf = (reason: string) => (reason === '' ? {} : { reason })
-/** Of the record as the reader has seen it: of another version nothing is done. */
+/** Version of the record that the reader has seen: nothing is done to another one. */
 const as = ({ version }: LedgerRecord) => ({ ifVersion: version })
 
 const ACCEPT: Step = {

@@ -150,7 +150,7 @@ export const operations = {
   /** List rules of retention, the newest first. */
   getRetentionRules: { method: 'GET', path: '/v1/retention/rules', repeat: 'freely' },
   /** Count what a rule would erase now, if it were set: a page of the chain at a time. */
-  postRetentionPreview: { method: 'POST', path: '/v1/retention/preview', repeat: 'never' },
+  postRetentionPreview: { method: 'POST', path: '/v1/retention/preview', repeat: 'freely' },
   /** Hold records: none of their documents is erased until the hold is lifted. */
   postHolds: { method: 'POST', path: '/v1/holds', repeat: 'never' },
   /** List holds, the newest first. */
@@ -158,7 +158,7 @@ export const operations = {
   /** Lift a hold: the others that are on a record stay. */
   postHoldsBySeqLift: { method: 'POST', path: '/v1/holds/{seq}/lift', repeat: 'never' },
   /** Find the documents of a person, by the label of its records, the oldest first. */
-  postSubjectsFind: { method: 'POST', path: '/v1/subjects/find', repeat: 'never' },
+  postSubjectsFind: { method: 'POST', path: '/v1/subjects/find', repeat: 'freely' },
   /** Erase the documents of a person for good, as many as one receipt names. */
   postSubjectsErase: { method: 'POST', path: '/v1/subjects/erase', repeat: 'never' },
   /** List entries of the chain, oldest first, one a line. */

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { Turns } from '../append/turn.ts'
 import { STREAM_PIECE_CHARS } from '../records/limits.ts'
 
@@ -15,4 +16,18 @@ export async function* inPieces(
     piece = ''
   }
   if (piece !== '') yield piece
+}
+
+/** Characters of streams whose whole text is in memory until the last piece is taken. */
+const held = new WeakMap<object, number>()
+
+export function streamHeld(texts: Iterable<string>, chars: number, turns: Turns): Readable {
+  const stream = Readable.from(inPieces(texts, turns), { objectMode: true, highWaterMark: 1 })
+  held.set(stream, chars)
+  return stream
+}
+
+/** Characters in memory behind a stream; 0 for one that is made as it is read. */
+export function heldChars(stream: object): number {
+  return held.get(stream) ?? 0
 }

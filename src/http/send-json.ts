@@ -1,8 +1,8 @@
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Turns } from '../append/turn.ts'
 import { STREAM_PIECE_CHARS } from '../records/limits.ts'
-import { inPieces } from './pieces.ts'
+import { streamHeld } from './pieces.ts'
 
 /** Text that is JSON already: records and types are rendered from canonical bytes, and must not be parsed for it. */
 export function sendJson(reply: FastifyReply, json: string | Readable): FastifyReply {
@@ -19,10 +19,7 @@ type JsonList = { readonly before: string; readonly items: readonly string[]; re
 export function sendPage(reply: FastifyReply, turns: Turns, list: JsonList): FastifyReply {
   const chars = list.items.reduce((sum, item) => sum + item.length, 0)
   if (chars < STREAM_PIECE_CHARS) return sendJson(reply, [...textsOf(list)].join(''))
-  return sendJson(
-    reply,
-    Readable.from(inPieces(textsOf(list), turns), { objectMode: true, highWaterMark: 1 }),
-  )
+  return sendJson(reply, streamHeld(textsOf(list), chars, turns))
 }
 
 function* textsOf({ before, items, after }: JsonList): Generator<string> {

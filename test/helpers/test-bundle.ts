@@ -1,5 +1,6 @@
 import { type BundleEntry, verifyBundleLine } from '../../src/proof/bundle/bundle-entry.ts'
 import { parseBundleEnd, parseBundleHead, parseBundleLine } from '../../src/proof/bundle/bundle-lines.ts'
+import type { BundleFilter } from '../../src/proof/bundle/is-filtered.ts'
 import { type BundleFindings, BundleVerifier } from '../../src/proof/bundle/verify-bundle.ts'
 import { fromHex, toHex } from '../../src/proof/bytes.ts'
 import { makeFindKey } from '../../src/proof/offline/key-hints.ts'
@@ -18,7 +19,7 @@ type Chosen = { readonly line: TestLine; readonly items?: readonly number[] }
 /** A selection as a server's client would make it. `chosen`: entries of its records, and erasures. */
 export function selectionOf(
   chain: TestChain,
-  of: { record: string } | { run: string },
+  of: { record: string } | { run: string } | { selection: BundleFilter },
   chosen: readonly Chosen[],
   options: { size?: number } = {},
 ): TestBundle {

@@ -35,7 +35,7 @@ export type HoldRow = {
   readonly caseId: string
   readonly type: string | null
   readonly agentId: Uuid | null
-  readonly recordIds: Uuid[] | null
+  readonly recordIds: readonly Uuid[] | null
   readonly liftedSeq: number | null
   readonly setAt: Date
 }

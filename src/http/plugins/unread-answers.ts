@@ -1,14 +1,16 @@
 import type { ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import type { ByteBudgets } from '../../append/byte-budget.ts'
 import { ApiError } from '../../errors.ts'
 import { type Held, heldBy, type Share } from '../held.ts'
 import { ANSWER_TEXT_CHARS_MAX, ANSWERS_LOOK_EVERY_MS } from '../limits.ts'
+import { heldChars } from '../pieces.ts'
 import type { WriteDeadlines } from '../write-deadlines.ts'
 
 type UnreadDeps = { readonly budgets: ByteBudgets; readonly writeDeadlines: WriteDeadlines }
 
-/** A streamed answer counts with what was pending when it was last looked at. */
+/** A streamed answer counts with what was pending when it was last looked at, and with all of it where it is in memory. */
 type Stream = { readonly response: ServerResponse; readonly held: Held; readonly share: Share }
 
 /**
@@ -22,6 +24,12 @@ export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines
     const held = heldBy(request, reply)
     if (held.isOver) return done(null, payload)
     if (isStream(payload)) {
+      const chars = heldChars(payload)
+      if (chars > 0 && !held.hasRoom(budgets.reads, chars)) {
+        payload.destroy()
+        return done(tooMuch())
+      }
+      held.take(budgets.reads, chars)
       streams.add({ response: reply.raw, held, share: held.take(budgets.reads, 0) })
       return done(null, payload)
     }
@@ -54,7 +62,7 @@ function bytesOf(payload: unknown): string | Buffer | null {
   return Buffer.isBuffer(payload) ? payload : null
 }
 
-function isStream(payload: unknown): boolean {
+function isStream(payload: unknown): payload is Readable {
   return typeof (payload as { pipe?: unknown } | null | undefined)?.pipe === 'function'
 }
 

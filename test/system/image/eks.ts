@@ -170,7 +170,7 @@ async function verifyFirstRecord(url: string, { OPERATOR_KEY }: Secrets, dir: st
   const npx = `npx() { shift; node ${join(PROJECT, 'cli', 'tallystick.ts')} "$@"; }`
   const output = await bash(`${npx}\n${text}`, { cwd: dir, env: { OPERATOR_KEY, XDG_CONFIG_HOME: dir } })
   const verdicts = output.split('\n').filter((line) => /^(INTEGRITY|PROOF)_/.test(line))
-  assert.match(verdicts[0]!, /^INTEGRITY_OK entries=4 records=1 keys=self-asserted checkpoint=given /)
+  assert.match(verdicts[0]!, /^INTEGRITY_OK entries=5 records=1 keys=self-asserted checkpoint=given /)
   assert.match(verdicts[1]!, /^PROOF_OK /)
   return verdicts[0]!
 }

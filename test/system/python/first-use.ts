@@ -34,7 +34,7 @@ export async function useFirst(dir: string): Promise<void> {
     writeFileSync(script, program!)
     const { stdout } = await run('bash', ['--norc', '-euc', text], { cwd: PROJECT_DIR })
     assert.match(stdout, /^rec_\w+ RECORDED\n\{'query': 'price of copper', 'tool': 'search'\}$/m)
-    assert.match(stdout, /^INTEGRITY_OK entries=4 records=1 keys=self-asserted checkpoint=\w+ /m)
+    assert.match(stdout, /^INTEGRITY_OK entries=5 records=1 keys=self-asserted checkpoint=\w+ /m)
     const ms = Date.now() - beganAt
     assert.ok(ms < NEWCOMER_MS_MAX)
     console.log(`from npm start to a verified record, by python/README.md: ${(ms / 1000).toFixed(1)} s`)

@@ -22,7 +22,9 @@ from .resources.keys import AsyncKeys
 from .resources.ledgers import AsyncLedger, AsyncLedgers
 from .resources.peers import AsyncPeers
 from .resources.records import AsyncRecords
+from .resources.retention import AsyncHolds, AsyncRetention
 from .resources.statements import AsyncStatements
+from .resources.subjects import AsyncSubjects
 from .resources.types import AsyncRecordTypes
 from .resources.webhooks import AsyncWebhooks
 from .transport import AsyncTransport
@@ -92,6 +94,9 @@ class AsyncTallystick(_Closing):
         self.webhooks = AsyncWebhooks(self._http)
         self.peers = AsyncPeers(self._http)
         self.statements = AsyncStatements(self._http)
+        self.retention = AsyncRetention(self._http)
+        self.holds = AsyncHolds(self._http)
+        self.subjects = AsyncSubjects(self._http)
         self.health = AsyncHealth(self._http)
 
     async def key_document(self, **options: Unpack[CallOptions]) -> KeyDocument:

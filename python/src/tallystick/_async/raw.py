@@ -16,6 +16,7 @@ from .resources.keys import AsyncKeys
 from .resources.ledgers import AsyncLedger, AsyncLedgers
 from .resources.peers import AsyncPeers
 from .resources.records import AsyncRecords
+from .resources.retention import AsyncHolds, AsyncRetention
 from .resources.statements import AsyncStatements
 from .resources.types import AsyncRecordTypes
 from .resources.webhooks import AsyncWebhooks
@@ -132,6 +133,19 @@ class AsyncRecordsWithRawResponse:
         self.erase_reason = raw(wrapped.erase_reason)
 
 
+class AsyncRetentionWithRawResponse:
+    def __init__(self, wrapped: AsyncRetention) -> None:
+        self.set_rule = raw(wrapped.set_rule)
+        self.rules = raw(wrapped.rules)
+        self.preview = raw(wrapped.preview)
+
+
+class AsyncHoldsWithRawResponse:
+    def __init__(self, wrapped: AsyncHolds) -> None:
+        self.set = raw(wrapped.set)
+        self.lift = raw(wrapped.lift)
+
+
 class AsyncStatementsWithRawResponse:
     def __init__(self, wrapped: AsyncStatements) -> None:
         self.register = raw(wrapped.register)
@@ -181,6 +195,8 @@ class AsyncTallystickWithRawResponse:
         self.webhooks = AsyncWebhooksWithRawResponse(wrapped.webhooks)
         self.peers = AsyncPeersWithRawResponse(wrapped.peers)
         self.statements = AsyncStatementsWithRawResponse(wrapped.statements)
+        self.retention = AsyncRetentionWithRawResponse(wrapped.retention)
+        self.holds = AsyncHoldsWithRawResponse(wrapped.holds)
         self.health = AsyncHealthWithRawResponse(wrapped.health)
 
 

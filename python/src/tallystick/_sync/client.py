@@ -23,7 +23,9 @@ from .resources.keys import Keys
 from .resources.ledgers import Ledger, Ledgers
 from .resources.peers import Peers
 from .resources.records import Records
+from .resources.retention import Holds, Retention
 from .resources.statements import Statements
+from .resources.subjects import Subjects
 from .resources.types import RecordTypes
 from .resources.webhooks import Webhooks
 from .transport import Transport
@@ -93,6 +95,9 @@ class Tallystick(_Closing):
         self.webhooks = Webhooks(self._http)
         self.peers = Peers(self._http)
         self.statements = Statements(self._http)
+        self.retention = Retention(self._http)
+        self.holds = Holds(self._http)
+        self.subjects = Subjects(self._http)
         self.health = Health(self._http)
 
     def key_document(self, **options: Unpack[CallOptions]) -> KeyDocument:

@@ -16,6 +16,7 @@ from .resources.keys import Keys
 from .resources.ledgers import Ledger, Ledgers
 from .resources.peers import Peers
 from .resources.records import Records
+from .resources.retention import Holds, Retention
 from .resources.statements import Statements
 from .resources.types import RecordTypes
 from .resources.webhooks import Webhooks
@@ -132,6 +133,19 @@ class RecordsWithRawResponse:
         self.erase_reason = raw(wrapped.erase_reason)
 
 
+class RetentionWithRawResponse:
+    def __init__(self, wrapped: Retention) -> None:
+        self.set_rule = raw(wrapped.set_rule)
+        self.rules = raw(wrapped.rules)
+        self.preview = raw(wrapped.preview)
+
+
+class HoldsWithRawResponse:
+    def __init__(self, wrapped: Holds) -> None:
+        self.set = raw(wrapped.set)
+        self.lift = raw(wrapped.lift)
+
+
 class StatementsWithRawResponse:
     def __init__(self, wrapped: Statements) -> None:
         self.register = raw(wrapped.register)
@@ -181,6 +195,8 @@ class TallystickWithRawResponse:
         self.webhooks = WebhooksWithRawResponse(wrapped.webhooks)
         self.peers = PeersWithRawResponse(wrapped.peers)
         self.statements = StatementsWithRawResponse(wrapped.statements)
+        self.retention = RetentionWithRawResponse(wrapped.retention)
+        self.holds = HoldsWithRawResponse(wrapped.holds)
         self.health = HealthWithRawResponse(wrapped.health)
 
 

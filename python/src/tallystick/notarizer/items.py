@@ -33,6 +33,8 @@ class RecordOptions(TypedDict, total=False):
     that record was refused, or is not among the newest 10 000 with a handle."""
     references: Sequence[str] | None
     """URIs, or `system:id`: at most 16, of 256 characters each."""
+    subject: str | None
+    """The person that it is about, whose documents can be found and erased; kept as a keyed hash."""
     traceparent: str | None
     """W3C Trace Context: signed with the record, which is found by its trace id."""
     tag: str | None
@@ -66,6 +68,7 @@ def make_item(
     handle: str | None = None,
     parent_handle: str | None = None,
     references: Sequence[str] | None = None,
+    subject: str | None = None,
     traceparent: str | None = None,
     tag: str | None = None,
     now: float | None = None,
@@ -90,6 +93,8 @@ def make_item(
         parts += b',"parent":', to_json(parent, '/parent')
     if references is not None:
         parts += b',"references":', _references(references)
+    if subject is not None:
+        parts += b',"subject":', to_json(subject, '/subject')
     if traceparent is not None:
         parts += b',"traceparent":"', traceparent.encode(), b'"'
     text = b''.join((*parts, b'}'))

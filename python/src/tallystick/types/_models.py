@@ -326,6 +326,11 @@ class EntryPlace(Model):
             'offer-refused',
             'registration-policy-set',
             'statement-registered',
+            'retention-set',
+            'hold-set',
+            'hold-lifted',
+            'subject-erased',
+            'export-made',
         ]
         | str
     )
@@ -458,6 +463,32 @@ class ErasureEventData(Model):
     """
 
 
+class ExportMadeEntry(Model):
+    """
+    says who took what: `export-made`
+    """
+
+    seq: int
+    """
+    place in the chain, from 0
+    """
+
+
+class ExportMade(Model):
+    entry: Annotated[ExportMadeEntry, Field(title='ExportMadeEntry')]
+    """
+    says who took what: `export-made`
+    """
+    from_: Annotated[int, Field(alias='from')]
+    """
+    place in the chain, from 0
+    """
+    to: int
+    """
+    place in the chain, from 0
+    """
+
+
 class HashedItem(Model):
     record: str
     type: str
@@ -479,6 +510,28 @@ class HashedItem(Model):
     of the salted references
     """
     traceparent: str | None = None
+
+
+class Hold(Model):
+    seq: int
+    """
+    of the entry that set it
+    """
+    case: str
+    """
+    the case, as your files name it; it is signed, so it must name no person
+    """
+    type: str | None
+    agent: str | None
+    records: list[str] | None
+    set_at: Annotated[str, Field(alias='setAt')]
+    """
+    RFC 3339, UTC, milliseconds
+    """
+    lifted_by: Annotated[int | None, Field(alias='liftedBy')]
+    """
+    of the entry that lifted it; null: it stands
+    """
 
 
 class KeyRevocationSecrets(Model):
@@ -1103,6 +1156,14 @@ class PreviewErrors(Model):
     message: str
 
 
+class ProblemHolds(Model):
+    seq: int
+    """
+    place in the chain, from 0
+    """
+    case: str
+
+
 class PublishedKey(Model):
     kid: str
     """
@@ -1196,6 +1257,11 @@ class ReceivedEventDataReceived(Model):
             'offer-refused',
             'registration-policy-set',
             'statement-registered',
+            'retention-set',
+            'hold-set',
+            'hold-lifted',
+            'subject-erased',
+            'export-made',
         ]
         | str
     )
@@ -1267,6 +1333,11 @@ class RecordEntry(Model):
             'offer-refused',
             'registration-policy-set',
             'statement-registered',
+            'retention-set',
+            'hold-set',
+            'hold-lifted',
+            'subject-erased',
+            'export-made',
         ]
         | str
     )
@@ -1401,6 +1472,11 @@ class RecordHistoryEntry(Model):
             'offer-refused',
             'registration-policy-set',
             'statement-registered',
+            'retention-set',
+            'hold-set',
+            'hold-lifted',
+            'subject-erased',
+            'export-made',
         ]
     )
     recorded_at: Annotated[str, Field(alias='recordedAt')]
@@ -1504,6 +1580,41 @@ class RegistrationPolicy(Model):
     RFC 3339, UTC, milliseconds
     """
     actor: str
+
+
+class RetentionPreview(Model):
+    records: int
+    """
+    whose payload would be erased now, if the rule were set
+    """
+    held: int
+    """
+    that would be, and are held
+    """
+    oldest: str | None
+    by_type: Annotated[dict[str, int], Field(alias='byType')]
+    next_seq: Annotated[int | None, Field(alias='nextSeq')]
+    """
+    where the next page goes on: add the pages up; null: this was the last
+    """
+
+
+class RetentionRule(Model):
+    seq: int
+    """
+    of the entry that set it
+    """
+    type: str | None
+    agent: str | None
+    days: int | None
+    replaced_by: Annotated[int | None, Field(alias='replacedBy')]
+    """
+    of the next rule about the same records; it may only lengthen what was there before
+    """
+    set_at: Annotated[str, Field(alias='setAt')]
+    """
+    RFC 3339, UTC, milliseconds
+    """
 
 
 class Revision(Model):
@@ -1714,6 +1825,11 @@ class SignedEntry(Model):
             'offer-refused',
             'registration-policy-set',
             'statement-registered',
+            'retention-set',
+            'hold-set',
+            'hold-lifted',
+            'subject-erased',
+            'export-made',
         ]
     )
     recorded_at: Annotated[str, Field(alias='recordedAt')]
@@ -1850,6 +1966,62 @@ class StatementEventData(Model):
     """
     what lies beside the entry; none of a batch
     """
+
+
+class SubjectReceiptEntry(Model):
+    """
+    says what was erased: `subject-erased`
+    """
+
+    seq: int
+    """
+    place in the chain, from 0
+    """
+
+
+class SubjectReceiptHeld(Model):
+    document: Literal['payload', 'evidence', 'values', 'reason'] | str
+    seq: int
+    """
+    of the entry that digests it
+    """
+    completion: str | None
+    """
+    whose evidence or compared values
+    """
+    address: str
+    """
+    where it is erased
+    """
+    record: str
+    case: str
+    """
+    for which it is held; or why a peer needs it
+    """
+
+
+class SubjectReceipt(Model):
+    entry: Annotated[SubjectReceiptEntry, Field(title='SubjectReceiptEntry')]
+    """
+    says what was erased: `subject-erased`
+    """
+    erased: list[int]
+    """
+    entries that have erased a document each
+    """
+    held: list[SubjectReceiptHeld]
+    """
+    documents that stay
+    """
+    next_cursor: Annotated[str | None, Field(alias='nextCursor')]
+    """
+    there are more: send the request again with it; null: this was the last
+    """
+
+
+class SubjectRecord(Model):
+    record: str
+    documents: list[ErasableDocument]
 
 
 class TypeSummary(Model):
@@ -2200,6 +2372,7 @@ class ApiKey(Model):
             'records:read',
             'records:read:own',
             'records:write',
+            'retention:manage',
             'statements:write',
             'types:write',
             'verdicts:overturn',
@@ -2323,6 +2496,11 @@ class EntryLine(Model):
             'offer-refused',
             'registration-policy-set',
             'statement-registered',
+            'retention-set',
+            'hold-set',
+            'hold-lifted',
+            'subject-erased',
+            'export-made',
         ]
     )
     recorded_at: Annotated[str, Field(alias='recordedAt')]
@@ -2446,6 +2624,7 @@ class KeyRevocation(Model):
             'records:read',
             'records:read:own',
             'records:write',
+            'retention:manage',
             'statements:write',
             'types:write',
             'verdicts:overturn',
@@ -2498,6 +2677,7 @@ class KeyWithSecret(Model):
             'records:read',
             'records:read:own',
             'records:write',
+            'retention:manage',
             'statements:write',
             'types:write',
             'verdicts:overturn',
@@ -2597,6 +2777,7 @@ class NewKey(Model):
             'records:read',
             'records:read:own',
             'records:write',
+            'retention:manage',
             'statements:write',
             'types:write',
             'verdicts:overturn',
@@ -2708,6 +2889,7 @@ class OwnLedgerKey(Model):
             'records:read',
             'records:read:own',
             'records:write',
+            'retention:manage',
             'statements:write',
             'types:write',
             'verdicts:overturn',
@@ -2864,6 +3046,7 @@ class Problem(Model):
             'records:read',
             'records:read:own',
             'records:write',
+            'retention:manage',
             'statements:write',
             'types:write',
             'verdicts:overturn',
@@ -2888,6 +3071,7 @@ class Problem(Model):
                 'records:read',
                 'records:read:own',
                 'records:write',
+                'retention:manage',
                 'statements:write',
                 'types:write',
                 'verdicts:overturn',
@@ -2915,6 +3099,10 @@ class Problem(Model):
     remaining: list[ErasableDocument] | None = None
     """
     what else of the record lies beside the chain, oldest first
+    """
+    holds: list[ProblemHolds] | None = None
+    """
+    holds that are in the way, oldest first
     """
     state: (
         Literal['RECORDED', 'CREATED', 'ACTIVE', 'SUBMITTED', 'VERIFIED', 'DISCREPANT', 'ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED']
@@ -2964,6 +3152,11 @@ class Problem(Model):
                 'offer-refused',
                 'registration-policy-set',
                 'statement-registered',
+                'retention-set',
+                'hold-set',
+                'hold-lifted',
+                'subject-erased',
+                'export-made',
             ]
             | str
         ]
@@ -3318,6 +3511,11 @@ class LedgerRecord(Model):
                 'offer-refused',
                 'registration-policy-set',
                 'statement-registered',
+                'retention-set',
+                'hold-set',
+                'hold-lifted',
+                'subject-erased',
+                'export-made',
             ]
             | str
         ],
@@ -3446,9 +3644,12 @@ __all__ = [
     'ErasureEventDataSubjects',
     'EventPage',
     'EventRecord',
+    'ExportMade',
+    'ExportMadeEntry',
     'GatedRecord',
     'GetRecordsAnswer',
     'HashedItem',
+    'Hold',
     'KeyDocument',
     'KeyOtlp',
     'KeyRevocation',
@@ -3506,6 +3707,7 @@ __all__ = [
     'Preview',
     'PreviewErrors',
     'Problem',
+    'ProblemHolds',
     'PublishedKey',
     'RateLimit',
     'RateLimitAnswer',
@@ -3530,6 +3732,8 @@ __all__ = [
     'RegistrationPolicy',
     'RegistrationPolicyIssuers',
     'RegistrationPolicyIssuersKeys',
+    'RetentionPreview',
+    'RetentionRule',
     'Revision',
     'Rule',
     'RuleOutcome',
@@ -3549,6 +3753,10 @@ __all__ = [
     'StatementEventDataDocuments',
     'StatementEventDataStatement',
     'StatementEventDataSubjects',
+    'SubjectReceipt',
+    'SubjectReceiptEntry',
+    'SubjectReceiptHeld',
+    'SubjectRecord',
     'TypeSummary',
     'UnknownEvent',
     'Verdict',

@@ -34,6 +34,10 @@ class BatchItemParam(TypedDict):
     RFC 3339, UTC, at most milliseconds
     """
     onBehalfOf: NotRequired[str]
+    subject: NotRequired[str]
+    """
+    the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload
+    """
     parent: NotRequired[str | int]
     """
     a record of this ledger, or the place of an earlier record of this batch, from 0 on
@@ -106,6 +110,11 @@ EntryKind: TypeAlias = Literal[
     'offer-refused',
     'registration-policy-set',
     'statement-registered',
+    'retention-set',
+    'hold-set',
+    'hold-lifted',
+    'subject-erased',
+    'export-made',
 ]
 
 
@@ -192,6 +201,7 @@ Scope: TypeAlias = Literal[
     'records:read',
     'records:read:own',
     'records:write',
+    'retention:manage',
     'statements:write',
     'types:write',
     'verdicts:overturn',

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
-from typing import Final, Unpack
+from typing import Final, Literal, Unpack
 
 from ..._core import operations as ops
 from ..._core.answers import Asked, parse_model, parse_object, wrong_server
@@ -13,7 +13,7 @@ from ..._core.lines import Lines, WholeExport
 from ..._core.options import Call, CallOptions, members
 from ..._core.receipts import COSE, receipt_query
 from ...errors import TallystickError, UsageError
-from ...types import EntryLine, EntryProof
+from ...types import EntryLine, EntryProof, ExportMade
 from ..io import sleep
 from ..transport import AsyncByteStream, AsyncTransport
 
@@ -116,6 +116,21 @@ class AsyncExports:
 
     def __init__(self, http: AsyncTransport) -> None:
         self._http = http
+
+    async def announce(
+        self,
+        *,
+        documents: Literal['all', 'withheld'],
+        first: int = 0,
+        to: int | None = None,
+        of: Mapping[str, str] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> ExportMade:
+        """`POST /v1/exports`: an entry that says who takes what, from entry `first` to `to`, before it is read. The command line does
+        so; nothing else is recorded.
+        """
+        body = {**members(documents=documents, to=to), 'of': dict(of or {}), 'from': first}
+        return await self._http.json(ExportMade, ops.POST_EXPORTS, Call(body=body, options=options))
 
     async def stream(self, **options: Unpack[CallOptions]) -> AsyncExport:
         """`GET /v1/export`: NDJSON (docs/formats/export.md), in pieces of any size. An export that is broken off ends with an error, and

@@ -41,12 +41,14 @@ class AsyncRecords:
         on_behalf_of: str | None = None,
         parent: str | None = None,
         references: Sequence[str] | None = None,
+        subject: str | None = None,
         salt: str | None = None,
         **options: Unpack[WriteOptions],
     ) -> LedgerRecord:
         """`POST /v1/records`: writes down what happened, with one call. `generic/1` takes any object.
 
         `occurred_at`: RFC 3339, or a datetime with a time zone. `references`: names of things elsewhere, such as `erp:order/7`.
+        `subject`: the person that it is about, whose documents can be found and erased; kept as a keyed hash.
         `salt`: 32 bytes in base64; made by the server where none is given.
         """
         body = members(
@@ -57,6 +59,7 @@ class AsyncRecords:
             on_behalf_of=on_behalf_of,
             parent=parent,
             references=references,
+            subject=subject,
             salt=salt,
         )
         call = Call(body=body, gated=False, options=options)
@@ -78,6 +81,7 @@ class AsyncRecords:
         on_behalf_of: str | None = None,
         parent: str | None = None,
         references: Sequence[str] | None = None,
+        subject: str | None = None,
         salt: str | None = None,
         **options: Unpack[WriteOptions],
     ) -> LedgerRecord:
@@ -96,6 +100,7 @@ class AsyncRecords:
             on_behalf_of=on_behalf_of,
             parent=parent,
             references=references,
+            subject=subject,
             salt=salt,
         )
         call = Call(body=body, gated=True, options=options)

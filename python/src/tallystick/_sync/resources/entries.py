@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
-from typing import Final, Unpack
+from typing import Final, Literal, Unpack
 
 from ..._core import operations as ops
 from ..._core.answers import Asked, parse_model, parse_object, wrong_server
@@ -14,7 +14,7 @@ from ..._core.lines import Lines, WholeExport
 from ..._core.options import Call, CallOptions, members
 from ..._core.receipts import COSE, receipt_query
 from ...errors import TallystickError, UsageError
-from ...types import EntryLine, EntryProof
+from ...types import EntryLine, EntryProof, ExportMade
 from ..io import sleep
 from ..transport import ByteStream, Transport
 
@@ -115,6 +115,21 @@ class Exports:
 
     def __init__(self, http: Transport) -> None:
         self._http = http
+
+    def announce(
+        self,
+        *,
+        documents: Literal['all', 'withheld'],
+        first: int = 0,
+        to: int | None = None,
+        of: Mapping[str, str] | None = None,
+        **options: Unpack[CallOptions],
+    ) -> ExportMade:
+        """`POST /v1/exports`: an entry that says who takes what, from entry `first` to `to`, before it is read. The command line does
+        so; nothing else is recorded.
+        """
+        body = {**members(documents=documents, to=to), 'of': dict(of or {}), 'from': first}
+        return self._http.json(ExportMade, ops.POST_EXPORTS, Call(body=body, options=options))
 
     def stream(self, **options: Unpack[CallOptions]) -> Export:
         """`GET /v1/export`: NDJSON (docs/formats/export.md), in pieces of any size. An export that is broken off ends with an error, and
