@@ -49,10 +49,24 @@ function isLonger(rule: Rule, than: Rule): boolean {
 }
 
 export function isHeld(holds: readonly Hold[], facts: KeptFacts): boolean {
+  const isNamed = namedBy(holds).has(facts.recordId)
   return holds.some(
-    (hold) => isAbout(hold, facts) && (hold.recordIds === null || hold.recordIds.includes(facts.recordId)),
+    (hold) =>
+      (hold.recordIds === null || (isNamed && hold.recordIds.includes(facts.recordId))) &&
+      isAbout(hold, facts),
   )
 }
+
+/** Records that the holds name. Half a million may be: comparing each record with all of them would take seconds. */
+function namedBy(holds: readonly Hold[]): ReadonlySet<Uuid> {
+  const known = named.get(holds)
+  if (known) return known
+  const ids = new Set(holds.flatMap(({ recordIds }) => recordIds ?? []))
+  named.set(holds, ids)
+  return ids
+}
+
+const named = new WeakMap<readonly Hold[], ReadonlySet<Uuid>>()
 
 export function isAbout({ type, agentId }: Selector, facts: Pick<KeptFacts, 'type' | 'agents'>): boolean {
   return (type === null || type === facts.type) && (agentId === null || facts.agents.includes(agentId))
