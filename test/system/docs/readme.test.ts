@@ -33,9 +33,9 @@ test('a newcomer who pastes the README block by block gets from npm start to a v
     assert.deepEqual(listed, [record])
     assert.match(
       await shell.paste(verify),
-      /^INTEGRITY_OK entries=5 records=1 keys=self-asserted checkpoint=\w+ /m,
+      /^INTEGRITY_OK entries=6 records=1 keys=self-asserted checkpoint=\w+ /m,
     )
-    assert.match(await shell.paste(proof), /^PROOF_OK .* entry=3 kind=record-notarized /m)
+    assert.match(await shell.paste(proof), /^PROOF_OK .* entry=4 kind=record-notarized /m)
 
     await shell.paste(project)
     assert.match(

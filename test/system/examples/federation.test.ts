@@ -11,12 +11,12 @@ import { plainUser } from '../../run/postgres/holder.ts'
 import { PROJECT_DIR } from '../start/installation.ts'
 
 const EXCHANGE = [
-  /^ {2}5 {2}record-created +\w{8} {3}──▶ +6 {2}entry-received +\w{8}$/m,
-  /^ {2}6 {2}record-activated +\w{8} {3}◀── +7 {2}step-offered +\w{8}$/m,
-  /^\( 6 {2}record-activated +\w{8}\) {2}──▶ +8 {2}entry-received +\w{8}$/m,
-  /^ {2}7 {2}completion-submitted +\w{8} {3}◀── +9 {2}step-offered +\w{8}$/m,
-  /^ {2}8 {2}completion-verified +\w{8} {3}──▶ +11 {2}entry-received +\w{8}$/m,
-  /^ {2}9 {2}verdict-rendered +\w{8} {3}──▶ +12 {2}entry-received +\w{8}$/m,
+  /^ {2}6 {2}record-created +\w{8} {3}──▶ +7 {2}entry-received +\w{8}$/m,
+  /^ {2}7 {2}record-activated +\w{8} {3}◀── +8 {2}step-offered +\w{8}$/m,
+  /^\( 7 {2}record-activated +\w{8}\) {2}──▶ +9 {2}entry-received +\w{8}$/m,
+  /^ {2}8 {2}completion-submitted +\w{8} {3}◀── +10 {2}step-offered +\w{8}$/m,
+  /^ {2}9 {2}completion-verified +\w{8} {3}──▶ +12 {2}entry-received +\w{8}$/m,
+  /^ 10 {2}verdict-rendered +\w{8} {3}──▶ +13 {2}entry-received +\w{8}$/m,
 ]
 
 test('npm run example -- federation tells the whole exchange, reconciles it, and leaves nothing behind', async () => {
