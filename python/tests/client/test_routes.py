@@ -70,7 +70,7 @@ def test_methods_have_the_names_of_both_flavours_and_a_raw_twin(client: type, ra
             continue
         twin = getattr(plain, name)
         methods = {each for each, _ in inspect.getmembers(resource, inspect.ismethod) if not each.startswith('_')}
-        streams = {'list', 'stream', 'tail', 'entries', 'deliveries', 'list_signing_keys', 'records', 'dead_letters', 'forks', 'find', 'erase'}
+        streams = {'list', 'stream', 'tail', 'entries', 'deliveries', 'list_signing_keys', 'records', 'dead_letters', 'forks'}
         assert set(vars(twin)) == methods - streams, name
 
 
