@@ -3558,8 +3558,7 @@ columns of src/db/chain/append-entries.ts.';
 
 comment on function tallystick.append_federation(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores what entries say about peers, shares and offers, by kind. Called for every entry with details, as append_details is.';
 
-comment on function tallystick.append_keeping(uuid[],text[],text[],smallint[],bigint[]) is 'Stores rules and holds as their entries set them, and refuses erasures of what is held, or, by a rule, of what is kept for longer.
-The ledger''s head is locked: a hold that was committed first is seen, and one that comes second finds the erasure in the chain.';
+comment on function tallystick.append_keeping(uuid[],text[],text[],smallint[],bigint[]) is 'Stores rules and holds as their entries set them, and has the worker look through the ledger again.';
 
 comment on function tallystick.append_received(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores entries of other ledgers with the entries that received them. `details.received` is the other ledger''s entry; the
 other members are what follows from it.';
@@ -3677,7 +3676,8 @@ comment on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) is 'Deliv
 
 comment on function tallystick.refuse_change() is 'Trigger: refuses to change or remove rows of an append-only table.';
 
-comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Refuses erasures of what is held, and by a rule of what is kept for longer by the database''s clock.';
+comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Refuses erasures of what is held, and by a rule of what is kept for longer by the database''s clock.
+The ledger''s head is locked: a hold that was committed first is seen, and one that comes second finds the erasure in the chain.';
 
 comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys by which agents sign for themselves. A verifier refuses a ledger in which an agent has more current keys than these, or
 a further one that none of its current keys endorses; so this decides, under the lock of the chain''s head. With those that are revoked

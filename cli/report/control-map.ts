@@ -54,6 +54,11 @@ export async function readControlMap(path: string): Promise<ControlMap> {
   )
 }
 
+/** Ids of the controls that the row is evidence for. */
+export function controlsOf({ controls }: ControlMap, row: ReportRow): string[] {
+  return controls.filter((control) => isEvidence(control, row)).map(({ id }) => id)
+}
+
 /** Whether the row is evidence for the control: it matches all that the control says. A type may be a name, for all its versions. */
 export function isEvidence(
   { kinds, types, agents }: Control,

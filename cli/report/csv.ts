@@ -1,4 +1,4 @@
-import { type ControlMap, isEvidence } from './control-map.ts'
+import { type ControlMap, controlsOf } from './control-map.ts'
 import type { ReportRow } from './rows.ts'
 
 const COLUMNS = [
@@ -23,8 +23,7 @@ export async function* csvOf(
 ): AsyncGenerator<string, void, undefined> {
   yield csvLine([...COLUMNS, 'controls'])
   for await (const row of rows) {
-    const controls = map.controls.filter((control) => isEvidence(control, row)).map(({ id }) => id)
-    yield csvLine([...COLUMNS.map((name) => String(row[name])), controls.join(' ')])
+    yield csvLine([...COLUMNS.map((name) => String(row[name])), controlsOf(map, row).join(' ')])
   }
   yield csvLine([verdict])
 }

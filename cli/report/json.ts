@@ -1,4 +1,4 @@
-import { type ControlMap, isEvidence } from './control-map.ts'
+import { type ControlMap, controlsOf } from './control-map.ts'
 import type { Figures } from './figures.ts'
 import type { ReportRow } from './rows.ts'
 
@@ -13,8 +13,7 @@ export async function* jsonOf(
   yield `${head.slice(0, -1)},"rows":[\n`
   let isFirst = true
   for await (const row of rows) {
-    const controls = map.controls.filter((control) => isEvidence(control, row)).map(({ id }) => id)
-    yield `${isFirst ? '' : ',\n'}${JSON.stringify({ ...row, controls })}`
+    yield `${isFirst ? '' : ',\n'}${JSON.stringify({ ...row, controls: controlsOf(map, row) })}`
     isFirst = false
   }
   yield `\n],"verified":${JSON.stringify(verdict)}}\n`

@@ -51,8 +51,7 @@ language sql stable set search_path = tallystick, pg_temp as $$
   ) l on true
 $$;
 
--- Stores rules and holds as their entries set them, and refuses erasures of what is held, or, by a rule, of what is kept for longer.
--- The ledger's head is locked: a hold that was committed first is seen, and one that comes second finds the erasure in the chain.
+-- Stores rules and holds as their entries set them, and has the worker look through the ledger again.
 create or replace function append_keeping(
   ledger_ids uuid[], kinds text[], details text[], outcomes int2[], seqs bigint[]
 ) returns void
@@ -103,6 +102,7 @@ begin
 end $$;
 
 -- Refuses erasures of what is held, and by a rule of what is kept for longer by the database's clock.
+-- The ledger's head is locked: a hold that was committed first is seen, and one that comes second finds the erasure in the chain.
 create or replace function refuse_kept(
   ledger_ids uuid[], kinds text[], details text[], outcomes int2[], seqs bigint[]
 ) returns void

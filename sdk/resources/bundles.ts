@@ -1,4 +1,4 @@
-import { isFiltered } from '../../src/proof/bundle/is-filtered.ts'
+import { type BundleFilter, isFiltered } from '../../src/proof/bundle/is-filtered.ts'
 import { fromBase64, toHex, utf8Decode } from '../../src/proof/bytes.ts'
 import { readUsualEnvelope } from '../../src/proof/envelope/usual-envelope.ts'
 import { inclusionRanges } from '../../src/proof/tree/tree-ranges.ts'
@@ -364,15 +364,6 @@ export class Bundles {
   }
 }
 
-/** Records that a filter selects: all that match what is said. `agent`: who made it, for whom, or who performs it; `trace`: 32 hex digits. */
-export type BundleFilter = {
-  readonly from: number
-  readonly to: number
-  readonly type?: string | undefined
-  readonly agent?: string | undefined
-  readonly trace?: string | undefined
-}
-
 /**
  * The records of an entry that are selected: null: the entry is about one alone; of a batch their ids; undefined: none. `gated`: gated records that were
  * selected so far, to which it adds.
@@ -387,7 +378,7 @@ function selectedOf(
   const { actor, onBehalfOf, performer, record, type, traceparent } = predicate
   if (kind === 'batch-notarized') {
     const matching = items!.filter((item) =>
-      isFiltered(wantedOf(filter), {
+      isFiltered(filter, {
         type: item.type,
         agents: [actor, item.onBehalfOf],
         traceparent: item.traceparent,
@@ -397,15 +388,11 @@ function selectedOf(
   }
   if (kind === 'record-notarized' || kind === 'record-created') {
     const facts = { type: type!, agents: [actor, onBehalfOf, performer], traceparent }
-    if (!isFiltered(wantedOf(filter), facts)) return undefined
+    if (!isFiltered(filter, facts)) return undefined
     if (kind === 'record-created') gated.add(record!)
     return null
   }
   return predicate['version'] !== undefined && gated.has(record ?? '') ? null : undefined
-}
-
-function wantedOf(filter: Omit<BundleFilter, 'from' | 'to'>) {
-  return defined(filter) as { type?: string; agent?: string; trace?: string }
 }
 
 function defined(members: object): object {

@@ -1,11 +1,10 @@
 import type pg from 'pg'
 import type { Author } from '../append/entry.ts'
-import { readFindKey, readFirstEntries } from '../db/chain/signed-entries.ts'
 import { findHold, type HoldRow, listRules, type RuleRow } from '../db/records/keeping.ts'
 import { ApiError } from '../errors.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
-import { type AdministerDeps, type Administration, administer } from './administration.ts'
-import { readDefinition } from './ledger-definition.ts'
+import { administerLedger } from './administer-ledger.ts'
+import type { AdministerDeps } from './administration.ts'
 
 /* Rules of retention and holds, as an agent sets them by an entry. */
 
@@ -32,7 +31,7 @@ export async function setRule(deps: KeepingDeps, author: Author, wanted: WantedR
       },
     )
   }
-  const seq = await say(deps, author, {
+  const seq = await administerLedger(deps, author, {
     kind: 'retention-set',
     predicate: { days, basis, ...narrowed(wanted) },
     detail: { type, agentId, days },
@@ -44,7 +43,7 @@ export async function setRule(deps: KeepingDeps, author: Author, wanted: WantedR
 /** Holds the records that match all of it: none of their documents is erased until the hold is lifted. */
 export async function setHold(deps: KeepingDeps, author: Author, wanted: WantedHold): Promise<HoldRow> {
   const { caseId, type, agentId, recordIds } = wanted
-  const seq = await say(deps, author, {
+  const seq = await administerLedger(deps, author, {
     kind: 'hold-set',
     predicate: {
       case: caseId,
@@ -62,7 +61,7 @@ export async function liftHold(deps: KeepingDeps, author: Author, seq: number): 
   if (!hold) throw new ApiError('not_found', `no hold was set by the entry ${seq}`)
   if (hold.liftedSeq !== null) throw lifted(hold)
   try {
-    await say(deps, author, {
+    await administerLedger(deps, author, {
       kind: 'hold-lifted',
       predicate: { case: hold.caseId, seq },
       detail: { hold: seq },
@@ -82,26 +81,4 @@ function lifted({ liftedSeq }: HoldRow): ApiError {
 
 function narrowed({ type, agentId }: Narrowed) {
   return { ...(type !== null && { type }), ...(agentId !== null && { agent: formatId('agt', agentId) }) }
-}
-
-type AboutLedger = Extract<
-  Administration,
-  { readonly kind: 'retention-set' | 'hold-set' | 'hold-lifted' | 'subject-erased' | 'export-made' }
->
-type Said<T> = T extends unknown ? Omit<T, 'subject'> : never
-
-/** Appends an entry about the ledger; its seq. */
-export async function say(
-  deps: AdministerDeps & { readonly readPool: pg.Pool },
-  author: Author,
-  about: Said<AboutLedger>,
-): Promise<number> {
-  const [findKey, [first]] = await Promise.all([
-    readFindKey(deps.readPool),
-    readFirstEntries(deps.readPool, [author.ledgerId]),
-  ])
-  const { digest } = readDefinition(author.ledgerId, first!, findKey)
-  const subject = { id: author.ledgerId, name: author.ledger, digest }
-  const done = await administer(deps, author, { ...about, subject } as Administration)
-  return done.replayed ? done.seq : done.entry.seq
 }

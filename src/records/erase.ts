@@ -11,9 +11,8 @@ import { listHoldsOn } from '../db/records/keeping.ts'
 import { ApiError } from '../errors.ts'
 import { type AdministerDeps, administer } from '../ledgers/administration.ts'
 import type { Caller } from '../ledgers/caller.ts'
-import { toHex } from '../proof/bytes.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
-import { formatDocumentSubject } from '../proof/statement/document-subjects.ts'
+import { erasureEntry } from './erasure-entry.ts'
 import { ERASABLE_LISTED_MAX } from './limits.ts'
 
 export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
@@ -56,17 +55,14 @@ type Erased = {
  * undone.
  */
 export async function eraseDocument(deps: EraseDeps, caller: Caller, request: EraseRequest): Promise<Erased> {
-  const { recordId, target, code, reason, idempotency } = request
+  const { recordId, code, reason, idempotency } = request
   const erasable = await getErasable(deps, caller, request)
-  const { document, subjectId, digest, seq, erasedSeq, type, agents } = erasable
+  const { erasedSeq } = erasable
   // With an Idempotency-Key the ledger decides: it may have been this very request.
   if (erasedSeq !== null && idempotency === null) throw await alreadyErased(deps, caller, request)
   if (erasedSeq === null) refuseNeeded(erasable)
   const done = await administer(deps, caller, {
-    kind: 'payload-erased',
-    subject: { id: subjectId, name: formatDocumentSubject(document, subjectId), digest: toHex(digest) },
-    predicate: { seq, code },
-    detail: { document: target.document, documentSeq: seq, reason, recordId, type, agents, rule: null },
+    ...erasureEntry(recordId, erasable, { code, reason, rule: null }),
     idempotency,
   }).catch(async (error) => {
     const code = error instanceof ApiError && error.code

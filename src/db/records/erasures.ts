@@ -97,12 +97,12 @@ export async function findErasable(
   return rows[0] ? toErasable(rows[0]) : null
 }
 
-/** Documents beside the record's entries before the entry at `before` that no entry up to it has erased, oldest first. */
+/** Documents beside the record's entries before the entry at `before`, or all, that no entry up to it has erased, oldest first. */
 export async function listErasable(
   pool: pg.Pool,
   ledgerId: Uuid,
   recordId: Uuid,
-  { before, limit }: { readonly before: number; readonly limit: number },
+  { before = Number.MAX_SAFE_INTEGER, limit }: { readonly before?: number; readonly limit: number },
 ): Promise<ErasableRow[]> {
   // A record of another ledger may have such an id too.
   const payload = isOfBatch(recordId) ? await findPayloadOfBatch(pool, ledgerId, recordId) : null

@@ -6,7 +6,6 @@ import { readFindKey, readFirstEntries } from '../../db/chain/signed-entries.ts'
 import { constraintOf } from '../../db/connect/constraints.ts'
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { type ErasableRow, listErasable } from '../../db/records/erasures.ts'
-import { listHolds, listRules } from '../../db/records/keeping.ts'
 import { type KeptRecord, readKeptPage } from '../../db/records/kept-records.ts'
 import { claimSweep, readRuleEntries, releaseSweep, type Sweep } from '../../db/records/retention-work.ts'
 import { readDefinition } from '../../ledgers/ledger-definition.ts'
@@ -14,9 +13,10 @@ import { toHex } from '../../proof/bytes.ts'
 import { type FindKey, verifySignedEntry } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
-import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
-import { isHeld, type Retention, retentionOf } from '../../records/keeping/rules.ts'
-import { ERASABLE_LISTED_MAX, HOLDS_STANDING_MAX, MS_PER_DAY } from '../../records/limits.ts'
+import { erasureEntry } from '../../records/erasure-entry.ts'
+import { type Keeping, readKeeping } from '../../records/keeping/read-keeping.ts'
+import { isHeld, isOver, retentionOf } from '../../records/keeping/rules.ts'
+import { ERASABLE_LISTED_MAX, MS_PER_DAY } from '../../records/limits.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { Signers } from '../../signing/signers.ts'
 import { commitSteps, errorOf, hasMoved } from '../verification/commit-steps.ts'
@@ -33,7 +33,7 @@ export type RetentionDeps = {
   }
 }
 
-type Rules = Awaited<ReturnType<typeof listRules>>
+type Rules = Keeping['rules']
 /** A document whose time is over. */
 type Due = { readonly record: KeptRecord; readonly document: ErasableRow; readonly rule: number }
 
@@ -61,10 +61,7 @@ export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
 async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | null> {
   const { pool } = deps
   const { ledgerId, nextSeq } = sweep
-  const [rules, holds] = await Promise.all([
-    listRules(pool, ledgerId),
-    listHolds(pool, ledgerId, { before: Number.MAX_SAFE_INTEGER, standing: true, limit: HOLDS_STANDING_MAX }),
-  ])
+  const { rules, holds } = await readKeeping(pool, ledgerId)
   const shortest = Math.min(...rules.map(({ days }) => days ?? Number.POSITIVE_INFINITY))
   if (!Number.isFinite(shortest)) return null
   const nowMs = deps.now()
@@ -72,16 +69,12 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
   const due: Due[] = []
   for (const record of page.records) {
     const kept = retentionOf(rules, record)
-    if (kept === null || !isOver(record, kept, nowMs) || isHeld(holds, record)) continue
+    if (kept === null || !isOver(record.since, kept.days, nowMs) || isHeld(holds, record)) continue
     for (const document of await documentsOf(pool, sweep, record))
       due.push({ record, document, rule: kept.ruleSeq })
   }
   if (due.length > 0) await erase(deps, sweep, rules, due)
   return page.nextSeq
-}
-
-function isOver({ since }: KeptRecord, { days }: Retention, nowMs: number): boolean {
-  return days !== null && since !== null && since.getTime() + days * MS_PER_DAY <= nowMs
 }
 
 /** Documents of the record that are not erased: of one that is no gated record, its payload. */
@@ -92,8 +85,8 @@ async function documentsOf(
 ): Promise<readonly ErasableRow[]> {
   const { recordId, isGated, hasPayload, madeSeq: seq, digest, type, agents } = record
   if (isGated) {
-    const limits = { before: Number.MAX_SAFE_INTEGER, limit: ERASABLE_LISTED_MAX }
-    return (await listErasable(pool, ledgerId, recordId, limits)).filter(({ needed }) => needed === null)
+    const documents = await listErasable(pool, ledgerId, recordId, { limit: ERASABLE_LISTED_MAX })
+    return documents.filter(({ needed }) => needed === null)
   }
   if (!hasPayload) return []
   const [document, erasedSeq, needed] = ['payload', null, null] as const
@@ -109,24 +102,10 @@ async function erase(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: reado
   const ledger = formatId('led', ledgerId)
   const author = { agent: 'system', ledger, ledgerId, issuer, envelopeKid: toHex(sweep.envelopeKid) } as const
   const signer = await deps.signers.signerOf(author)
-  const entries = due.map(
-    ({ record, document: { document, subjectId, digest, seq, type, agents }, rule }): EntryRow => {
-      const subject = {
-        id: subjectId,
-        name: formatDocumentSubject(document, subjectId),
-        digest: toHex(digest),
-      }
-      const { recordId } = record
-      const detail = { document, documentSeq: seq, reason: null, recordId, type, agents, rule }
-      const said = {
-        kind: 'payload-erased',
-        subject,
-        predicate: { seq, code: 'retention', rule },
-        detail,
-      } as const
-      return sealEntry(signer, author, said, deps.now()).entry
-    },
-  )
+  const entries = due.map(({ record, document, rule }): EntryRow => {
+    const said = erasureEntry(record.recordId, document, { code: 'retention', reason: null, rule })
+    return sealEntry(signer, author, said, deps.now()).entry
+  })
   const outcomes = await commitSteps(
     pool,
     entries.map((entry) => [entry]),

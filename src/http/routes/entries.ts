@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Turns } from '../../append/turn.ts'
 import { findSize } from '../../db/chain/read-entries.ts'
 import { ApiError } from '../../errors.ts'
+import { administerLedger } from '../../ledgers/administer-ledger.ts'
 import type { Caller } from '../../ledgers/caller.ts'
-import { say } from '../../ledgers/keeping.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import type { DocumentsShown } from '../../proof/entry/verify-entry.ts'
@@ -89,7 +89,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
         })
       const documents = shownTo(caller) === 'all' ? body.documents : 'withheld'
       const predicate = { of, from, to, documents }
-      const seq = await say(deps, caller, { kind: 'export-made', predicate, detail: {} })
+      const seq = await administerLedger(deps, caller, { kind: 'export-made', predicate, detail: {} })
       return reply.code(201).send({ entry: { seq }, from, to })
     },
   )

@@ -5,9 +5,9 @@
 export type BundleFilter = {
   readonly from: number
   readonly to: number
-  readonly type?: string
-  readonly agent?: string
-  readonly trace?: string
+  readonly type?: string | undefined
+  readonly agent?: string | undefined
+  readonly trace?: string | undefined
 }
 
 /** Facts about a record that a filter looks at. */

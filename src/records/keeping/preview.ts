@@ -1,9 +1,9 @@
 import type pg from 'pg'
-import { listHolds, listRules } from '../../db/records/keeping.ts'
 import { readKeptPage } from '../../db/records/kept-records.ts'
 import type { Uuid } from '../../proof/ids.ts'
-import { HOLDS_STANDING_MAX, MS_PER_DAY, PREVIEW_PAGES_MAX } from '../limits.ts'
-import { isAbout, isHeld, retentionOf, type Selector } from './rules.ts'
+import { MS_PER_DAY, PREVIEW_PAGES_MAX } from '../limits.ts'
+import { readKeeping } from './read-keeping.ts'
+import { isAbout, isHeld, isOver, retentionOf, type Selector } from './rules.ts'
 
 export type Preview = {
   readonly records: number
@@ -26,14 +26,7 @@ export async function previewRule(
   rule: Selector & { readonly days: number },
   from: number,
 ): Promise<Preview> {
-  const [rules, holds] = await Promise.all([
-    listRules(readPool, ledgerId),
-    listHolds(readPool, ledgerId, {
-      before: Number.MAX_SAFE_INTEGER,
-      standing: true,
-      limit: HOLDS_STANDING_MAX,
-    }),
-  ])
+  const { rules, holds } = await readKeeping(readPool, ledgerId)
   const nowMs = now()
   const before = new Date(nowMs - rule.days * MS_PER_DAY)
   const byType: Record<string, number> = Object.create(null)
@@ -45,7 +38,7 @@ export async function previewRule(
       if (since === null || !hasPayload || !isAbout(rule, record)) continue
       const kept = retentionOf(rules, record)
       if (kept?.days === null) continue
-      if (since.getTime() + Math.max(rule.days, kept?.days ?? 0) * MS_PER_DAY > nowMs) continue
+      if (!isOver(since, Math.max(rule.days, kept?.days ?? 0), nowMs)) continue
       if (isHeld(holds, record)) {
         held++
         continue

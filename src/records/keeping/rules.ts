@@ -1,4 +1,5 @@
 import type { Uuid } from '../../proof/ids.ts'
+import { MS_PER_DAY } from '../limits.ts'
 
 /*
  * By which rule a record is kept, and which holds are on it. SQL decides, under the lock of the ledger's head
@@ -46,6 +47,11 @@ export function retentionOf(rules: readonly Rule[], facts: KeptFacts): Retention
 function isLonger(rule: Rule, than: Rule): boolean {
   const [days, thanDays] = [rule.days ?? Number.POSITIVE_INFINITY, than.days ?? Number.POSITIVE_INFINITY]
   return days > thanDays || (days === thanDays && rule.seq > than.seq)
+}
+
+/** `since`: when the record ended; null: it has not. `days`: null: for ever. */
+export function isOver(since: Date | null, days: number | null, nowMs: number): boolean {
+  return days !== null && since !== null && since.getTime() + days * MS_PER_DAY <= nowMs
 }
 
 export function isHeld(holds: readonly Hold[], facts: KeptFacts): boolean {

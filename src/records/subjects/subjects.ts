@@ -2,14 +2,13 @@ import { listErasable } from '../../db/records/erasures.ts'
 import { listHoldsOn } from '../../db/records/keeping.ts'
 import { listSubjectRecords } from '../../db/records/subjects.ts'
 import { ApiError } from '../../errors.ts'
+import { administerLedger } from '../../ledgers/administer-ledger.ts'
 import { administer } from '../../ledgers/administration.ts'
 import type { Caller } from '../../ledgers/caller.ts'
-import { say } from '../../ledgers/keeping.ts'
-import { toHex } from '../../proof/bytes.ts'
 import { formatId } from '../../proof/ids.ts'
-import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 import { SUBJECT_ERASED_MAX } from '../../proof/statement/predicates.ts'
 import { type ErasableView, type EraseDeps, viewOf } from '../erase.ts'
+import { erasureEntry } from '../erasure-entry.ts'
 import {
   ERASABLE_LISTED_MAX,
   SUBJECT_ERASURES_AT_ONCE,
@@ -97,7 +96,7 @@ export async function eraseSubject(
     next = isFull ? last : page.next
   }
   erased.sort((a, b) => a - b)
-  const seq = await say(deps, caller, {
+  const seq = await administerLedger(deps, caller, {
     kind: 'subject-erased',
     predicate: { code, erased, held: held.length },
     detail: {},
@@ -121,15 +120,9 @@ async function eraseOne(
   { record: { recordId }, document: found }: Wanted,
   { code, reason }: { readonly code: string; readonly reason: string | null },
 ): Promise<number | string | null> {
-  const { document, subjectId, digest, seq, needed, type, agents } = found
-  if (needed !== null) return `needed ${needed}`
+  if (found.needed !== null) return `needed ${found.needed}`
   try {
-    const done = await administer(deps, caller, {
-      kind: 'payload-erased',
-      subject: { id: subjectId, name: formatDocumentSubject(document, subjectId), digest: toHex(digest) },
-      predicate: { seq, code },
-      detail: { document, documentSeq: seq, reason, recordId, type, agents, rule: null },
-    })
+    const done = await administer(deps, caller, erasureEntry(recordId, found, { code, reason, rule: null }))
     return done.replayed ? done.seq : done.entry.seq
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
@@ -149,8 +142,8 @@ async function readPage({ readPool }: EraseDeps, caller: Caller, label: string, 
   })
   const records = await Promise.all(
     found.slice(0, limit).map(async ({ recordId, seq, index }) => {
-      const limits = { before: Number.MAX_SAFE_INTEGER, limit: ERASABLE_LISTED_MAX }
-      return { recordId, seq, index, documents: await listErasable(readPool, ledgerId, recordId, limits) }
+      const documents = await listErasable(readPool, ledgerId, recordId, { limit: ERASABLE_LISTED_MAX })
+      return { recordId, seq, index, documents }
     }),
   )
   const last = records.at(-1)

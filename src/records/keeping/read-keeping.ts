@@ -1,0 +1,15 @@
+import type { Db } from '../../db/connect/client.ts'
+import { listHolds, listRules } from '../../db/records/keeping.ts'
+import type { Uuid } from '../../proof/ids.ts'
+import { HOLDS_STANDING_MAX } from '../limits.ts'
+
+/** Rules of a ledger, and the holds that stand. */
+export type Keeping = Awaited<ReturnType<typeof readKeeping>>
+
+export async function readKeeping(db: Db, ledgerId: Uuid) {
+  const [rules, holds] = await Promise.all([
+    listRules(db, ledgerId),
+    listHolds(db, ledgerId, { before: Number.MAX_SAFE_INTEGER, standing: true, limit: HOLDS_STANDING_MAX }),
+  ])
+  return { rules, holds }
+}
