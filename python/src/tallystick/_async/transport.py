@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import codecs
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, TypeVar
@@ -34,6 +35,8 @@ T = TypeVar('T')
 M = TypeVar('M', bound=BaseModel)
 
 JSON = 'application/json'
+# Loaded here, not by the first connection: if a process forks while one of its threads loads a codec, its child never finds it.
+codecs.lookup('idna')
 
 
 class AsyncTransport:

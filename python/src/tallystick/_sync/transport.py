@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+import codecs
 import os
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -35,6 +36,8 @@ T = TypeVar('T')
 M = TypeVar('M', bound=BaseModel)
 
 JSON = 'application/json'
+# Loaded here, not by the first connection: if a process forks while one of its threads loads a codec, its child never finds it.
+codecs.lookup('idna')
 
 
 class Transport:
