@@ -21,8 +21,7 @@ export function parseEnd(text: string, option: '--from' | '--to'): End {
 }
 
 /**
- * First and last seq of a period, among the first `size` entries. Clocks of servers may be a minute apart, so at its edges an entry may stand on either side:
- * the seqs say which ones are meant. Throws UsageError for a period without an entry.
+ * First and last seq of a period, among the first `size` entries: they say which ones are meant, for at its edges an entry may stand on either side. Throws UsageError for a period without an entry.
  */
 export async function seqsOfPeriod(
   { entries }: Pick<Tallystick, 'entries'>,
@@ -30,22 +29,8 @@ export async function seqsOfPeriod(
   from: End,
   to: End,
 ): Promise<{ readonly from: number; readonly to: number }> {
-  const first = 'seq' in from ? from.seq : await firstSince(entries, size, from.ms)
-  const last = 'seq' in to ? to.seq : (await firstSince(entries, size, to.ms)) - 1
+  const first = 'seq' in from ? from.seq : await entries.firstSince(from.ms, size)
+  const last = 'seq' in to ? to.seq : (await entries.firstSince(to.ms, size)) - 1
   if (first > last) throw new UsageError('the ledger has no entry in that period')
   return { from: first, to: last }
-}
-
-/** The first of `size` entries that was recorded at `ms` or later; `size`: there is none. A search in halves. */
-async function firstSince(entries: Tallystick['entries'], size: number, ms: number): Promise<number> {
-  let [low, high] = [0, size]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    let recordedAtMs = 0
-    for await (const { recordedAt } of entries.stream({ after: middle - 1, limit: 1 }))
-      recordedAtMs = Date.parse(recordedAt)
-    if (recordedAtMs < ms) low = middle + 1
-    else high = middle
-  }
-  return low
 }

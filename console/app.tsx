@@ -5,10 +5,12 @@ import { useAsked } from './asking.ts'
 import { AGENTS_MAX, OVERVIEW_EVERY_MS, SCAN_ROWS } from './limits.ts'
 import { useRoute } from './navigate.ts'
 import { AgentsPage } from './pages/agents.tsx'
+import { CaseFilePage } from './pages/case-file.tsx'
 import { CheckpointsPage } from './pages/checkpoints.tsx'
 import { DayPage } from './pages/day.tsx'
-import { EntrancePage } from './pages/entrance.tsx'
+import { EntrancePage, OfferedKey } from './pages/entrance.tsx'
 import { EntryPage } from './pages/entry.tsx'
+import { KeepingPage } from './pages/keeping.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { PeersPage } from './pages/peers.tsx'
 import { RecordPage } from './pages/record.tsx'
@@ -18,7 +20,7 @@ import { VerifyPage } from './pages/verify.tsx'
 import { WorkPage } from './pages/work.tsx'
 import { Failure, Id, Page } from './parts/basics.tsx'
 import { linkTo, type Route } from './router.ts'
-import { connect, forgetKey, keepKey, type Session, takeKey } from './session.ts'
+import { connect, forgetKey, keepKey, type Session, takeKeys } from './session.ts'
 
 const MENU = [
   ['', 'Overview'],
@@ -28,28 +30,32 @@ const MENU = [
   ['agents', 'Agents and keys'],
   ['checkpoints', 'Checkpoints'],
   ['peers', 'Peers'],
+  ['keeping', 'Keeping'],
+  ['case', 'Case file'],
   ['verify', 'Verify a file'],
 ] as const
 
 /** Asks for a key, opens its ledger, and shows the page that the address names. */
 export function App() {
-  const [key, setKey] = useState(takeKey)
-  const route = useRoute()
-  useTitleAndFocus(route)
+  const [{ key, offered }, setKeys] = useState(takeKeys)
   useEffect(() => {
-    // A link with a key, opened in a tab that shows the console already.
-    const read = () => setKey(takeKey())
+    // A link with a key, opened in a tab that shows the console already. Before `useRoute` listens, which must not see the key.
+    const read = () => setKeys(takeKeys())
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
   }, [])
+  const route = useRoute()
+  useTitleAndFocus(route)
   const enter = (given: string) => {
     keepKey(given)
-    setKey(given)
+    setKeys({ key: given, offered: null })
   }
   const leave = () => {
     forgetKey()
-    setKey(null)
+    setKeys({ key: null, offered: null })
   }
+  if (key !== null && offered !== null)
+    return <OfferedKey enter={() => enter(offered)} keep={() => enter(key)} />
   if (key === null && route.page !== 'verify') return <EntrancePage enter={enter} />
   if (key === null)
     return (
@@ -117,6 +123,10 @@ function Shown({ route, session }: { route: Route; session: Session }) {
       return <PeersPage session={session} id={id} />
     case 'work':
       return <WorkPage session={session} />
+    case 'keeping':
+      return <KeepingPage session={session} />
+    case 'case':
+      return <CaseFilePage session={session} />
     case 'verify':
       return <VerifyPage />
     default:

@@ -49,4 +49,21 @@ export function useAsked<T>(
   }
 }
 
+/** Something that the reader has asked for: once at a time, and why it failed. */
+export function useAct(): {
+  readonly isBusy: boolean
+  readonly error: Error | null
+  act(work: () => Promise<void>): Promise<void>
+} {
+  const [isBusy, setIsBusy] = useState(false)
+  const [error, setError] = useState<Error | null>(null)
+  const act = async (work: () => Promise<void>) => {
+    setIsBusy(true)
+    setError(null)
+    await work().catch(setError)
+    setIsBusy(false)
+  }
+  return { isBusy, error, act }
+}
+
 const NOTHING = { data: null, error: null, of: '' }

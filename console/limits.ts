@@ -27,6 +27,10 @@ export const AGENTS_MAX = 1_000
 export const STEPS_MAX = 1_000
 /** Work that waits, of each kind. */
 export const WORK_ROWS_MAX = 200
+/** Holds that are listed, lifted ones among them. */
+export const HOLDS_MAX = 1_000
+/** Characters of a case file that are handed to the browser together. */
+export const CASE_FILE_PART_CHARS = 1 << 20
 /** Records on the overview. */
 export const NEWEST_ROWS = 12
 /** Peers, webhooks and audits on the overview. */

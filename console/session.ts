@@ -16,13 +16,18 @@ export type Session = {
   readonly names: ReadonlyMap<string, string>
 }
 
-/** The key of this tab; null: none was given. Takes the one in the address out of it, and out of the history. */
-export function takeKey(): string | null {
+/** `key`: of this tab; null: none was given. `offered`: another one, which a link has brought: the reader is asked, or a stranger's link could show another ledger. */
+export type Keys = { readonly key: string | null; readonly offered: string | null }
+
+/** Takes the key in the address out of it, and out of the history. */
+export function takeKeys(): Keys {
+  const key = sessionStorage.getItem(STORED)
   const [, given] = FRAGMENT.exec(location.hash) ?? []
-  if (given === undefined) return sessionStorage.getItem(STORED)
+  if (given === undefined) return { key, offered: null }
   history.replaceState(null, '', `${location.pathname}${location.search}#/`)
+  if (key !== null && key !== given) return { key, offered: given }
   keepKey(given)
-  return given
+  return { key: given, offered: null }
 }
 
 export function keepKey(key: string): void {

@@ -38,6 +38,22 @@ export function forget(ledger: string): void {
   localStorage.removeItem(nameOf(ledger))
 }
 
+const WITNESSES = 'tallystick.witnesses'
+
+/** Keys of witnesses (C2SP verifier keys, type 04) that the reader has typed in: of all ledgers, for they belong to none. */
+export function keptWitnesses(): readonly string[] {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(WITNESSES) ?? '[]')
+    return Array.isArray(kept) ? kept.filter((key) => typeof key === 'string') : []
+  } catch {
+    return []
+  }
+}
+
+export function keepWitnesses(keys: readonly string[]): void {
+  localStorage.setItem(WITNESSES, JSON.stringify([...new Set(keys)]))
+}
+
 /** Entries that a checkpoint covers: the second line of the note. */
 export function sizeOf(note: string): number {
   return Number(note.split('\n')[1])

@@ -2,7 +2,9 @@ import type { Tallystick } from '../sdk/client.ts'
 import { UsageError } from '../sdk/errors.ts'
 import type { LedgerRecord } from '../sdk/generated/api.ts'
 import type { EntryProof } from '../sdk/resources/entries.ts'
+import { parseWitnesses } from '../sdk/verify/given.ts'
 import * as verify from '../sdk/verify/index.ts'
+import { chooseEngine } from '../sdk/verify/providers.ts'
 import { fromBase64, toHex, utf8Decode } from '../src/proof/bytes.ts'
 import { parseEnvelope } from '../src/proof/envelope/parse-envelope.ts'
 import { parseCheckpoint } from '../src/proof/tree/checkpoint.ts'
@@ -273,42 +275,64 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-/** A checkpoint, with who signed it. Nothing but the ledger's own signature was verified. */
+/** A signature of a checkpoint. `proof`: null: it is no witness's; otherwise what its key says of it. */
+export type SignatureView = {
+  readonly name: string
+  readonly keyId: string
+  readonly role: string
+  readonly proof: 'verified' | 'does not verify' | 'key not known here' | null
+}
+
+/** A checkpoint, with who signed it. */
 export type CheckpointView = {
   readonly size: number
   readonly root: string
   readonly chain: string
-  readonly signatures: readonly { readonly name: string; readonly keyId: string; readonly role: string }[]
+  readonly signatures: readonly SignatureView[]
   readonly verdict: Verdict
 }
 
 const COSIGNATURE_BYTES = 72
 
-export async function readCheckpoint(note: string, { noteKey }: Trust): Promise<CheckpointView> {
+/** Throws UsageError for what is no key of a witness. */
+export function requireWitnessKey(key: string): void {
+  parseWitnesses({ keys: [key] }, chooseEngine().providers)
+}
+
+/** Verifies the ledger's own signature, and those of `witnesses`, whose keys the reader has from elsewhere. */
+export async function readCheckpoint(
+  note: string,
+  noteKey: string,
+  witnesses: readonly string[],
+): Promise<CheckpointView> {
   const { checkpoint, signatures } = parseCheckpoint(note)
   const ownId = noteKey.split('+')[1]
-  const roleOf = (name: string, keyId: string, bytes: Uint8Array) => {
-    if (keyId === ownId) return "the ledger's note key"
-    if (name === checkpoint.origin) return "the ledger's note key, for receipts"
-    if (bytes.length !== COSIGNATURE_BYTES) return 'another signature'
+  const view = async (name: string, keyId: string, bytes: Uint8Array): Promise<SignatureView> => {
+    const said = { name, keyId, proof: null }
+    if (keyId === ownId) return { ...said, role: "the ledger's note key" }
+    if (name === checkpoint.origin) return { ...said, role: "the ledger's note key, for receipts" }
+    if (bytes.length !== COSIGNATURE_BYTES) return { ...said, role: 'another signature' }
     const seconds = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0)
-    return `witness, at ${new Date(Number(seconds) * 1_000).toISOString()}`
+    const role = `witness, at ${new Date(Number(seconds) * 1_000).toISOString()}`
+    const key = witnesses.find((each) => each.startsWith(`${name}+${keyId}+`))
+    if (key === undefined) return { ...said, role, proof: 'key not known here' }
+    const { ok } = await verifyNote(note, { noteKey, witnesses: { keys: [key], min: 1 } })
+    return { ...said, role, proof: ok ? 'verified' : 'does not verify' }
   }
   return {
     size: checkpoint.size,
     root: toHex(checkpoint.root),
     chain: toHex(checkpoint.chain),
-    signatures: signatures.map(({ name, keyId, signature }) => {
-      const id = toHex(keyId)
-      return { name, keyId: id, role: roleOf(name, id, signature) }
-    }),
-    verdict: await verifyNote(note, noteKey),
+    signatures: await Promise.all(
+      signatures.map(({ name, keyId, signature }) => view(name, toHex(keyId), signature)),
+    ),
+    verdict: await verifyNote(note, { noteKey }),
   }
 }
 
-async function verifyNote(note: string, noteKey: string): Promise<Verdict> {
+async function verifyNote(note: string, options: Parameters<typeof verify.checkpoint>[1]): Promise<Verdict> {
   try {
-    await verify.checkpoint(note, { noteKey })
+    await verify.checkpoint(note, options)
     return { ok: true, title: "The ledger's note key signed it", reason: null, basis: [] }
   } catch (error) {
     return refused(error)

@@ -1,12 +1,24 @@
 import { useState } from 'preact/hooks'
-import { useAsked } from '../asking.ts'
+import { useAct, useAsked } from '../asking.ts'
 import { PAGE_ROWS } from '../limits.ts'
-import { type Column, Facts, Id, Json, Page, Section, Shown, Table, Time } from '../parts/basics.tsx'
+import {
+  type Column,
+  Facts,
+  Failure,
+  Id,
+  Json,
+  Page,
+  Section,
+  Shown,
+  State,
+  Table,
+  Time,
+} from '../parts/basics.tsx'
 import { VerdictSection } from '../parts/verdict.tsx'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
-import { forget, keep, keptOf, sizeOf } from '../trust.ts'
-import type { CheckpointView } from '../verifier.ts'
+import { forget, keep, keepWitnesses, keptOf, keptWitnesses, sizeOf } from '../trust.ts'
+import type { SignatureView } from '../verifier.ts'
 
 type Place = { readonly size: number; readonly publishedAt: string }
 
@@ -24,9 +36,17 @@ export function CheckpointsPage({ session, size }: { session: Session; size: str
   const list = useAsked((signal) => client.checkpoints.list({ limit: PAGE_ROWS }, { signal }).page(), [])
   const newest = list.data?.data[0]
   const shown = /^\d{1,15}$/.test(size) ? Number(size) : newest?.size
+  const [witnesses, setWitnesses] = useState(keptWitnesses)
   return (
     <Page title="Checkpoints">
-      {shown !== undefined && <One key={shown} session={session} size={shown} />}
+      {shown !== undefined && <One key={shown} session={session} size={shown} witnesses={witnesses} />}
+      <Witnesses
+        witnesses={witnesses}
+        keep={(keys) => {
+          keepWitnesses(keys)
+          setWitnesses(keys)
+        }}
+      />
       <Kept session={session} />
       <Section title="Published">
         <Shown of={list}>
@@ -45,26 +65,37 @@ export function CheckpointsPage({ session, size }: { session: Session; size: str
   )
 }
 
-const SIGNATURES: Column<CheckpointView['signatures'][number]>[] = [
+const TONES = { verified: 'good', 'does not verify': 'bad', 'key not known here': 'wait' } as const
+
+const SIGNATURES: Column<SignatureView>[] = [
   { name: 'Signed as', cell: ({ name }) => <code>{name}</code> },
   { name: 'Key id', cell: ({ keyId }) => <code>{keyId}</code> },
   { name: 'By', cell: ({ role }) => role },
+  {
+    name: 'Cosignature',
+    cell: ({ proof }) => proof !== null && <State state={proof} tone={TONES[proof]} />,
+  },
 ]
 
-function One({ session: { client, ledger }, size }: { session: Session; size: number }) {
+function One({
+  session: { client, ledger },
+  size,
+  witnesses,
+}: {
+  session: Session
+  size: number
+  witnesses: readonly string[]
+}) {
   const asked = useAsked(
     async (signal) => {
       const [note, { readCheckpoint }] = await Promise.all([
         client.checkpoints.get(size, { signal }),
         import('../verifier.ts'),
       ])
-      const kept = keptOf(ledger.id)
-      return {
-        note,
-        view: await readCheckpoint(note, { noteKey: kept?.noteKey ?? ledger.noteVerifierKey, kept }),
-      }
+      const noteKey = keptOf(ledger.id)?.noteKey ?? ledger.noteVerifierKey
+      return { note, view: await readCheckpoint(note, noteKey, witnesses) }
     },
-    [size],
+    [size, witnesses],
   )
   return (
     <Shown of={asked}>
@@ -86,8 +117,8 @@ function One({ session: { client, ledger }, size }: { session: Session; size: nu
               keyOf={({ name, keyId }) => `${name} ${keyId}`}
             />
             <p class="quiet">
-              {view.signatures.some(({ role }) => role.startsWith('witness'))
-                ? 'The note key was verified here. Whether a witness is who it says, its own key shows: tallystick verify --witness KEY.'
+              {view.signatures.some(({ proof }) => proof !== null)
+                ? 'The note key was verified here, and each witness whose key you have typed in below.'
                 : 'No witness has cosigned it: that nobody was shown another history is the word of the server.'}
             </p>
             <details>
@@ -98,6 +129,66 @@ function One({ session: { client, ledger }, size }: { session: Session; size: nu
         </>
       )}
     </Shown>
+  )
+}
+
+/** Keys of witnesses that the reader trusts. */
+function Witnesses({
+  witnesses,
+  keep,
+}: {
+  witnesses: readonly string[]
+  keep: (keys: readonly string[]) => void
+}) {
+  const [given, setGiven] = useState('')
+  const { error, act } = useAct()
+  const add = (event: Event) => {
+    event.preventDefault()
+    act(async () => {
+      const { requireWitnessKey } = await import('../verifier.ts')
+      requireWitnessKey(given.trim())
+      keep([...new Set([...witnesses, given.trim()])])
+      setGiven('')
+    })
+  }
+  return (
+    <Section title="Witnesses that you know">
+      <p>
+        A witness cosigns only what goes on from all that it has seen of a ledger. By its key, which its
+        operator publishes, its cosignatures are verified in this browser.
+      </p>
+      <ul>
+        {witnesses.map((key) => (
+          <li key={key}>
+            <code>{key}</code>{' '}
+            <button
+              type="button"
+              class="do stop"
+              onClick={() => keep(witnesses.filter((each) => each !== key))}
+            >
+              Forget {key.split('+')[0]}
+            </button>
+          </li>
+        ))}
+      </ul>
+      <form onSubmit={add}>
+        <label class="wide">
+          Key of a witness, such as witness.example+1a2b3c4d+BAaq…
+          <input
+            class="mono"
+            value={given}
+            required
+            autocomplete="off"
+            spellcheck={false}
+            onInput={({ currentTarget }) => setGiven(currentTarget.value)}
+          />
+        </label>
+        <button type="submit" class="do">
+          Know it
+        </button>
+      </form>
+      {error !== null && <Failure error={error} />}
+    </Section>
   )
 }
 

@@ -4,6 +4,7 @@ import type { RecordEntry } from '../../sdk/resources/records.ts'
 import { useAsked } from '../asking.ts'
 import { STEPS_MAX } from '../limits.ts'
 import { Agent, Facts, Failure, Id, Json, Page, Section, Shown, State, Time } from '../parts/basics.tsx'
+import { DownloadBundle } from '../parts/download-bundle.tsx'
 import { Envelope } from '../parts/envelope.tsx'
 import { Steps } from '../parts/steps.tsx'
 import { VerdictSection } from '../parts/verdict.tsx'
@@ -93,23 +94,8 @@ function VerdictOfRecord({ session, record }: { session: Session; record: Ledger
   }
   return (
     <VerdictSection verdict={verdict}>
-      {verdict.bundle !== null && <Download name={`${record.id}.bundle`} text={verdict.bundle} />}
+      {verdict.bundle !== null && <DownloadBundle name={`${record.id}.bundle`} lines={verdict.bundle} />}
     </VerdictSection>
-  )
-}
-
-function Download({ name, text }: { name: string; text: string }) {
-  const [url, setUrl] = useState<string | null>(null)
-  useEffect(() => {
-    const made = URL.createObjectURL(new Blob([text], { type: 'application/x-ndjson' }))
-    setUrl(made)
-    return () => URL.revokeObjectURL(made)
-  }, [text])
-  if (url === null) return null
-  return (
-    <a class="button" href={url} download={name}>
-      Download the bundle
-    </a>
   )
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
+import { useAct } from '../asking.ts'
 import { has, type Session } from '../session.ts'
 import { Failure, Section } from './basics.tsx'
 
@@ -84,8 +85,7 @@ export function Steps({
 }) {
   const [chosen, setChosen] = useState<Step | null>(null)
   const [reason, setReason] = useState('')
-  const [isBusy, setIsBusy] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
+  const { isBusy, error, act } = useAct()
   const steps = stepsOf(session, record)
   const next = `Next can be: ${record.nextEvents.join(', ')}.`
   if (steps.length === 0) {
@@ -95,20 +95,15 @@ export function Steps({
       </Section>
     )
   }
-  const take = async (event: Event) => {
+  const take = (event: Event) => {
     event.preventDefault()
     if (chosen === null) return
-    setIsBusy(true)
-    setError(null)
-    try {
+    act(async () => {
       await chosen.take(session, record, reason.trim())
       setChosen(null)
       setReason('')
       done()
-    } catch (failure) {
-      setError(failure as Error)
-    }
-    setIsBusy(false)
+    })
   }
   return (
     <Section title="Next">

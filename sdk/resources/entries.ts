@@ -85,6 +85,23 @@ export class Entries {
     }
   }
 
+  /**
+   * Seq of the first of `size` entries that was recorded at `ms` (since 1970) or later; `size`: there is none. It asks for about log2(size) entries.
+   * Clocks of servers may be a minute apart: so near a time, entries may stand on either side of it.
+   */
+  async firstSince(ms: number, size: number, options: CallOptions = {}): Promise<number> {
+    let [low, high] = [0, size]
+    while (low < high) {
+      const middle = low + Math.floor((high - low) / 2)
+      let recordedAtMs = 0
+      for await (const { recordedAt } of this.stream({ ...options, after: middle - 1, limit: 1 }))
+        recordedAtMs = Date.parse(recordedAt)
+      if (recordedAtMs < ms) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
   /** `GET /v1/entries/{seq}/proof`. Waits some seconds for a checkpoint that covers it. */
   proof(seq: number, query: api.GetEntriesBySeqProofQuery = {}, options?: CallOptions): Promise<EntryProof> {
     return this.#http.json(operations.getEntriesBySeqProof, { params: { seq }, query, options })

@@ -30,6 +30,8 @@ export type Fleet = {
   }
   readonly trace: string
   readonly peer: string
+  /** Verifier key by which the peer cosigns. */
+  readonly witnessKey: string
   close(): Promise<void>
 }
 
@@ -52,6 +54,9 @@ export async function makeFleet(): Promise<Fleet> {
   await client.records.erasePayload(erased.id, { code: 'data_subject_request' })
   await client.webhooks.create({ url: 'https://hooks.example/tallystick', events: ['verdict.rendered'] })
   const peer = await peerWith(client, other, gated.accepted)
+  await client.retention.setRule({ days: 400, basis: 'policy_7' })
+  await client.retention.setRule({ days: 800, basis: 'policy_8' })
+  await client.holds.set({ case: '2026/17', records: [gated.accepted] })
   const toTamper = await client.records.notarize({
     payload: { invoice: 'INV-2203', amount: '118.00', paidTo: 'Acme' },
     references: ['order:77'],
@@ -65,6 +70,7 @@ export async function makeFleet(): Promise<Fleet> {
     records: { ...run, ...gated, inBatch: batch.records[0]!.id, erased: erased.id, toTamper: toTamper.id },
     trace: TRACE,
     peer,
+    witnessKey: (await client.peers.get(peer)).witness!.key!,
     async close() {
       await served.close()
       await other.close()

@@ -21,6 +21,8 @@ export function pagesOf({ records, peer, trace }: Fleet): ConsolePage[] {
     { name: 'peers', hash: '#/peers', ready: 'text=supplier' },
     { name: 'reconciliation', hash: `#/peers/${peer}`, ready: 'text=reconciled' },
     { name: 'work', hash: '#/work', ready: 'text=For my verdict: 1' },
+    { name: 'keeping', hash: '#/keeping', ready: 'text=replaced by entry' },
+    { name: 'case-file', hash: '#/case', ready: 'text=Make the file' },
     { name: 'verify', hash: '#/verify', ready: 'input[type=file]' },
   ]
 }

@@ -10,6 +10,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { bundle as verifyBundle } from '../../../../sdk/verify/bundle.ts'
 import { buildConsole } from '../../../../tools/build-console.ts'
 import { ROOT } from '../../../../tools/bundle.ts'
 import { temporaryDir } from '../../../helpers/postgres.ts'
@@ -194,6 +195,97 @@ test('ten questions about a day are answered by the console alone, on the ways t
       await go(page, fleet)
       await page.locator('main').getByText(answer(fleet)).first().waitFor({ timeout: 10_000 })
     }
+  })
+})
+
+test('a hold is set and lifted, and a rule is looked at before it is set', async () => {
+  const { page, complaints } = await openTab(browser)
+  await enter(page, fleet, fleet.keys.all)
+  await show(page, { hash: '#/keeping', ready: 'text=2026/17' })
+  await page.locator('summary:has-text("Hold records")').click()
+  await page.getByLabel(/^Case:/).fill('2026/18')
+  await page.getByLabel('Only these records (ids)').fill(`${fleet.records.run} ${fleet.records.open}`)
+  await page.click('button:has-text("Hold them")')
+  await page.locator('summary:has-text("Lift 2026/18")').click()
+  await page.click('button:has-text("lift it")')
+  await page.waitForSelector('text=lifted by entry')
+  await page.locator('summary:has-text("Set a rule")').click()
+  await page.getByLabel(/^Days/).first().fill('2')
+  await page.getByLabel(/^Basis/).fill('too_short')
+  await page.click('button:has-text("Look what it would erase")')
+  await page.waitForSelector('text=It would erase nothing now.')
+  await page.click('button:has-text("Set it")')
+  await page.waitForSelector('.note.bad')
+  await page.getByLabel(/^Days/).first().fill('900')
+  await page.getByLabel(/^Basis/).fill('policy_9')
+  await page.click('button:has-text("Look what it would erase")')
+  await page.click('button:has-text("Set it")')
+  await page.waitForSelector('text=900 days')
+  // The rule of two days.
+  assert.deepEqual(complaints, [
+    'Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)',
+  ])
+  await page.context().close()
+  const holds = await fleet.client.holds.list().toArray(9)
+  assert.deepEqual(
+    holds.map((hold) => [hold.case, hold.records?.length, hold.liftedBy !== null]),
+    [
+      ['2026/18', 2, true],
+      ['2026/17', 1, false],
+    ],
+  )
+})
+
+test('a case file of a day is made, verified and downloaded; one of an agent is a selection', async () => {
+  await inTab({}, async (page) => {
+    await show(page, { hash: '#/case', ready: 'text=Make the file' })
+    await page.click('button:has-text("Make the file")')
+    await page.waitForSelector('text=It is complete', { timeout: 60_000 })
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.click('text=Download the bundle'),
+    ])
+    const file = join(temporaryDir(), 'day.bundle')
+    await download.saveAs(file)
+    const { noteVerifierKey } = await fleet.client.ledger.get()
+    const { completeness } = await verifyBundle(readFileSync(file), { noteKey: noteVerifierKey })
+    assert.equal(completeness, 'complete')
+    await page.getByLabel('Only of this agent').selectOption({ label: 'buyer' })
+    await page.click('button:has-text("Make the file")')
+    await page.waitForSelector('text=Records of agent', { timeout: 60_000 })
+    await page.getByLabel('From (UTC)').fill('2020-01-01')
+    await page.getByLabel('To, with that day').fill('2020-01-02')
+    await page.click('button:has-text("Make the file")')
+    await page.waitForSelector('text=the ledger has no entry in that period')
+  })
+})
+
+test('a cosignature counts where the key of its witness is known', async () => {
+  await inTab({}, async (page) => {
+    await show(page, { hash: '#/checkpoints', ready: 'text=key not known here' })
+    const known = async (key: string) => {
+      await page.getByLabel(/^Key of a witness/).fill(key)
+      await page.click('button:has-text("Know it")')
+    }
+    await known('witness.example+00000000+none')
+    await page.waitForSelector('.note.bad')
+    await known(fleet.witnessKey)
+    await page.waitForSelector('.state.good:has-text("verified")')
+    await page.locator('button:has-text("Forget ")').first().click()
+    await page.waitForSelector('text=key not known here')
+  })
+})
+
+test('a link with another key does not replace the one in use', async () => {
+  await inTab({}, async (page) => {
+    const link = (key: string) => page.evaluate(`location.hash = 'key=${key}'`)
+    await link(fleet.keys.reads)
+    await page.click('button:has-text("Stay with my key")')
+    await page.waitForSelector('h1:has-text("Overview")')
+    assert.equal(await page.evaluate(`sessionStorage.getItem('tallystick.apiKey')`), fleet.keys.all)
+    await link(fleet.keys.reads)
+    await page.click('button:has-text("Use the key of the link")')
+    await page.waitForSelector('text=key console')
   })
 })
 

@@ -1,0 +1,76 @@
+import { ApiError, TallystickError } from '../sdk/errors.ts'
+import { CASE_FILE_PART_CHARS } from './limits.ts'
+import type { Session } from './session.ts'
+
+const DAY_MS = 86_400_000
+/** A ledger that takes no entries may be looked at all the same. */
+const CLOSED: ReadonlySet<string> = new Set(['ledger_frozen', 'ledger_closed'])
+
+/** Days in UTC, both inclusive; empty filters are none. */
+export type CaseFileRequest = {
+  readonly from: string
+  readonly to: string
+  readonly agent: string
+  readonly type: string
+  readonly trace: string
+  readonly documents: boolean
+}
+
+/** `content`: the browser keeps it, in memory or on its disk. */
+export type CaseFile = { readonly name: string; readonly content: Blob; readonly isAnnounced: boolean }
+
+/** Makes the bundle of a period (docs/formats/bundles.md), as `tallystick bundle --from --to` does. `onEntries`: how many there are so far. */
+export async function makeCaseFile(
+  { client, ledger }: Session,
+  { from, to, documents, ...filters }: CaseFileRequest,
+  onEntries: (entries: number) => void,
+  signal: AbortSignal,
+): Promise<CaseFile> {
+  const [newest] = await client.checkpoints.list({ limit: 1 }, { signal }).toArray(1)
+  if (!newest) throw new TallystickError('the ledger has no checkpoint yet: try again in some seconds')
+  const { size } = newest
+  const first = await client.entries.firstSince(Date.parse(from), size, { signal })
+  const last = (await client.entries.firstSince(Date.parse(to) + DAY_MS, size, { signal })) - 1
+  if (first > last) throw new TallystickError('the ledger has no entry in that period')
+  const filter = Object.fromEntries(
+    Object.entries(filters).filter(([, value]) => value.trim() !== ''),
+  ) as Partial<typeof filters>
+  const isAnnounced = await announce(client, { of: filter, from: first, to: last, documents }, signal)
+  const range = { from: first, to: last }
+  const request = { size, documents, tool: 'tallystick console', signal }
+  const lines =
+    Object.keys(filter).length > 0
+      ? client.bundles.filter({ ...range, ...filter }, request)
+      : client.bundles.range(first, last, request)
+  return { name: `${ledger.id}-${from}-${to}.bundle`, content: await gather(lines, onEntries), isAnnounced }
+}
+
+async function announce(
+  { exports }: Session['client'],
+  { documents, ...of }: { of: object; from: number; to: number; documents: boolean },
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await exports.announce({ ...of, documents: documents ? 'all' : 'withheld' }, { signal })
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && CLOSED.has(error.code)) return false
+    throw error
+  }
+}
+
+/** Lines as a file, in parts that the page does not have to hold. */
+async function gather(lines: AsyncIterable<string>, onEntries: (entries: number) => void): Promise<Blob> {
+  const parts: Blob[] = []
+  let part = ''
+  let entries = 0
+  for await (const line of lines) {
+    part += line
+    entries++
+    if (part.length < CASE_FILE_PART_CHARS) continue
+    parts.push(new Blob([part]))
+    part = ''
+    onEntries(entries)
+  }
+  return new Blob([...parts, part])
+}
