@@ -202,6 +202,20 @@ def test_agent_keys() -> None:
         assert possession_text(statement).decode() == one['text']
 
 
+def test_keeping() -> None:
+    vectors = read('keeping.json')
+    for one in vectors['statements']:
+        data = bytes.fromhex(one['envelope'])
+        envelope = parse_envelope(data)
+        check_signature(envelope, KEY)
+        assert envelope.payload.decode() == one['statement']
+        statement = parse_statement(envelope.payload)
+        check_claims(envelope, statement)
+        assert (statement.kind, leaf_hash(data).hex()) == (one['kind'], one['leaf'])
+    for one in vectors['refused']:
+        assert refusal(lambda one=one: parse_statement(one['statement'].encode())) == 'statement_predicate', one['why']
+
+
 def test_federation(tmp_path: Path) -> None:
     vectors = read('federation.json')
     for name, side in vectors['ledgers'].items():
