@@ -12,7 +12,8 @@ import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { archiveLedger } from '../../src/verify/archive/archive-ledger.ts'
 import { directoryStore } from '../../src/verify/archive/directory-store.ts'
 import { type ArchiveKeys, formatArchiveKeys, parseArchiveKeys } from '../../src/verify/archive/key-file.ts'
-import type { ArchiveReader, ArchiveStore } from '../../src/verify/archive/store.ts'
+import type { ArchiveStores } from '../../src/verify/archive/s3-store.ts'
+import type { ArchiveReader } from '../../src/verify/archive/store.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
@@ -23,11 +24,7 @@ import { temporaryFiles } from './temporary-files.ts'
 type Logged = { readonly level: 'info' | 'error'; readonly err?: Error; readonly size?: number }
 
 /** The worker's archive of an application with one ledger, as the worker's login. */
-export async function openArchiver(
-  t: Test,
-  app: TestApp,
-  wrap: (store: ArchiveStore) => ArchiveStore = (s) => s,
-) {
+export async function openArchiver(t: Test, app: TestApp, given?: ArchiveStores) {
   const root = temporaryFiles({ after: (cleanup) => t.after(async () => cleanup()) }).directory
   const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
   t.after(() => pool.end())
@@ -41,7 +38,7 @@ export async function openArchiver(
     pool,
     masterKey,
     workerId: makeEntropy().uuidv7(Date.now()),
-    stores: { of: (name) => wrap(directoryStore(join(archive, name))), close() {} },
+    stores: given ?? { of: (name) => directoryStore(join(archive, name)), close() {} },
     policy: { entries: 1, seconds: 0 },
     stopping: new AbortController().signal,
     unarchived: new FaultyLedgers(Date.now),
