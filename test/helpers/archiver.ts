@@ -66,7 +66,9 @@ export async function openArchiver(t: Test, app: TestApp, given?: ArchiveStores)
       await this.publish()
       while (await archiveLedgers(deps)) {}
     },
-    keys: () => readKeys(pool, ledger),
+    keys: () => readKeys(pool, ledger).then(parseArchiveKeys),
+    /** Text of the ledger's key file. */
+    keyFile: () => readKeys(pool, ledger),
     verify: (
       keys: ArchiveKeys | null = null,
       reader: ArchiveReader = directoryStore(directory),
@@ -75,7 +77,7 @@ export async function openArchiver(t: Test, app: TestApp, given?: ArchiveStores)
   }
 }
 
-async function readKeys(pool: pg.Pool, ledger: string): Promise<ArchiveKeys> {
+async function readKeys(pool: pg.Pool, ledger: string): Promise<string> {
   const masterKey = makeMasterKey(TEST_MASTER_KEY)
   const ledgerId: Uuid = parseId('led', ledger)
   const rows = await listArchiveKeys(pool, ledgerId, null, 10_000)
@@ -83,5 +85,5 @@ async function readKeys(pool: pg.Pool, ledger: string): Promise<ArchiveKeys> {
     from: fromSeq,
     packed: masterKey.open(sealed, archiveKeyContext(ledgerId, fromSeq)),
   }))
-  return parseArchiveKeys(formatArchiveKeys(formatId('led', ledgerId), pieces))
+  return formatArchiveKeys(formatId('led', ledgerId), pieces)
 }
