@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseOptions } from '../src/db/connect/connection.ts'
 import { parseDatabaseOptions } from '../src/db/connect/options.ts'
+import type { S3Settings } from '../src/verify/archive/settings.ts'
 import { UsageError } from './run.ts'
 
 /** The only place of the command line tool that reads the environment. An empty variable counts as unset. */
@@ -17,6 +18,13 @@ export const environment = {
     if (issue) throw new UsageError(`${issue.path[0]}: ${issue.message}`)
     return options
   },
+  /** Where archives in buckets are; credentials are found by the AWS SDK. */
+  s3Settings: (): S3Settings => ({
+    endpoint: process.env['TALLYSTICK_ARCHIVE_S3_ENDPOINT'] || null,
+    region: process.env['TALLYSTICK_ARCHIVE_S3_REGION'] || null,
+    pathStyle: process.env['TALLYSTICK_ARCHIVE_S3_PATH_STYLE'] === 'true',
+    lock: null,
+  }),
   databaseUrl: (): string | undefined => process.env['DATABASE_URL'],
   /** Where a server of this machine keeps its data. */
   dataDirectory: (): string | undefined => process.env['TALLYSTICK_DATA'] || undefined,

@@ -112,3 +112,24 @@ create table ledger_faults (
 comment on table ledger_faults is
   'Faults of ledgers. A ledger with an open fault gets no checkpoints. The first fault stands until the operator clears it with the login of the owner.';
 create unique index ledger_faults_open on ledger_faults (ledger_id) where cleared_at is null;
+
+create table archives (
+  ledger_id uuid primary key references ledgers,
+  size bigint not null default 0 check (size >= 0),
+  seal_digest bytea check (length(seal_digest) = 32),
+  sealed_at timestamptz,
+  claimed_by uuid,
+  claimed_until timestamptz,
+  constraint archives_sealed check ((size > 0) = (seal_digest is not null) and (size > 0) = (sealed_at is not null))
+);
+comment on table archives is
+  'How far each ledger lies in the archive, and the SHA-256 of the newest seal there. The worker that has the claim writes the next one.';
+
+create table archive_keys (
+  ledger_id uuid not null references ledgers,
+  from_seq bigint not null check (from_seq >= 0),
+  sealed bytea not null,
+  primary key (ledger_id, from_seq)
+);
+comment on table archive_keys is
+  'Secrets from which the keys of archived documents are computed, of entries from from_seq on, sealed under the master key. A document is erased from the archive by removing what gives its key.';

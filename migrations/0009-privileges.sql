@@ -48,6 +48,7 @@ grant execute on function
 grant select on note_key_secrets, idempotency_keys, webhook_secrets, peers to tallystick_worker;
 grant insert on checkpoints, cosignatures, ledger_faults, peer_receipts to tallystick_worker;
 grant insert, update on tree_tiles, tree_frontiers to tallystick_worker;
+grant select, insert, update on archives, archive_keys to tallystick_worker;
 grant select, update on retention_sweeps to tallystick_worker;
 grant update on audits, webhook_cursors, peer_cursors to tallystick_worker;
 -- A cursor that nobody believes is removed.

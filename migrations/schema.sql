@@ -82,6 +82,29 @@ create table tallystick.api_keys (
   constraint api_keys_rate_limit_per_second_check CHECK ((rate_limit_per_second > (0)::double precision))
 );
 
+create table tallystick.archive_keys (
+  ledger_id uuid not null,
+  from_seq bigint not null,
+  sealed bytea not null,
+  constraint archive_keys_from_seq_check CHECK ((from_seq >= 0)),
+  constraint archive_keys_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint archive_keys_pkey PRIMARY KEY (ledger_id, from_seq)
+);
+
+create table tallystick.archives (
+  ledger_id uuid not null,
+  size bigint not null default 0,
+  seal_digest bytea,
+  sealed_at timestamp with time zone,
+  claimed_by uuid,
+  claimed_until timestamp with time zone,
+  constraint archives_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint archives_pkey PRIMARY KEY (ledger_id),
+  constraint archives_seal_digest_check CHECK ((length(seal_digest) = 32)),
+  constraint archives_sealed CHECK ((((size > 0) = (seal_digest IS NOT NULL)) AND ((size > 0) = (sealed_at IS NOT NULL)))),
+  constraint archives_size_check CHECK ((size >= 0))
+);
+
 create table tallystick.audit_cursors (
   ledger_id uuid not null,
   next_seq bigint not null,
@@ -3159,6 +3182,8 @@ CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ag
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.agents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_key_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archives FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audit_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audits FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER batch_chunks_begin AFTER INSERT ON tallystick.batch_chunks REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.batch_chunks_begin();
@@ -3331,6 +3356,8 @@ grant select on table tallystick.api_key_secrets to tallystick_api;
 grant select on table tallystick.api_key_secrets to tallystick_worker;
 grant select on table tallystick.api_keys to tallystick_api;
 grant select on table tallystick.api_keys to tallystick_worker;
+grant insert, select, update on table tallystick.archive_keys to tallystick_worker;
+grant insert, select, update on table tallystick.archives to tallystick_worker;
 grant select on table tallystick.audit_cursors to tallystick_api;
 grant delete, insert, select, update on table tallystick.audit_cursors to tallystick_worker;
 grant select on table tallystick.audits to tallystick_api;
@@ -3740,6 +3767,10 @@ comment on table tallystick.agents is 'Agents of a ledger, as agent-registered a
 comment on table tallystick.api_key_secrets is 'Secrets of keys, as hashes: one a key, and a second one that ends soon while the key is rotated. The MAC covers everything that the secret grants, under the master key (docs/decisions/0006): a row that no server made grants nothing.';
 
 comment on table tallystick.api_keys is 'API keys, as key-created and key-revoked entries say. Their secrets are in api_key_secrets.';
+
+comment on table tallystick.archive_keys is 'Secrets from which the keys of archived documents are computed, of entries from from_seq on, sealed under the master key. A document is erased from the archive by removing what gives its key.';
+
+comment on table tallystick.archives is 'How far each ledger lies in the archive, and the SHA-256 of the newest seal there. The worker that has the claim writes the next one.';
 
 comment on table tallystick.audit_cursors is 'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves on entries below it alone. The MAC over the row, under the master key, makes a row believed. No foreign key, because the ledger''s row may be just what is missing.';
 

@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import { BUNDLE_OPTIONS, type Manifest, ROOT, readManifest, replaceFolder, writeLicences } from './bundle.ts'
 
-/** A binary, and what only `verify --database` needs: loaded when they are needed. */
-const EXTERNAL = ['pg', 'sodium-native']
-/** The command line does without: it then verifies with node:crypto. */
-const OPTIONAL = ['sodium-native']
+/** A binary, and what only `verify --database` and archives in buckets need: loaded when they are needed. */
+const EXTERNAL = ['pg', 'sodium-native', '@aws-sdk/client-s3']
+/** The command line does without: it then verifies with node:crypto, and reads no bucket. */
+const OPTIONAL = ['sodium-native', '@aws-sdk/client-s3']
 /** `crypto.hash` came with it; `engines` of cli/package.json says the same. */
 const TARGET = 'node20.12'
 

@@ -15,6 +15,8 @@ export const GO_TOOLS = {
   },
   // Prometheus 3.16 is v0.316 as a module.
   promtool: { module: 'github.com/prometheus/prometheus', version: '0.316.0', command: '/cmd/promtool' },
+  // An S3 over a directory, with Object Lock and conditional writes.
+  versitygw: { module: 'github.com/versity/versitygw', version: '1.8.0', command: '/cmd/versitygw' },
   k6: { module: 'go.k6.io/k6/v2', version: '2.2.0', command: '' },
 } as const
 type GoTool = keyof typeof GO_TOOLS

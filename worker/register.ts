@@ -1,3 +1,4 @@
+import { type ArchiveDeps, archiveLedgers } from '../src/followers/archive/archive-ledgers.ts'
 import { type CheckCursorsDeps, makeCursorRound } from '../src/followers/audit/check-cursors.ts'
 import { type EnqueueAuditsDeps, enqueueAudits } from '../src/followers/audit/enqueue-audits.ts'
 import {
@@ -12,6 +13,8 @@ import type { RestoredLedgers } from '../src/followers/checkpoints/restored-ledg
 import { type ErasureDeps, makeErasureRound } from '../src/followers/erasure/carry-out.ts'
 import { type ExpireDeps, makeExpiryRound } from '../src/followers/expiry/expire-records.ts'
 import {
+  ARCHIVE_EVERY_MS,
+  ARCHIVE_TIME_SHARE_MAX,
   AUDIT_CURSORS_EVERY_MS,
   AUDIT_ENQUEUE_EVERY_MS,
   AUDIT_SCHEDULE_CRON,
@@ -81,6 +84,8 @@ export function registerFollowers(
     FollowAwaitedDeps &
     CheckCursorsDeps & {
       readonly restored: RestoredLedgers
+      /** null: no archive is set. */
+      readonly archive: ArchiveDeps | null
       readonly witnesses: readonly WitnessLane[]
       /** Wakers of the followers of completions, and of the entries that money waits for. */
       readonly completionsWaker: Waker
@@ -153,6 +158,19 @@ export function registerFollowers(
       step: () => enqueuePeers(deps),
     },
     ...deps.witnesses.map((lane) => lane.follower),
+    ...archiveFollowers(deps.archive),
+  ]
+}
+
+function archiveFollowers(archive: ArchiveDeps | null): Follower[] {
+  if (archive === null) return []
+  return [
+    {
+      name: 'archive',
+      everyMs: ARCHIVE_EVERY_MS,
+      timeShareMax: ARCHIVE_TIME_SHARE_MAX,
+      step: () => archiveLedgers(archive),
+    },
   ]
 }
 

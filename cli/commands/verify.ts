@@ -25,7 +25,7 @@ import { parseSpoolMib, SPOOL_HELP, SPOOL_OPTIONS, standardInput } from '../stan
 import { parseWitnessOptions, WITNESS_OPTIONS } from '../witness-options.ts'
 import { verifyProofCommand } from './verify-proof.ts'
 
-const HELP = `tallystick verify [FILE | --server URL | --database URL]
+const HELP = `tallystick verify [FILE | --server URL | --database URL | --archive PLACE]
 tallystick verify --proof FILE [--record FILE]
 
 Checks a whole ledger: every envelope and its signature, the chain, the Merkle root, document digests, batches,
@@ -38,6 +38,9 @@ ${CONNECTION_HELP}
                    (its key needs the scope audit:read; without records:read the server withholds documents)
   --database URL     a Postgres with Tallystick's schema
     --ledger ID      which ledger of it (led_…); needed where there are several
+  --archive PLACE    an archive, without any server: a directory, s3://bucket/prefix, or an address of the web (http, https)
+    --ledger ID      which ledger of it (led_…); a directory with one needs none, nor does the place of a ledger itself
+    --archive-key FILE  keys of its documents (\`archive-keys\` prints them); without it they are counted as withheld
   --proof FILE       one entry: an answer of GET /v1/records/{id}/proof or /v1/entries/{seq}/proof, without the ledger
     --record FILE    the record that it must be of: an answer of GET /v1/records/{id}
 
@@ -91,6 +94,8 @@ const OPTIONS = {
   ...CONNECTION_OPTIONS,
   ...SPOOL_OPTIONS,
   database: { type: 'string' },
+  archive: { type: 'string' },
+  'archive-key': { type: 'string' },
   ledger: { type: 'string' },
   checkpoint: { type: 'string', multiple: true },
   receipt: { type: 'string', multiple: true },
@@ -162,6 +167,8 @@ const WITHOUT_PROOF = [
   'server',
   'api-key',
   'database',
+  'archive',
+  'archive-key',
   'ledger',
   'pin',
   'threads',
@@ -180,16 +187,22 @@ function refuseMixture(values: Values, positionals: readonly string[]): void {
 }
 
 async function chooseSource(values: Values, positionals: readonly string[], io: Io): Promise<LedgerSource> {
-  const { server, database: databaseUrl, ledger } = values
-  const named = [...positionals, server, databaseUrl].filter((name) => name !== undefined)
+  const { server, database: databaseUrl, archive, ledger } = values
+  const named = [...positionals, server, databaseUrl, archive].filter((name) => name !== undefined)
   if (named.length > 1) {
     throw new UsageError(
-      'verify reads one thing: a FILE (- for standard input), --server URL, or --database URL',
+      'verify reads one thing: a FILE (- for standard input), --server URL, --database URL, or --archive PLACE',
     )
   }
-  if (ledger !== undefined && databaseUrl === undefined) throw new UsageError('--ledger goes with --database')
+  if (ledger !== undefined && databaseUrl === undefined && archive === undefined)
+    throw new UsageError('--ledger goes with --database or --archive')
+  if (values['archive-key'] !== undefined && archive === undefined)
+    throw new UsageError('--archive-key goes with --archive')
   const [path] = positionals
-  if (values['api-key'] !== undefined && (path !== undefined || databaseUrl !== undefined))
+  if (
+    values['api-key'] !== undefined &&
+    (path !== undefined || databaseUrl !== undefined || archive !== undefined)
+  )
     throw new UsageError('--api-key goes with a server')
   if (databaseUrl !== undefined) {
     // Loaded on demand, because verifying a file needs no Postgres client.
@@ -200,6 +213,14 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
       asUsage(() => new Database(parseDatabaseUrl(databaseUrl), options)),
       ledger ?? null,
     )
+  }
+  if (archive !== undefined) {
+    const { openArchiveSource } = await import('../archive-source.ts')
+    return openArchiveSource({
+      place: archive,
+      ledger: ledger ?? null,
+      keyFile: values['archive-key'] ?? null,
+    })
   }
   if (path === '-') return standardInput(io, values)
   return path === undefined ? connectedSource(values, io) : exportFile(path)

@@ -121,3 +121,21 @@ export const SIGNED_CHECKPOINTS_MAX = 1_000
 export const RETENTION_EVERY_MS = 5_000
 /** Share of the time: what people wait for comes first. */
 export const RETENTION_TIME_SHARE_MAX = 0.25
+
+// Archive (docs/archive.md)
+export const ARCHIVE_EVERY_MS = 5_000
+/** Share of the time: what people wait for comes first. */
+export const ARCHIVE_TIME_SHARE_MAX = 0.5
+export const ARCHIVE_LEDGERS_PER_ROUND = 100
+export const ARCHIVE_SEAL_ENTRIES_DEFAULT = 65_536
+/** More go into the next seal, if a checkpoint between them allows it. */
+export const ARCHIVE_SEAL_ENTRIES_MAX = 65_536
+export const ARCHIVE_SEAL_SECONDS_DEFAULT = 3_600
+/** A year: a ledger at rest is archived at last. */
+export const ARCHIVE_SEAL_SECONDS_MAX = 31_536_000
+/** After this silence another worker may go on. Renewed with each piece of a prefix. */
+export const ARCHIVE_CLAIM_MS = 300_000
+/** Objects that are on their way to the store, or back. */
+export const ARCHIVE_WRITES_AT_ONCE = 8
+/** Days: what S3 takes for a retention period. */
+export const ARCHIVE_LOCK_DAYS_MAX = 36_500

@@ -217,6 +217,8 @@ export type ProofErrorCode =
   | 'columns_contradict_entries'
   /** An export without its first or last line. */
   | 'export_incomplete'
+  /** An object of an archive is missing, or not as docs/formats/archive.md has it. */
+  | 'archive_object'
 
 /** Something that should have been proved was not. Thrown by every `parse…` and `verify…` of this directory. */
 export class ProofError extends Error {

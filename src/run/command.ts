@@ -37,6 +37,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'hold a restored database to the checkpoints that were kept outside',
     load: async () => (await import('./restore-check.ts')).main,
   },
+  'archive-keys': {
+    summary: 'write the keys of archived documents into files',
+    load: async () => (await import('./archive-keys.ts')).main,
+  },
   'rds-token': {
     summary: 'print a token that RDS takes for a password',
     load: async () => (await import('./rds-token.ts')).main,

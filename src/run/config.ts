@@ -3,10 +3,18 @@ import { z } from 'zod'
 import { THREADS_MAX } from '../append/limits.ts'
 import type { DatabaseOptions } from '../db/connect/connection.ts'
 import { parseDatabaseOptions } from '../db/connect/options.ts'
+import {
+  ARCHIVE_LOCK_DAYS_MAX,
+  ARCHIVE_SEAL_ENTRIES_DEFAULT,
+  ARCHIVE_SEAL_ENTRIES_MAX,
+  ARCHIVE_SEAL_SECONDS_DEFAULT,
+  ARCHIVE_SEAL_SECONDS_MAX,
+} from '../followers/limits.ts'
 import { parseWitnesses, type WitnessSetting } from '../followers/witnesses/settings.ts'
 import { parseTracing, type TracingOptions } from '../observe/tracing/options.ts'
 import { type Allowances, parseAllowances } from '../outside/connector/allowances.ts'
 import { RETENTION_DAYS_MAX } from '../proof/statement/predicates.ts'
+import { type ArchivePlace, parseArchivePlace } from '../verify/archive/settings.ts'
 import { readKeyFiles } from './key-files.ts'
 import {
   DRAIN_SECONDS_DEFAULT,
@@ -46,6 +54,13 @@ const masterKey = z
   .string()
   .transform((text) => Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64'))
   .refine((key) => key.length === 32, 'must be 32 bytes, as 64 hex digits or as base64')
+
+const flag = z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
+
+const numberUpTo = (unit: string, min: number, max: number) => {
+  const message = `must be ${unit}, from ${min} to ${max}`
+  return z.coerce.number(message).int(message).min(min, message).max(max, message)
+}
 
 const operatorKey = z
   .string()
@@ -108,12 +123,32 @@ const environment = z.object({
   TALLYSTICK_CONSOLE: z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' }).default(true),
   /** Fewest days that a rule of retention may have. By default six months, which Articles 19 and 26 of the EU AI Act ask for. */
   TALLYSTICK_RETENTION_DAYS_MIN: retentionDays.default(RETENTION_DAYS_MIN_DEFAULT),
+  /** Where the worker archives ledgers (docs/archive.md): s3://bucket/prefix or file:///directory. */
+  TALLYSTICK_ARCHIVE: z.string().optional(),
+  TALLYSTICK_ARCHIVE_S3_ENDPOINT: url.optional(),
+  TALLYSTICK_ARCHIVE_S3_REGION: z.string().optional(),
+  TALLYSTICK_ARCHIVE_S3_PATH_STYLE: flag.default(false),
+  /** By S3's Object Lock. */
+  TALLYSTICK_ARCHIVE_LOCK_DAYS: numberUpTo('days', 1, ARCHIVE_LOCK_DAYS_MAX).optional(),
+  TALLYSTICK_ARCHIVE_LOCK_MODE: z.enum(['GOVERNANCE', 'COMPLIANCE']).default('COMPLIANCE'),
+  TALLYSTICK_ARCHIVE_SEAL_ENTRIES: numberUpTo('entries', 1, ARCHIVE_SEAL_ENTRIES_MAX).default(
+    ARCHIVE_SEAL_ENTRIES_DEFAULT,
+  ),
+  TALLYSTICK_ARCHIVE_SEAL_SECONDS: numberUpTo('seconds', 0, ARCHIVE_SEAL_SECONDS_MAX).default(
+    ARCHIVE_SEAL_SECONDS_DEFAULT,
+  ),
   /** One line for each request that is answered. */
   TALLYSTICK_LOG_REQUESTS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(false),
   TALLYSTICK_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
 })
+
+/** An archive, and when a prefix of a ledger is sealed: with so many entries, or when its first one is so old. */
+type ArchiveSetting = {
+  readonly place: ArchivePlace
+  readonly policy: { readonly entries: number; readonly seconds: number }
+}
 
 export type Config = {
   readonly host: string
@@ -145,6 +180,8 @@ export type Config = {
   readonly tracing: TracingOptions | null
   readonly console: boolean
   readonly retentionDaysMin: number
+  /** null: none. */
+  readonly archive: ArchiveSetting | null
   readonly logLevel: string
   readonly logRequests: boolean
 }
@@ -161,7 +198,14 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const tracing = parseTracing(given)
   const database = parseDatabaseOptions(given)
   const witnesses = readWitnesses(parsed.data)
-  const others = [...keys.issues, ...database.issues, ...tracing.issues, ...witnesses.issues]
+  const archive = readArchive(parsed.data)
+  const others = [
+    ...keys.issues,
+    ...database.issues,
+    ...tracing.issues,
+    ...witnesses.issues,
+    ...archive.issues,
+  ]
   if (!parsed.success || others.length > 0) {
     const issues = [...(parsed.error?.issues ?? []), ...others]
     const faults = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
@@ -200,6 +244,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     tracing: tracing.options,
     console: values.TALLYSTICK_CONSOLE,
     retentionDaysMin: values.TALLYSTICK_RETENTION_DAYS_MIN,
+    archive: archive.setting,
     logLevel: values.TALLYSTICK_LOG_LEVEL,
     logRequests: values.TALLYSTICK_LOG_REQUESTS,
   }
@@ -214,6 +259,27 @@ function readWitnesses(values: Outbound | undefined) {
     return { settings: parseWitnesses(text, allowances), issues: [] }
   } catch (error) {
     return { settings: [], issues: [{ path: ['TALLYSTICK_WITNESSES'], message: (error as Error).message }] }
+  }
+}
+
+/** `values`: absent where something else is wrong, which is said first. */
+function readArchive(values: z.infer<typeof environment> | undefined) {
+  if (values?.TALLYSTICK_ARCHIVE === undefined) return { setting: null, issues: [] }
+  const days = values.TALLYSTICK_ARCHIVE_LOCK_DAYS
+  try {
+    const place = parseArchivePlace(values.TALLYSTICK_ARCHIVE, {
+      endpoint: values.TALLYSTICK_ARCHIVE_S3_ENDPOINT ?? null,
+      region: values.TALLYSTICK_ARCHIVE_S3_REGION ?? null,
+      pathStyle: values.TALLYSTICK_ARCHIVE_S3_PATH_STYLE,
+      lock: days === undefined ? null : { days, mode: values.TALLYSTICK_ARCHIVE_LOCK_MODE },
+    })
+    const policy = {
+      entries: values.TALLYSTICK_ARCHIVE_SEAL_ENTRIES,
+      seconds: values.TALLYSTICK_ARCHIVE_SEAL_SECONDS,
+    }
+    return { setting: { place, policy }, issues: [] }
+  } catch (error) {
+    return { setting: null, issues: [{ path: ['TALLYSTICK_ARCHIVE'], message: (error as Error).message }] }
   }
 }
 

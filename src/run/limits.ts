@@ -47,3 +47,6 @@ export const PEER_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 // Retention
 /** Six months: Articles 19(1) and 26(6) of Regulation (EU) 2024/1689. */
 export const RETENTION_DAYS_MIN_DEFAULT = 183
+
+// Keys of archived documents
+export const ARCHIVE_KEYS_PER_QUERY = 1_000

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { listAuditCursors } from '../db/audit/audit-cursors.ts'
+import { type ArchiveKeyPlace, type ArchiveKeyRow, listArchiveKeys } from '../db/chain/archives.ts'
 import { addMacKeys, keepMacKeys } from '../db/connect/mac-keys.ts'
 import { withTransaction } from '../db/connect/transaction.ts'
 import { RESEALED_PER_QUERY } from '../db/limits.ts'
@@ -15,6 +16,7 @@ import {
   type Replaced,
   replaceCursorMacs,
   replaceKeyMacs,
+  replaceSealedArchiveKeys,
   replaceSealedServerKey,
   replaceWebhookSecrets,
   type SealedWebhookSecret,
@@ -23,6 +25,7 @@ import { sealContext } from '../db/schema/server-keys.ts'
 import { makeKeyMac } from '../ledgers/api-keys.ts'
 import { webhookSecretContext } from '../outside/webhooks/secrets.ts'
 import { formatId } from '../proof/ids.ts'
+import { archiveKeyContext } from '../signing/archive-keys.ts'
 import { makeCursorMac } from '../signing/cursor-mac.ts'
 import { type MasterKey, makeMasterKey, masterKeyId } from '../signing/master-key.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
@@ -36,6 +39,8 @@ type Resealed = {
   readonly webhookSecrets: number
   readonly apiKeySecrets: number
   readonly peerKeys: number
+  /** Secrets of archived documents, by piece. */
+  readonly archiveKeys: number
   /** How far ledgers were verified: one that is left under the previous key is verified from its first entry again. */
   readonly cursors: number
   /** Rows that neither key had sealed: left as they are, and as useless as they were. */
@@ -62,6 +67,7 @@ export async function resealSecrets(
   const webhooks = await resealWebhookSecrets(client, keys)
   const apiKeys = await renewKeyMacs(client, keys)
   const peerKeys = await renewPeerKeyMacs(client, keys)
+  const archiveKeys = await resealArchiveKeys(client, keys)
   const cursors = await renewCursorMacs(client, keys)
   return alone(client, async () => {
     const serverKeys = await resealServerKeys(client, keys, { isTrial: false })
@@ -70,10 +76,12 @@ export async function resealSecrets(
       webhookSecrets: webhooks.resealed,
       apiKeySecrets: apiKeys.resealed,
       peerKeys: peerKeys.resealed,
+      archiveKeys: archiveKeys.resealed,
       cursors: cursors.resealed,
-      refused: webhooks.refused + apiKeys.refused + peerKeys.refused + cursors.refused,
+      refused: archiveKeys.refused + webhooks.refused + apiKeys.refused + peerKeys.refused + cursors.refused,
     }
-    if (serverKeys + webhooks.resealed + apiKeys.resealed + peerKeys.resealed + cursors.resealed > 0) {
+    const all = [webhooks, apiKeys, peerKeys, archiveKeys, cursors]
+    if (serverKeys + all.reduce((sum, { resealed }) => sum + resealed, 0) > 0) {
       const ids = { previousId: masterKeyId(previous), currentId: masterKeyId(current) }
       await insertMasterKeyChange(client, { ...ids, ...done })
     } else {
@@ -119,6 +127,19 @@ function resealWebhookSecrets(client: pg.ClientBase, { from, to }: Keys): Promis
       return secret === null ? 'refused' : to.seal(secret, context)
     },
     replace: (replaced) => replaceWebhookSecrets(client, replaced),
+  })
+}
+
+function resealArchiveKeys(client: pg.ClientBase, { from, to }: Keys): Promise<Pass> {
+  return eachPage<ArchiveKeyRow & ArchiveKeyPlace>(client, {
+    list: (after) => listArchiveKeys(client, null, after, RESEALED_PER_QUERY),
+    renew: ({ ledgerId, fromSeq, sealed }) => {
+      const context = archiveKeyContext(ledgerId, fromSeq)
+      if (findOpened(to, sealed, context)) return 'current'
+      const secrets = findOpened(from, sealed, context)
+      return secrets === null ? 'refused' : to.seal(secrets, context)
+    },
+    replace: (replaced) => replaceSealedArchiveKeys(client, replaced),
   })
 }
 

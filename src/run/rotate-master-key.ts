@@ -19,17 +19,15 @@ export function main(args: readonly string[]): Promise<void> {
     const owner = getOwnerDatabase(config)
     const current = required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'the new one')
     const previous = required(config.previousMasterKey, 'TALLYSTICK_MASTER_KEY_PREVIOUS', 'the one that goes')
-    const { serverKeys, webhookSecrets, apiKeySecrets, peerKeys, cursors, refused } = await withClient(
-      owner,
-      (client) => resealSecrets(client, { previous, current }),
-    )
-    if (serverKeys + webhookSecrets + apiKeySecrets + peerKeys + cursors === 0) {
+    const { serverKeys, webhookSecrets, apiKeySecrets, peerKeys, archiveKeys, cursors, refused } =
+      await withClient(owner, (client) => resealSecrets(client, { previous, current }))
+    if (serverKeys + webhookSecrets + apiKeySecrets + peerKeys + archiveKeys + cursors === 0) {
       console.log(
         'nothing is sealed under the previous key: TALLYSTICK_MASTER_KEY_PREVIOUS can go, everywhere',
       )
     } else {
       console.log(
-        `sealed anew: server keys ${serverKeys}, secrets of webhooks ${webhookSecrets}, secrets of API keys ${apiKeySecrets}, keys of peers ${peerKeys}, cursors ${cursors}.\n` +
+        `sealed anew: server keys ${serverKeys}, secrets of webhooks ${webhookSecrets}, secrets of API keys ${apiKeySecrets}, keys of peers ${peerKeys}, keys of archived documents ${archiveKeys}, cursors ${cursors}.\n` +
           'Run this again in a minute, for what servers have sealed meanwhile.',
       )
     }

@@ -13,6 +13,7 @@ import { checkLogin } from '../db/connect/logins.ts'
 import { openPeerPool, openReadPool, openWebhookPool } from '../db/connect/pools.ts'
 import { checkDatabase, untilMigrated } from '../db/schema/check-database.ts'
 import { getNoteKeySecret } from '../db/schema/server-keys.ts'
+import type { ArchiveDeps } from '../followers/archive/archive-ledgers.ts'
 import { AwaitedLedgers } from '../followers/audit/awaited-ledgers.ts'
 import { EntryVerifier } from '../followers/audit/entry-verifier.ts'
 import { FaultyLedgers } from '../followers/checkpoints/faulty-ledgers.ts'
@@ -28,6 +29,7 @@ import { WitnessLane } from '../followers/witnesses/witness-lane.ts'
 import { openThreads, type Threads } from '../http/threads.ts'
 import { TypeRegistry } from '../ledgers/types/type-registry.ts'
 import { openLog } from '../observe/log.ts'
+import { watchArchive } from '../observe/metrics/archive.ts'
 import { makeAuditObserver, makeEntryObserver, watchAudits } from '../observe/metrics/audits.ts'
 import {
   watchCheckpoints,
@@ -76,6 +78,7 @@ import { makeEd25519Signer, nativeProviders } from '../signing/native.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
 import { makePeerWitnessKeys } from '../signing/peer-witness-keys.ts'
 import type { Signers } from '../signing/signers.ts'
+import { openArchiveStores } from '../verify/archive/open-stores.ts'
 import { type Config, parseConfig, required } from './config.ts'
 import { PEER_ANSWERS_BYTES_MAX } from './limits.ts'
 import { withMetrics } from './listen-metrics.ts'
@@ -211,6 +214,7 @@ async function openWorkDeps(
   const drains = openDrains(base, signers, threads)
   const noteSigner = makeEd25519Signer(nativeProviders.sha256, seed)
   const witnesses = openWitnesses(base, { stopping, signers, threads, noteSigner })
+  const archive = await openArchive(base, stopping)
   const observeVerification = makeVerificationObserver(metrics)
   const [verifier, awaitedVerifier] = [new EntryVerifier(), new EntryVerifier()]
   closers.push(() => verifier.close())
@@ -220,6 +224,7 @@ async function openWorkDeps(
     log,
     now: Date.now,
     entropy: makeEntropy(),
+    masterKey,
     stopping,
     database,
     noteSigner,
@@ -241,6 +246,7 @@ async function openWorkDeps(
       for (const lane of witnesses) lane.add(ledgerId)
     },
     witnesses,
+    archive,
     observeErasure,
     observeRetention: watchRetention(metrics, pool),
     observeAudit: makeAuditObserver(metrics),
@@ -347,6 +353,28 @@ function openWitnesses(
   const answers = new ByteBudget(PEER_ANSWERS_BYTES_MAX)
   const peers = peerWitnesses({ ...deps, answers, peerWitnessKeys: makePeerWitnessKeys(masterKey) })
   return [...lanes, new WitnessLane(deps, peers)]
+}
+
+/** null: none is set. A connection pool of its own is not needed: what a bucket does holds no connection. */
+async function openArchive(
+  { config, masterKey, log, pool, metrics, closers }: Base,
+  stopping: AbortSignal,
+): Promise<ArchiveDeps | null> {
+  if (config.archive === null) return null
+  const stores = await openArchiveStores(config.archive.place)
+  closers.push(async () => stores.close())
+  const unarchived = new FaultyLedgers(Date.now)
+  return {
+    pool,
+    masterKey,
+    workerId: makeEntropy().uuidv7(Date.now()),
+    stores,
+    policy: config.archive.policy,
+    stopping,
+    unarchived,
+    log,
+    ...watchArchive(metrics, pool, unarchived),
+  }
 }
 
 async function closeAll(closers: Base['closers']): Promise<void> {

@@ -866,6 +866,8 @@ const GRANTS: Record<string, string> = {
   retention_sweeps: 'worker: SELECT, UPDATE',
   ledger_closures: 'api: SELECT; worker: SELECT',
   audits: 'api: SELECT; worker: SELECT, UPDATE',
+  archives: 'worker: INSERT, SELECT, UPDATE',
+  archive_keys: 'worker: INSERT, SELECT, UPDATE',
   audit_cursors: 'api: SELECT; worker: DELETE, INSERT, SELECT, UPDATE',
   ledger_faults: 'api: SELECT; worker: INSERT, SELECT',
   webhooks: 'api: SELECT; worker: DELETE, SELECT',

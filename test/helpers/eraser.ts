@@ -2,8 +2,10 @@ import type pg from 'pg'
 import { openReadPool } from '../../src/db/connect/pools.ts'
 import { makeErasureRound } from '../../src/followers/erasure/carry-out.ts'
 import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
 import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
+import { TEST_MASTER_KEY } from './database.ts'
 
 type Details = { readonly ledger: string; readonly seq: number; readonly err?: Error }
 type Logged = Details & { readonly level: 'info' | 'error' }
@@ -24,6 +26,7 @@ export function openEraser(t: Test, app: TestApp, now: () => number = Date.now):
   const logged: Eraser['logged'] = []
   const round = makeErasureRound({
     pool,
+    masterKey: makeMasterKey(TEST_MASTER_KEY),
     refusedErasures: refused,
     log: {
       info: (details) => void logged.push({ level: 'info', ...(details as Details) }),

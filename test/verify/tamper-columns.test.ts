@@ -8,9 +8,11 @@ import { makeErasureRound } from '../../src/followers/erasure/carry-out.ts'
 import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
 import type { NewLedger } from '../../src/ledgers/create-ledger.ts'
 import { parseId, type Uuid } from '../../src/proof/ids.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { addSigningKey, signedRecord, signingOf } from '../helpers/agent-signer.ts'
 import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { openTestPool } from '../helpers/connect.ts'
+import { TEST_MASTER_KEY } from '../helpers/database.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 import { makePublisher } from '../helpers/publisher.ts'
 import { addStatement } from '../helpers/signed-statements.ts'
@@ -68,6 +70,8 @@ const NOT_EVIDENCE: Record<string, string> = {
   'idempotency_keys.fingerprint': 'decides what a retry is answered, nothing about what was done',
   'audits.*': 'what an earlier verification said; anybody who doubts it verifies anew',
   'audit_cursors.*': 'how far the worker has verified; an audit begins at the beginning',
+  'archives.*': 'how far a ledger is archived: the archive verifies by itself, or does not',
+  'archive_keys.*': 'sealed secrets: changed, they can’t be opened any more',
   'mac_keys.*':
     'by which Postgres knows who holds the master key: another one refuses all who do, and explains no entry',
   'ledger_faults.*': 'what an earlier verification said; anybody who doubts it verifies anew',
@@ -332,6 +336,9 @@ async function fillAudits(app: TestApp): Promise<void> {
   await app.sql(
     `insert into tallystick.audit_cursors select ledger_id, size, chain, envelope_kid, chain, chain from tallystick.chain_heads on conflict do nothing`,
   )
+  await app.sql(`insert into tallystick.archives (ledger_id, size, seal_digest, sealed_at, claimed_by, claimed_until)
+    select ledger_id, size, chain, now(), ledger_id, now() from tallystick.chain_heads`)
+  await app.sql(`insert into tallystick.archive_keys select ledger_id, 0, chain from tallystick.chain_heads`)
   await app.sql(`insert into tallystick.ledger_faults (ledger_id, found_by, code, reason, cleared_at, cleared_note)
     select ledger_id, 'audit', 'test', 'a test', now(), 'a test' from tallystick.ledgers`)
 }
@@ -376,7 +383,8 @@ async function eraseWhatIsDue(app: TestApp): Promise<void> {
   const pool = openTestPool(app.database.workerUrl, { max: 1 })
   const log = { info() {}, error() {} }
   try {
-    await makeErasureRound({ pool, log, refusedErasures: new Refused(Date.now, ERASURES_REFUSED) })()
+    const refusedErasures = new Refused(Date.now, ERASURES_REFUSED)
+    await makeErasureRound({ pool, log, refusedErasures, masterKey: makeMasterKey(TEST_MASTER_KEY) })()
   } finally {
     await pool.end()
   }

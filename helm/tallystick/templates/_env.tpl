@@ -40,6 +40,20 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{- range . }}{{ $witnesses = append $witnesses (printf "%s %s" .key .url) }}{{ end }}
 - { name: TALLYSTICK_WITNESSES, value: {{ join "," $witnesses | quote }} }
 {{- end }}
+{{- with .Values.archive }}
+{{- if .url }}
+- { name: TALLYSTICK_ARCHIVE, value: {{ .url | quote }} }
+- { name: TALLYSTICK_ARCHIVE_SEAL_ENTRIES, value: {{ .sealEntries | int | quote }} }
+- { name: TALLYSTICK_ARCHIVE_SEAL_SECONDS, value: {{ .sealSeconds | int | quote }} }
+- { name: TALLYSTICK_ARCHIVE_S3_ENDPOINT, value: {{ .s3.endpoint | quote }} }
+- { name: TALLYSTICK_ARCHIVE_S3_REGION, value: {{ .s3.region | quote }} }
+- { name: TALLYSTICK_ARCHIVE_S3_PATH_STYLE, value: {{ .s3.pathStyle | quote }} }
+{{- with .lock.days }}
+- { name: TALLYSTICK_ARCHIVE_LOCK_DAYS, value: {{ int . | quote }} }
+- { name: TALLYSTICK_ARCHIVE_LOCK_MODE, value: {{ $.Values.archive.lock.mode | quote }} }
+{{- end }}
+{{- end }}
+{{- end }}
 - { name: TALLYSTICK_THREADS, value: {{ .Values.worker.threads | quote }} }
 - { name: TALLYSTICK_WORKER_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "worker" "user" "tallystick_worker") | quote }} }
 {{ include "tallystick.env.database" (dict "root" . "login" "worker") }}

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { listAuditCursors } from '../audit/audit-cursors.ts'
+import type { ArchiveKeyPlace, ArchiveKeyRow } from '../chain/archives.ts'
 import { bytea, encodeColumn, uuid } from '../connect/binary-array.ts'
 
 /* Everything that depends on the master key, in pages, and its replacement; as the owner. */
@@ -149,6 +150,25 @@ export async function replaceCursorMacs(
     [
       encodeColumn(uuid, replaced, ({ row }) => row.ledgerId),
       encodeColumn(bytea, replaced, ({ row }) => row.mac),
+      encodeColumn(bytea, replaced, ({ replacement }) => replacement),
+    ],
+  )
+  return rowCount ?? 0
+}
+
+/** A document may be erased while this goes on: only secrets that are as they were read are replaced. */
+export async function replaceSealedArchiveKeys(
+  client: pg.ClientBase,
+  replaced: readonly Replaced<ArchiveKeyRow & ArchiveKeyPlace>[],
+): Promise<number> {
+  const { rowCount } = await client.query(
+    `update tallystick.archive_keys k set sealed = n.sealed
+     from unnest($1::uuid[], $2::bigint[], $3::bytea[], $4::bytea[]) n (ledger_id, from_seq, old, sealed)
+     where k.ledger_id = n.ledger_id and k.from_seq = n.from_seq and k.sealed = n.old`,
+    [
+      encodeColumn(uuid, replaced, ({ row }) => row.ledgerId),
+      replaced.map(({ row }) => row.fromSeq),
+      encodeColumn(bytea, replaced, ({ row }) => row.sealed),
       encodeColumn(bytea, replaced, ({ replacement }) => replacement),
     ],
   )

@@ -9,12 +9,15 @@ import {
 } from '../../db/records/pending-erasures.ts'
 import type { FindKey } from '../../proof/entry/verify-entry.ts'
 import { formatId } from '../../proof/ids.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import { destroyDocumentKey } from '../archive/destroy-key.ts'
 import { ERASURES_PER_ROUND } from '../limits.ts'
 import type { Refused } from '../refused.ts'
 import { verifyErasure } from './verify-erasure.ts'
 
 export type ErasureDeps = {
   readonly pool: pg.Pool
+  readonly masterKey: MasterKey
   /** Erasures that were not carried out, because their entry does not order them or something is in the way. */
   readonly refusedErasures: Refused
   /** Hears of each document that was taken away. */
@@ -50,6 +53,7 @@ async function carryOut(deps: ErasureDeps, erasure: PendingErasure, findKey: Fin
   try {
     const found = await findErasedItem(deps.pool, erasure)
     verifyErasure(found, findKey)
+    await destroyDocumentKey(deps.pool, deps.masterKey, found)
     if (await eraseDocument(deps.pool, found)) {
       deps.observeErasure?.()
       deps.log.info(details, 'a document was erased')

@@ -330,6 +330,12 @@ export const CASES: readonly AlertCase[] = [
   },
   {
     ...ticket,
+    alert: 'TallystickArchiveFails',
+    series: { [`tallystick_archive_faulty_ledgers{${WORKER}}`]: flat(2) },
+    description: 'A worker cannot write the next prefix of 2 ledgers to the archive.',
+  },
+  {
+    ...ticket,
     alert: 'TallystickErasuresPending',
     series: { [`tallystick_erasures_pending{${WORKER}}`]: flat(7) },
     description: '7 documents are erased by an entry, shown to nobody, and still stored.',

@@ -2,14 +2,17 @@
  * npm run oracles
  *
  * Has programs that know nothing of Tallystick read a ledger: Go's client of checksum databases (golang.org/x/mod/sumdb) and Tessera's
- * client and fsck its tiles and checkpoint, pycose its receipts, securesystemslib and in-toto's library a statement in DSSE, and a witness
+ * client and fsck its tiles and checkpoint, and those of its archive, pycose its receipts, securesystemslib and in-toto's library a statement in DSSE, and a witness
  * cosigns its checkpoints. A Tessera log is witnessed by `tallystick witness`; a statement that pycose has signed is registered, and checked
  * by go-cose with its receipt. OpenTelemetry's exporters of Go and Python send spans and logs. PyPI's mcp and the conformance suite of MCP use
  * it over stdio and HTTP, and the official client calls three official servers through `tallystick mcp-proxy`. Each is also given what it must refuse, but for exporters.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -48,6 +51,8 @@ try {
   const deployment = await startServerAndWorker({
     TALLYSTICK_WITNESSES: `${witnessKey} ${witnessUrl}`,
     TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
+    TALLYSTICK_ARCHIVE: `file://${join(dir, 'archive')}`,
+    TALLYSTICK_ARCHIVE_SEAL_SECONDS: '0',
   })
   close = deployment.close
   const { url: baseUrl, operatorKey } = deployment
@@ -86,6 +91,10 @@ try {
   await operator.ledgers.setTiles(made.ledger.id, 'public')
   await takes('Go and Tessera, in public', oracles, [log, noteVerifierKey])
   await refuses('Go and Tessera, by the key of another ledger', oracles, [log, othersKey])
+  await untilArchived(join(dir, 'archive', made.ledger.id), size)
+  const archive = `${await serveFolder(join(dir, 'archive'))}/${made.ledger.id}`
+  await takes('Go and Tessera, an archive', oracles, [archive, noteVerifierKey])
+  await refuses('Go and Tessera, an archive by the key of another ledger', oracles, [archive, othersKey])
   for (const file of files) await takes('pycose', python, [join(HERE, 'receipt.py'), file, noteVerifierKey])
   const changed = Buffer.from(await client.records.receipt(ids[0]!))
   changed[changed.length - 100]! ^= 1
@@ -248,6 +257,31 @@ async function holds(what: string, check: () => Promise<boolean>): Promise<void>
   const isHeld = await check()
   console.log(`${isHeld ? 'ok  ' : 'not '} ${what}`)
   if (!isHeld) faults++
+}
+
+async function untilArchived(folder: string, size: number): Promise<void> {
+  const sizeOf = () => {
+    try {
+      return Number(readFileSync(join(folder, 'checkpoint'), 'utf8').split('\n')[1])
+    } catch {
+      return 0
+    }
+  }
+  while (sizeOf() < size) await sleep(100)
+}
+
+/** A web server of files, until this process ends. Returns its address. */
+async function serveFolder(folder: string): Promise<string> {
+  const server = createServer((request, answer) => {
+    try {
+      answer.end(readFileSync(join(folder, request.url!)))
+    } catch {
+      answer.writeHead(404).end()
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  server.unref()
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 function takes(what: string, file: string, args: readonly string[]): Promise<void> {

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
+from .archive import Archive, Keys
 from .bundle import verify_bundle
 from .errors import Refused, Unreadable
 from .export import Report, Trust, hinted_keys, kept_notes, verify_export
@@ -23,11 +24,11 @@ from .note import NoteKey, parse_verifier_key, parse_witnesses
 from .proof import OfflineTrust, parse_consistency, verify_proof
 from .receipt import kept_receipt, verify_receipt, verify_transparent
 from .reconcile import Differs, read_history, reconcile
-from .source import open_lines
+from .source import Lines, open_lines
 from .strict_json import parse
 
 EXIT_OK, EXIT_REFUSED, EXIT_USAGE, EXIT_DATA, EXIT_BUG, EXIT_FILE = 0, 1, 64, 65, 70, 74
-KINDS = ('export', 'bundle', 'proof', 'receipt', 'statement')
+KINDS = ('export', 'archive', 'bundle', 'proof', 'receipt', 'statement')
 _P256_SPKI_BYTES = 91
 _WHOLE_SECOND = re.compile(r'(.*:[0-9]{2})Z\Z')
 
@@ -75,10 +76,10 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog='tallystick-verify',
-        description='Verifies an export, bundle, proof, receipt or Transparent Statement, without the server and program that made it.',
+        description='Verifies an export, archive, bundle, proof, receipt or Transparent Statement, without the server and program that made it.',
         epilog='Exit codes: 0 it is intact; 1 it is not; 64 wrong arguments; 65 not a file of this kind; 74 a file cannot be read.',
     )
-    parser.add_argument('file', metavar='FILE', help='what to verify; - is standard input, which holds an export or a bundle')
+    parser.add_argument('file', metavar='FILE', help='what to verify; a directory is an archive, - is standard input, which holds an export or a bundle')
     parser.add_argument('--as', dest='kind', choices=KINDS, help='what FILE is; otherwise its beginning tells')
     parser.add_argument('--reconcile', metavar='FILE', help='the export of the other one of two ledgers that share records')
     parser.add_argument('--key', action='append', default=[], metavar='KID', help='the first kid of the ledger, known from elsewhere')
@@ -94,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--witnesses-min', type=int, metavar='K', help='how many of them must have cosigned (default: all)')
     parser.add_argument('--keys', metavar='FILE', help='the keys document, to verify the signature of a receipt’s entry')
     parser.add_argument('--issuer-key', metavar='FILE', help='the issuer’s public key (PEM), to verify the signature of a statement')
+    parser.add_argument('--archive-key', metavar='FILE', help='the keys of an archive’s documents, which otherwise are withheld')
     parser.add_argument('--record', metavar='FILE', help='the record as a server answers it: it must be what was signed')
     parser.add_argument('--strict', action='store_true', help='fail unless keys and checkpoint are given and documents shown')
     parser.add_argument('--erasures', action='store_true', help='list what was erased')
@@ -129,6 +131,8 @@ def _kind_of(path: str) -> str:
     """What a file is, by its first bytes. Standard input is an export."""
     if path == '-':
         return 'export'
+    if Path(path).is_dir():
+        return 'archive'
     with Path(path).open('rb') as file:
         start = file.read(64).lstrip()
     if start.startswith(b'\xd2'):
@@ -139,20 +143,21 @@ def _kind_of(path: str) -> str:
 
 
 _TAKEN_BY = {
-    'key': ('export', 'bundle', 'proof'),
+    'archive_key': ('archive',),
+    'key': ('export', 'archive', 'bundle', 'proof'),
     'note_key': ('bundle', 'proof', 'receipt', 'statement'),
-    'checkpoint': ('export', 'bundle', 'proof'),
+    'checkpoint': ('export', 'archive', 'bundle', 'proof'),
     'consistency': ('bundle', 'proof'),
-    'receipt': ('export',),
-    'compromised': ('export', 'bundle', 'proof', 'reconcile'),
-    'agent_key': ('export', 'bundle'),
-    'witness': ('export', 'bundle', 'proof'),
-    'witnesses_min': ('export', 'bundle', 'proof'),
+    'receipt': ('export', 'archive'),
+    'compromised': ('export', 'archive', 'bundle', 'proof', 'reconcile'),
+    'agent_key': ('export', 'archive', 'bundle'),
+    'witness': ('export', 'archive', 'bundle', 'proof'),
+    'witnesses_min': ('export', 'archive', 'bundle', 'proof'),
     'keys': ('receipt',),
     'issuer_key': ('statement',),
     'record': ('proof', 'receipt'),
-    'strict': ('export', 'bundle', 'proof'),
-    'erasures': ('export',),
+    'strict': ('export', 'archive', 'bundle', 'proof'),
+    'erasures': ('export', 'archive'),
 }
 
 
@@ -180,6 +185,7 @@ class _Asked:
         self.consistency = [_read(path) for path in options.consistency]
         self.strict: bool = options.strict
         self.processes: int = options.processes
+        self.archive_keys = Keys(_read(options.archive_key)) if options.archive_key is not None else None
         self.keys = _read(options.keys) if options.keys is not None else None
         self.issuer_key = _read_pem(_read(options.issuer_key)) if options.issuer_key is not None else None
         self.record = _read_record(_read(options.record)) if options.record is not None else None
@@ -264,7 +270,15 @@ def _agent_keys(texts: list[str]) -> dict[str, frozenset[bytes]]:
 
 
 def _verify_export(asked: _Asked) -> Result:
-    with open_lines(asked.file) as lines:
+    return _verify_lines(asked, open_lines(asked.file))
+
+
+def _verify_archive(asked: _Asked) -> Result:
+    return _verify_lines(asked, Archive(Path(asked.file), asked.archive_keys).lines())
+
+
+def _verify_lines(asked: _Asked, opened: Lines) -> Result:
+    with opened as lines:
         report = verify_export(lines, asked.trust())
     erasures = [
         f'erased seq={one.seq} subject={one.subject} of={one.of} code={one.code} by={one.by} key={one.key} at={one.at}'
@@ -318,6 +332,7 @@ def _of_line(line: str) -> Result:
 
 _VERIFIERS: dict[str, tuple[str, str, Callable[[_Asked], Result]]] = {
     'export': ('INTEGRITY_OK', 'INTEGRITY_FAILED', _verify_export),
+    'archive': ('INTEGRITY_OK', 'INTEGRITY_FAILED', _verify_archive),
     'bundle': ('BUNDLE_OK', 'BUNDLE_FAILED', _verify_bundle),
     'proof': ('PROOF_OK', 'PROOF_FAILED', _verify_proof),
     'receipt': ('RECEIPT_OK', 'RECEIPT_FAILED', _verify_receipt),

@@ -1,0 +1,80 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isId } from '../src/proof/ids.ts'
+import { archiveLedger } from '../src/verify/archive/archive-ledger.ts'
+import { directoryStore } from '../src/verify/archive/directory-store.ts'
+import { httpReader } from '../src/verify/archive/http-reader.ts'
+import { parseArchiveKeys } from '../src/verify/archive/key-file.ts'
+import { ARCHIVE_KEY_FILE_BYTES_MAX } from '../src/verify/archive/limits.ts'
+import { openArchiveStores } from '../src/verify/archive/open-stores.ts'
+import { CHECKPOINT_OBJECT } from '../src/verify/archive/seal.ts'
+import { parseArchivePlace } from '../src/verify/archive/settings.ts'
+import type { ArchiveReader } from '../src/verify/archive/store.ts'
+import { type LedgerSource, SourceError } from '../src/verify/source.ts'
+import { environment } from './environment.ts'
+import { parseUrl } from './parse-url.ts'
+import { readBytes } from './read-text.ts'
+import { UsageError } from './run.ts'
+import { displayUrl } from './server-ledger.ts'
+
+type Archive = {
+  /** A directory or an address: of a whole archive, or of one ledger in it. */
+  readonly place: string
+  readonly ledger: string | null
+  readonly keyFile: string | null
+}
+
+/** A ledger in an archive, with the keys of its documents if there is a file of them. */
+export async function openArchiveSource({ place, ledger, keyFile }: Archive): Promise<LedgerSource> {
+  if (ledger !== null && !isId('led', ledger))
+    throw new UsageError(`${ledger.slice(0, 64)} is not the id of a ledger (led_…)`)
+  const keys =
+    keyFile === null
+      ? null
+      : parseArchiveKeys(Buffer.from(await readBytes(keyFile, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
+  return archiveLedger(await openReader(place, ledger), keys)
+}
+
+async function openReader(place: string, ledger: string | null): Promise<ArchiveReader> {
+  const url = /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null
+  switch (url?.protocol) {
+    case undefined:
+      return directoryStore(await chooseDirectory(place, ledger))
+    case 'file:':
+      return directoryStore(await chooseDirectory(fileURLToPath(url!), ledger))
+    case 'http:':
+    case 'https:': {
+      const base = new URL(ledger ?? '.', url!.href.replace(/\/*$/, '/'))
+      return httpReader(base, displayUrl(base.href))
+    }
+    case 's3:':
+      return (await openArchiveStores(parsePlace(place))).of(ledger ?? '')
+    default:
+      throw new UsageError(
+        '--archive takes a directory, or an address that begins with file://, http://, https:// or s3://',
+      )
+  }
+}
+
+function parsePlace(place: string) {
+  try {
+    return parseArchivePlace(place, environment.s3Settings())
+  } catch (error) {
+    throw new UsageError(`--archive ${(error as Error).message}`)
+  }
+}
+
+/** The directory of the ledger: the one that is named, the place itself, or the only one in it. */
+async function chooseDirectory(place: string, ledger: string | null): Promise<string> {
+  if (ledger !== null) return join(place, ledger)
+  const names = await readdir(place).catch((error: NodeJS.ErrnoException) => {
+    throw new SourceError('io', `${place} cannot be read (${error.code})`)
+  })
+  if (names.includes(CHECKPOINT_OBJECT)) return place
+  const ledgers = names.filter((name) => isId('led', name))
+  if (ledgers.length === 1) return join(place, ledgers[0]!)
+  if (ledgers.length === 0) throw new SourceError('not_a_ledger', `${place} holds no archive of a ledger`)
+  const shown = ledgers.slice(0, 20).join('\n  ')
+  throw new UsageError(`${place} holds ${ledgers.length} ledgers: choose one with --ledger\n  ${shown}`)
+}

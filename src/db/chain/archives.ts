@@ -1,0 +1,200 @@
+import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
+import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
+import type { Db } from '../connect/client.ts'
+
+/** A ledger whose next prefix is to be archived. */
+export type DueArchive = {
+  readonly ledgerId: Uuid
+  /** Entries that lie there already. */
+  readonly from: number
+  /** SHA-256 of the seal that says so; null where `from` is 0. */
+  readonly sealDigest: Buffer | null
+}
+
+type DuePolicy = {
+  /** So many entries that are not archived yet … */
+  readonly entries: number
+  /** … or one that is so old. */
+  readonly seconds: number
+  readonly limit: number
+}
+
+/** SQL: ledgers with a checkpoint beyond their archive, and since when the first entry there waits. */
+const BEHIND = `tallystick.chain_heads h
+  cross join lateral (
+    select size from tallystick.checkpoints c where c.ledger_id = h.ledger_id order by size desc limit 1
+  ) newest
+  left join tallystick.archives a on a.ledger_id = h.ledger_id
+  join tallystick.entries e on e.ledger_id = h.ledger_id and e.seq = coalesce(a.size, 0)
+  where newest.size > coalesce(a.size, 0)`
+
+/** Not those that are closed as restored, nor those with a fault: it is not decided with which entries they go on. */
+export async function listDueArchives(db: Db, { entries, seconds, limit }: DuePolicy): Promise<DueArchive[]> {
+  const { rows } = await db.query<DueArchive>(
+    `select h.ledger_id, coalesce(a.size, 0) as "from", a.seal_digest from ${BEHIND}
+       and (newest.size - coalesce(a.size, 0) >= $1 or e.recorded_at <= now() - $2 * interval '1 second')
+       and (a.claimed_until is null or a.claimed_until < now())
+       and h.closed is distinct from 'restored'
+       and not exists (select from tallystick.ledger_faults f where f.ledger_id = h.ledger_id and f.cleared_at is null)
+     -- in no order that a ledger could rely on: faulty ones must not stand in front of the others for ever
+     order by random() limit $3`,
+    [entries, seconds, limit],
+  )
+  return rows
+}
+
+export type ArchiveFigures = {
+  readonly lagSeconds: number
+  readonly entries: number
+  readonly behind: number
+}
+
+/** Age of the oldest entry under a checkpoint that is not archived, of all ledgers; entries archived, and under a checkpoint but not. */
+export async function readArchiveFigures(db: Db): Promise<ArchiveFigures> {
+  const { rows } = await db.query<ArchiveFigures>(
+    `select coalesce(max(extract(epoch from now() - e.recorded_at)), 0)::float8 as lag_seconds,
+       coalesce(sum(newest.size - coalesce(a.size, 0)), 0)::float8 as behind,
+       (select coalesce(sum(size), 0) from tallystick.archives)::float8 as entries
+     from ${BEHIND}`,
+  )
+  return rows[0]!
+}
+
+type Claim = { readonly by: Uuid; readonly ms: number }
+
+/** Takes the ledger's next prefix, or keeps it, for so long; false where another worker has it, or it has moved on. */
+export async function claimArchive(db: Db, { ledgerId, from }: DueArchive, claim: Claim): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into tallystick.archives as a (ledger_id, claimed_by, claimed_until)
+     values ($1, $2, now() + $3 * interval '1 millisecond')
+     on conflict (ledger_id) do update set claimed_by = excluded.claimed_by, claimed_until = excluded.claimed_until
+       where a.size = $4 and (a.claimed_by = $2 or a.claimed_until is null or a.claimed_until < now())`,
+    [ledgerId, claim.by, claim.ms, from],
+  )
+  return rowCount === 1
+}
+
+/** Gives the claim back. */
+export async function releaseArchive(db: Db, ledgerId: Uuid, by: Uuid): Promise<void> {
+  await db.query(
+    'update tallystick.archives set claimed_by = null, claimed_until = null where ledger_id = $1 and claimed_by = $2',
+    [ledgerId, by],
+  )
+}
+
+/** Moves the ledger's position from `from` to `size`; false where it stands elsewhere. */
+export async function advanceArchive(
+  db: Db,
+  ledgerId: Uuid,
+  from: number,
+  to: { readonly size: number; readonly sealDigest: Uint8Array },
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update tallystick.archives set size = $3, seal_digest = $4, sealed_at = now() where ledger_id = $1 and size = $2`,
+    [ledgerId, from, to.size, to.sealDigest],
+  )
+  return rowCount === 1
+}
+
+/** The sealed secrets of the piece that begins at `from`: `sealed`, unless some are there already. */
+export async function getOrKeepArchiveKeys(
+  db: Db,
+  ledgerId: Uuid,
+  from: number,
+  sealed: Uint8Array,
+): Promise<Buffer> {
+  await db.query(
+    'insert into tallystick.archive_keys (ledger_id, from_seq, sealed) values ($1, $2, $3) on conflict do nothing',
+    [ledgerId, from, sealed],
+  )
+  const { rows } = await db.query<{ sealed: Buffer }>(
+    'select sealed from tallystick.archive_keys where ledger_id = $1 and from_seq = $2',
+    [ledgerId, from],
+  )
+  return rows[0]!.sealed
+}
+
+export type ArchiveKeyRow = { readonly fromSeq: number; readonly sealed: Buffer }
+
+/** Secrets of all pieces that may hold the entry at `seq`, which nobody else changes until the end of the transaction. */
+export async function lockArchiveKeys(
+  client: pg.ClientBase,
+  ledgerId: Uuid,
+  seq: number,
+  entriesMax: number,
+): Promise<ArchiveKeyRow[]> {
+  const { rows } = await client.query<ArchiveKeyRow>(
+    `select from_seq, sealed from tallystick.archive_keys
+     where ledger_id = $1 and from_seq > $2::bigint - $3 and from_seq <= $2 order by from_seq for update`,
+    [ledgerId, seq, entriesMax],
+  )
+  return rows
+}
+
+export async function replaceArchiveKeys(
+  client: pg.ClientBase,
+  ledgerId: Uuid,
+  { fromSeq, sealed }: ArchiveKeyRow,
+): Promise<void> {
+  await client.query(
+    'update tallystick.archive_keys set sealed = $3 where ledger_id = $1 and from_seq = $2',
+    [ledgerId, fromSeq, sealed],
+  )
+}
+
+export type ArchiveKeyPlace = { readonly ledgerId: Uuid; readonly fromSeq: number }
+
+/** Secrets of all ledgers, or of one, in order; at most `limit` after `after`. */
+export async function listArchiveKeys(
+  db: Db,
+  ledgerId: Uuid | null,
+  after: ArchiveKeyPlace | null,
+  limit: number,
+): Promise<(ArchiveKeyRow & ArchiveKeyPlace)[]> {
+  const { rows } = await db.query<ArchiveKeyRow & ArchiveKeyPlace>(
+    `select ledger_id, from_seq, sealed from tallystick.archive_keys
+     where ($1::uuid is null or ledger_id = $1) and ($2::uuid is null or (ledger_id, from_seq) > ($2, $3::bigint))
+     order by ledger_id, from_seq limit $4`,
+    [ledgerId, after?.ledgerId, after?.fromSeq, limit],
+  )
+  return rows
+}
+
+/** The largest checkpoint that adds at most `entriesMax` to `from`, or the smallest beyond; null: there is none. */
+export async function findSealSize(
+  db: Db,
+  ledgerId: Uuid,
+  from: number,
+  entriesMax: number,
+): Promise<number | null> {
+  const { rows } = await db.query<{ size: number | null }>(
+    `select coalesce(
+       (select max(size) from tallystick.checkpoints where ledger_id = $1 and size > $2 and size <= $2::bigint + $3),
+       (select min(size) from tallystick.checkpoints where ledger_id = $1 and size > $2)) as size`,
+    [ledgerId, from, entriesMax],
+  )
+  return rows[0]!.size
+}
+
+export type SignedErasureRow = {
+  readonly subjectId: Uuid
+  readonly document: DocumentKind
+  readonly documentSeq: number
+  readonly seq: number
+}
+
+/** Erasures that the entries from `from` up to `end`, exclusive, order. */
+export async function listErasuresOf(
+  db: Db,
+  ledgerId: Uuid,
+  from: number,
+  end: number,
+): Promise<SignedErasureRow[]> {
+  const { rows } = await db.query<SignedErasureRow>(
+    `select subject_id, document, document_seq, seq from tallystick.erasures
+     where ledger_id = $1 and seq >= $2 and seq < $3 order by seq`,
+    [ledgerId, from, end],
+  )
+  return rows
+}

@@ -1,0 +1,51 @@
+import { type DueArchive, listDueArchives } from '../../db/chain/archives.ts'
+import { formatId } from '../../proof/ids.ts'
+import { ArchiveStoreError } from '../../verify/archive/store.ts'
+import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import { ARCHIVE_LEDGERS_PER_ROUND } from '../limits.ts'
+import { type SealDeps, sealPrefix } from './seal-prefix.ts'
+
+export type ArchiveDeps = SealDeps & {
+  /** A prefix is sealed with so many entries, or when its first one is so old. */
+  readonly policy: { readonly entries: number; readonly seconds: number }
+  readonly stopping: AbortSignal
+  /** Ledgers whose archive does not take their next prefix. */
+  readonly unarchived: FaultyLedgers
+  readonly observeSeal?: (outcome: 'sealed' | 'failed') => void
+  readonly log: {
+    info(details: object, message: string): void
+    error(details: object, message: string): void
+  }
+}
+
+/**
+ * One round: the next prefix of each ledger that is due. A ledger's fault is logged and holds up no other. Returns whether there is
+ * more to do at once. Throws ArchiveStoreError where the store fails: that concerns all of them.
+ */
+export async function archiveLedgers(deps: ArchiveDeps): Promise<boolean> {
+  const due = await listDueArchives(deps.pool, { ...deps.policy, limit: ARCHIVE_LEDGERS_PER_ROUND })
+  let sealed = 0
+  for (const one of due) {
+    if (deps.stopping.aborted) return false
+    if (!deps.unarchived.isPaused(formatId('led', one.ledgerId)) && (await archive(deps, one))) sealed++
+  }
+  return sealed > 0
+}
+
+async function archive(deps: ArchiveDeps, due: DueArchive): Promise<boolean> {
+  const ledger = formatId('led', due.ledgerId)
+  try {
+    const size = await sealPrefix(deps, due)
+    deps.unarchived.resume(ledger)
+    if (size === null) return false
+    deps.observeSeal?.('sealed')
+    deps.log.info({ ledger, from: due.from, size }, 'a prefix of the ledger was archived')
+    return true
+  } catch (error) {
+    deps.observeSeal?.('failed')
+    deps.unarchived.pause(ledger)
+    deps.log.error({ err: error, ledger, from: due.from }, 'a prefix of the ledger was not archived')
+    if (error instanceof ArchiveStoreError) throw error
+    return false
+  }
+}

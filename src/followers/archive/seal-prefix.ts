@@ -1,0 +1,179 @@
+import type pg from 'pg'
+import {
+  advanceArchive,
+  claimArchive,
+  type DueArchive,
+  findSealSize,
+  listErasuresOf,
+  releaseArchive,
+} from '../../db/chain/archives.ts'
+import { findCheckpoint } from '../../db/chain/checkpoints.ts'
+import { listEnvelopeKeys } from '../../db/chain/envelope-keys.ts'
+import { toHex } from '../../proof/bytes.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
+import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
+import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
+import { describeLedger } from '../../records/export.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import { eachAtOnce } from '../../verify/archive/each-at-once.ts'
+import { ARCHIVE_OBJECT_BYTES_MAX, ARCHIVE_SEAL_BYTES_MAX } from '../../verify/archive/limits.ts'
+import type { ArchiveStores } from '../../verify/archive/s3-store.ts'
+import {
+  type ArchiveObject,
+  type ArchivePiece,
+  type ArchiveSeal,
+  CHECKPOINT_OBJECT,
+  parseSeal,
+  pieceObjectName,
+  sealName,
+  tileName,
+  tilesBetween,
+} from '../../verify/archive/seal.ts'
+import { type ArchiveStore, ArchiveStoreError } from '../../verify/archive/store.ts'
+import { readTile } from '../checkpoints/read-tile.ts'
+import { ARCHIVE_CLAIM_MS, ARCHIVE_SEAL_ENTRIES_MAX, ARCHIVE_WRITES_AT_ONCE } from '../limits.ts'
+import { ArchiveConflict, type ObserveObject, sha256Hex, writeObject } from './write-objects.ts'
+import { type Piece, readPieces } from './write-piece.ts'
+
+export type SealDeps = {
+  readonly pool: pg.Pool
+  readonly masterKey: MasterKey
+  /** This worker, for claims. */
+  readonly workerId: Uuid
+  readonly stores: ArchiveStores
+  readonly observeObject?: ObserveObject
+}
+
+/**
+ * Archives a ledger's next prefix, up to a checkpoint: every object, each read back; the seal that names them; the checkpoint that
+ * readers begin with; and at last the position. Returns the new size, or null where another worker has it. *Crash at any time: the
+ * objects that are there are found again, and a seal that is there is taken as it is.* Throws ArchiveConflict, ArchiveStoreError.
+ */
+export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<number | null> {
+  const { pool, workerId } = deps
+  const { ledgerId, from } = due
+  const claim = () => claimArchive(pool, due, { by: workerId, ms: ARCHIVE_CLAIM_MS })
+  if (!(await claim())) return null
+  const store = deps.stores.of(formatId('led', ledgerId))
+  try {
+    const there = await readNewest(store, due)
+    // Further than the position says: a worker was killed in between.
+    const size = there ?? (await findSealSize(pool, ledgerId, from, ARCHIVE_SEAL_ENTRIES_MAX))
+    if (size === null) return null
+    const note = (await findCheckpoint(pool, ledgerId, size))!
+    const kept = await findSeal(deps, store, due, { size, note })
+    const seal = kept ?? (await writeSeal(deps, store, due, { size, note, claim }))
+    await replaceCheckpoint(store, note)
+    await advanceArchive(pool, ledgerId, from, { size, sealDigest: seal })
+    return size
+  } finally {
+    await releaseArchive(pool, ledgerId, workerId).catch(() => {})
+  }
+}
+
+type Target = { readonly size: number; readonly note: string }
+
+/** The size of the archive's checkpoint, if it is beyond the position. Throws ArchiveConflict where it is not the one that was written. */
+async function readNewest(store: ArchiveStore, { from, sealDigest }: DueArchive): Promise<number | null> {
+  const newest = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
+  const size = newest === null ? 0 : parseCheckpoint(newest.toString('utf8')).checkpoint.size
+  if (size < from)
+    throw new ArchiveConflict(CHECKPOINT_OBJECT, `is of ${size} entries, though ${from} were archived`)
+  if (sealDigest !== null) {
+    const before = await store.get(sealName(from), ARCHIVE_SEAL_BYTES_MAX)
+    if (before === null || sha256Hex(before) !== toHex(sealDigest))
+      throw new ArchiveConflict(
+        sealName(from),
+        before === null ? 'is missing' : 'is another one than was written',
+      )
+  }
+  return size > from ? size : null
+}
+
+/** Digest of the seal of this size that a worker wrote before it was killed, if its objects are there. */
+async function findSeal(
+  deps: SealDeps,
+  store: ArchiveStore,
+  { from, sealDigest }: DueArchive,
+  { size, note }: Target,
+): Promise<Uint8Array | null> {
+  const bytes = await store.get(sealName(size), ARCHIVE_SEAL_BYTES_MAX)
+  if (bytes === null) return null
+  const seal = parseSeal(bytes, size)
+  const isOurs =
+    seal.from === from &&
+    seal.previous === (sealDigest && toHex(sealDigest)) &&
+    textOf(seal.checkpoint) === textOf(note)
+  if (!isOurs) throw new ArchiveConflict(sealName(size), 'continues another archive than this')
+  await eachAtOnce(seal.objects, ARCHIVE_WRITES_AT_ONCE, async ({ name, sha256 }) => {
+    const object = await store.get(name, ARCHIVE_OBJECT_BYTES_MAX)
+    if (object === null || sha256Hex(object) !== sha256)
+      throw new ArchiveConflict(name, object === null ? 'is missing' : 'is not what its seal names')
+    deps.observeObject?.(object.length)
+  })
+  return Buffer.from(sha256Hex(bytes), 'hex')
+}
+
+/** Signed text of a note: cosignatures come later. */
+const textOf = (note: string) => note.slice(0, note.indexOf('\n\n'))
+
+async function writeSeal(
+  deps: SealDeps,
+  store: ArchiveStore,
+  { ledgerId, from, sealDigest }: DueArchive,
+  { size, note, claim }: Target & { readonly claim: () => Promise<boolean> },
+): Promise<Uint8Array> {
+  const { pool } = deps
+  const objects: ArchiveObject[] = []
+  const pieces: ArchivePiece[] = []
+  for await (const piece of readPieces(deps, ledgerId, from, size)) {
+    const [named, ...written] = await writePiece(deps, store, piece)
+    pieces.push(named)
+    objects.push(...written)
+    if (!(await claim())) throw new ArchiveStoreError('it took so long that another worker went on with it')
+  }
+  const tiles = await eachAtOnce(tilesBetween(from, size), ARCHIVE_WRITES_AT_ONCE, async (address) =>
+    writeObject(store, tileName(address), await readTile(pool, ledgerId, address, note), deps.observeObject),
+  )
+  const erasures = await listErasuresOf(pool, ledgerId, from, size)
+  const seal: ArchiveSeal = {
+    archive: 1,
+    ledger: await describeLedger(pool, ledgerId),
+    keys: await listEnvelopeKeys(pool),
+    from,
+    size,
+    previous: sealDigest && toHex(sealDigest),
+    checkpoint: note,
+    erasures: erasures.map((e) => [formatDocumentSubject(e.document, e.subjectId), e.documentSeq, e.seq]),
+    pieces,
+    objects: [...tiles, ...objects],
+  }
+  const bytes = Buffer.from(JSON.stringify(seal))
+  parseSeal(bytes, size)
+  const { sha256 } = await writeObject(store, sealName(size), bytes, deps.observeObject)
+  return Buffer.from(sha256, 'hex')
+}
+
+async function writePiece(
+  deps: SealDeps,
+  store: ArchiveStore,
+  { from, end, ...content }: Piece,
+): Promise<[ArchivePiece, ...ArchiveObject[]]> {
+  const write = (kind: 'lines' | 'documents', bytes: Buffer) =>
+    writeObject(store, pieceObjectName(kind, from, sha256Hex(bytes)), bytes, deps.observeObject)
+  const lines = await write('lines', content.lines)
+  const documents = content.documents && (await write('documents', content.documents))
+  return [
+    { from, end, lines: lines.name, documents: documents?.name ?? null },
+    lines,
+    ...(documents === null ? [] : [documents]),
+  ]
+}
+
+/** Read back as well: a store that keeps the one before would have readers miss all that came since. */
+async function replaceCheckpoint(store: ArchiveStore, note: string): Promise<void> {
+  await store.replace(CHECKPOINT_OBJECT, Buffer.from(note))
+  const kept = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
+  if (kept?.toString('utf8') !== note)
+    throw new ArchiveStoreError(`${CHECKPOINT_OBJECT} was replaced, and is another one`)
+}

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto'
+import { equalBytes } from '../../proof/bytes.ts'
+import { ARCHIVE_OBJECT_BYTES_MAX } from '../../verify/archive/limits.ts'
+import type { ArchiveObject } from '../../verify/archive/seal.ts'
+import { type ArchiveStore, ArchiveStoreError } from '../../verify/archive/store.ts'
+
+/** An object of this name is there, with another content. Nothing that the worker may do about it. */
+export class ArchiveConflict extends Error {
+  constructor(name: string, finding: string) {
+    super(`the archive's ${name} ${finding}`)
+    this.name = 'ArchiveConflict'
+  }
+}
+
+/** Hears of each object that was written and read back. */
+export type ObserveObject = (bytes: number) => void
+
+export function sha256Hex(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/**
+ * Writes an object unless it is there, reads it back, and compares. Throws ArchiveConflict where another one was there before, and
+ * ArchiveStoreError where the store did not keep what it was given.
+ */
+export async function writeObject(
+  store: ArchiveStore,
+  name: string,
+  bytes: Uint8Array,
+  observe?: ObserveObject,
+): Promise<ArchiveObject> {
+  const outcome = await store.put(name, bytes)
+  const kept = await store.get(name, ARCHIVE_OBJECT_BYTES_MAX)
+  if (kept === null || !equalBytes(kept, bytes)) {
+    if (outcome === 'exists' && kept !== null)
+      throw new ArchiveConflict(name, 'is another one than this ledger has')
+    throw new ArchiveStoreError(
+      `${name} was written, and ${kept === null ? 'is not there' : 'reads otherwise'}`,
+    )
+  }
+  observe?.(bytes.length)
+  return { name, bytes: bytes.length, sha256: sha256Hex(bytes) }
+}

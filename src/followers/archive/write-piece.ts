@@ -1,0 +1,81 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type pg from 'pg'
+import { Turn } from '../../append/turn.ts'
+import { getOrKeepArchiveKeys } from '../../db/chain/archives.ts'
+import { readEntries } from '../../db/chain/read-entries.ts'
+import type { Uuid } from '../../proof/ids.ts'
+import { archiveEntry } from '../../records/archive-lines.ts'
+import { archiveKeyContext, makeArchiveKeys } from '../../signing/archive-keys.ts'
+import { DocumentKeys, documentPlace, PIECE_ENTRIES_MAX } from '../../signing/document-keys.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import { NO_DOCUMENT, sealDocument } from '../../verify/archive/document-cipher.ts'
+import { ARCHIVE_PIECE_BYTES } from '../../verify/archive/limits.ts'
+
+const compress = promisify(gzip)
+
+export type Piece = {
+  readonly from: number
+  /** Exclusive. */
+  readonly end: number
+  /** Compressed. */
+  readonly lines: Buffer
+  /** null: none of its entries has a document that is left. */
+  readonly documents: Buffer | null
+}
+
+type PieceDeps = { readonly pool: pg.Pool; readonly masterKey: MasterKey }
+
+/** The entries from `from` up to, not including, `size`, in pieces of a bounded size. */
+export async function* readPieces(
+  deps: PieceDeps,
+  ledgerId: Uuid,
+  from: number,
+  size: number,
+): AsyncGenerator<Piece> {
+  for (let at = from; at < size; ) {
+    const piece = await readPiece(deps, ledgerId, at, Math.min(size, at + PIECE_ENTRIES_MAX))
+    yield piece
+    at = piece.end
+  }
+}
+
+/**
+ * The key is there before a document is read. So an erasure either finds the key, and destroys it; or its entry was committed before,
+ * and the document is not read any more.
+ */
+async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: number): Promise<Piece> {
+  const keys = await getKeys(deps, ledgerId, from)
+  const turn = new Turn()
+  const lines: string[] = []
+  const documents: Buffer[] = []
+  let bytes = 0
+  let hasDocument = false
+  for await (const read of readEntries(deps.pool, ledgerId, from, endMax)) {
+    const entry = await archiveEntry(read)
+    lines.push(entry.line)
+    bytes += entry.line.length
+    for (const { item, text } of entry.documents) {
+      if (turn.isOver) await turn.next()
+      const key = keys.find(documentPlace(read.entry.seq - from, item))
+      // Destroyed meanwhile: the line still says that nobody has erased it, and its reader finds the entry that did.
+      const sealed = text === null || key === null ? NO_DOCUMENT : sealDocument(text, key)
+      if (sealed !== NO_DOCUMENT) hasDocument = true
+      documents.push(sealed)
+      bytes += sealed.length
+    }
+    if (bytes >= ARCHIVE_PIECE_BYTES) break
+  }
+  return {
+    from,
+    end: from + lines.length,
+    lines: await compress(lines.join('')),
+    documents: hasDocument ? Buffer.concat(documents) : null,
+  }
+}
+
+async function getKeys({ pool, masterKey }: PieceDeps, ledgerId: Uuid, from: number): Promise<DocumentKeys> {
+  const context = archiveKeyContext(ledgerId, from)
+  const sealed = await getOrKeepArchiveKeys(pool, ledgerId, from, masterKey.seal(makeArchiveKeys(), context))
+  return DocumentKeys.unpack(masterKey.open(sealed, context))
+}

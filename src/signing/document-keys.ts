@@ -1,0 +1,107 @@
+import { createHmac } from 'node:crypto'
+
+/*
+ * Keys of the documents of one piece of an archive (docs/formats/archive.md): the leaves of a binary tree of secrets, in which each
+ * secret gives those of its two children, and none gives its parent's (Goldreich, Goldwasser, Micali 1986). To destroy one key, the
+ * secrets on the way to it are replaced by those beside the way: all other keys can still be computed, and this one by nobody.
+ */
+
+/** Entries of a piece: 12 bits of a place. */
+export const PIECE_ENTRIES_MAX = 4_096
+/** Documents of an entry: the other 12 bits. An item's place in its batch; 0 of others, which have one document at most. */
+const DOCUMENTS_PER_ENTRY_MAX = 4_096
+export const KEY_TREE_DEPTH = 24
+export const DOCUMENT_KEY_BYTES = 32
+/** Depth, the first place below it, secret. */
+const NODE_BYTES = 1 + 4 + DOCUMENT_KEY_BYTES
+
+type Node = { readonly depth: number; readonly first: number; readonly secret: Uint8Array }
+
+/** Place of a document in its piece. Throws RangeError where no piece has such a place. */
+export function documentPlace(entryOffset: number, item: number): number {
+  if (entryOffset < 0 || entryOffset >= PIECE_ENTRIES_MAX || item < 0 || item >= DOCUMENTS_PER_ENTRY_MAX)
+    throw new RangeError(`no piece has a document ${item} of an entry ${entryOffset}`)
+  return entryOffset * DOCUMENTS_PER_ENTRY_MAX + item
+}
+
+/** Secrets from which the keys that are left can be computed. */
+export class DocumentKeys {
+  #nodes: readonly Node[]
+  /** Secrets on the way to the key that was asked for last: places come in order, so that most of the next way is the same. */
+  #way: Node[] = []
+
+  private constructor(nodes: readonly Node[]) {
+    this.#nodes = nodes
+  }
+
+  /** `secret`: 32 random bytes. */
+  static of(secret: Uint8Array): DocumentKeys {
+    return new DocumentKeys([{ depth: 0, first: 0, secret }])
+  }
+
+  /** Throws RangeError where `packed` are no secrets. */
+  static unpack(packed: Uint8Array): DocumentKeys {
+    const bytes = Buffer.from(packed)
+    if (bytes.length % NODE_BYTES !== 0) throw new RangeError(`${bytes.length} bytes are no document keys`)
+    const nodes = Array.from({ length: bytes.length / NODE_BYTES }, (_, i) => {
+      const node = bytes.subarray(i * NODE_BYTES, (i + 1) * NODE_BYTES)
+      return { depth: node[0]!, first: node.readUInt32BE(1), secret: node.subarray(5) }
+    })
+    if (nodes.some(({ depth, first }) => depth > KEY_TREE_DEPTH || first % placesBelow(depth) !== 0))
+      throw new RangeError('a secret stands where the tree has none')
+    return new DocumentKeys(nodes)
+  }
+
+  pack(): Buffer {
+    return Buffer.concat(
+      this.#nodes.map(({ depth, first, secret }) => {
+        const head = Buffer.alloc(5)
+        head[0] = depth
+        head.writeUInt32BE(first, 1)
+        return Buffer.concat([head, secret])
+      }),
+    )
+  }
+
+  /** null: it was destroyed. */
+  find(place: number): Uint8Array | null {
+    while (this.#way.length > 0 && !holds(this.#way.at(-1)!, place)) this.#way.pop()
+    let node = this.#way.at(-1) ?? this.#nodes.find((one) => holds(one, place))
+    if (!node) return null
+    if (this.#way.length === 0) this.#way.push(node)
+    while (node.depth < KEY_TREE_DEPTH) {
+      node = childTowards(node, place)
+      this.#way.push(node)
+    }
+    return node.secret
+  }
+
+  /** False where it was destroyed before. */
+  destroy(place: number): boolean {
+    const at = this.#nodes.findIndex((node) => holds(node, place))
+    if (at < 0) return false
+    const beside: Node[] = []
+    for (let node = this.#nodes[at]!; node.depth < KEY_TREE_DEPTH; node = childTowards(node, place))
+      beside.push(childTowards(node, place ^ (placesBelow(node.depth) / 2)))
+    this.#nodes = this.#nodes.toSpliced(at, 1, ...beside)
+    this.#way = []
+    return true
+  }
+}
+
+const placesBelow = (depth: number) => 2 ** (KEY_TREE_DEPTH - depth)
+
+function holds({ depth, first }: Node, place: number): boolean {
+  return place >= first && place < first + placesBelow(depth)
+}
+
+/** HMAC-SHA256 of one byte, 0 to the left and 1 to the right, under the secret above. */
+function childTowards({ depth, first, secret }: Node, place: number): Node {
+  const half = placesBelow(depth) / 2
+  const side = place >= first + half ? 1 : 0
+  return {
+    depth: depth + 1,
+    first: first + side * half,
+    secret: createHmac('sha256', secret).update(Uint8Array.of(side)).digest(),
+  }
+}

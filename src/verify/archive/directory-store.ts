@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { link, mkdir, open, rename, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type ArchiveStore, ArchiveStoreError } from './store.ts'
+
+/** An archive in a directory: a file for each object. */
+export function directoryStore(directory: string): ArchiveStore {
+  return {
+    name: directory,
+    get: (name, bytesMax) => failing(name, () => readObject(join(directory, name), bytesMax)),
+    put: (name, bytes) => failing(name, () => putObject(join(directory, name), bytes)),
+    replace: (name, bytes) => failing(name, () => replaceObject(join(directory, name), bytes)),
+  }
+}
+
+async function readObject(path: string, bytesMax: number): Promise<Buffer | null> {
+  const file = await open(path, 'r').catch(onlyIf('ENOENT', null))
+  if (file === null) return null
+  try {
+    const { size } = await file.stat()
+    if (size > bytesMax) throw new Error(`${size} bytes, of ${bytesMax} at most`)
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
+}
+
+/** A link fails where the name is taken, so that of two writers one has written it, and all of it. */
+async function putObject(path: string, bytes: Uint8Array): Promise<'written' | 'exists'> {
+  const draft = await writeDraft(path, bytes)
+  try {
+    const outcome = await link(draft, path).then(
+      () => 'written' as const,
+      onlyIf('EEXIST', 'exists' as const),
+    )
+    await syncDirectory(dirname(path))
+    return outcome
+  } finally {
+    await unlink(draft)
+  }
+}
+
+async function replaceObject(path: string, bytes: Uint8Array): Promise<void> {
+  await rename(await writeDraft(path, bytes), path)
+  await syncDirectory(dirname(path))
+}
+
+async function writeDraft(path: string, bytes: Uint8Array): Promise<string> {
+  const made = await mkdir(dirname(path), { recursive: true, mode: 0o750 })
+  if (made !== undefined)
+    for (let at = dirname(path); at.length >= dirname(made).length; at = dirname(at)) await syncDirectory(at)
+  const draft = `${path}.${randomUUID()}.new`
+  const file = await open(draft, 'wx', 0o640)
+  try {
+    await file.writeFile(bytes)
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+  return draft
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function failing<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw new ArchiveStoreError(`${name}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function onlyIf<T>(code: string, instead: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === code) return instead
+    throw error
+  }
+}

@@ -1,0 +1,24 @@
+/** Works on all items, `atOnce` of them at a time, and returns the results in order. Fails with the first that fails, when what was begun has ended. */
+export async function eachAtOnce<T, R>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = []
+  let next = 0
+  const lane = async () => {
+    while (next < items.length) {
+      const at = next++
+      try {
+        results[at] = await work(items[at]!)
+      } catch (error) {
+        next = items.length
+        throw error
+      }
+    }
+  }
+  const ended = await Promise.allSettled(Array.from({ length: atOnce }, lane))
+  const failed = ended.find(({ status }) => status === 'rejected')
+  if (failed) throw (failed as PromiseRejectedResult).reason
+  return results
+}

@@ -1,0 +1,35 @@
+import { ARCHIVE_REQUEST_MS_MAX } from './limits.ts'
+import { type ArchiveReader, ArchiveStoreError } from './store.ts'
+
+/** An archive behind a web server, or the public address of a bucket: an object is what GET answers below `url`. */
+export function httpReader(url: URL, name: string): ArchiveReader {
+  const base = url.href.replace(/\/*$/, '/')
+  return {
+    name,
+    async get(object, bytesMax) {
+      try {
+        const signal = AbortSignal.timeout(ARCHIVE_REQUEST_MS_MAX)
+        const answer = await fetch(new URL(object, base), { signal, redirect: 'error' })
+        if (answer.status === 404) {
+          await answer.body?.cancel()
+          return null
+        }
+        if (!answer.ok || answer.body === null) throw new Error(`the answer was ${answer.status}`)
+        return await readBody(answer.body, bytesMax)
+      } catch (error) {
+        throw new ArchiveStoreError(`${object}: ${(error as Error).message}`, { cause: error })
+      }
+    },
+  }
+}
+
+async function readBody(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of body) {
+    bytes += part.length
+    if (bytes > bytesMax) throw new Error(`it has more than ${bytesMax} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}

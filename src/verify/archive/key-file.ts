@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { DocumentKeys } from '../../signing/document-keys.ts'
+import { SourceError } from '../source.ts'
+
+/** A key file (docs/formats/archive.md): secrets of the pieces of one ledger. */
+const keyFile = z.strictObject({
+  archiveKeys: z.literal(1),
+  ledger: z.string(),
+  /** `[from, base64 of the secrets]`. */
+  pieces: z.array(z.tuple([z.int().min(0), z.base64()])),
+})
+
+export type ArchiveKeys = { readonly ledger: string; readonly pieces: ReadonlyMap<number, DocumentKeys> }
+
+/** Throws SourceError `usage` where it is no key file. */
+export function parseArchiveKeys(text: string): ArchiveKeys {
+  try {
+    const { ledger, pieces } = keyFile.parse(JSON.parse(text))
+    return {
+      ledger,
+      pieces: new Map(
+        pieces.map(([from, packed]) => [from, DocumentKeys.unpack(Buffer.from(packed, 'base64'))]),
+      ),
+    }
+  } catch (error) {
+    throw new SourceError('usage', 'the file of --archive-key is no key file of an archive', { cause: error })
+  }
+}
+
+/** The text of a key file. `packed`: DocumentKeys, packed. */
+export function formatArchiveKeys(
+  ledger: string,
+  pieces: readonly { readonly from: number; readonly packed: Buffer }[],
+): string {
+  const lines = pieces.map(({ from, packed }) => JSON.stringify([from, packed.toString('base64')]))
+  return `{"archiveKeys":1,"ledger":"${ledger}","pieces":[\n${lines.join(',\n')}\n]}\n`
+}

@@ -1,0 +1,21 @@
+/** A piece of an archive ends behind the entry with which its lines and documents reach so many bytes. */
+export const ARCHIVE_PIECE_BYTES = 4 * 1024 * 1024
+/** The last entry of a piece adds 18 MiB at most, and 48 bytes for each document. */
+export const ARCHIVE_OBJECT_BYTES_MAX = 64 * 1024 * 1024
+/** Lines compress; more than this in one piece is none that a worker has written. */
+export const ARCHIVE_LINES_BYTES_MAX = 64 * 1024 * 1024
+/** A seal names each of its objects, in 150 bytes: those of eight million entries without a checkpoint between. */
+export const ARCHIVE_SEAL_BYTES_MAX = 64 * 1024 * 1024
+/** 37 bytes for each secret; a key file has those of all pieces of a ledger. */
+export const ARCHIVE_KEY_FILE_BYTES_MAX = 256 * 1024 * 1024
+/** Faulty objects that a report names one by one. */
+export const ARCHIVE_FAULTS_NAMED_MAX = 100
+/** Objects that are read at once. */
+export const ARCHIVE_READS_AT_ONCE = 8
+/** A request for an object, or its answer, that takes longer has failed … */
+export const ARCHIVE_REQUEST_MS_MAX = 30_000
+/** … and is made so often, with a pause that doubles. */
+export const ARCHIVE_ATTEMPTS_MAX = 4
+export const ARCHIVE_RETRY_PAUSE_MS = 200
+/** Connections to a bucket. */
+export const ARCHIVE_SOCKETS_MAX = 16

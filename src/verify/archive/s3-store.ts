@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto'
+import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
+import { ARCHIVE_ATTEMPTS_MAX, ARCHIVE_REQUEST_MS_MAX, ARCHIVE_SOCKETS_MAX } from './limits.ts'
+import type { ArchivePlace, S3Settings } from './settings.ts'
+import { type ArchiveStore, ArchiveStoreError } from './store.ts'
+
+type S3Place = Extract<ArchivePlace, { kind: 's3' }>
+
+/** Stores of the ledgers of one archive. */
+export type ArchiveStores = {
+  of(ledger: string): ArchiveStore
+  close(): void
+}
+
+/**
+ * An archive in a bucket. Each object is written with its SHA-256, which the bucket holds the body to, and only where none of that name
+ * is (`If-None-Match: *`). The SDK tries again what failed on the way, ARCHIVE_ATTEMPTS_MAX times.
+ */
+export async function openS3Stores(place: S3Place): Promise<ArchiveStores> {
+  // Loaded when there is such an archive: importing it takes half a second.
+  const sdk = await import('@aws-sdk/client-s3')
+  const client = new sdk.S3Client({
+    ...(place.endpoint !== null && { endpoint: place.endpoint }),
+    ...(place.region !== null && { region: place.region }),
+    forcePathStyle: place.pathStyle,
+    maxAttempts: ARCHIVE_ATTEMPTS_MAX,
+    requestHandler: {
+      requestTimeout: ARCHIVE_REQUEST_MS_MAX,
+      connectionTimeout: ARCHIVE_REQUEST_MS_MAX,
+      throwOnRequestTimeout: true,
+      httpAgent: { maxSockets: ARCHIVE_SOCKETS_MAX },
+      httpsAgent: { maxSockets: ARCHIVE_SOCKETS_MAX },
+    },
+    // Ours is in each request that writes; of an answer nothing is believed that was not compared.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  })
+  return {
+    of: (ledger) =>
+      s3Store(sdk, client, { ...place, prefix: [place.prefix, ledger].filter(Boolean).join('/') }),
+    close: () => client.destroy(),
+  }
+}
+
+/** The objects below `prefix`. */
+function s3Store(
+  sdk: typeof import('@aws-sdk/client-s3'),
+  client: S3Client,
+  { bucket, prefix, lock }: S3Place,
+): ArchiveStore {
+  const target = (name: string) => ({ Bucket: bucket, Key: prefix === '' ? name : `${prefix}/${name}` })
+  const put = (name: string, bytes: Uint8Array, more: Partial<PutObjectCommandInput>) =>
+    bounded((abortSignal) =>
+      client.send(
+        new sdk.PutObjectCommand({
+          ...target(name),
+          Body: bytes,
+          ContentLength: bytes.length,
+          ChecksumSHA256: createHash('sha256').update(bytes).digest('base64'),
+          ...(lock !== null && lockUntil(lock)),
+          ...more,
+        }),
+        { abortSignal },
+      ),
+    )
+  return {
+    name: `s3://${bucket}/${prefix}`,
+    async put(name, bytes) {
+      try {
+        await put(name, bytes, { IfNoneMatch: '*' })
+        return 'written'
+      } catch (error) {
+        if (statusOf(error) === PRECONDITION_FAILED) return 'exists'
+        throw failed(name, error)
+      }
+    },
+    async replace(name, bytes) {
+      await put(name, bytes, {}).catch((error) => {
+        throw failed(name, error)
+      })
+    },
+    async get(name, bytesMax) {
+      try {
+        return await bounded(async (abortSignal) => {
+          const { Body, ContentLength = 0 } = await client.send(new sdk.GetObjectCommand(target(name)), {
+            abortSignal,
+          })
+          if (ContentLength > bytesMax) throw new Error(`${ContentLength} bytes, of ${bytesMax} at most`)
+          return Buffer.from(await Body!.transformToByteArray())
+        })
+      } catch (error) {
+        if (statusOf(error) === NOT_FOUND) return null
+        throw failed(name, error)
+      }
+    },
+  }
+}
+
+const NOT_FOUND = 404
+const PRECONDITION_FAILED = 412
+const DAY_MS = 86_400_000
+
+function lockUntil({ days, mode }: NonNullable<S3Settings['lock']>) {
+  return { ObjectLockMode: mode, ObjectLockRetainUntilDate: new Date(Date.now() + days * DAY_MS) }
+}
+
+/** All attempts, and the body of the answer, within a time: a bucket that sends a byte a second holds nobody up for longer. */
+async function bounded<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  return work(AbortSignal.timeout(ARCHIVE_ATTEMPTS_MAX * ARCHIVE_REQUEST_MS_MAX))
+}
+
+function statusOf(error: unknown): number | undefined {
+  return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode
+}
+
+function failed(name: string, error: unknown): ArchiveStoreError {
+  const { name: code, message } = error as Error
+  return new ArchiveStoreError(`${name}: ${code}: ${message}`, { cause: error })
+}

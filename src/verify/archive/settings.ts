@@ -1,0 +1,28 @@
+import { fileURLToPath } from 'node:url'
+
+/** Where an archive lies. */
+export type ArchivePlace =
+  | { readonly kind: 'directory'; readonly directory: string }
+  | ({ readonly kind: 's3'; readonly bucket: string; readonly prefix: string } & S3Settings)
+
+export type S3Settings = {
+  /** null: Amazon's own. */
+  readonly endpoint: string | null
+  /** null: the one that the AWS SDK finds in its environment. */
+  readonly region: string | null
+  /** `endpoint/bucket` instead of `bucket.endpoint`. */
+  readonly pathStyle: boolean
+  /** Each object is locked for so many days; null: not, or as the bucket has it by default. */
+  readonly lock: { readonly days: number; readonly mode: 'GOVERNANCE' | 'COMPLIANCE' } | null
+}
+
+/** `s3://bucket/prefix` or `file:///directory`. Throws with what is wrong. */
+export function parseArchivePlace(text: string, s3: S3Settings): ArchivePlace {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url?.protocol === 'file:' && url.host === '')
+    return { kind: 'directory', directory: fileURLToPath(url) }
+  const isPlain = url !== null && `${url.username}${url.password}${url.port}${url.search}${url.hash}` === ''
+  if (url?.protocol === 's3:' && url.host !== '' && isPlain)
+    return { kind: 's3', bucket: url.host, prefix: url.pathname.replace(/^\/+|\/+$/g, ''), ...s3 }
+  throw new Error('must be s3://bucket/prefix or file:///directory')
+}

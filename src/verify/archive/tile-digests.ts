@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import type { Frontier } from '../../proof/tree/merkle.ts'
+import { TILE_HASHES, TILE_LEVEL_BITS } from '../../proof/tree/merkle.ts'
+import { tileName } from './seal.ts'
+
+/** SHA-256 of the hash tiles that an archive must hold, as its ledger is verified. Keeps 32 bytes for each. */
+export class TileDigests {
+  readonly #sizes: ReadonlySet<number>
+  /** Hashes of the tile that grows, by level. */
+  readonly #growing: Uint8Array[][] = []
+  readonly #full: number[] = []
+  readonly #digests = new Map<string, string>()
+
+  /** `sizes`: those of the seals, at which tiles are archived that are not full. */
+  constructor(sizes: readonly number[]) {
+    this.#sizes = new Set(sizes)
+  }
+
+  /** For each perfect subtree, as LedgerVerifier tells of it. */
+  node(level: number, _index: number, hash: Uint8Array): void {
+    if (level % TILE_LEVEL_BITS === 0) this.#add(level / TILE_LEVEL_BITS, hash)
+  }
+
+  /** For each entry, with the frontier after it. */
+  leaf(leaf: Uint8Array, { size }: Frontier): void {
+    this.#add(0, leaf)
+    if (this.#sizes.has(size)) for (const level of this.#growing.keys()) this.#keep(level)
+  }
+
+  find(name: string): string | null {
+    return this.#digests.get(name) ?? null
+  }
+
+  #add(level: number, hash: Uint8Array): void {
+    this.#growing[level] ??= []
+    this.#full[level] ??= 0
+    // A copy: the hash may be a piece of a buffer that is much larger.
+    this.#growing[level].push(hash.slice())
+    if (this.#growing[level].length < TILE_HASHES) return
+    this.#keep(level)
+    this.#growing[level] = []
+    this.#full[level]++
+  }
+
+  #keep(level: number): void {
+    const hashes = this.#growing[level]!
+    if (hashes.length === 0) return
+    const digest = createHash('sha256')
+    for (const hash of hashes) digest.update(hash)
+    this.#digests.set(
+      tileName({ level, tile: this.#full[level]!, width: hashes.length }),
+      digest.digest('hex'),
+    )
+  }
+}

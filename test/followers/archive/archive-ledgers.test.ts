@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { archiveLedgers } from '../../../src/followers/archive/archive-ledgers.ts'
+import { documentPlace } from '../../../src/signing/document-keys.ts'
+import { parseSeal, sealName } from '../../../src/verify/archive/seal.ts'
+import { buildTestApp } from '../../helpers/app.ts'
+import { openArchiver } from '../../helpers/archiver.ts'
+import { openEraser } from '../../helpers/eraser.ts'
+import { buildGatedApp } from '../../helpers/gated-app.ts'
+import { documentsOf, makePersonalGated } from '../../helpers/personal-gated.ts'
+import { ERASE, erase, PERSONAL, postBatch, SECRET } from '../../helpers/personal-records.ts'
+
+/** Text of every object of the archive's directory, one after another. */
+async function allBytes(directory: string): Promise<Buffer> {
+  const names = await readdir(directory, { recursive: true, withFileTypes: true })
+  const files = names.filter((name) => name.isFile()).map((name) => join(name.parentPath, name.name))
+  return Buffer.concat(await Promise.all(files.map((file) => readFile(file))))
+}
+
+test('an archive verifies without its server: withheld without keys, whole with them', async (t) => {
+  const app = await buildGatedApp(t)
+  const archiver = await openArchiver(t, app)
+  await makePersonalGated(app)
+  await postBatch(app, 70)
+  await archiver.run()
+  await app.send('POST', '/v1/records', { body: PERSONAL })
+  await archiver.run()
+  const entries = (await app.entries()).length
+
+  const withheld = await archiver.verify()
+  assert.equal(withheld.failure, null)
+  assert.deepEqual([withheld.entries, withheld.own, withheld.documents], [entries, entries, 'withheld'])
+  const note = (await app.send('GET', '/v1/checkpoints/latest')).body
+  const whole = await archiver.verify(await archiver.keys(), undefined, { checkpoints: [note] })
+  assert.equal(whole.failure, null)
+  assert.deepEqual([whole.entries, whole.documents, whole.checkpoint], [entries, 'all', 'given'])
+  assert.equal((await allBytes(archiver.archive)).includes(SECRET), false)
+  assert.equal(archiver.logged.filter(({ level }) => level === 'error').length, 0)
+})
+
+test('what is erased cannot be read in the archive any more, and its neighbours can', async (t) => {
+  const app = await buildGatedApp(t)
+  const archiver = await openArchiver(t, app)
+  const eraser = openEraser(t, app)
+  const record = await makePersonalGated(app)
+  const batch = (await postBatch(app, 3)).json().records as { id: string }[]
+  await archiver.run()
+  const before = await archiver.keys()
+  for (const { address } of documentsOf(record)) await app.send('DELETE', address, { body: ERASE })
+  await erase(app, batch[1]!.id)
+  await eraser.run()
+
+  const early = await archiver.verify(await archiver.keys()).catch((error: Error) => error)
+  assert.match(String(early), /no archived entry erases them/)
+  await archiver.run()
+  const after = await archiver.keys()
+  const report = await archiver.verify(after)
+  assert.equal(report.failure, null)
+  assert.equal(report.erasures.length, documentsOf(record).length + 1)
+  const seq = (await app.entries()).find(({ kind }) => kind === 'batch-notarized').seq
+  const found = (keys: typeof before) =>
+    [0, 1, 2].map((item) => keys.pieces.get(0)!.find(documentPlace(seq, item)) !== null)
+  assert.deepEqual(
+    [found(before), found(after)],
+    [
+      [true, true, true],
+      [true, false, true],
+    ],
+  )
+  // A key file from before is of no use to somebody who reads by the rules.
+  assert.equal((await archiver.verify(before)).failure, null)
+})
+
+test('a worker that is killed before it moved the position finds what it wrote', async (t) => {
+  const app = await buildTestApp(t)
+  const archiver = await openArchiver(t, app)
+  await app.notarize()
+  await archiver.publish()
+  const { query } = archiver.pool
+  archiver.pool.query = ((text: string, ...rest: []) => {
+    if (typeof text === 'string' && text.includes('set size =')) throw new Error('killed')
+    return (query as (...a: unknown[]) => unknown).call(archiver.pool, text, ...rest)
+  }) as typeof query
+  await archiveLedgers(archiver.deps)
+  archiver.pool.query = query
+  assert.match(String(archiver.logged.at(-1)?.err), /killed/)
+  const names = await readdir(archiver.directory, { recursive: true })
+  archiver.deps.unarchived.resume(archiver.ledger)
+  await app.notarize()
+  await archiver.run()
+  assert.equal((await archiver.verify()).failure, null)
+  for (const name of names) assert.ok((await readdir(archiver.directory, { recursive: true })).includes(name))
+  const [position] = await app.sql('select size from tallystick.archives')
+  assert.equal(Number(position!['size']), (await app.entries()).length)
+})
+
+test('each object that is missing or another one is named', async (t) => {
+  const app = await buildTestApp(t)
+  const archiver = await openArchiver(t, app)
+  await app.notarize()
+  await archiver.run()
+  await app.notarize()
+  await archiver.run()
+  const size = (await app.entries()).length
+  const seal = parseSeal(await readFile(join(archiver.directory, sealName(size))), size)
+  for (const { name } of seal.objects) {
+    const path = join(archiver.directory, name)
+    const bytes = await readFile(path)
+    await rm(path)
+    const missing = await archiver.verify()
+    assert.equal(missing.failure?.code, 'archive_object', name)
+    assert.match(missing.failure!.reason, /is missing/)
+    assert.ok(missing.failure!.reason.startsWith(name), missing.failure!.reason)
+    await writeFile(path, Buffer.concat([bytes, Buffer.of(0)]))
+    const changed = await archiver.verify()
+    assert.ok(changed.failure!.reason.startsWith(name), changed.failure!.reason)
+    await writeFile(path, bytes)
+  }
+  const [one, two] = seal.objects.filter(({ name }) => name.startsWith('tile/'))
+  for (const object of [one!, two!]) await rm(join(archiver.directory, object.name))
+  const both = await archiver.verify()
+  assert.equal(
+    [both.failure!.reason, ...both.notices].filter((text) => text.includes('is missing')).length,
+    2,
+  )
+})
+
+test('an archive that is another one than was written is not gone on with', async (t) => {
+  const app = await buildTestApp(t)
+  const archiver = await openArchiver(t, app)
+  await app.notarize()
+  await archiver.run()
+  await rm(join(archiver.directory, 'checkpoint'))
+  await app.notarize()
+  await archiver.run()
+  assert.match(String(archiver.logged.at(-1)?.err), /is of 0 entries, though 4 were archived/)
+})

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { DocumentKeys, documentPlace, KEY_TREE_DEPTH } from '../../src/signing/document-keys.ts'
+
+const places = [0, 1, 2, 4_095, 4_096, 4_097, 70_000, 2 ** KEY_TREE_DEPTH - 1]
+
+test('each place has a key of its own, the same in whatever order it is asked for', () => {
+  const secret = randomBytes(32)
+  const inOrder = DocumentKeys.of(secret)
+  const keys = places.map((place) => Buffer.from(inOrder.find(place)!).toString('hex'))
+  assert.equal(new Set(keys).size, places.length)
+  const backwards = DocumentKeys.of(secret)
+  const again = places.toReversed().map((place) => Buffer.from(backwards.find(place)!).toString('hex'))
+  assert.deepEqual(again.toReversed(), keys)
+})
+
+test('a key that was destroyed cannot be computed any more, and all others can', () => {
+  const secret = randomBytes(32)
+  const before = DocumentKeys.of(secret)
+  const keys = DocumentKeys.of(secret)
+  for (const gone of [4_096, 0, 4_097]) assert.equal(keys.destroy(gone), true)
+  assert.equal(keys.destroy(0), false)
+  const left = DocumentKeys.unpack(keys.pack())
+  for (const place of [...places, 4_098, 8_192])
+    assert.deepEqual(
+      left.find(place),
+      [0, 4_096, 4_097].includes(place) ? null : before.find(place),
+      String(place),
+    )
+})
+
+test('nothing of what is left gives a destroyed key: no secret of the way to it is kept', () => {
+  const secret = randomBytes(32)
+  const [whole, keys] = [DocumentKeys.of(secret), DocumentKeys.of(secret)]
+  const key = Buffer.from(whole.find(5)!)
+  keys.destroy(5)
+  const packed = keys.pack()
+  assert.equal(packed.length, KEY_TREE_DEPTH * 37)
+  assert.equal(packed.includes(key), false)
+  assert.equal(packed.includes(secret), false)
+})
+
+test('bytes that are no secrets, and places that no piece has, are refused', () => {
+  assert.throws(() => DocumentKeys.unpack(randomBytes(36)), RangeError)
+  assert.throws(
+    () =>
+      DocumentKeys.unpack(
+        Buffer.concat([
+          Buffer.of(24, 0, 0, 0, 1),
+          randomBytes(32),
+          Buffer.of(25, 0, 0, 0, 0),
+          randomBytes(32),
+        ]),
+      ),
+    RangeError,
+  )
+  assert.throws(() => documentPlace(4_096, 0), RangeError)
+  assert.throws(() => documentPlace(0, 4_096), RangeError)
+})

@@ -1,0 +1,13 @@
+/*
+ * npm run archive
+ *
+ * Builds Versity's S3 gateway, once, and has an archive in a bucket of it (s3.test.ts).
+ */
+import { spawnSync } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { installGoTool } from '../../../tools/go-tool.ts'
+
+const ROOT = resolve(import.meta.dirname, '..', '..', '..')
+await installGoTool('versitygw', console.log)
+const tests = [join(ROOT, 'test/run.ts'), 'test/system/archive/s3.test.ts']
+process.exitCode = spawnSync(process.execPath, tests, { cwd: ROOT, stdio: 'inherit' }).status ?? 1
