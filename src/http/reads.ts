@@ -263,5 +263,5 @@ function knownSizeOf({ headers }: FastifyRequest): number {
 
 function refuseSmaller(size: number, known: number): void {
   if (size >= known) return
-  throw new ApiError('ledger_smaller', `the ledger has ${size} entries, not ${known}`, { members: { size } })
+  throw new ApiError('ledger_smaller', `the ledger has ${size} entries, not ${known}`)
 }
