@@ -3,12 +3,7 @@ import type pg from 'pg'
 import { type LedgerEnd, readLedgerEnds } from '../db/chain/ledger-ends.ts'
 import type { Db } from '../db/connect/client.ts'
 import { Coalescer } from '../db/connect/coalescer.ts'
-import {
-  type HeldConnection,
-  type Replica,
-  ReplicaError,
-  type ReplicaRefusal,
-} from '../db/connect/replica.ts'
+import { type HeldConnection, REPLICA_REFUSALS, type Replica, ReplicaError } from '../db/connect/replica.ts'
 import { LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../db/limits.ts'
 import { Lookups } from '../db/records/lookups.ts'
 import { Searches } from '../db/records/searches.ts'
@@ -55,7 +50,9 @@ export type ReadFigures = {
   readonly fallback: number
 }
 
-type FallbackReason = ReplicaRefusal | 'failed' | 'refused'
+/** `failed`: replay cancelled the read, or the connection broke; `refused`: the replica's answer was an error, such as `not_found`. */
+const REASONS = [...REPLICA_REFUSALS, 'failed', 'refused'] as const
+type FallbackReason = (typeof REASONS)[number]
 
 /**
  * Reads of a ledger, from the replica where that may be (docs/decisions/0032-reads-from-a-replica.md).
@@ -70,7 +67,10 @@ export class Reads {
   #figures = { replica: 0, primary: 0, fallback: 0 }
   /** Sizes of ledgers that the primary has shown. */
   readonly #believed = new Map<Uuid, { readonly size: number; readonly atMs: number }>()
-  readonly #fallbacks = new Map<FallbackReason, number>()
+  readonly #fallbacks = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<
+    FallbackReason,
+    number
+  >
 
   constructor(primary: Primary, replica: Replica | null) {
     this.#primary = primary
@@ -85,7 +85,8 @@ export class Reads {
     return this.#figures
   }
 
-  get fallbacks(): ReadonlyMap<string, number> {
+  /** By reason. */
+  get fallbacks(): Readonly<Record<FallbackReason, number>> {
     return this.#fallbacks
   }
 
@@ -100,7 +101,7 @@ export class Reads {
     { ledgerId = request.caller.ledgerId, waits = false }: { ledgerId?: Uuid; waits?: boolean } = {},
   ): Promise<T> {
     const known = knownSizeOf(request)
-    if (this.#replica === null || waits) {
+    if (this.#replica === null || waits || isFresh(request)) {
       if (known > 0) await this.#refuseSmaller(ledgerId, known)
       return this.#ofPrimary('primary', work)
     }
@@ -133,7 +134,7 @@ export class Reads {
     const replica = this.#replica
     let sizeMin = knownSizeOf(request)
     const query = async (...args: Parameters<Db['query']>) => {
-      if (replica === null) {
+      if (replica === null || isFresh(request)) {
         if (sizeMin > 0) await this.#refuseSmaller(ledgerId, sizeMin)
         return this.#primary.readPool.query(...args)
       }
@@ -178,7 +179,7 @@ export class Reads {
     this.#replica!.failed(error)
     const reason =
       error instanceof ReplicaError ? error.refusal : error instanceof ApiError ? 'refused' : 'failed'
-    this.#fallbacks.set(reason, (this.#fallbacks.get(reason) ?? 0) + 1)
+    this.#fallbacks[reason]++
   }
 
   async #readEnds(ledgerIds: readonly Uuid[]): Promise<LedgerEnd[]> {
@@ -251,6 +252,11 @@ class HeldReplica {
     this.#connecting = holding.catch(() => {})
     return holding
   }
+}
+
+/** Whether the reader wants the newest state, whatever it knows of (RFC 9111 §5.2.1.4). */
+function isFresh({ headers }: FastifyRequest): boolean {
+  return headers['cache-control'] === 'no-cache'
 }
 
 /** Size of `If-Known-Size`; 0: the reader demands nothing. Throws `bad_request`. */

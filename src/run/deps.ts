@@ -32,6 +32,7 @@ import { watchLookups, watchPool } from '../observe/metrics/database.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { makeReceptionObserver, watchInbox } from '../observe/metrics/peers.ts'
 import { watchKeyCache } from '../observe/metrics/reading.ts'
+import { watchReads, watchReplica } from '../observe/metrics/replica.ts'
 import { makeTraceObserver } from '../observe/metrics/traces.ts'
 import { watchTypes } from '../observe/metrics/types.ts'
 import { openTracing } from '../observe/tracing/open.ts'
@@ -100,6 +101,12 @@ export async function openDeps(
     const replica = await openReplica(config, readPool, log)
     closers.push(() => replica?.close())
     const reads = new Reads({ readPool, lookups, searches, checkpoints }, replica)
+    watchReads(metrics, reads)
+    watchReplica(metrics, replica, reads)
+    if (replica) {
+      watchPool(metrics, 'replica-read', replica.readPool)
+      watchPool(metrics, 'replica-search', replica.searchPool)
+    }
     const inbox = new Inbox()
     watchInbox(metrics, inbox)
     return {

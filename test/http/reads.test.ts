@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, type TestContext, test } from 'node:test'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Tallystick } from '../../sdk/client.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { startPostgres } from '../../src/run/postgres/start.ts'
 import { expectStatus, openApp, type SendOptions, type TestApp } from '../helpers/app.ts'
@@ -94,7 +95,29 @@ test('a paused replica answers an old list, and never to a reader that knows of 
     const { response } = await read(app, url, { headers: { 'if-known-size': `${entry.seq + 1}` } })
     assert.ok(response.body.includes(id), `${url} lacks what the reader knows of`)
   }
-  assert.equal(app.deps.reads.fallbacks.get('behind')! > 0, true)
+  assert.equal(app.deps.reads.fallbacks.behind > 0, true)
+})
+
+test('a client of the SDK never reads behind what it wrote or read', async (t: TestContext) => {
+  const baseUrl = await app.app.listen({ port: 0, host: '127.0.0.1' })
+  t.after(() => app.app.server.closeAllConnections())
+  const options = { baseUrl, apiKey: app.ledger.key.key, fetch: ownConnections }
+  const [writer, another, notarizing, fresh] = Array.from({ length: 4 }, () => new Tallystick(options))
+  await pauseReplica()
+  const newest = async ({ records }: Tallystick, call = {}) =>
+    (await records.list({ limit: 1 }, call).page()).data[0]!.id
+  const { id, entry } = await writer!.records.notarize({ payload: { n: 1 } })
+  assert.equal(await newest(writer!), id)
+  assert.notEqual(await newest(another!), id, 'the control: another client knows nothing of it')
+  assert.equal(await newest(another!, { ifKnownSize: entry.seq + 1 }), id)
+  const notarizer = notarizing!.notarizer()
+  notarizer.record({ n: 2 })
+  await notarizer.close()
+  const batched = await newest(notarizing!)
+  assert.notEqual(batched, id)
+  await assert.rejects(newest(fresh!, { ifKnownSize: entry.seq + 1_000 }), { code: 'ledger_smaller' })
+  const line = new Tallystick({ ...options, fresh: true })
+  assert.equal(await newest(line), batched)
 })
 
 test('a replica never says that a thing is not there', async () => {
@@ -206,7 +229,7 @@ test('a read that replay cancels is answered by the primary', async () => {
   await app.sql('vacuum public.churn')
   assert.equal(await answer, 'by the primary')
   assert.deepEqual(codes, ['40001'])
-  assert.equal(app.deps.reads.fallbacks.get('failed'), 1)
+  assert.equal(app.deps.reads.fallbacks.failed, 1)
   await untilRead(app)
 })
 
@@ -219,7 +242,7 @@ test('a server of another system is not read', async (t: TestContext) => {
   t.after(() => foreign.stop())
   const other = await makeApp({ TALLYSTICK_REPLICA_URL: foreign.ownerUrl })
   assert.equal((await read(other, '/v1/records')).where, 'fallback')
-  assert.deepEqual([...other.deps.reads.fallbacks], [['foreign', 1]])
+  assert.equal(other.deps.reads.fallbacks.foreign, 1)
 })
 
 test('each GET says where it reads, and reads there', async (t: TestContext) => {
@@ -279,18 +302,39 @@ test('each GET says where it reads, and reads there', async (t: TestContext) => 
     assert.match((await read(app, url)).where, /^replica$/, url)
 })
 
+test('metrics say where reads went, and how far the replica is behind', async () => {
+  await pauseReplica()
+  await app.notarize()
+  await servers.replica.resume()
+  await servers.replica.caughtUp()
+  await untilRead(app)
+  const text = await app.deps.metrics.registry.metrics()
+  const value = (metric: string) => Number(new RegExp(`^${metric} (\\S+)$`, 'm').exec(text)?.[1])
+  const { replica, fallback } = app.deps.reads.figures
+  assert.equal(value('tallystick_reads_total\\{source="replica"\\}'), replica)
+  assert.equal(value('tallystick_reads_total\\{source="fallback"\\}'), fallback)
+  assert.ok(value('tallystick_replica_fallbacks_total\\{reason="behind"\\}') > 0)
+  assert.equal(value('tallystick_replica_up'), 1)
+  assert.equal(value('tallystick_replica_lag_seconds'), 0)
+  assert.equal(value('tallystick_replica_lag_bytes'), 0)
+})
+
 test('a replica that is promoted, or gone, is not read, and the service goes on', async () => {
   const { id } = await app.notarize()
   await servers.replica.sql('select pg_promote()')
   const promoted = await read(app, `/v1/records/${id}`)
   assert.deepEqual([promoted.response.statusCode, promoted.where], [200, 'fallback'])
-  assert.ok(app.deps.reads.fallbacks.get('promoted')! > 0)
+  assert.ok(app.deps.reads.fallbacks.promoted > 0)
   await servers.replica.stop()
   const gone = await read(app, `/v1/records/${id}`)
   assert.deepEqual([gone.response.statusCode, gone.where], [200, 'fallback'])
   expectStatus(200, await app.send('GET', '/readyz', { key: null }))
   assert.match(app.logs(), /reads go to the primary, not to the replica/)
 })
+
+/** One connection a request: none is left open. */
+const ownConnections: typeof fetch = (url, init) =>
+  fetch(url, { ...init, headers: { ...init?.headers, connection: 'close' } })
 
 /** Returns as soon as reads rest on the replica again. */
 async function untilRead(of: TestApp): Promise<void> {

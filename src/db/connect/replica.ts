@@ -13,7 +13,8 @@ import { PrimaryLog } from './primary-log.ts'
  * `foreign`: it is a standby of another system; `lagging`: it is further behind than it may be; `unknown`: it was not looked at yet.
  * These are true for all reads until the next probe. `behind`: it lacks entries that this read must show.
  */
-export type ReplicaRefusal = 'away' | 'promoted' | 'foreign' | 'lagging' | 'unknown' | 'behind'
+export const REPLICA_REFUSALS = ['away', 'promoted', 'foreign', 'lagging', 'unknown', 'behind'] as const
+export type ReplicaRefusal = (typeof REPLICA_REFUSALS)[number]
 
 export class ReplicaError extends Error {
   readonly refusal: ReplicaRefusal

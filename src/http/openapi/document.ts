@@ -138,7 +138,7 @@ function headerParametersOf({ problems, answers, reads }: Operation): Json[] {
     ...(takesIdempotencyKey(problems) ? [IDEMPOTENCY_KEY] : []),
     ...(takesIfMatch(problems) ? [IF_MATCH] : []),
     ...(answers.some(({ status }) => Number(status) === 304) ? [IF_NONE_MATCH] : []),
-    ...(reads === 'replica' ? [IF_KNOWN_SIZE] : []),
+    ...(reads === 'replica' ? [IF_KNOWN_SIZE, CACHE_CONTROL] : []),
     ...(isStream ? [LAST_EVENT_ID] : []),
   ]
 }
@@ -173,6 +173,14 @@ const IF_KNOWN_SIZE = {
   required: false,
   description: 'a size of the ledger that the client knows of: the answer rests on no fewer entries',
   schema: { type: 'string', pattern: SIZE_TEXT.source },
+}
+
+const CACHE_CONTROL = {
+  name: 'Cache-Control',
+  in: 'header',
+  required: false,
+  description: '`no-cache`: the answer rests on the newest state, and so on no replica',
+  schema: { type: 'string' },
 }
 
 const LAST_EVENT_ID = {
