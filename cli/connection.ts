@@ -44,16 +44,19 @@ export type Kept = {
 
 export const URL_DEFAULT = 'http://localhost:3000'
 
-/** A client for the server and key of the options, the environment or a credentials file; throws UsageError without one. */
-export async function connect(values: ConnectionValues): Promise<Tallystick> {
+/**
+ * A client for the server and key of the options, the environment or a credentials file; throws UsageError without one. A command
+ * ends before the next one could know what it wrote, so it reads the newest state, unless it is one that stays (`fresh: false`).
+ */
+export async function connect(values: ConnectionValues, { fresh = true } = {}): Promise<Tallystick> {
   const { url, apiKey } = await findConnection(values)
-  return new Tallystick({ baseUrl: url, apiKey, signer: await findSigner(values) })
+  return new Tallystick({ baseUrl: url, apiKey, signer: await findSigner(values), fresh })
 }
 
 /** The same below the client, for what no method of it does. */
 export async function openTransport(values: ConnectionValues): Promise<Transport> {
   const { url, apiKey } = await findConnection(values)
-  return new Transport({ baseUrl: url, apiKey, signer: await findSigner(values) })
+  return new Transport({ baseUrl: url, apiKey, signer: await findSigner(values), fresh: true })
 }
 
 async function findSigner(values: ConnectionValues): Promise<AgentSigner | undefined> {

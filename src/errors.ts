@@ -342,6 +342,12 @@ export const ERROR_CODES = {
     'no',
     'read the record, then decide: `version` and `state` say where it stands',
   ],
+  ledger_smaller: [
+    412,
+    'The ledger has fewer entries than `If-Known-Size` says',
+    'no',
+    'check that the size is of the key’s ledger; if it is, the database lost entries that were answered: tell the operator',
+  ],
   state_conflict: [
     409,
     'The state of things does not allow this',

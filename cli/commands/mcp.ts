@@ -43,7 +43,7 @@ export const mcp = defineCommand({
       kids: (values.key ?? []).map(parseKid),
       noteKey: (await parseNoteKey(values['note-key'])) ?? undefined,
     }
-    const client = await connect(values)
+    const client = await connect(values, { fresh: false })
     const key = await findOwnKey(client, warn)
     await serveStdio(
       { client, key, trust, verifier: 'this machine', traceparent: undefined, report: reportTo(io) },

@@ -14,6 +14,7 @@ import {
   wrongServer,
 } from './answers.ts'
 import { explain } from './failures.ts'
+import { KnownSizes } from './known-sizes.ts'
 import { Patience } from './patience.ts'
 import { parseRetryPolicy, type RetryPolicy, withRetries } from './retries.ts'
 import { watchedStream } from './streams.ts'
@@ -30,6 +31,8 @@ export type TransportOptions = {
   readonly fetch?: typeof globalThis.fetch | undefined
   /** Signs what the agent does with a key of its own (`@tallystick/sdk/signing`); absent: the server signs. */
   readonly signer?: RequestSigner | undefined
+  /** Whether reads always rest on the newest state, and so on no replica: for programs that end before they could remember a size. */
+  readonly fresh?: boolean | undefined
 }
 
 /** Options of every call. */
@@ -38,6 +41,11 @@ export type CallOptions = {
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
   readonly retriesMax?: number | undefined
+  /**
+   * Of a read: it shows no fewer entries of the ledger, such as `seq + 1` of an event. By itself a client demands what it has written
+   * or read before. ConflictError `ledger_smaller`: the ledger has fewer.
+   */
+  readonly ifKnownSize?: number | undefined
 }
 
 /** Options of calls that write. */
@@ -95,14 +103,17 @@ export class Transport {
   readonly #retries: RetryPolicy
   readonly #fetch: typeof globalThis.fetch
   readonly #signer: RequestSigner | undefined
+  readonly #isFresh: boolean
+  readonly #knownSizes = new KnownSizes()
 
-  constructor({ baseUrl, apiKey, timeoutMs, retries, fetch, signer }: TransportOptions) {
+  constructor({ baseUrl, apiKey, timeoutMs, retries, fetch, signer, fresh }: TransportOptions) {
     this.baseUrl = parseBaseUrl(baseUrl)
     this.#apiKey = typeof apiKey === 'function' ? apiKey : () => apiKey
     if (typeof apiKey !== 'function') requireKey(apiKey)
     this.#timeoutMs = parseTimeout(timeoutMs ?? TIMEOUT_MS_DEFAULT)
     this.#retries = parseRetryPolicy(retries)
     this.#signer = signer
+    this.#isFresh = fresh ?? false
     this.#fetch = fetch ?? globalThis.fetch.bind(globalThis)
   }
 
@@ -208,9 +219,19 @@ export class Transport {
     return withRetries(this.retriesOf(options), signal, attempt, isFinal)
   }
 
+  /** Headers of a read: what it must rest on. */
+  #demands(method: string, apiKey: string, ifKnownSize: number): Record<string, string> {
+    if (method !== 'GET') return {}
+    const size = Math.max(ifKnownSize, this.#knownSizes.of(apiKey) ?? 0)
+    return {
+      ...(size > 0 && { 'if-known-size': `${size}` }),
+      ...(this.#isFresh && { 'cache-control': 'no-cache' }),
+    }
+  }
+
   async #attempt<T>(
     url: URL,
-    { headers, ...request }: Request,
+    { headers, ifKnownSize, ...request }: Request,
     {
       asked,
       timeoutMs,
@@ -218,23 +239,31 @@ export class Transport {
     }: { asked: Asked; timeoutMs: number; signal: AbortSignal | undefined },
     read: Read<T>,
   ): Promise<T> {
-    const authorization = `Bearer ${requireKey(await this.#apiKey())}`
+    const apiKey = requireKey(await this.#apiKey())
+    const authorization = `Bearer ${apiKey}`
+    const sized = { ...headers, ...this.#demands(request.method, apiKey, ifKnownSize), authorization }
     const patience = new Patience(timeoutMs, callers)
     try {
       const { signal } = patience
-      const response = await this.#fetch(url, { ...request, headers: { ...headers, authorization }, signal })
+      const response = await this.#fetch(url, { ...request, headers: sized, signal })
+      this.#knownSizes.note(apiKey, response.headers)
       const isSame = response.status === 304 && 'if-none-match' in headers
       if (!response.ok && !isSame) throw await readRefusal(response, asked)
       return await read(response, asked, patience)
     } catch (error) {
       patience.giveUp()
+      if (error instanceof ApiError && error.code === 'ledger_smaller') this.#knownSizes.forget(apiKey)
       throw explain(error, asked, patience)
     }
   }
 }
 
-/** A request without its key, which each attempt adds. */
-type Request = RequestInit & { readonly headers: Readonly<Record<string, string>> }
+/** A request without its key, which each attempt adds, and without what only its ledger says. */
+type Request = RequestInit & {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly ifKnownSize: number
+}
 
 type Read<T> = (response: Response, asked: Asked, patience: Patience) => Promise<T>
 
@@ -248,11 +277,13 @@ function whole<T>(read: (response: Response, asked: Asked) => Promise<T>): Read<
 }
 
 function makeRequest(method: string, call: Call, accept: string, idempotencyKey: string | null): Request {
-  const { ifVersion, traceparent } = call.options ?? {}
+  const { ifVersion, ifKnownSize = 0, traceparent } = call.options ?? {}
   if (idempotencyKey !== null && !IDEMPOTENCY_KEY.test(idempotencyKey))
     throw new UsageError('an idempotency key has 1 to 255 visible ASCII characters')
   if (ifVersion !== undefined && !(Number.isSafeInteger(ifVersion) && ifVersion > 0))
     throw new UsageError('ifVersion is the `version` of a record')
+  if (!(Number.isSafeInteger(ifKnownSize) && ifKnownSize >= 0))
+    throw new UsageError('ifKnownSize is a number of entries')
   if (traceparent !== undefined && !HEADER_VALUE.test(traceparent))
     throw new UsageError('a traceparent is visible ASCII characters')
   const json = call.text ?? (call.body === undefined ? undefined : toJson(call.body))
@@ -267,6 +298,7 @@ function makeRequest(method: string, call: Call, accept: string, idempotencyKey:
       ...(call.knownVersion !== undefined && { 'if-none-match': `"${call.knownVersion}"` }),
       ...(traceparent !== undefined && { traceparent }),
     },
+    ifKnownSize,
     // An API key goes to the server that was named, and to no other.
     redirect: 'manual',
     ...(body !== undefined && { body: body as NonNullable<RequestInit['body']> }),

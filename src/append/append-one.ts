@@ -25,6 +25,7 @@ export async function appendOne<Built extends { readonly entry: EntryRow }>(
   for (let attempt = 0; ; attempt++) {
     const built = await build(await signer)
     const outcome = await deps.appender.append(built.entry, attempt === 0 ? sinceMs : null)
+    if ('seq' in outcome) noteSize(ledger, outcome.seq + 1)
     if (outcome.status === 'appended')
       return { replayed: false, seq: outcome.seq, chain: outcome.chain, built }
     if (outcome.status === 'replayed') return { replayed: true, seq: outcome.seq, chain: '', built }
@@ -34,6 +35,11 @@ export async function appendOne<Built extends { readonly entry: EntryRow }>(
     }
     throw toApiError(outcome, built.entry)
   }
+}
+
+/** Tells the request how far it has written, so that its caller can ask to read no less. */
+export function noteSize({ written }: SignedLedger, size: number): void {
+  if (written) written.size = Math.max(written.size ?? 0, size)
 }
 
 type NotWritten = Exclude<AppendOutcome | Overloaded, { status: 'appended' | 'replayed' }>

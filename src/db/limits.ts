@@ -156,3 +156,16 @@ export const KEPT_CHUNKS_PER_QUERY = 8
 export const RETENTION_CLAIM_SECONDS = 120
 /** Between two looks through a ledger. A document may be there for so much longer than its time. */
 export const RETENTION_SWEEP_EVERY_SECONDS = 6 * 3_600
+
+// Replicas (src/db/connect/replica.ts)
+/** Between two looks at a replica. One that must not be read, or is away, is asked no more often. */
+export const REPLICA_PROBE_EVERY_MS = 1_000
+/** A replica that is further behind is not read (TALLYSTICK_REPLICA_LAG_MS_MAX). */
+export const REPLICA_LAG_MS_DEFAULT = 10_000
+export const REPLICA_LAG_MS_MIN = 100
+export const REPLICA_LAG_MS_MAX = 3_600_000
+/** Looks at the primary's log that are remembered, and the time between two: a lag of so long can be told from a longer one. */
+export const PRIMARY_LOG_LOOKS_MAX = 36_000
+export const PRIMARY_LOG_SPACING_MS = 100
+/** A primary whose log stays behind what it was for so long is another one. */
+export const PRIMARY_LOG_BACK_MS = 10_000

@@ -15,6 +15,7 @@ import { useRateLimits } from './plugins/rate-limit.ts'
 import { useRequestLog } from './plugins/request-log.ts'
 import { useTracing } from './plugins/trace.ts'
 import { useUnreadAnswers } from './plugins/unread-answers.ts'
+import { requireReads } from './reads.ts'
 import { agentRoutes } from './routes/agents.ts'
 import { auditRoutes } from './routes/audits.ts'
 import { checkpointRoutes } from './routes/checkpoints.ts'
@@ -101,6 +102,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   useAnswerHeaders(app)
   useUnreadAnswers(app, deps)
   const operations = collectOperations(app)
+  requireReads(app)
 
   healthRoutes(app, deps)
   keyDocumentRoutes(app, deps)

@@ -24,6 +24,7 @@ import type { MasterKey } from '../signing/master-key.ts'
 import type { PeerMacs } from '../signing/peer-macs.ts'
 import type { PeerWitnessKeys } from '../signing/peer-witness-keys.ts'
 import type { Signers } from '../signing/signers.ts'
+import type { Reads } from './reads.ts'
 import type { Threads } from './threads.ts'
 import type { WriteDeadlines } from './write-deadlines.ts'
 
@@ -47,6 +48,8 @@ export type Deps = {
   readonly searchPool: pg.Pool
   readonly lookups: Lookups
   readonly searches: Searches
+  /** Reads that may rest on a replica. */
+  readonly reads: Reads
   readonly writePool: pg.Pool
   readonly signers: Signers
   readonly envelopeKeys: EnvelopeKeys

@@ -1,3 +1,7 @@
+// Reads
+/** Ledgers whose size is remembered for readers that send If-Known-Size. */
+export const KNOWN_SIZES_MAX = 10_000
+
 // A request: how long it may take to arrive, and what it may hold
 export const REQUEST_TIMEOUT_MS = 30_000
 /** A connection on which nothing is asked for so long is closed: later than a load balancer before it would, or its next request is lost. */

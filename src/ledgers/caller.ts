@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { findApiKey } from '../db/ledgers/api-keys.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
+import type { SignedLedger } from '../signing/signers.ts'
 import { findLedgerOfKey, hashKey, type KeyMac } from './api-keys.ts'
 import { KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from './limits.ts'
 import { OTLP_SETTINGS_DEFAULT, type OtlpSettings } from './otlp-settings.ts'
@@ -8,7 +9,10 @@ import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
 
 /** Caller: an agent of a ledger, by one of its keys. */
-export type Caller = KnownCaller & { readonly authenticatedAtMs: number }
+export type Caller = KnownCaller & {
+  readonly authenticatedAtMs: number
+  readonly written: NonNullable<SignedLedger['written']>
+}
 
 type KnownCaller = {
   readonly ledger: string

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import type { Db } from '../db/connect/client.ts'
 import { PAGE_BYTES_MAX, PARENT_DEPTH_MAX } from '../db/limits.ts'
 import { Depths, listAncestors, listEntriesOfRecord, type RecordStepRow } from '../db/records/read-lineage.ts'
 import type { Place } from '../db/records/search.ts'
@@ -12,7 +12,7 @@ import { BATCH_PARENTS_MAX, PARENT_CHUNKS_MAX } from './limits.ts'
 import { isVisible, type RenderDeps, renderRows } from './read.ts'
 import { quotePlain } from './render.ts'
 
-type LineageDeps = RenderDeps & { readonly readPool: pg.Pool; readonly searches: Searches }
+type LineageDeps = RenderDeps & { readonly readPool: Db; readonly searches: Searches }
 
 /** Which record of which ledger, for a caller who sees the records of `ownAgent` only, or all: null. */
 type About = {
@@ -26,7 +26,7 @@ export type ParentRecord = { readonly record: string; readonly recordId: Uuid; r
 
 /** The record that a new one names as its parent. Throws ApiError unless it is there, and not too deep already. */
 export async function resolveParent(
-  readPool: pg.Pool,
+  readPool: Db,
   ledgerId: Uuid,
   record: string | undefined,
 ): Promise<ParentRecord | null> {
@@ -56,7 +56,7 @@ async function findParent(
 
 /** Those that the items of a batch name, each once. Throws ApiError for the first that can't be one. */
 export async function resolveParents(
-  readPool: pg.Pool,
+  readPool: Db,
   ledgerId: Uuid,
   named: readonly (string | number | null)[],
 ): Promise<ReadonlyMap<string, ParentRecord>> {

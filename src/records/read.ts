@@ -1,5 +1,5 @@
-import type pg from 'pg'
 import { findEntry } from '../db/chain/read-proven.ts'
+import type { Db } from '../db/connect/client.ts'
 import type { Lookups } from '../db/records/lookups.ts'
 import { type GatedRecordRow, listRecordsOfEntry, type RecordRowRead } from '../db/records/read-records.ts'
 import { parseEnvelope } from '../proof/envelope/cose.ts'
@@ -14,7 +14,7 @@ import { nextEvents, standingOf, waitsForWorker } from './gated/lifecycle.ts'
 import { readSteps, renderGated, type Steps } from './gated/step-view.ts'
 import { type EntryView, type ErasureView, renderBatch, renderBatchRecord, renderRecord } from './render.ts'
 
-type ReadDeps = RenderDeps & { readonly readPool: pg.Pool }
+type ReadDeps = RenderDeps & { readonly readPool: Db }
 
 /** Dependencies of showing records. */
 export type RenderDeps = { readonly lookups: Lookups; readonly envelopeKeys: EnvelopeKeys }

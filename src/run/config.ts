@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { THREADS_MAX } from '../append/limits.ts'
 import type { DatabaseOptions } from '../db/connect/connection.ts'
 import { parseDatabaseOptions } from '../db/connect/options.ts'
+import { REPLICA_LAG_MS_DEFAULT, REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN } from '../db/limits.ts'
 import {
   ARCHIVE_LOCK_DAYS_MAX,
   ARCHIVE_SEAL_ENTRIES_DEFAULT,
@@ -38,6 +39,13 @@ const schemaWaitSeconds = z.coerce
   .number(SCHEMA_WAIT_SECONDS)
   .min(0, SCHEMA_WAIT_SECONDS)
   .max(SCHEMA_WAIT_SECONDS_MAX, SCHEMA_WAIT_SECONDS)
+
+const REPLICA_LAG_MS = `must be milliseconds, from ${REPLICA_LAG_MS_MIN} to ${REPLICA_LAG_MS_MAX}`
+const replicaLagMs = z.coerce
+  .number(REPLICA_LAG_MS)
+  .int(REPLICA_LAG_MS)
+  .min(REPLICA_LAG_MS_MIN, REPLICA_LAG_MS)
+  .max(REPLICA_LAG_MS_MAX, REPLICA_LAG_MS)
 
 const THREADS = `must be a number of threads, from 1 to ${THREADS_MAX}`
 const threads = z.coerce.number(THREADS).int(THREADS).min(1, THREADS).max(THREADS_MAX, THREADS)
@@ -97,6 +105,10 @@ const environment = z.object({
   DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_API_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_WORKER_DATABASE_URL: postgresUrl.optional(),
+  /** A standby, as the API's login: what a server only reads, it reads there (docs/replicas.md). */
+  TALLYSTICK_REPLICA_URL: postgresUrl.optional(),
+  /** A replica that is further behind is not read. */
+  TALLYSTICK_REPLICA_LAG_MS_MAX: replicaLagMs.default(REPLICA_LAG_MS_DEFAULT),
   /** Server and worker wait so long for `migrate`. */
   TALLYSTICK_SCHEMA_WAIT_SECONDS: schemaWaitSeconds.default(0),
   /** For `migrate`: what it lets the two lesser logins log in with, where their URLs do not say. */
@@ -164,6 +176,9 @@ export type Config = {
   readonly ownerUrl: string | null
   readonly apiUrl: string | null
   readonly workerUrl: string | null
+  /** null: all reads go to the primary. */
+  readonly replicaUrl: string | null
+  readonly replicaLagMsMax: number
   /** For whichever URL the process uses. */
   readonly database: DatabaseOptions
   readonly schemaWaitMs: number
@@ -227,6 +242,8 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     ownerUrl: values.DATABASE_URL ?? null,
     apiUrl: values.TALLYSTICK_API_DATABASE_URL ?? null,
     workerUrl: values.TALLYSTICK_WORKER_DATABASE_URL ?? null,
+    replicaUrl: values.TALLYSTICK_REPLICA_URL ?? null,
+    replicaLagMsMax: values.TALLYSTICK_REPLICA_LAG_MS_MAX,
     database: database.options,
     schemaWaitMs: values.TALLYSTICK_SCHEMA_WAIT_SECONDS * 1_000,
     loginPasswordFiles: {

@@ -10,6 +10,7 @@ import { Database } from '../db/connect/connection.ts'
 import { watchHalfOpen } from '../db/connect/half-open.ts'
 import { checkLogin } from '../db/connect/logins.ts'
 import { openReadPool, openSearchPool, openWritePool } from '../db/connect/pools.ts'
+import { Replica } from '../db/connect/replica.ts'
 import { Lookups } from '../db/records/lookups.ts'
 import { Searches } from '../db/records/searches.ts'
 import { checkDatabase } from '../db/schema/check-database.ts'
@@ -17,6 +18,7 @@ import { getNoteKey } from '../db/schema/server-keys.ts'
 import { SignedCheckpoints } from '../followers/checkpoints/signed-checkpoints.ts'
 import { followMasterKey } from '../followers/rotation/follow-master-key.ts'
 import type { Deps } from '../http/deps.ts'
+import { Reads } from '../http/reads.ts'
 import { openThreads } from '../http/threads.ts'
 import { WriteDeadlines } from '../http/write-deadlines.ts'
 import { makeKeyMac } from '../ledgers/api-keys.ts'
@@ -30,6 +32,7 @@ import { watchLookups, watchPool } from '../observe/metrics/database.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { makeReceptionObserver, watchInbox } from '../observe/metrics/peers.ts'
 import { watchKeyCache } from '../observe/metrics/reading.ts'
+import { watchReads, watchReplica } from '../observe/metrics/replica.ts'
 import { makeTraceObserver } from '../observe/metrics/traces.ts'
 import { watchTypes } from '../observe/metrics/types.ts'
 import { openTracing } from '../observe/tracing/open.ts'
@@ -93,6 +96,17 @@ export async function openDeps(
     const types = new TypeRegistry({ readPool, threads })
     watchTypes(metrics, 'server', types)
     const noteKey = await getNoteKey(readPool)
+    const checkpoints = new SignedCheckpoints(readPool, noteKey)
+    const searches = new Searches(pools.searchPool)
+    const replica = await openReplica(config, readPool, log)
+    closers.push(() => replica?.close())
+    const reads = new Reads({ readPool, lookups, searches, checkpoints }, replica)
+    watchReads(metrics, reads)
+    watchReplica(metrics, replica, reads)
+    if (replica) {
+      watchPool(metrics, 'replica-read', replica.readPool)
+      watchPool(metrics, 'replica-search', replica.searchPool)
+    }
     const inbox = new Inbox()
     watchInbox(metrics, inbox)
     return {
@@ -108,11 +122,12 @@ export async function openDeps(
       operatorKeys: operatorKeysOf(config),
       ...pools,
       lookups,
-      searches: new Searches(pools.searchPool),
+      searches,
+      reads,
       signers,
       envelopeKeys: new EnvelopeKeys(loadKeysFrom(readPool)),
       noteKey,
-      checkpoints: new SignedCheckpoints(readPool, noteKey),
+      checkpoints,
       keyMac,
       peerMacs: makePeerMacs(masterKey),
       peerWitnessKeys: config.peerWitnesses ? makePeerWitnessKeys(masterKey) : null,
@@ -150,6 +165,18 @@ function openPools(
   watchPool(metrics, 'search', searchPool)
   watchPool(metrics, 'write', writePool)
   return { readPool, searchPool, writePool }
+}
+
+/** null: there is none. One that is away does not keep a server from starting. */
+async function openReplica(
+  { replicaUrl, replicaLagMsMax: lagMsMax, database: options }: Config,
+  primary: pg.Pool,
+  log: Logger,
+): Promise<Replica | null> {
+  if (replicaUrl === null) return null
+  const replica = new Replica(new Database(replicaUrl, options), { primary, lagMsMax, log })
+  await replica.open()
+  return replica
 }
 
 function openAppender(

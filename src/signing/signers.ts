@@ -3,7 +3,12 @@ import type { Uuid } from '../proof/ids.ts'
 import { toHex } from './text-of-bytes.ts'
 
 /** A ledger, and the key that its entries were signed with when somebody last looked: lower-case hex. */
-export type SignedLedger = { readonly ledgerId: Uuid; readonly envelopeKid: string }
+export type SignedLedger = {
+  readonly ledgerId: Uuid
+  readonly envelopeKid: string
+  /** Told after each append. `size`: of the ledger right after the newest entry that was appended for this request; null: none was. */
+  readonly written?: { size: number | null }
+}
 
 type Deps = {
   /** The deployment's envelope keys that sign somewhere, oldest first. */

@@ -59,6 +59,8 @@ export type SendOptions = {
 }
 
 export type AppOptions = {
+  /** Its database; absent: one of its own on the suite's server. */
+  readonly database?: TestDatabase
   /** How the application reaches its database, when not directly (through a proxy, for instance). */
   readonly apiUrl?: (database: TestDatabase) => string | Promise<string>
   /** The server's clock, in milliseconds. */
@@ -80,7 +82,7 @@ export type OpenApp = {
 }
 
 export async function openApp(t: Test, options: AppOptions = {}): Promise<OpenApp> {
-  const database = await createTestDatabase(t)
+  const database = options.database ?? (await createTestDatabase(t))
   const lines: string[] = []
   const log = openLog('debug', { write: (line: string) => void lines.push(line) })
   const config = testConfig((await options.apiUrl?.(database)) ?? database.apiUrl, options.environment)

@@ -31,6 +31,7 @@ const DOCUMENTED_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'Tallystick-Ledger-Size',
   'WWW-Authenticate',
 ] as const
 /** Lines of NDJSON that are looked at: they are alike, and exports are long. */

@@ -1,9 +1,9 @@
-import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import type { Db } from '../connect/client.ts'
 
 /** The first outcome of a request with this key: its seq, or that it was another request; null: there was none. */
 export async function findReplay(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   actorId: Uuid,
   request: { readonly keyHash: Uint8Array; readonly requestHash: Uint8Array },

@@ -1,11 +1,11 @@
-import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import { findChunk, recordOfChunk } from '../chunks/read-chunks.ts'
+import type { Db } from '../connect/client.ts'
 import { type EntryRowRead, signerOf } from './read-entries.ts'
 
 /** The entry at `seq`; null where the ledger has no such entry. */
-export async function findEntry(pool: pg.Pool, ledgerId: Uuid, seq: number): Promise<EntryRowRead | null> {
+export async function findEntry(pool: Db, ledgerId: Uuid, seq: number): Promise<EntryRowRead | null> {
   const { rows } = await pool.query<EntryRowRead>({
     name: 'find_entry',
     text: `select e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, ${signerOf('e')} as signer
@@ -24,7 +24,7 @@ type RecordEntryRow = EntryRowRead & {
 
 /** The entry at `seq`, which must be about the record; null: its first one, which digests its payload. */
 export async function findEntryOfRecord(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   recordId: Uuid,
   seq: number | null,
@@ -51,7 +51,7 @@ export async function findEntryOfRecord(
 }
 
 async function findEntryOfItem(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   recordId: Uuid,
   seq: number | null,

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import { Database, DatabaseClient, type DatabaseOrUrl } from './connection.ts'
 
-/** A pool, or the one connection of a caller who owns the transaction. */
-export type Db = pg.Pool | pg.ClientBase
+/** A pool, the one connection of a caller who owns the transaction, or one that is held for a request (replica.ts). */
+export type Db = Pick<pg.Pool, 'query'>
 
 /** Does `work` with a connection of its own, which is closed after it, whatever comes of it. */
 export async function withClient<T>(

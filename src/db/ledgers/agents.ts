@@ -1,5 +1,5 @@
-import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import type { Db } from '../connect/client.ts'
 
 export type AgentRow = {
   readonly agentId: Uuid
@@ -18,7 +18,7 @@ export type AgentKey = { readonly ledgerId: Uuid; readonly agentId: Uuid }
 export type AgentStanding = 'active' | 'disabled' | 'unknown'
 
 /** In the order of the keys. */
-export async function findAgentStandings(pool: pg.Pool, keys: readonly AgentKey[]): Promise<AgentStanding[]> {
+export async function findAgentStandings(pool: Db, keys: readonly AgentKey[]): Promise<AgentStanding[]> {
   const { rows } = await pool.query<{ standing: AgentStanding }>({
     name: 'find_agent_standings',
     text: `select case when a.agent_id is null then 'unknown' when a.disabled_seq is null then 'active' else 'disabled' end
@@ -33,7 +33,7 @@ export async function findAgentStandings(pool: pg.Pool, keys: readonly AgentKey[
   return rows.map(({ standing }) => standing)
 }
 
-export async function findAgent(pool: pg.Pool, ledgerId: Uuid, agentId: Uuid): Promise<AgentRow | null> {
+export async function findAgent(pool: Db, ledgerId: Uuid, agentId: Uuid): Promise<AgentRow | null> {
   const { rows } = await pool.query<AgentRow>({
     name: 'find_agent',
     text: `${SELECT_AGENTS} where a.ledger_id = $1 and a.agent_id = $2`,
@@ -42,7 +42,7 @@ export async function findAgent(pool: pg.Pool, ledgerId: Uuid, agentId: Uuid): P
   return rows[0] ?? null
 }
 
-export async function findAgentByName(pool: pg.Pool, ledgerId: Uuid, name: string): Promise<AgentRow | null> {
+export async function findAgentByName(pool: Db, ledgerId: Uuid, name: string): Promise<AgentRow | null> {
   const { rows } = await pool.query<AgentRow>({
     name: 'find_agent_by_name',
     text: `${SELECT_AGENTS} where a.ledger_id = $1 and a.name = $2`,
@@ -53,7 +53,7 @@ export async function findAgentByName(pool: pg.Pool, ledgerId: Uuid, name: strin
 
 /** In the order of their ids, after `after`. */
 export async function listAgents(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   page: { after: Uuid | null; limit: number },
 ): Promise<AgentRow[]> {

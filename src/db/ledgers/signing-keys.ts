@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { SignatureAlgorithm } from '../../proof/crypto.ts'
 import type { Uuid } from '../../proof/ids.ts'
+import type { Db } from '../connect/client.ts'
 
 /** A key by which an agent signs its entries itself. */
 export type SigningKeyRow = {
@@ -22,7 +23,7 @@ const SELECT_KEYS = `select k.kid, k.alg, k.spki, k.required, k.registered_seq, 
 
 /** `kid`: any text; null where the agent has no key of that kid. */
 export async function findSigningKey(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   agentId: Uuid,
   kid: string,
@@ -37,7 +38,7 @@ export async function findSigningKey(
 
 /** Those that are revoked, too, registered after the entry `after`; oldest first. */
 export async function listSigningKeys(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   agentId: Uuid,
   page: { readonly after: number; readonly limit: number },

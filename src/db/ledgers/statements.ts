@@ -1,7 +1,7 @@
-import type pg from 'pg'
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
+import type { Db } from '../connect/client.ts'
 
 /** A registered statement, and the entry that it is. `registeredAt`: by the server that took it. */
 export type StatementRow = {
@@ -22,7 +22,7 @@ const SELECT = `select s.statement_id, s.seq, s.leaf, s.issuer, s.subject, s.con
 
 /** `by`: its id, or its leaf (32 bytes). */
 export async function findStatement(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   by: { readonly id: Uuid } | { readonly leaf: Uint8Array },
 ): Promise<StatementRow | null> {
@@ -37,7 +37,7 @@ export async function findStatement(
 
 /** The newest first, those before `before`. null: of any. */
 export async function listStatements(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   page: {
     readonly issuer: string | null
@@ -58,7 +58,7 @@ export async function listStatements(
 
 /** The entry that set the ledger's newest registration policy; null where none was set. */
 export async function findPolicyEntry(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
 ): Promise<(SignedLine & { readonly seq: number }) | null> {
   const { rows } = await pool.query<SignedColumns & { seq: number }>({

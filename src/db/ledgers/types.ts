@@ -1,5 +1,5 @@
-import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import type { Db } from '../connect/client.ts'
 
 export type TypeRow = {
   /** name/version */
@@ -28,7 +28,7 @@ type Columns = {
   chain: Buffer
 }
 
-export async function findType(pool: pg.Pool, ledgerId: Uuid, name: string): Promise<TypeRow | null> {
+export async function findType(pool: Db, ledgerId: Uuid, name: string): Promise<TypeRow | null> {
   const { rows } = await pool.query<Columns>({
     name: 'find_type',
     text: `select t.name, t.gated, t.definition, t.digest, e.seq, e.recorded_at, e.leaf, e.chain
@@ -63,7 +63,7 @@ export type TypeSummaryRow = {
 
 /** In the order of their names as ASCII text, `after` exclusive. `name`: without a version, those of all versions. */
 export async function listTypes(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   { name, after, limit }: { name: string | null; after: string | null; limit: number },
 ): Promise<TypeSummaryRow[]> {

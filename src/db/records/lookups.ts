@@ -1,8 +1,8 @@
-import type pg from 'pg'
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { findCreations, type RecordKey } from '../chain/signed-entries.ts'
+import type { Db } from '../connect/client.ts'
 import { Coalescer } from '../connect/coalescer.ts'
 import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
 import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../limits.ts'
@@ -18,7 +18,7 @@ export class Lookups {
   readonly #remoteClaims: Coalescer<RemoteClaimKey, RemoteRecordRow | null>
   readonly #agents: Coalescer<AgentKey, AgentStanding>
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: Db) {
     const limits = { keysMax: LOOKUPS_PER_QUERY_MAX, queriesMax: LOOKUP_QUERIES_MAX }
     this.#records = new Coalescer((keys) => findEachRecord(pool, keys), limits)
     this.#steps = new Coalescer((keys) => listNewestSteps(pool, keys), limits)

@@ -1,5 +1,5 @@
-import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import type { Db } from '../connect/client.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { BATCH_COLUMNS, BATCH_TABLES, type BatchRow } from './read-records.ts'
 
@@ -11,7 +11,7 @@ export type ChunkKey = { readonly ledgerId: Uuid; readonly seq: number; readonly
  * the tables could have made it.
  */
 export async function readChunks(
-  pool: pg.Pool,
+  pool: Db,
   chunks: readonly ChunkKey[],
   bytesMax: number,
 ): Promise<(BatchRow | null)[]> {

@@ -1,21 +1,21 @@
-import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { DocumentName } from '../chain/append-entries.ts'
 import type { EntryRowRead } from '../chain/read-entries.ts'
 import { chunkIdOf, findChunk, recordsOfChunk } from '../chunks/read-chunks.ts'
+import type { Db } from '../connect/client.ts'
 import { PARENT_DEPTH_MAX } from '../limits.ts'
 import { findRecords, type RecordRowRead } from './read-records.ts'
 
 /** How deep records lie, for one request: each chunk is read once, and no more than `chunksMax` of them. */
 export class Depths {
-  readonly #pool: pg.Pool
+  readonly #pool: Db
   readonly #ledgerId: Uuid
   readonly #chunksMax: number
   /** By the first id of the chunk. */
   readonly #chunks = new Map<Uuid, Promise<ReadonlyMap<Uuid, Link>>>()
 
-  constructor(pool: pg.Pool, ledgerId: Uuid, chunksMax: number) {
+  constructor(pool: Db, ledgerId: Uuid, chunksMax: number) {
     this.#pool = pool
     this.#ledgerId = ledgerId
     this.#chunksMax = chunksMax
@@ -68,14 +68,14 @@ export class Depths {
 type Link = { recordId: Uuid; parentId: Uuid | null }
 
 /** Links of all records of the chunk; none: there is no such chunk. */
-async function readLinks(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<Map<Uuid, Link>> {
+async function readLinks(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<Map<Uuid, Link>> {
   const row = await findChunk(pool, ledgerId, recordId)
   const links = row === null ? [] : recordsOfChunk(row)
   return new Map(links.map(({ recordId: id, parentId }) => [id, { recordId: id, parentId }]))
 }
 
 /** The ancestors of a record, its parent first. */
-export async function listAncestors(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead[]> {
+export async function listAncestors(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead[]> {
   const upward = await new Depths(pool, ledgerId, PARENT_DEPTH_MAX + 1).listUpward(recordId)
   const ids = upward === 'unknown' ? [] : upward.slice(1)
   const found = await findRecords(
@@ -85,7 +85,7 @@ export async function listAncestors(pool: pg.Pool, ledgerId: Uuid, recordId: Uui
   return found.filter((record) => record !== null)
 }
 
-async function listOwnLinks(pool: pg.Pool, ledgerId: Uuid, recordId: Uuid): Promise<Link[]> {
+async function listOwnLinks(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<Link[]> {
   const { rows } = await pool.query<Link>({
     name: 'list_upward',
     text: `with recursive upward (record_id, parent_id, depth) as (
@@ -123,7 +123,7 @@ export type RecordStepRow = Omit<EntryRowRead, 'signer'> & {
  * line.
  */
 export async function listEntriesOfRecord(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   recordId: Uuid,
   page: { afterVersion: number; limit: number; bytesMax: number },

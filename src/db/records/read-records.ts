@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { indexOfRecordId, isOfBatch } from '../../proof/statement/batch-ids.ts'
@@ -343,11 +342,7 @@ async function findErasures(
 }
 
 /** The records that the entry at `seq` notarized, in their order in the batch. */
-export async function listRecordsOfEntry(
-  pool: pg.Pool,
-  ledgerId: Uuid,
-  seq: number,
-): Promise<RecordRowRead[]> {
+export async function listRecordsOfEntry(pool: Db, ledgerId: Uuid, seq: number): Promise<RecordRowRead[]> {
   const chunks = await pool.query<BatchRow>({
     name: 'list_chunks_of_entry',
     text: `select ${BATCH_COLUMNS} from ${BATCH_TABLES} where c.ledger_id = $1 and c.seq = $2 order by c.chunk`,

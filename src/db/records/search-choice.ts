@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import type { Db } from '../connect/client.ts'
 import { SEARCH_DAYS_MAX, SEARCH_PROBE_CANDIDATES } from '../limits.ts'
 import { BATCH_FILTERS, canBeOfBatch, dayKeysOf } from './batch-filters.ts'
 import type { RecordSearch, Stretch } from './search.ts'
@@ -144,7 +144,7 @@ async function listOfBatches(
 }
 
 /** Keys of the days, in order, on which records of batches occurred, one more than are walked: jumps from one to the next. */
-export async function listDayKeys(pool: pg.Pool, ledger: string, range: TimeRange): Promise<Buffer[]> {
+export async function listDayKeys(pool: Db, ledger: string, range: TimeRange): Promise<Buffer[]> {
   const { rows } = await pool.query<{ key: Buffer }>({
     name: 'list_day_keys',
     text: `with recursive days (key) as (

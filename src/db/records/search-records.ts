@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
-import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
+import type { Db } from '../connect/client.ts'
 import { SEARCH_CHUNK_BYTES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
 import { type RecordRowRead, readBatchRecords } from './read-records.ts'
 import { earlierOf, isBeyond, type Place, type RecordSearch } from './search.ts'
@@ -77,7 +77,7 @@ async function fillPage(
 }
 
 /** In the order of the page. */
-async function readRows(pool: pg.Pool, found: readonly Match[]): Promise<RecordRowRead[]> {
+async function readRows(pool: Db, found: readonly Match[]): Promise<RecordRowRead[]> {
   const ofBatches = found.filter((match) => 'record' in match)
   const read = (await readBatchRecords(pool, ofBatches)).values()
   return found.map((match) => ('record' in match ? read.next().value! : match.own))

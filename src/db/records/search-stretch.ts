@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import type { Db } from '../connect/client.ts'
 import { SEARCH_CLOCK_SLACK_MS, SEARCH_ENTRIES_SKIPPED_MAX } from '../limits.ts'
 import type { RecordSearch, Stretch } from './search.ts'
 
@@ -11,7 +11,7 @@ import type { RecordSearch, Stretch } from './search.ts'
  * request may; the next request goes on there.
  */
 export async function listStretch(
-  pool: pg.Pool,
+  pool: Db,
   ledger: string,
   { filters: { recorded }, order, after, candidatesMax = SEARCH_ENTRIES_SKIPPED_MAX }: RecordSearch,
 ): Promise<Stretch | null> {

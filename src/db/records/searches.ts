@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import type { Db } from '../connect/client.ts'
 import { Coalescer } from '../connect/coalescer.ts'
 import {
   LOOKUP_CHUNK_BYTES_MAX,
@@ -32,13 +33,13 @@ type Text = { readonly name: string; readonly pages: Coalescer<Page, Row[]> }
  * plan of a page of ten takes Postgres as long as the rest of it, and each round trip costs the server a system call and a wake-up.
  */
 export class Searches {
-  readonly pool: pg.Pool
+  readonly pool: Db
   /** By text. There are few: each has its place in the code (search-text.ts). */
   readonly #texts = new Map<string, Text>()
 
   readonly #chunks: Coalescer<ChunkKey, BatchRow | null>
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: Db) {
     this.pool = pool
     this.#chunks = new Coalescer(
       async (keys) => {

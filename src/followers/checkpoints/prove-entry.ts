@@ -1,10 +1,10 @@
-import type pg from 'pg'
 import { Turn } from '../../append/turn.ts'
 import { listEnvelopeKeys } from '../../db/chain/envelope-keys.ts'
 import type { EntryRowRead } from '../../db/chain/read-entries.ts'
 import { findEntry, findEntryOfRecord } from '../../db/chain/read-proven.ts'
 import { findRegistration } from '../../db/chain/signed-entries.ts'
 import { listBatchRecords } from '../../db/chunks/read-chunks.ts'
+import type { Db } from '../../db/connect/client.ts'
 import { ApiError } from '../../errors.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
@@ -23,7 +23,7 @@ import type { SignedCheckpoints } from './signed-checkpoints.ts'
 
 const { sha256 } = nativeProviders
 
-type ProveDeps = { readonly readPool: pg.Pool; readonly checkpoints: SignedCheckpoints }
+type ProveDeps = { readonly readPool: Db; readonly checkpoints: SignedCheckpoints }
 
 type Wanted = {
   /** Size of a published checkpoint; null: the newest. */
@@ -144,7 +144,7 @@ export function cosignaturesPending(min: number): ApiError {
 }
 
 /** One record's place in its batch; verified against what the batch's entry signs. */
-async function proveItem(pool: pg.Pool, ledgerId: Uuid, row: EntryRowRead, index: number) {
+async function proveItem(pool: Db, ledgerId: Uuid, row: EntryRowRead, index: number) {
   const texts: string[] = []
   const turn = new Turn()
   for (const record of await listBatchRecords(pool, ledgerId, row.seq)) {

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import type { Db } from '../../db/connect/client.ts'
 import { getLedger } from '../../db/ledgers/ledgers.ts'
 import type { ServerKey } from '../../db/schema/server-keys.ts'
 import { ApiError } from '../../errors.ts'
@@ -41,7 +41,7 @@ export function receivedStatement(proof: EntryProof, receipt: Uint8Array): Uint8
 
 /** The receipt that the ledger of `note`, a checkpoint of at least `from` entries, begins with that of `from`. Throws as receiptOf does. */
 export async function consistencyReceipt(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   from: number,
   note: string,

@@ -1,6 +1,6 @@
-import type pg from 'pg'
 import { Turn } from '../../append/turn.ts'
 import { readEnvelopes } from '../../db/chain/read-entries.ts'
+import type { Db } from '../../db/connect/client.ts'
 import { ApiError } from '../../errors.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
@@ -19,7 +19,7 @@ const LENGTH_BYTES = 2
  * are 8 MiB at most (TILE_HASHES envelopes of ENVELOPE_BYTES_MAX). Throws ApiError `integrity_fault` where the stored ones are others.
  */
 export async function readTile(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   address: TileAddress,
   note: string,
@@ -35,7 +35,7 @@ export async function readTile(
 }
 
 async function readProved(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   { level, tile, width }: TileAddress,
   note: string,

@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import {
   type CheckpointRow,
   findCheckpoint,
@@ -6,6 +5,7 @@ import {
   findCheckpointOfSize,
 } from '../../db/chain/checkpoints.ts'
 import { findCosignedCheckpoint } from '../../db/chain/cosignatures.ts'
+import type { Db } from '../../db/connect/client.ts'
 import type { ServerKey } from '../../db/schema/server-keys.ts'
 import { ApiError } from '../../errors.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
@@ -20,14 +20,20 @@ const { sha256, verifySignature } = nativeProviders
  * can write to, and a note that nobody signed would be taken for a fault of the ledger. Throws `integrity_fault` for such a one.
  */
 export class SignedCheckpoints {
-  readonly #pool: pg.Pool
+  readonly #pool: Db
   readonly #noteKey: ServerKey
   /** Notes that were verified, by ledger: a signature takes 60 to 140 µs, and most requests ask for the newest one. */
-  readonly #verified = new Map<string, string>()
+  readonly #verified: Map<string, string>
 
-  constructor(pool: pg.Pool, noteKey: ServerKey) {
+  constructor(pool: Db, noteKey: ServerKey, verified = new Map<string, string>()) {
     this.#pool = pool
     this.#noteKey = noteKey
+    this.#verified = verified
+  }
+
+  /** The same, read from `pool`. */
+  on(pool: Db): SignedCheckpoints {
+    return new SignedCheckpoints(pool, this.#noteKey, this.#verified)
   }
 
   /** The note of the newest one; null where there is none. */

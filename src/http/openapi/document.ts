@@ -6,6 +6,7 @@ import { EVENT_STREAM } from '../accept.ts'
 import { otlpStatus, PROTOBUF_TYPE } from '../otlp-answers.ts'
 import { COSE_TYPE } from '../plugins/json-body.ts'
 import { CONCISE_PROBLEM_TYPE, PROBLEM_TYPE } from '../plugins/problems.ts'
+import { SIZE_TEXT } from '../schemas/common.ts'
 import { rpcStatus } from '../schemas/otlp.ts'
 import { problem } from '../schemas/problem.ts'
 import { mayOmitBody } from '../zod-validation.ts'
@@ -131,12 +132,13 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodType | null, schemas
   }))
 }
 
-function headerParametersOf({ problems, answers }: Operation): Json[] {
+function headerParametersOf({ problems, answers, reads }: Operation): Json[] {
   const isStream = answers.some(({ content }) => content?.mediaType === EVENT_STREAM)
   return [
     ...(takesIdempotencyKey(problems) ? [IDEMPOTENCY_KEY] : []),
     ...(takesIfMatch(problems) ? [IF_MATCH] : []),
     ...(answers.some(({ status }) => Number(status) === 304) ? [IF_NONE_MATCH] : []),
+    ...(reads === 'replica' ? [IF_KNOWN_SIZE, CACHE_CONTROL] : []),
     ...(isStream ? [LAST_EVENT_ID] : []),
   ]
 }
@@ -162,6 +164,22 @@ const IF_NONE_MATCH = {
   in: 'header',
   required: false,
   description: 'the ETag of the answer that the client has: 304 while it is the same',
+  schema: { type: 'string' },
+}
+
+const IF_KNOWN_SIZE = {
+  name: 'If-Known-Size',
+  in: 'header',
+  required: false,
+  description: 'a size of the ledger that the client knows of: the answer rests on no fewer entries',
+  schema: { type: 'string', pattern: SIZE_TEXT.source },
+}
+
+const CACHE_CONTROL = {
+  name: 'Cache-Control',
+  in: 'header',
+  required: false,
+  description: '`no-cache`: the answer rests on the newest state, and so on no replica',
   schema: { type: 'string' },
 }
 

@@ -14,6 +14,10 @@ const REPLAYED = header('`true` when this repeats the first answer to the Idempo
 const ETAG = header('the record’s version, in quotes: what If-Match and If-None-Match take', {
   type: 'string',
 })
+const LEDGER_SIZE = header(
+  'number of the ledger’s entries that the answer rests on at least: of a write, right after its newest entry; of a read, where a replica answered',
+  { type: 'integer', minimum: 0 },
+)
 const CHALLENGE = header('the scheme to use', { type: 'string', const: 'Bearer' })
 const RATE_LIMITS = {
   RateLimit: header('what is left of each limit, where any is set: `"key";r=9;t=1`'),
@@ -24,11 +28,13 @@ const RATE_LIMITS = {
 export function makeHeaders(operation: Operation, status: number): { headers?: Record<string, Header> } {
   const retryable = operation.problems.some((code) => statusOf(code) === status && isRetryable(code))
   const success = status < 300
+  const sized = operation.reads === 'replica' || (operation.reads === null && operation.access !== 'operator')
   const limited = operation.problems.includes('rate_limited')
   const headers = {
     ...(status === 401 && { 'WWW-Authenticate': CHALLENGE }),
     ...((retryable || status === 202 || status === 303) && { 'Retry-After': RETRY_AFTER }),
     ...(limited && (status < 400 || status === 429) && RATE_LIMITS),
+    ...((success || status === 304) && sized && { 'Tallystick-Ledger-Size': LEDGER_SIZE }),
     ...((success || status === 304) && answersRecord(operation, success ? status : 200) && { ETag: ETAG }),
     ...(success && takesIdempotencyKey(operation.problems) && { 'Idempotency-Replayed': REPLAYED }),
   }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { BODY_BYTES_MAX } from '../../append/limits.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { Access, PeerAccess } from '../plugins/authenticate.ts'
+import type { ReadFrom } from '../reads.ts'
 import { problemsOf } from './possible-problems.ts'
 
 /** One method at one address: its request and its answers. */
@@ -21,6 +22,8 @@ export type Operation = {
   /** Bodies and problems of OTLP, in protobuf or JSON. */
   readonly otlp: boolean
   readonly answers: readonly Answer[]
+  /** GET: where it reads from; null: it writes. */
+  readonly reads: ReadFrom | null
   /** Every error that it can answer, in the order of docs/errors.md. */
   readonly problems: readonly ErrorCode[]
 }
@@ -71,10 +74,12 @@ function operationOf(route: RouteOptions): Operation {
     scrapi: route.config!.scrapi ?? false,
     otlp: route.config!.otlp !== undefined,
     answers: Object.entries(response as Record<string, ResponseSchema>).flatMap(answersOf),
+    reads: route.config!.reads ?? null,
     problems: problemsOf({
       method,
       access,
       addressed: route.url.includes(':'),
+      readsReplica: route.config!.reads === 'replica',
       largeBody: (route.bodyLimit ?? 0) > BODY_BYTES_MAX,
       declared: route.config!.problems ?? [],
     }),

@@ -1,4 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import type { Caller } from '../../ledgers/caller.ts'
+
+/** Size of the ledger that an answer rests on: of a write, right after its newest entry. A bare integer. */
+export const LEDGER_SIZE_HEADER = 'tallystick-ledger-size'
 
 /**
  * Headers of every answer. The declared type holds, whatever a browser would make of the bytes. No cache, shared or the
@@ -9,6 +13,8 @@ export function useAnswerHeaders(app: FastifyInstance): void {
     reply.header('x-content-type-options', 'nosniff')
     if (request.routeOptions.config.access !== 'public' && !reply.hasHeader('cache-control'))
       reply.header('cache-control', 'no-store')
+    const size = (request.caller as Caller | null)?.written.size ?? null
+    if (size !== null) reply.header(LEDGER_SIZE_HEADER, size)
     done(null, payload)
   })
 }

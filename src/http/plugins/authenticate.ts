@@ -138,7 +138,7 @@ async function requireCaller(
       `the API key ${caller.key} expired at ${new Date(caller.expiresAtMs).toISOString()}`,
     )
   }
-  return { ...caller, authenticatedAtMs: nowMs }
+  return { ...caller, authenticatedAtMs: nowMs, written: { size: null } }
 }
 
 function requireScope(caller: Caller, { scope, own }: KeyAccess): 'all' | 'own' {

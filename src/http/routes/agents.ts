@@ -8,6 +8,7 @@ import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
 import { pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
+import type { ReadSources } from '../reads.ts'
 import { agentAnswer, agentPage, agentsCursor, agentsQuery, registerAgentBody } from '../schemas/agents.ts'
 import { idParams, noMembers } from '../schemas/common.ts'
 import type { ZodTypes } from '../zod-validation.ts'
@@ -40,24 +41,28 @@ export function agentRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/agents',
     {
-      config: { access: read },
+      config: { reads: 'replica', access: read },
       schema: {
         summary: 'List agents, oldest first',
         querystring: agentsQuery,
         response: { 200: agentPage },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { query } = request
       const { ledgerId } = request.caller
-      if (query.name !== undefined) {
-        const agent = await findAgentByName(deps.readPool, ledgerId, query.name)
+      const { name } = query
+      if (name !== undefined) {
+        const find = (from: ReadSources) => findAgentByName(from.readPool, ledgerId, name)
+        const agent = await deps.reads.of(request, reply, find)
         return { data: agent ? [render(agent)] : [], nextCursor: null }
       }
       const limit = pageLimit(query)
       const cursor = parseCursor(query, agentsCursor)
       const after = cursor && parseId('agt', cursor[0])
-      const rows = await listAgents(deps.readPool, ledgerId, { after, limit: limit + 1 })
+      const rows = await deps.reads.of(request, reply, ({ readPool }) =>
+        listAgents(readPool, ledgerId, { after, limit: limit + 1 }),
+      )
       return toPage(rows, limit, render, ({ id }) => [id])
     },
   )
@@ -65,14 +70,15 @@ export function agentRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/agents/:id',
     {
-      config: { access: read },
+      config: { reads: 'replica', access: read },
       schema: { summary: 'Get an agent', params: idParams, response: { 200: agentAnswer } },
     },
-    async (request) => {
-      const agent = await findAgent(deps.readPool, request.caller.ledgerId, pathId('agt', request.params.id))
-      if (!agent) throw new ApiError('not_found', `the ledger has no agent ${request.params.id}`)
-      return render(agent)
-    },
+    (request, reply) =>
+      deps.reads.of(request, reply, async ({ readPool }) => {
+        const agent = await findAgent(readPool, request.caller.ledgerId, pathId('agt', request.params.id))
+        if (!agent) throw new ApiError('not_found', `the ledger has no agent ${request.params.id}`)
+        return render(agent)
+      }),
   )
 
   typed.post(

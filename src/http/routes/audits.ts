@@ -37,7 +37,7 @@ export function auditRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/audits',
     {
-      config: { access },
+      config: { reads: 'primary', access },
       schema: {
         summary: 'List audits, newest first; the last hundred ended ones are kept',
         querystring: auditsQuery,
@@ -56,7 +56,7 @@ export function auditRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/audits/:id',
     {
-      config: { access },
+      config: { reads: 'primary', access },
       schema: { summary: 'Get an audit', params: idParams, response: { 200: auditAnswer } },
     },
     async (request) => {

@@ -19,7 +19,10 @@ import {
 } from '../schemas/proofs.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'checkpoints'>): void {
+export function checkpointRoutes(
+  app: FastifyInstance,
+  deps: Pick<Deps, 'readPool' | 'checkpoints' | 'reads'>,
+): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const { readPool, checkpoints } = deps
   const access = { scope: 'audit:read' } as const
@@ -27,7 +30,7 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
   typed.get(
     '/v1/checkpoints/latest',
     {
-      config: { access, problems: ['checkpoint_pending', 'integrity_fault'] },
+      config: { reads: 'primary', access, problems: ['checkpoint_pending', 'integrity_fault'] },
       schema: {
         summary: 'Get the newest checkpoint, or the newest that witnesses have cosigned',
         querystring: latestCheckpointQuery,
@@ -50,7 +53,7 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
   typed.get(
     '/v1/checkpoints/:size',
     {
-      config: { access, problems: ['not_found', 'integrity_fault'] },
+      config: { reads: 'primary', access, problems: ['not_found', 'integrity_fault'] },
       schema: {
         summary: 'Get the checkpoint of a size',
         params: checkpointParams,
@@ -71,7 +74,7 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
   typed.get(
     '/v1/checkpoints',
     {
-      config: { access },
+      config: { reads: 'primary', access },
       schema: {
         summary: 'List checkpoints, newest first',
         querystring: checkpointsQuery,
@@ -89,21 +92,23 @@ export function checkpointRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPoo
   typed.get(
     '/v1/checkpoints/consistency',
     {
-      config: { access, problems: ['checkpoint_pending', 'integrity_fault'] },
+      config: { reads: 'replica', access, problems: ['checkpoint_pending', 'integrity_fault'] },
       schema: {
         summary: 'Prove that the ledger of one size begins with that of another',
         querystring: consistencyQuery,
         response: { 200: consistencyProof },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { ledgerId } = request.caller
       const [from, to] = [Number(request.query.from), Number(request.query.to)]
       if (from > to)
         throw new ApiError('invalid_request', 'from is larger than to', { members: { path: '/from' } })
-      const checkpoint = await checkpoints.covering(ledgerId, to)
-      if (!checkpoint) throw checkpointPending(`no checkpoint covers ${to} entries yet`)
-      const path = await proveConsistency(readPool, ledgerId, from, to, checkpoint.note)
+      const path = await deps.reads.of(request, reply, async (sources) => {
+        const checkpoint = await sources.checkpoints.covering(ledgerId, to)
+        if (!checkpoint) throw checkpointPending(`no checkpoint covers ${to} entries yet`)
+        return proveConsistency(sources.readPool, ledgerId, from, to, checkpoint.note)
+      })
       return { from, to, path: path.map(toHex) }
     },
   )

@@ -29,7 +29,7 @@ export function consoleRoutes(app: FastifyInstance, { consoleDir }: Pick<Deps, '
   app.register(fastifyStatic, { serve: false, root: consoleDir, preCompressed: true })
   const files = new Set(existsSync(consoleDir) ? readdirSync(consoleDir) : [])
   if (files.size === 0) app.log.warn(`${UNBUILT}: run \`npm run build\``)
-  const config = { access: 'public' } as const
+  const config = { reads: 'nothing', access: 'public' } as const
   const schema = { hide: true }
 
   // Relative: a proxy may serve all of this below a path.

@@ -35,7 +35,7 @@ const POLICY = [
 ].join('; ')
 
 export function docsRoutes(app: FastifyInstance): void {
-  const config = { access: 'public' } as const
+  const config = { reads: 'nothing', access: 'public' } as const
   let script: Promise<Tagged> | undefined
 
   // A person who opens the server's address in a browser.

@@ -29,7 +29,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/entries',
     {
-      config: { access, problems: ['overloaded'] },
+      config: { reads: 'replica', access, problems: ['overloaded'] },
       schema: {
         summary: 'List entries of the chain, oldest first, one a line',
         querystring: entriesQuery,
@@ -38,19 +38,18 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
     },
     async (request, reply) => {
       const { ledgerId } = request.caller
-      const size = (await findSize(deps.readPool, ledgerId)) ?? 0
+      const db = deps.reads.stream(request)
+      const size = (await findSize(db, ledgerId)) ?? 0
       const from = request.query.after === undefined ? 0 : Number(request.query.after) + 1
       const endMax =
         request.query.limit === undefined ? Number.MAX_SAFE_INTEGER : from + Number(request.query.limit)
       const range = { from, end: Math.min(size, endMax), endMax }
-      return sendLines(request, reply, shared, () =>
-        entryLines(deps.readPool, ledgerId, range, shownTo(request.caller)),
-      )
+      return sendLines(request, reply, shared, () => entryLines(db, ledgerId, range, shownTo(request.caller)))
     },
   )
 
   const exported = {
-    config: { access, problems: ['overloaded'] },
+    config: { reads: 'replica', access, problems: ['overloaded'] },
     schema: {
       summary: 'Export the whole ledger, for `tallystick verify`',
       response: { 200: { content: { 'application/x-ndjson': { schema: exportLine } } } },
@@ -58,11 +57,10 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   } as const
   typed.get('/v1/export', exported, async (request, reply) => {
     const { ledger, ledgerId } = request.caller
-    const size = (await findSize(deps.readPool, ledgerId)) ?? 0
+    const db = deps.reads.stream(request)
+    const size = (await findSize(db, ledgerId)) ?? 0
     reply.header('content-disposition', `attachment; filename="${ledger}.ndjson"`)
-    return sendLines(request, reply, shared, () =>
-      exportLines(deps.readPool, ledgerId, size, shownTo(request.caller)),
-    )
+    return sendLines(request, reply, shared, () => exportLines(db, ledgerId, size, shownTo(request.caller)))
   })
 
   typed.post(

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Db } from '../../db/connect/client.ts'
 import { type LedgerEnds, readEnds } from '../../db/events/read-events.ts'
 import { PAGE_BYTES_MAX } from '../../db/limits.ts'
 import { ApiError } from '../../errors.ts'
@@ -31,7 +32,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   app.withTypeProvider<ZodTypes>().get(
     '/v1/events',
     {
-      config: { access, problems: ['overloaded', 'integrity_fault'] },
+      config: { reads: 'replica', access, problems: ['overloaded', 'integrity_fault'] },
       schema: {
         summary: 'List events, oldest first: a page, or a stream (`Accept: text/event-stream`)',
         querystring: eventsQuery,
@@ -47,18 +48,26 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
       const { ledgerId } = request.caller
       const filter = filterOf(request, query)
       const isTail = prefersEventStream(request.headers.accept)
-      const [ends] = await readEnds(deps.readPool, deps.cursorMac, [ledgerId])
-      const from = placeOf(request, query, isTail, ends!)
       const source = { ledgerId, filter, entriesUrl }
+      const begin = async (db: Db) => {
+        const [ends] = await readEnds(db, deps.cursorMac, [ledgerId])
+        return { ends: ends!, from: placeOf(request, query, isTail, ends!) }
+      }
       reply.header('vary', 'accept')
-      if (isTail) return tails.send(request, reply, { ...source, tag: tagOf(request, query) }, from, ends!)
-      const page = await readFittedPage(deps.readPool, source, from, ends!, {
-        limit: pageLimit(query),
-        charsMax: PAGE_BYTES_MAX,
-        render: ({ json }) => json,
+      if (isTail) {
+        const { from, ends } = await begin(deps.readPool)
+        return tails.send(request, reply, { ...source, tag: tagOf(request, query) }, from, ends)
+      }
+      const { texts, position, more } = await deps.reads.of(request, reply, async ({ readPool }) => {
+        const { from, ends } = await begin(readPool)
+        const page = await readFittedPage(readPool, source, from, ends, {
+          limit: pageLimit(query),
+          charsMax: PAGE_BYTES_MAX,
+          render: ({ json }) => json,
+        })
+        requireTellable(page)
+        return page
       })
-      requireTellable(page)
-      const { texts, position, more } = page
       return sendJson(
         reply,
         `{"data":[${texts.join(',')}],"nextCursor":"${formatEventCursor(position)}","more":${more}}`,

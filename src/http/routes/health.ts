@@ -9,7 +9,7 @@ import { health } from '../schemas/health.ts'
 export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
   // The process answers: never asks the database, so that a database failure restarts no pod.
   const live = { summary: 'Check that the process answers', response: { 200: health('ok') } }
-  app.get('/livez', { config: { access: 'public' }, schema: live }, async () => ({
+  app.get('/livez', { config: { reads: 'nothing', access: 'public' }, schema: live }, async () => ({
     status: 'ok',
     version: VERSION,
   }))
@@ -24,7 +24,7 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
   }
 
   const ready = { summary: 'Check that the server is ready', response: { 200: health('ready') } }
-  const readyConfig = { access: 'public', problems: ['unavailable'] } as const
+  const readyConfig = { reads: 'primary', access: 'public', problems: ['unavailable'] } as const
   app.get('/readyz', { config: readyConfig, schema: ready }, async () => {
     if (app.isDraining) throw new ApiError('unavailable', 'the server is about to stop', { retryable: true })
     // Does not say whether the schema is newer: the server checks this when it starts. While a new version rolls out,

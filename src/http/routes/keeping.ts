@@ -30,7 +30,6 @@ const READ = { scope: ['retention:manage', 'audit:read', 'payloads:erase'] } as 
 /** Rules of retention, and holds (docs/retention.md). */
 export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
-  const { readPool } = deps
 
   typed.post(
     '/v1/retention/rules',
@@ -54,10 +53,13 @@ export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/retention/rules',
     {
-      config: { access: READ },
+      config: { reads: 'replica', access: READ },
       schema: { summary: 'List rules of retention, the newest first', response: { 200: ruleList } },
     },
-    async (request) => ({ data: (await listRules(readPool, request.caller.ledgerId)).map(renderRule) }),
+    (request, reply) =>
+      deps.reads.of(request, reply, async ({ readPool }) => ({
+        data: (await listRules(readPool, request.caller.ledgerId)).map(renderRule),
+      })),
   )
 
   typed.post(
@@ -100,14 +102,14 @@ export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/holds',
     {
-      config: { access: READ },
+      config: { reads: 'replica', access: READ },
       schema: {
         summary: 'List holds, the newest first',
         querystring: holdsQuery,
         response: { 200: holdPage },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const limit = pageLimit(request.query)
       const standing = request.query.standing === 'true'
       const cursor = parseCursor(request.query, holdsCursor)
@@ -116,7 +118,10 @@ export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
           members: { path: '/cursor' },
         })
       const before = cursor?.[1] ?? Number.MAX_SAFE_INTEGER
-      const rows = await listHolds(readPool, request.caller.ledgerId, { before, standing, limit: limit + 1 })
+      const page = { before, standing, limit: limit + 1 }
+      const rows = await deps.reads.of(request, reply, ({ readPool }) =>
+        listHolds(readPool, request.caller.ledgerId, page),
+      )
       return toPage(rows, limit, renderHold, ({ seq }) => [standing, seq])
     },
   )

@@ -68,7 +68,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/keys',
     {
-      config: { access: read },
+      config: { reads: 'primary', access: read },
       schema: {
         summary: 'List API keys, oldest first',
         querystring: keysQuery,
@@ -91,7 +91,7 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/keys/:id',
     {
-      config: { access: read },
+      config: { reads: 'primary', access: read },
       schema: { summary: 'Get an API key', params: idParams, response: { 200: keyAnswer } },
     },
     async (request) => {

@@ -17,7 +17,7 @@ export function ledgerRestoreRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/ledgers/:id/restore',
     {
-      config: { access: 'operator', problems: ['state_conflict'] },
+      config: { reads: 'primary', access: 'operator', problems: ['state_conflict'] },
       schema: {
         summary: 'Get the state of a ledger that is closed as restored',
         params: idParams,

@@ -48,7 +48,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/ledgers',
     {
-      config: { access: 'operator' },
+      config: { reads: 'primary', access: 'operator' },
       schema: {
         summary: 'List ledgers, oldest first',
         querystring: ledgersQuery,
@@ -67,7 +67,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/ledgers/:id',
     {
-      config: { access: 'operator' },
+      config: { reads: 'primary', access: 'operator' },
       schema: { summary: 'Get a ledger', params: idParams, response: { 200: ledgerSummary } },
     },
     async (request) => render(await getLedgerSummary(deps, pathId('led', request.params.id))),
@@ -122,7 +122,7 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/ledger',
     {
-      config: { access: { scope: ['audit:read', 'records:read', 'records:write'] } },
+      config: { reads: 'primary', access: { scope: ['audit:read', 'records:read', 'records:write'] } },
       schema: { summary: 'Get the ledger of the key', response: { 200: ledgerAbout } },
     },
     async (request) => {

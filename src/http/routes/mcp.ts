@@ -115,7 +115,8 @@ async function injected(app: FastifyInstance, url: URL, init: RequestInit): Prom
   const { statusCode, headers, rawPayload } = await app.inject({
     method: init.method as NonNullable<InjectOptions['method']>,
     url: url.pathname + url.search,
-    headers: init.headers as Record<string, string>,
+    // Each message has a client of its own, which remembers nothing of the one before.
+    headers: { ...(init.headers as Record<string, string>), 'cache-control': 'no-cache' },
     ...(typeof init.body === 'string' && { payload: init.body }),
     ...(init.signal && { signal: init.signal }),
   })

@@ -11,7 +11,7 @@ export function openApiRoutes(app: FastifyInstance, operations: readonly Operati
   app.get(
     '/openapi.json',
     {
-      config: { access: 'public' },
+      config: { reads: 'nothing', access: 'public' },
       schema: {
         summary: 'Get the OpenAPI document',
         response: { 200: z.looseObject({ openapi: z.string() }), 304: z.undefined() },

@@ -15,7 +15,7 @@ export function peerReconciliationRoutes(app: FastifyInstance, deps: Deps): void
   typed.get(
     '/v1/peers/:id/reconciliation',
     {
-      config: { access },
+      config: { reads: 'primary', access },
       schema: {
         summary: 'Get the reconciliation with a peer',
         params: idParams,

@@ -35,7 +35,7 @@ function deadLetterRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/peers/:id/dead-letters',
     {
-      config: { access },
+      config: { reads: 'primary', access },
       schema: {
         summary: 'List entries that the peer refused (dead letters)',
         params: idParams,
@@ -92,7 +92,7 @@ function forkRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/peers/:id/forks',
     {
-      config: { access: { scope: ['peers:manage', 'audit:read'] } },
+      config: { reads: 'primary', access: { scope: ['peers:manage', 'audit:read'] } },
       schema: {
         summary: 'List entries of the peer that contradict earlier ones (forks)',
         params: idParams,

@@ -62,7 +62,7 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/peers',
     {
-      config: { access: { scope: ['peers:manage', 'records:read', 'audit:read'] } },
+      config: { reads: 'primary', access: { scope: ['peers:manage', 'records:read', 'audit:read'] } },
       schema: {
         summary: 'List peers, oldest first',
         querystring: peersQuery,
@@ -87,7 +87,7 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/peers/:id',
     {
-      config: { access: { scope: ['peers:manage', 'records:read', 'audit:read'] } },
+      config: { reads: 'primary', access: { scope: ['peers:manage', 'records:read', 'audit:read'] } },
       schema: { summary: 'Get a peer and its progress', params: idParams, response: { 200: peerView } },
     },
     async (request) => show(request, await getPeer(deps, request.caller, pathId('peer', request.params.id))),

@@ -13,7 +13,7 @@ export function predicateRoutes(app: FastifyInstance): void {
   app.withTypeProvider<ZodTypes>().get(
     '/predicates/:kind/v1',
     {
-      config: { access: 'public' },
+      config: { reads: 'nothing', access: 'public' },
       schema: {
         summary: 'Get the JSON Schema of a kind of statement',
         params: z.strictObject({ kind: z.string().describe('of an entry: `record-notarized`, …') }),

@@ -5,13 +5,14 @@ import { idParams } from '../schemas/common.ts'
 import { entryProof, entryProofParams, entryProofQuery, recordProofQuery } from '../schemas/proofs.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 'checkpoints'>): void {
+export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'reads'>): void {
   const typed = app.withTypeProvider<ZodTypes>()
 
   typed.get(
     '/v1/records/:id/proof',
     {
       config: {
+        reads: 'replica',
         access: { scope: ['audit:read', 'records:read'], own: 'records:read:own' },
         problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
       },
@@ -22,13 +23,14 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 
         response: { 200: entryProof },
       },
     },
-    (request) => provedRecord(deps, request, request),
+    (request, reply) => deps.reads.of(request, reply, (from) => provedRecord(from, request, request)),
   )
 
   typed.get(
     '/v1/entries/:seq/proof',
     {
       config: {
+        reads: 'replica',
         access: { scope: 'audit:read' },
         problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
       },
@@ -39,6 +41,6 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool' | 
         response: { 200: entryProof },
       },
     },
-    (request) => provedEntry(deps, request, request),
+    (request, reply) => deps.reads.of(request, reply, (from) => provedEntry(from, request, request)),
   )
 }

@@ -9,6 +9,7 @@ import {
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import type { Deps } from '../deps.ts'
 import { provedEntry, provedRecord } from '../proved-entry.ts'
+import type { ReadSources } from '../reads.ts'
 import { idParams } from '../schemas/common.ts'
 import { entryProofParams } from '../schemas/proofs.ts'
 import {
@@ -25,16 +26,17 @@ type Wanted = { readonly statement?: 'true' | 'false' | undefined }
 /** Receipts are proofs in another form: made of the same rows, and signed by the worker before anybody asks. */
 export function receiptRoutes(
   app: FastifyInstance,
-  deps: Pick<Deps, 'readPool' | 'checkpoints' | 'noteKey'>,
+  deps: Pick<Deps, 'reads' | 'noteKey'>,
   waits: CheckpointWaits,
 ): void {
   const typed = app.withTypeProvider<ZodTypes>()
-  const { readPool, checkpoints, noteKey } = deps
+  const { noteKey } = deps
 
   typed.get(
     '/v1/records/:id/receipt',
     {
       config: {
+        reads: 'replica',
         access: { scope: ['audit:read', 'records:read'], own: 'records:read:own' },
         problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
       },
@@ -46,10 +48,12 @@ export function receiptRoutes(
       },
     },
     async (request, reply) => {
-      const prove = () => provedRecord(deps, request, request)
+      const waitMs = waitMsOf(request.query)
+      const prove = (from: ReadSources) =>
+        waits.until(request, reply, waitMs, () => provedRecord(from, request, request))
       return sendReceipt(
         reply,
-        await waits.until(request, reply, waitMsOf(request.query), prove),
+        await deps.reads.of(request, reply, prove, { waits: waitMs > 0 }),
         request.query,
       )
     },
@@ -59,6 +63,7 @@ export function receiptRoutes(
     '/v1/entries/:seq/receipt',
     {
       config: {
+        reads: 'replica',
         access: { scope: 'audit:read' },
         problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
       },
@@ -70,10 +75,12 @@ export function receiptRoutes(
       },
     },
     async (request, reply) => {
-      const prove = () => provedEntry(deps, request, request)
+      const waitMs = waitMsOf(request.query)
+      const prove = (from: ReadSources) =>
+        waits.until(request, reply, waitMs, () => provedEntry(from, request, request))
       return sendReceipt(
         reply,
-        await waits.until(request, reply, waitMsOf(request.query), prove),
+        await deps.reads.of(request, reply, prove, { waits: waitMs > 0 }),
         request.query,
       )
     },
@@ -83,6 +90,7 @@ export function receiptRoutes(
     '/v1/checkpoints/consistency/receipt',
     {
       config: {
+        reads: 'replica',
         access: { scope: 'audit:read' },
         problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
       },
@@ -95,14 +103,19 @@ export function receiptRoutes(
     async (request, reply) => {
       const { ledgerId } = request.caller
       const { from, to } = request.query
-      const note =
-        to === undefined ? await checkpoints.newest(ledgerId) : await checkpoints.ofSize(ledgerId, Number(to))
-      if (note === null && to !== undefined)
-        throw new ApiError('not_found', `no checkpoint of ${to} entries was published`)
-      if (note === null) throw checkpointPending('no checkpoint was published yet')
-      if (Number(from) > parseCheckpoint(note).checkpoint.size)
-        throw new ApiError('invalid_request', 'from is larger than to', { members: { path: '/from' } })
-      return sendCose(reply, await consistencyReceipt(readPool, ledgerId, Number(from), note, noteKey))
+      const receipt = await deps.reads.of(request, reply, async ({ readPool, checkpoints }) => {
+        const note =
+          to === undefined
+            ? await checkpoints.newest(ledgerId)
+            : await checkpoints.ofSize(ledgerId, Number(to))
+        if (note === null && to !== undefined)
+          throw new ApiError('not_found', `no checkpoint of ${to} entries was published`)
+        if (note === null) throw checkpointPending('no checkpoint was published yet')
+        if (Number(from) > parseCheckpoint(note).checkpoint.size)
+          throw new ApiError('invalid_request', 'from is larger than to', { members: { path: '/from' } })
+        return consistencyReceipt(readPool, ledgerId, Number(from), note, noteKey)
+      })
+      return sendCose(reply, receipt)
     },
   )
 

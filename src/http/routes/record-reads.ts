@@ -12,6 +12,7 @@ import type { Deps } from '../deps.ts'
 import { etagOf, knownVersionOf } from '../if-match.ts'
 import { formatCursor, pageLimit, parseCursor } from '../page.ts'
 import { pathId } from '../path-id.ts'
+import type { ReadSources } from '../reads.ts'
 import { idParams } from '../schemas/common.ts'
 import {
   recordEntriesCursor,
@@ -33,7 +34,16 @@ export function recordReadRoutes(
   app: FastifyInstance,
   deps: Pick<
     Deps,
-    'readPool' | 'searches' | 'lookups' | 'envelopeKeys' | 'admission' | 'callers' | 'log' | 'metrics' | 'now'
+    | 'readPool'
+    | 'searches'
+    | 'lookups'
+    | 'reads'
+    | 'envelopeKeys'
+    | 'admission'
+    | 'callers'
+    | 'log'
+    | 'metrics'
+    | 'now'
   >,
 ): void {
   const typed = app.withTypeProvider<ZodTypes>()
@@ -45,7 +55,7 @@ export function recordReadRoutes(
   typed.get(
     '/v1/records',
     {
-      config: { access },
+      config: { reads: 'replica', access },
       schema: {
         summary: 'List records, newest first',
         querystring: recordListQuery,
@@ -56,12 +66,10 @@ export function recordReadRoutes(
       const { limit: _limit, cursor: _cursor, order = 'desc', ...query } = request.query
       const filters = parseFilters(query, ownAgentOf(request))
       const tag = filtersTag(filters, order)
-      const { records, next } = await listRecords(deps, request.caller.ledgerId, {
-        filters,
-        order,
-        after: placeOf(request.query, tag),
-        limit: pageLimit(request.query),
-      })
+      const search = { filters, order, after: placeOf(request.query, tag), limit: pageLimit(request.query) }
+      const { records, next } = await deps.reads.of(request, reply, (from) =>
+        listRecords({ ...deps, ...from }, request.caller.ledgerId, search),
+      )
       return sendPage(reply, turns, {
         before: '{"data":[',
         items: records,
@@ -73,7 +81,7 @@ export function recordReadRoutes(
   typed.get(
     '/v1/records/:id',
     {
-      config: { access, problems: ['not_found', 'integrity_fault', 'overloaded'] },
+      config: { reads: 'replica', access, problems: ['not_found', 'integrity_fault', 'overloaded'] },
       schema: {
         summary: 'Get a record, or wait for its next step',
         params: idParams,
@@ -86,29 +94,35 @@ export function recordReadRoutes(
       const { peer, wait = '0' } = request.query
       const known = knownVersionOf(request)
       const endsAtMs = performance.now() + Number(wait) * 1_000
-      const look = async () => {
-        const own = peer === undefined ? await findVisibleRecord(deps, ledgerId, recordId, ownAgent) : null
-        return found(
-          own ?? (await findVisibleRemoteRecord(deps, aboutRemote(request, recordId, peer))),
-          request.params.id,
-        )
+      const look = async (from: ReadSources) => {
+        const own =
+          peer === undefined
+            ? await findVisibleRecord({ ...deps, ...from }, ledgerId, recordId, ownAgent)
+            : null
+        const remote = () =>
+          findVisibleRemoteRecord({ ...deps, ...from }, aboutRemote(request, recordId, peer))
+        return found(own ?? (await remote()), request.params.id)
       }
-      for (;;) {
-        const { version, waitsForWorker, peerId, render } = await look()
-        const isSame = known === null ? waitsForWorker : version === known
-        const msMax = endsAtMs - performance.now()
-        const place = { ledgerId, recordId, peerId, version }
-        if (isSame && msMax > 0 && (await waits.untilMoved(request, reply, place, msMax))) continue
-        reply.header('etag', etagOf(version))
-        return version === known ? reply.code(304).send() : sendJson(reply, await render())
+      const answer = async (from: ReadSources) => {
+        for (;;) {
+          const { version, waitsForWorker, peerId, render } = await look(from)
+          const isSame = known === null ? waitsForWorker : version === known
+          const msMax = endsAtMs - performance.now()
+          const place = { ledgerId, recordId, peerId, version }
+          if (isSame && msMax > 0 && (await waits.untilMoved(request, reply, place, msMax))) continue
+          return { version, json: version === known ? null : await render() }
+        }
       }
+      const { version, json } = await deps.reads.of(request, reply, answer, { waits: wait !== '0' })
+      reply.header('etag', etagOf(version))
+      return json === null ? reply.code(304).send() : sendJson(reply, json)
     },
   )
 
   typed.get(
     '/v1/records/:id/entries',
     {
-      config: { access, problems: ['not_found'] },
+      config: { reads: 'replica', access, problems: ['not_found'] },
       schema: {
         summary: 'List the entries of a record, oldest first, with the documents of its steps',
         params: idParams,
@@ -122,10 +136,13 @@ export function recordReadRoutes(
       const about = aboutOf(request, id)
       const page = { afterVersion: cursor?.[0] ?? 0, limit: pageLimit(request.query) }
       const { peer } = request.query
-      const own = peer === undefined ? await listRecordEntries(deps, about, page) : null
-      const result =
-        own ?? (await listRemoteRecordEntries(deps, aboutRemote(request, about.recordId, peer), page))
-      const { entries, nextVersion } = found(result, id)
+      const { entries, nextVersion } = await deps.reads.of(request, reply, async (from) => {
+        const sources = { ...deps, ...from }
+        const own = peer === undefined ? await listRecordEntries(sources, about, page) : null
+        const remote = () =>
+          listRemoteRecordEntries(sources, aboutRemote(request, about.recordId, peer), page)
+        return found(own ?? (await remote()), id)
+      })
       const next = nextVersion === null ? 'null' : `"${formatCursor([nextVersion])}"`
       return sendPage(reply, turns, { before: '{"data":[', items: entries, after: `],"nextCursor":${next}}` })
     },
@@ -134,7 +151,7 @@ export function recordReadRoutes(
   typed.get(
     '/v1/records/:id/tree',
     {
-      config: { access, problems: ['not_found'] },
+      config: { reads: 'replica', access, problems: ['not_found'] },
       schema: {
         summary: 'Get the tree of a record: ancestors, and children, newest first',
         params: idParams,
@@ -146,9 +163,9 @@ export function recordReadRoutes(
       const { id } = request.params
       const about = aboutOf(request, id)
       const tag = filtersTag(parseFilters({ parent: id }, about.ownAgent), 'desc')
-      const tree = found(
-        await findTree(deps, about, { after: placeOf(request.query, tag), limit: pageLimit(request.query) }),
-        id,
+      const page = { after: placeOf(request.query, tag), limit: pageLimit(request.query) }
+      const tree = await deps.reads.of(request, reply, async (from) =>
+        found(await findTree({ ...deps, ...from }, about, page), id),
       )
       return sendPage(reply, turns, {
         before: `{"record":${tree.record},"ancestors":[${tree.ancestors.join(',')}],"children":{"data":[`,

@@ -29,7 +29,7 @@ export function sharedRecordRoutes(
   typed.get(
     '/v1/peers/:id/records',
     {
-      config: { access, problems: ['not_found'] },
+      config: { reads: 'primary', access, problems: ['not_found'] },
       schema: {
         summary: 'List records shared with a peer, in both directions',
         params: idParams,
@@ -54,7 +54,7 @@ export function sharedRecordRoutes(
   typed.get(
     '/v1/peers/:id/records/:record',
     {
-      config: { access, problems: ['not_found'] },
+      config: { reads: 'primary', access, problems: ['not_found'] },
       schema: {
         summary: 'Get a record shared with a peer, with the definition of its type if that came along',
         params: sharedRecordParams,

@@ -62,6 +62,7 @@ export function signingKeyRoutes(app: FastifyInstance, deps: Deps): void {
     '/v1/agents/:id/signing-keys',
     {
       config: {
+        reads: 'replica',
         access: { scope: ['agents:manage', 'records:write', 'audit:read', 'records:read'] },
         problems: ['not_found'],
       },
@@ -72,16 +73,15 @@ export function signingKeyRoutes(app: FastifyInstance, deps: Deps): void {
         response: { 200: signingKeyPage },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const limit = pageLimit(request.query)
       const after = parseCursor(request.query, signingKeysCursor)?.[0] ?? -1
       const agentId = pathId('agt', request.params.id)
       const { ledgerId } = request.caller
-      if (!(await findAgent(deps.readPool, ledgerId, agentId)))
-        throw new ApiError('not_found', `the ledger has no agent ${request.params.id}`)
-      const rows = await listSigningKeys(deps.readPool, ledgerId, agentId, {
-        after,
-        limit: limit + 1,
+      const rows = await deps.reads.of(request, reply, async ({ readPool }) => {
+        if (!(await findAgent(readPool, ledgerId, agentId)))
+          throw new ApiError('not_found', `the ledger has no agent ${request.params.id}`)
+        return listSigningKeys(readPool, ledgerId, agentId, { after, limit: limit + 1 })
       })
       return toPage(rows, limit, render, ({ seq }) => [seq])
     },

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { Db } from '../../db/connect/client.ts'
 import type { StatementRow } from '../../db/ledgers/statements.ts'
 import { findStatement, listStatements } from '../../db/ledgers/statements.ts'
 import { ApiError } from '../../errors.ts'
@@ -42,7 +43,7 @@ const READ = { scope: ['statements:write', 'audit:read', 'records:read'] } as co
 /** Signed Statements of others, by the SCITT Reference APIs (docs/formats/registered-statements.md), and the policy that takes them. */
 export function statementRoutes(app: FastifyInstance, deps: Deps, waits: CheckpointWaits): void {
   const typed = app.withTypeProvider<ZodTypes>()
-  const { readPool, noteKey } = deps
+  const { noteKey } = deps
 
   typed.post(
     '/entries',
@@ -86,7 +87,7 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
   typed.get(
     '/entries/:id',
     {
-      config: { access: READ, scrapi: true, problems: ['integrity_fault'] },
+      config: { reads: 'primary', access: READ, scrapi: true, problems: ['integrity_fault'] },
       schema: {
         summary: 'Get the receipt of a registered statement (SCRAPI); 202 while no checkpoint covers it yet',
         params: idParams,
@@ -95,7 +96,7 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
       },
     },
     async (request, reply) => {
-      const row = await getStatement(request)
+      const row = await getStatement(deps.readPool, request)
       const { wait = '0', statement } = request.query
       const found = await receiptWithin(request, reply, row, Number(wait))
       reply.header('location', locationOf(row))
@@ -110,7 +111,7 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
   typed.get(
     '/.well-known/scitt-keys',
     {
-      config: { access: 'public', scrapi: true },
+      config: { reads: 'nothing', access: 'public', scrapi: true },
       schema: {
         summary: 'Get the keys of receipts as a COSE Key Set (SCRAPI)',
         response: { 200: cborBytes },
@@ -122,7 +123,7 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
   typed.get(
     '/.well-known/scitt-keys/:kid',
     {
-      config: { access: 'public', scrapi: true },
+      config: { reads: 'nothing', access: 'public', scrapi: true },
       schema: {
         summary: 'Get a key of receipts as a COSE Key, by its kid in base64url (SCRAPI)',
         params: scittKeyParams,
@@ -139,14 +140,14 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
   typed.get(
     '/v1/statements',
     {
-      config: { access: READ },
+      config: { reads: 'replica', access: READ },
       schema: {
         summary: 'List registered statements, the newest first, by issuer and subject',
         querystring: statementsQuery,
         response: { 200: statementPage },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { issuer = null, subject = null } = request.query
       const limit = pageLimit(request.query)
       const cursor = parseCursor(request.query, statementsCursor)
@@ -155,7 +156,9 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
           members: { path: '/cursor' },
         })
       const page = { issuer, subject, before: cursor?.[2] ?? null, limit: limit + 1 }
-      const rows = await listStatements(readPool, request.caller.ledgerId, page)
+      const rows = await deps.reads.of(request, reply, ({ readPool }) =>
+        listStatements(readPool, request.caller.ledgerId, page),
+      )
       return toPage(rows, limit, render, ({ seq }) => [issuer, subject, seq])
     },
   )
@@ -163,10 +166,11 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
   typed.get(
     '/v1/statements/:id',
     {
-      config: { access: READ },
+      config: { reads: 'replica', access: READ },
       schema: { summary: 'Get a registered statement', params: idParams, response: { 200: statementView } },
     },
-    async (request) => render(await getStatement(request)),
+    (request, reply) =>
+      deps.reads.of(request, reply, async ({ readPool }) => render(await getStatement(readPool, request))),
   )
 
   typed.put(
@@ -192,22 +196,24 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
     '/v1/registration-policy',
     {
       config: {
+        reads: 'replica',
         access: { scope: [...READ.scope, scopeOfEntry('registration-policy-set')] },
         problems: ['not_found', 'integrity_fault'],
       },
       schema: { summary: 'Get the registration policy of the ledger', response: { 200: policyView } },
     },
-    async (request) => {
-      const policy = await findPolicy(deps, request.caller.ledgerId)
-      if (policy) return policy
-      throw new ApiError('not_found', 'the ledger has no registration policy')
-    },
+    (request, reply) =>
+      deps.reads.of(request, reply, async (from) => {
+        const policy = await findPolicy(from, request.caller.ledgerId)
+        if (policy) return policy
+        throw new ApiError('not_found', 'the ledger has no registration policy')
+      }),
   )
 
-  async function getStatement(request: FastifyRequest): Promise<StatementRow> {
+  async function getStatement(db: Db, request: FastifyRequest): Promise<StatementRow> {
     const { id } = request.params as { readonly id: string }
     const row = isId('stm', id)
-      ? await findStatement(readPool, request.caller.ledgerId, { id: parseId('stm', id) })
+      ? await findStatement(db, request.caller.ledgerId, { id: parseId('stm', id) })
       : null
     if (row) return row
     throw new ApiError('not_found', `the ledger has no statement ${id}`)

@@ -34,7 +34,7 @@ import type { ZodTypes } from '../zod-validation.ts'
  */
 export function tileRoutes(
   app: FastifyInstance,
-  deps: Pick<Deps, 'readPool' | 'checkpoints' | 'publicLedgers' | 'metrics'>,
+  deps: Pick<Deps, 'readPool' | 'checkpoints' | 'reads' | 'publicLedgers' | 'metrics'>,
 ): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const { readPool, checkpoints, publicLedgers } = deps
@@ -45,7 +45,7 @@ export function tileRoutes(
   typed.get(
     '/tlog/:ledger/checkpoint',
     {
-      config: { access, problems: ['checkpoint_pending', 'integrity_fault'] },
+      config: { reads: 'primary', access, problems: ['checkpoint_pending', 'integrity_fault'] },
       schema: {
         summary: 'Get the newest checkpoint of a ledger as a tiled log',
         params: tlogParams,
@@ -70,7 +70,7 @@ export function tileRoutes(
   typed.get(
     '/tlog/:ledger/tile/*',
     {
-      config: { access, problems: ['integrity_fault'] },
+      config: { reads: 'replica', access, problems: ['integrity_fault'] },
       schema: {
         summary: 'Get a tile of hashes, or a bundle of entries, of a ledger as a tiled log',
         params: tileParams,
@@ -85,7 +85,13 @@ export function tileRoutes(
         throw new ApiError('not_found', `the newest checkpoint has no tile ${request.params['*']}`)
       const release = address.level === 'entries' ? slots.take(ledgerOf(request)!) : null
       try {
-        const bytes = await readTile(readPool, log.ledgerId, address, note)
+        const { ledgerId } = log
+        const bytes = await deps.reads.of(
+          request,
+          reply,
+          (from) => readTile(from.readPool, ledgerId, address, note),
+          { ledgerId },
+        )
         reply.header('content-type', 'application/octet-stream')
         return sendCached(
           request,

@@ -55,21 +55,23 @@ export function typeRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/types',
     {
-      config: { access: READ },
+      config: { reads: 'replica', access: READ },
       schema: {
         summary: 'List types, by name',
         querystring: typesQuery,
         response: { 200: typePage },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { query, caller } = request
       const limit = pageLimit(query)
       const name = query.name ?? null
       const cursor = parseCursor(query, typesCursor)
       if (cursor && cursor[0] !== name) throw foreignCursor()
       const about = { name, after: cursor?.[1] ?? null, limit: limit + 1 }
-      const types = await listTypeSummaries(deps.readPool, caller.ledgerId, about)
+      const types = await deps.reads.of(request, reply, ({ readPool }) =>
+        listTypeSummaries(readPool, caller.ledgerId, about),
+      )
       return toPage(
         types,
         limit,
@@ -82,14 +84,17 @@ export function typeRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/types/:name/:version',
     {
-      config: { access: READ },
+      config: { reads: 'replica', access: READ },
       schema: { summary: 'Get a type with its definition', params: typeParams, response: { 200: typeView } },
     },
     async (request, reply) => {
       const name = requireTypeName(request.params)
-      const type = await findTypeJson(deps.readPool, request.caller.ledgerId, name)
-      if (type === null) throw noType(name)
-      return sendJson(reply, type)
+      const json = await deps.reads.of(request, reply, async ({ readPool }) => {
+        const type = await findTypeJson(readPool, request.caller.ledgerId, name)
+        if (type === null) throw noType(name)
+        return type
+      })
+      return sendJson(reply, json)
     },
   )
 

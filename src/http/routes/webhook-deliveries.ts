@@ -50,7 +50,7 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/webhooks/:id/deliveries',
     {
-      config: { access },
+      config: { reads: 'primary', access },
       schema: {
         summary: 'List deliveries of a webhook, newest first',
         params: idParams,
@@ -78,7 +78,7 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/webhooks/:id/deliveries/:event',
     {
-      config: { access },
+      config: { reads: 'primary', access },
       schema: {
         summary: 'Get a delivery with its attempts',
         params: deliveryParams,

@@ -78,7 +78,7 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/webhooks',
     {
-      config: { access },
+      config: { reads: 'primary', access },
       schema: {
         summary: 'List webhooks, oldest first',
         querystring: webhooksQuery,
@@ -97,7 +97,7 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
   typed.get(
     '/v1/webhooks/:id',
     {
-      config: { access },
+      config: { reads: 'primary', access },
       schema: {
         summary: 'Get a webhook and its progress',
         params: idParams,

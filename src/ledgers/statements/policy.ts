@@ -1,6 +1,6 @@
-import type pg from 'pg'
 import type { Author } from '../../append/entry.ts'
 import { readFindKey, readFirstEntries } from '../../db/chain/signed-entries.ts'
+import type { Db } from '../../db/connect/client.ts'
 import { findPolicyEntry } from '../../db/ledgers/statements.ts'
 import { ApiError } from '../../errors.ts'
 import { fromBase64, toHex, utf8Encode } from '../../proof/bytes.ts'
@@ -16,7 +16,7 @@ import { type AdministerDeps, administer } from '../administration.ts'
 import { readDefinition } from '../ledger-definition.ts'
 import { POLICY_BYTES_MAX } from '../limits.ts'
 
-type PolicyDeps = { readonly readPool: pg.Pool }
+type PolicyDeps = { readonly readPool: Db }
 
 /** A ledger's policy as it stands. `leaf`: of the entry that set it, lower-case hex. */
 export type SetPolicy = RegistrationPolicy & {

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import type { Db } from '../../db/connect/client.ts'
 import { findType, listTypes, type TypeRow, type TypeSummaryRow } from '../../db/ledgers/types.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
@@ -6,7 +6,7 @@ import type { JsonValue } from '../../proof/json/json-value.ts'
 import { BUILT_IN_TYPES, type BuiltInType } from './built-in.ts'
 
 /** The type as JSON, or null where the ledger has none of that name and version. */
-export async function findTypeJson(pool: pg.Pool, ledgerId: Uuid, name: string): Promise<string | null> {
+export async function findTypeJson(pool: Db, ledgerId: Uuid, name: string): Promise<string | null> {
   const builtIn = BUILT_IN_TYPES.get(name)
   if (builtIn) return renderBuiltIn(builtIn)
   const row = await findType(pool, ledgerId, name)
@@ -36,7 +36,7 @@ type TypeSummary = {
 
 /** In the order of their names as text, those of every ledger among them. */
 export async function listTypeSummaries(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   about: { readonly name: string | null; readonly after: string | null; readonly limit: number },
 ): Promise<TypeSummary[]> {

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import type { Db } from '../../db/connect/client.ts'
 import { PAGE_BYTES_MAX } from '../../db/limits.ts'
 import {
   listNewestRemoteSteps,
@@ -31,7 +31,7 @@ import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
  */
 
 export type RemoteReadDeps = {
-  readonly readPool: pg.Pool
+  readonly readPool: Db
   readonly lookups: Lookups
   readonly envelopeKeys: EnvelopeKeys
 }

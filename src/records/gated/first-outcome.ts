@@ -1,7 +1,7 @@
-import type pg from 'pg'
-import { toApiError } from '../../append/append-one.ts'
+import { noteSize, toApiError } from '../../append/append-one.ts'
 import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
 import { findReplay } from '../../db/chain/find-replay.ts'
+import type { Db } from '../../db/connect/client.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 
@@ -13,13 +13,14 @@ export type FirstOutcome = { readonly replayedSeq: number }
  * time is over. null: none. Throws `idempotency_key_reused`.
  */
 export async function findFirstOutcome(
-  deps: { readonly readPool: pg.Pool },
+  deps: { readonly readPool: Db },
   caller: Caller,
   idempotency: IdempotencyRow | null,
 ): Promise<FirstOutcome | null> {
   if (idempotency === null) return null
   const found = await findReplay(deps.readPool, caller.ledgerId, caller.agentId, idempotency)
   if (found === 'conflict') throw toApiError({ status: 'conflict' }, { idempotency })
+  if (found) noteSize(caller, found.seq + 1)
   return found && { replayedSeq: found.seq }
 }
 
@@ -28,7 +29,7 @@ export async function findFirstOutcome(
  * after that time: then the first outcome is answered.
  */
 export async function refusePast(
-  deps: { readonly readPool: pg.Pool; readonly now: () => number },
+  deps: { readonly readPool: Db; readonly now: () => number },
   caller: Caller,
   idempotency: IdempotencyRow | null,
   time: { readonly ms: number | null; readonly path: string },

@@ -22,6 +22,7 @@ from .._core.answers import (
     wrong_server,
 )
 from .._core.json import to_plain
+from .._core.known_sizes import KnownSizes
 from .._core.limits import ANSWER_BYTES_MAX, PROBLEM_BYTES_MAX, SIGNATURES_MAX
 from .._core.operations import Operation
 from .._core.options import Call, CallOptions, RequestSigner, StepOptions
@@ -50,6 +51,7 @@ class AsyncTransport:
         self._own_pid = 0
         self._is_closed = False
         self._signer = signer
+        self._known_sizes = KnownSizes()
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}({self.settings.base_url!r})'
@@ -176,12 +178,14 @@ class AsyncTransport:
                 await sleep(retries.delay_before(error))
 
     async def _attempt(self, request: Request, read: Callable[[httpx2.Response, Asked, Callable[[], None]], Coroutine[Any, Any, T]]) -> T:
-        headers = request.headers_with(await ask(self._api_key))
+        api_key = await ask(self._api_key)
+        headers = request.headers_with(api_key, self._known_sizes.of(api_key))
         try:
             with deadline(request.timeout) as check:
                 response = await self._send(request, headers)
+                self._known_sizes.note(api_key, response.headers)
                 try:
-                    await _raise_refusal(response, request, check)
+                    await self._raise_refusal(response, request, check, api_key)
                     return await read(response, request.asked, check)
                 finally:
                     await response.aclose()
@@ -191,12 +195,14 @@ class AsyncTransport:
             raise disconnected(request.asked, error, request.timeout) from error
 
     async def _open(self, request: Request, media_type: str) -> AsyncByteStream:
-        headers = request.headers_with(await ask(self._api_key))
+        api_key = await ask(self._api_key)
+        headers = request.headers_with(api_key, self._known_sizes.of(api_key))
         try:
             with deadline(request.timeout) as check:
                 response = await self._send(request, headers)
+                self._known_sizes.note(api_key, response.headers)
                 try:
-                    await _raise_refusal(response, request, check)
+                    await self._raise_refusal(response, request, check, api_key)
                     refuse_media_type(response.status_code, response.headers, media_type, request.asked)
                 except BaseException:
                     await response.aclose()
@@ -206,6 +212,14 @@ class AsyncTransport:
         except httpx2.HTTPError as error:
             raise disconnected(request.asked, error, request.timeout) from error
         return AsyncByteStream(response, request.asked, request.timeout)
+
+    async def _raise_refusal(self, response: httpx2.Response, request: Request, check: Callable[[], None], api_key: str) -> None:
+        try:
+            await _raise_refusal(response, request, check)
+        except ApiError as error:
+            if error.code == 'ledger_smaller':
+                self._known_sizes.forget(api_key)
+            raise
 
     async def _send(self, request: Request, headers: httpx2.Headers) -> httpx2.Response:
         http = self._client()

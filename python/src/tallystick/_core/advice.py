@@ -86,6 +86,7 @@ ADVICE = {
     'checkpoint_pending': 'ask again in a second',
     'not_entitled': '`role` names the entitled party: use a key of that agent, or name it in `onBehalfOf`',
     'version_mismatch': 'read the record, then decide: `version` and `state` say where it stands',
+    'ledger_smaller': 'check that the size is of the key’s ledger; if it is, the database lost entries that were answered: tell the operator',
     'state_conflict': 'read what is there, then decide; of a record, `nextEvents` says what its state allows',
     'deadline_passed': 'nothing: the record expires; create another one',
     'overloaded': 'wait for `Retry-After`: nothing was done',

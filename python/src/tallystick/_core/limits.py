@@ -12,6 +12,8 @@ RETRY_AFTER_SECONDS_MAX: Final = 60.0
 """A server that asks for a longer wait gets no retry: the caller should know, not sleep."""
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 """More than any answer that is read whole: a page of the largest records."""
+KNOWN_SIZES_MAX: Final = 1_000
+"""Ledgers whose size is remembered: a function may give keys of many."""
 PROBLEM_BYTES_MAX: Final = 1024 * 1024
 LINE_BYTES_MAX: Final = 32 * 1024 * 1024
 """More than the line of the largest batch that a server takes (4 MiB as it is sent; in canonical form it can be longer)."""

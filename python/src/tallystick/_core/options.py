@@ -16,6 +16,10 @@ class CallOptions(TypedDict, total=False):
     """Seconds for each attempt, or for each piece of a stream."""
     max_retries: float
     """0: never again; `math.inf`: until it succeeds, or fails for good."""
+    if_known_size: int
+    """Of a read: it shows no fewer entries of the ledger, such as `seq + 1` of an event. By itself a client demands what it has
+    written or read before. ConflictError `ledger_smaller`: the ledger has fewer.
+    """
 
 
 class WriteOptions(CallOptions, total=False):

@@ -47,10 +47,14 @@ class Request:
     timeout: float
     policy: RetryPolicy
     unretried: str | None
+    known_size: int
+    """Of a read: it shows no fewer entries. 0: the caller demands none."""
 
-    def headers_with(self, api_key: str) -> httpx2.Headers:
+    def headers_with(self, api_key: str, known_size: int) -> httpx2.Headers:
         """The headers of one attempt. Their `repr` hides the key."""
-        return httpx2.Headers({**self.headers, 'authorization': f'Bearer {require_key(api_key)}'})
+        size = max(known_size, self.known_size) if self.method == 'GET' else 0
+        demanded = {'if-known-size': str(size)} if size > 0 else {}
+        return httpx2.Headers({**self.headers, **demanded, 'authorization': f'Bearer {require_key(api_key)}'})
 
     def is_final(self, error: TallystickError) -> bool:
         return self.unretried is not None and getattr(error, 'code', None) == self.unretried
@@ -76,6 +80,7 @@ def make_request(settings: Settings, operation: Operation, call: Call, accept: s
         timeout=call.held_seconds + parse_timeout(options.get('timeout', settings.timeout)),
         policy=settings.policy_of(options),
         unretried=call.unretried,
+        known_size=_known_size(options.get('if_known_size', 0)),
     )
 
 
@@ -100,6 +105,12 @@ def _headers(call: Call, accept: str, key: str | None, has_body: bool) -> dict[s
             raise UsageError('a traceparent is visible ASCII characters')
         headers['traceparent'] = traceparent
     return headers
+
+
+def _known_size(size: int) -> int:
+    if type(size) is int and size >= 0:
+        return size
+    raise UsageError('if_known_size is a number of entries')
 
 
 def make_idempotency_key() -> str:

@@ -23,6 +23,7 @@ from .._core.answers import (
     wrong_server,
 )
 from .._core.json import to_plain
+from .._core.known_sizes import KnownSizes
 from .._core.limits import ANSWER_BYTES_MAX, PROBLEM_BYTES_MAX, SIGNATURES_MAX
 from .._core.operations import Operation
 from .._core.options import Call, CallOptions, RequestSigner, StepOptions
@@ -51,6 +52,7 @@ class Transport:
         self._own_pid = 0
         self._is_closed = False
         self._signer = signer
+        self._known_sizes = KnownSizes()
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}({self.settings.base_url!r})'
@@ -177,12 +179,14 @@ class Transport:
                 sleep(retries.delay_before(error))
 
     def _attempt(self, request: Request, read: Callable[[httpx2.Response, Asked, Callable[[], None]], T]) -> T:
-        headers = request.headers_with(ask(self._api_key))
+        api_key = ask(self._api_key)
+        headers = request.headers_with(api_key, self._known_sizes.of(api_key))
         try:
             with deadline(request.timeout) as check:
                 response = self._send(request, headers)
+                self._known_sizes.note(api_key, response.headers)
                 try:
-                    _raise_refusal(response, request, check)
+                    self._raise_refusal(response, request, check, api_key)
                     return read(response, request.asked, check)
                 finally:
                     response.close()
@@ -192,12 +196,14 @@ class Transport:
             raise disconnected(request.asked, error, request.timeout) from error
 
     def _open(self, request: Request, media_type: str) -> ByteStream:
-        headers = request.headers_with(ask(self._api_key))
+        api_key = ask(self._api_key)
+        headers = request.headers_with(api_key, self._known_sizes.of(api_key))
         try:
             with deadline(request.timeout) as check:
                 response = self._send(request, headers)
+                self._known_sizes.note(api_key, response.headers)
                 try:
-                    _raise_refusal(response, request, check)
+                    self._raise_refusal(response, request, check, api_key)
                     refuse_media_type(response.status_code, response.headers, media_type, request.asked)
                 except BaseException:
                     response.close()
@@ -207,6 +213,14 @@ class Transport:
         except httpx2.HTTPError as error:
             raise disconnected(request.asked, error, request.timeout) from error
         return ByteStream(response, request.asked, request.timeout)
+
+    def _raise_refusal(self, response: httpx2.Response, request: Request, check: Callable[[], None], api_key: str) -> None:
+        try:
+            _raise_refusal(response, request, check)
+        except ApiError as error:
+            if error.code == 'ledger_smaller':
+                self._known_sizes.forget(api_key)
+            raise
 
     def _send(self, request: Request, headers: httpx2.Headers) -> httpx2.Response:
         http = self._client()

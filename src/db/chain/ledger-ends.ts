@@ -1,0 +1,30 @@
+import type { Uuid } from '../../proof/ids.ts'
+import type { Db } from '../connect/client.ts'
+
+/** How far a ledger has come, as one look at one server finds it. */
+export type LedgerEnd = {
+  /** Number of entries; 0 where there is no such ledger. */
+  readonly size: number
+  /** Size of the ledger right after its newest erasure; 0: it has none. A state of fewer entries may show a document that is erased. */
+  readonly erasedBelow: number
+  /** Bytes of the server's log that were written by then: nothing that is visible lies beyond them. */
+  readonly walBytes: number
+}
+
+/** Ends of ledgers, in their order, in one query. On the primary only: a standby writes no log. */
+export async function readLedgerEnds(db: Db, ledgerIds: readonly Uuid[]): Promise<LedgerEnd[]> {
+  const { rows } = await db.query<LedgerEnd>({
+    name: 'read_ledger_ends',
+    text: `select coalesce(h.size, 0) as size, coalesce(e.erased_below, 0) as erased_below,
+        pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as wal_bytes
+      from unnest($1::uuid[]) with ordinality as asked (ledger_id, ix)
+      left join tallystick.chain_heads h on h.ledger_id = asked.ledger_id
+      left join lateral (
+        select x.seq + 1 as erased_below from tallystick.erasures x
+        where x.ledger_id = asked.ledger_id order by x.seq desc limit 1
+      ) e on true
+      order by asked.ix`,
+    values: [ledgerIds],
+  })
+  return rows
+}

@@ -1,0 +1,239 @@
+import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
+import { REPLICA_PROBE_EVERY_MS } from '../limits.ts'
+import type { Db } from './client.ts'
+import { ConnectError } from './connect-error.ts'
+import type { Database } from './connection.ts'
+import { isMoved } from './failures.ts'
+import { type DatabasePool, openReadPool, openSearchPool } from './pools.ts'
+import { PrimaryLog } from './primary-log.ts'
+
+/**
+ * Reasons for which a read goes to the primary. `away`: no connection, or it broke; `promoted`: the server is no standby any more;
+ * `foreign`: it is a standby of another system; `lagging`: it is further behind than it may be; `unknown`: it was not looked at yet.
+ * These are true for all reads until the next probe. `behind`: it lacks entries that this read must show.
+ */
+export const REPLICA_REFUSALS = ['away', 'promoted', 'foreign', 'lagging', 'unknown', 'behind'] as const
+export type ReplicaRefusal = (typeof REPLICA_REFUSALS)[number]
+
+export class ReplicaError extends Error {
+  readonly refusal: ReplicaRefusal
+
+  constructor(refusal: ReplicaRefusal, detail: string) {
+    super(detail)
+    this.refusal = refusal
+  }
+}
+
+/** A connection that shows at least `size` entries of its ledger, whichever statements run on it: a standby never goes back. */
+export type HeldConnection = {
+  readonly db: Db
+  readonly size: number
+  /** `error`: the connection is closed. */
+  release(error?: Error): void
+}
+
+type ReplicaLog = {
+  warn(details: object, message: string): void
+  info(details: object, message: string): void
+}
+
+/**
+ * A physical standby (hot standby of Postgres) that reads may rest on.
+ *
+ * Each read looks, on the very connection that it uses, whether that leads to a standby, how far it is, and how many entries of the
+ * ledger it has. So it does not matter whether the URL names one server or a balancer in front of several. A server that must not be
+ * read is asked again once a second only, by `probe`.
+ */
+export class Replica {
+  readonly readPool: DatabasePool
+  readonly searchPool: DatabasePool
+  /** The primary's log, as far as anybody has seen it: what lag is measured against. */
+  readonly primaryLog = new PrimaryLog()
+  readonly #primary: pg.Pool
+  readonly #lagMsMax: number
+  readonly #now: () => number
+  readonly #log: ReplicaLog
+  readonly #known = new WeakSet<object>()
+  #refusal: ReplicaRefusal | null = 'unknown'
+  #lag: { readonly bytes: number; readonly ms: number } | null = null
+  #timer: NodeJS.Timeout | null = null
+  #probing: Promise<void> | null = null
+
+  constructor(
+    database: Database,
+    deps: {
+      readonly primary: pg.Pool
+      readonly lagMsMax: number
+      readonly log: ReplicaLog
+      readonly now?: () => number
+    },
+  ) {
+    this.readPool = openReadPool(database, deps.log)
+    this.searchPool = openSearchPool(database, deps.log)
+    this.#primary = deps.primary
+    this.#lagMsMax = deps.lagMsMax
+    this.#log = deps.log
+    this.#now = deps.now ?? (() => performance.now())
+  }
+
+  /** null: reads may rest on it. */
+  get refusal(): ReplicaRefusal | null {
+    return this.#refusal
+  }
+
+  /** As the last look found it; null: it cannot be looked at. */
+  get lag(): { readonly bytes: number; readonly ms: number } | null {
+    return this.#lag
+  }
+
+  /** Begins to look at it once a second. Returns after the first look. */
+  async open(): Promise<void> {
+    this.#timer = setInterval(() => void this.probe(), REPLICA_PROBE_EVERY_MS)
+    await this.probe()
+  }
+
+  /**
+   * A connection of `pool` that shows `sizeMin` entries of the ledger at least. Throws ReplicaError, and whatever the connection
+   * fails with; either way reads go to the primary.
+   */
+  async hold(pool: pg.Pool, ledgerId: Uuid, sizeMin: number): Promise<HeldConnection> {
+    if (this.#refusal !== null) throw new ReplicaError(this.#refusal, 'the last look refused it')
+    const client = await this.#connect(pool)
+    try {
+      const size = await this.#look(client, ledgerId)
+      if (size < sizeMin) throw new ReplicaError('behind', `it has ${size} entries of ${sizeMin}`)
+      return { db: inTurn(client), size, release: (error) => client.release(error) }
+    } catch (error) {
+      // One that merely lacks entries, or lags, serves the next read.
+      const isSound =
+        error instanceof ReplicaError && (error.refusal === 'behind' || error.refusal === 'lagging')
+      client.release(isSound ? undefined : (error as Error))
+      this.failed(error as Error)
+      throw error
+    }
+  }
+
+  /** Hears of an error of a read. One that is true of the server keeps others from it until the next probe. */
+  failed(error: Error): void {
+    const refusal = refusalOf(error)
+    if (refusal !== null && refusal !== 'behind') this.#set(refusal, error)
+  }
+
+  /** Looks whether reads may rest on it. Never throws. */
+  probe(): Promise<void> {
+    this.#probing ??= this.#probe().finally(() => {
+      this.#probing = null
+    })
+    return this.#probing
+  }
+
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    await this.#probing
+    await this.readPool.end()
+    await this.searchPool.end()
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await this.#lookAtPrimary()
+    } catch {
+      // Reads wait for the primary anyway: nothing is known of the replica from this.
+      return
+    }
+    try {
+      const client = await this.#connect(this.readPool)
+      try {
+        await this.#look(client, null)
+        client.release()
+      } catch (error) {
+        client.release(error as Error)
+        throw error
+      }
+      this.#set(null)
+    } catch (error) {
+      this.#set(refusalOf(error as Error) ?? 'away', error as Error)
+    }
+  }
+
+  async #connect(pool: pg.Pool): Promise<pg.PoolClient> {
+    try {
+      return await pool.connect()
+    } catch (error) {
+      const away = new ReplicaError('away', (error as Error).message)
+      this.failed(away)
+      throw away
+    }
+  }
+
+  async #lookAtPrimary(): Promise<void> {
+    const atMs = this.#now()
+    const { rows } = await this.#primary.query<{ walBytes: number }>(
+      "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as wal_bytes",
+    )
+    this.primaryLog.note(rows[0]!.walBytes, atMs)
+  }
+
+  /** Number of entries of the ledger that this connection shows; 0 of none. Throws ReplicaError. */
+  async #look(client: pg.PoolClient, ledgerId: Uuid | null): Promise<number> {
+    await this.#identify(client)
+    const { rows } = await client.query<{ isStandby: boolean; walBytes: number | null; size: number }>({
+      name: 'look_at_replica',
+      text: `select pg_is_in_recovery() as is_standby,
+          case when pg_is_in_recovery() then pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') end as wal_bytes,
+          coalesce((select size from tallystick.chain_heads where ledger_id = $1), 0) as size`,
+      values: [ledgerId],
+    })
+    const { isStandby, walBytes, size } = rows[0]!
+    if (!isStandby) throw new ReplicaError('promoted', 'the server is no standby: it takes writes of its own')
+    this.#lag = walBytes === null ? null : this.primaryLog.behind(walBytes, this.#now())
+    if (this.#lag === null) throw new ReplicaError('lagging', 'it does not say how far it has come')
+    if (this.#lag.ms > this.#lagMsMax)
+      throw new ReplicaError('lagging', `it is ${Math.round(this.#lag.ms)} ms behind`)
+    return size
+  }
+
+  /** Refuses a connection to a standby of another system. Once for each connection. */
+  async #identify(client: pg.PoolClient): Promise<void> {
+    if (this.#known.has(client)) return
+    const [ours, its] = await Promise.all([readSystem(this.#primary), readSystem(client)])
+    if (ours !== its) throw new ReplicaError('foreign', `the server is of the system ${its}, not of ${ours}`)
+    this.#known.add(client)
+  }
+
+  #set(refusal: ReplicaRefusal | null, error?: Error): void {
+    const before = this.#refusal
+    this.#refusal = refusal
+    if (refusal !== null && refusal !== 'lagging') this.#lag = null
+    if (before === refusal) return
+    if (refusal === null) this.#log.info({ before }, 'reads go to the replica')
+    else if (before === null || before === 'unknown')
+      this.#log.warn({ refusal, detail: error?.message }, 'reads go to the primary, not to the replica')
+  }
+}
+
+/** Identifier that all servers of one cluster share, from initdb on. */
+export async function readSystem(db: Db): Promise<string> {
+  const { rows } = await db.query<{ system: string }>(
+    'select system_identifier::text as system from pg_control_system()',
+  )
+  return rows[0]!.system
+}
+
+/** null: it says nothing of the server. Replay may take away what a statement reads: serialization_failure, or query_canceled. */
+function refusalOf(error: Error): ReplicaRefusal | null {
+  if (error instanceof ReplicaError) return error.refusal
+  return isMoved(error) || error instanceof ConnectError ? 'away' : null
+}
+
+/** The connection, with one statement after another however many are asked for at once. */
+function inTurn(client: pg.PoolClient): Db {
+  let last: Promise<unknown> = Promise.resolve()
+  const query = (...args: Parameters<pg.PoolClient['query']>) => {
+    const answer = last.then(() => client.query(...args))
+    last = answer.catch(() => {})
+    return answer
+  }
+  return { query: query as unknown as Db['query'] }
+}

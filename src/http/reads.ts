@@ -1,0 +1,273 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import { type LedgerEnd, readLedgerEnds } from '../db/chain/ledger-ends.ts'
+import type { Db } from '../db/connect/client.ts'
+import { Coalescer } from '../db/connect/coalescer.ts'
+import { type HeldConnection, REPLICA_REFUSALS, type Replica, ReplicaError } from '../db/connect/replica.ts'
+import { LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../db/limits.ts'
+import { Lookups } from '../db/records/lookups.ts'
+import { Searches } from '../db/records/searches.ts'
+import { ApiError } from '../errors.ts'
+import type { SignedCheckpoints } from '../followers/checkpoints/signed-checkpoints.ts'
+import { KEY_CACHE_AGE_MS_MAX } from '../ledgers/limits.ts'
+import type { Uuid } from '../proof/ids.ts'
+import { KNOWN_SIZES_MAX } from './limits.ts'
+import { LEDGER_SIZE_HEADER } from './plugins/answer-headers.ts'
+import { SIZE_TEXT } from './schemas/common.ts'
+
+/** Server that a route reads from. `replica`: through `Reads`; `nothing`: it reads nothing that a ledger holds. */
+export type ReadFrom = 'replica' | 'primary' | 'nothing'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Required of each GET. */
+    reads?: ReadFrom
+  }
+}
+
+/** Refuses a GET that does not say from which server it reads. */
+export function requireReads(app: FastifyInstance): void {
+  app.addHook('onRoute', ({ method, url, config }) => {
+    if (method === 'GET' && !config?.reads)
+      throw new Error(`the route GET ${url} does not say from which server it reads`)
+  })
+}
+
+/** Parts of the server that read a ledger. */
+export type ReadSources = {
+  readonly readPool: Db
+  readonly lookups: Lookups
+  readonly searches: Searches
+  readonly checkpoints: SignedCheckpoints
+}
+
+type Primary = Omit<ReadSources, 'readPool'> & { readonly readPool: pg.Pool }
+
+/** Where reads went since the start. `fallback`: the replica was asked for, and the primary answered. */
+export type ReadFigures = {
+  readonly replica: number
+  readonly primary: number
+  readonly fallback: number
+}
+
+/** `failed`: replay cancelled the read, or the connection broke; `refused`: the replica's answer was an error, such as `not_found`. */
+const REASONS = [...REPLICA_REFUSALS, 'failed', 'refused'] as const
+type FallbackReason = (typeof REASONS)[number]
+
+/**
+ * Reads of a ledger, from the replica where that may be (docs/decisions/0032-reads-from-a-replica.md).
+ *
+ * The replica only ever says yes: what it can't answer, because it is away, behind, lacks something or finds something wrong, is
+ * asked of the primary in the same request. So nobody hears `not_found` of a thing that was answered with 201.
+ */
+export class Reads {
+  readonly #primary: Primary
+  readonly #replica: Replica | null
+  readonly #ends: Coalescer<Uuid, LedgerEnd>
+  #figures = { replica: 0, primary: 0, fallback: 0 }
+  /** Sizes of ledgers that the primary has shown. */
+  readonly #believed = new Map<Uuid, { readonly size: number; readonly atMs: number }>()
+  readonly #fallbacks = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<
+    FallbackReason,
+    number
+  >
+
+  constructor(primary: Primary, replica: Replica | null) {
+    this.#primary = primary
+    this.#replica = replica
+    this.#ends = new Coalescer((ledgerIds) => this.#readEnds(ledgerIds), {
+      keysMax: LOOKUPS_PER_QUERY_MAX,
+      queriesMax: LOOKUP_QUERIES_MAX,
+    })
+  }
+
+  get figures(): ReadFigures {
+    return this.#figures
+  }
+
+  /** By reason. */
+  get fallbacks(): Readonly<Record<FallbackReason, number>> {
+    return this.#fallbacks
+  }
+
+  /**
+   * Answers what `work` makes of a ledger, from one server. `work` may run twice, and MUST send nothing before it has read all that
+   * it needs. `waits`: the answer is about what comes next, which the primary knows first.
+   */
+  async of<T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (from: ReadSources) => Promise<T>,
+    { ledgerId = request.caller.ledgerId, waits = false }: { ledgerId?: Uuid; waits?: boolean } = {},
+  ): Promise<T> {
+    const known = knownSizeOf(request)
+    if (this.#replica === null || waits || isFresh(request)) {
+      if (known > 0) await this.#refuseSmaller(ledgerId, known)
+      return this.#ofPrimary('primary', work)
+    }
+    // Decides what the replica must show: nothing that was erased by now. Many requests share one look.
+    const end = await this.#ends.find(ledgerId)
+    refuseSmaller(end.size, known)
+    const held = new HeldReplica(this.#replica, ledgerId, Math.max(known, end.erasedBelow), (size) => {
+      reply.header(LEDGER_SIZE_HEADER, size)
+    })
+    try {
+      const answer = await work(held.sources(this.#primary.checkpoints))
+      held.release()
+      this.#figures.replica++
+      return answer
+    } catch (error) {
+      held.release(error as Error)
+      if (reply.sent) throw error
+      reply.removeHeader(LEDGER_SIZE_HEADER)
+      this.#countFallback(error as Error)
+      return await this.#ofPrimary('fallback', work)
+    }
+  }
+
+  /**
+   * Reads of a stream, statement by statement: each rests on no less than the one before it, and shows no document that was erased
+   * before it began.
+   */
+  stream(request: FastifyRequest): Db {
+    const { ledgerId } = request.caller
+    const replica = this.#replica
+    let sizeMin = knownSizeOf(request)
+    const query = async (...args: Parameters<Db['query']>) => {
+      if (replica === null || isFresh(request)) {
+        if (sizeMin > 0) await this.#refuseSmaller(ledgerId, sizeMin)
+        return this.#primary.readPool.query(...args)
+      }
+      const end = await this.#ends.find(ledgerId)
+      refuseSmaller(end.size, sizeMin)
+      const held = new HeldReplica(replica, ledgerId, Math.max(sizeMin, end.erasedBelow), (size) => {
+        sizeMin = Math.max(sizeMin, size)
+      })
+      try {
+        const rows = await held.read.query(...args)
+        held.release()
+        this.#figures.replica++
+        return rows
+      } catch (error) {
+        held.release(error as Error)
+        this.#countFallback(error as Error)
+        this.#figures.fallback++
+        sizeMin = Math.max(sizeMin, end.size)
+        return this.#primary.readPool.query(...args)
+      }
+    }
+    return { query: query as unknown as Db['query'] }
+  }
+
+  #ofPrimary<T>(figure: 'primary' | 'fallback', work: (from: ReadSources) => Promise<T>): Promise<T> {
+    this.#figures[figure]++
+    return work(this.#primary)
+  }
+
+  /** The database's answer about a ledger's size is believed for as long as that about a key. */
+  async #refuseSmaller(ledgerId: Uuid, known: number): Promise<void> {
+    const believed = this.#believed.get(ledgerId)
+    const nowMs = performance.now()
+    if (believed && believed.size >= known && nowMs - believed.atMs < KEY_CACHE_AGE_MS_MAX) return
+    const { size } = await this.#ends.find(ledgerId)
+    if (this.#believed.size >= KNOWN_SIZES_MAX) this.#believed.clear()
+    this.#believed.set(ledgerId, { size, atMs: nowMs })
+    refuseSmaller(size, known)
+  }
+
+  #countFallback(error: Error): void {
+    this.#replica!.failed(error)
+    const reason =
+      error instanceof ReplicaError ? error.refusal : error instanceof ApiError ? 'refused' : 'failed'
+    this.#fallbacks[reason]++
+  }
+
+  async #readEnds(ledgerIds: readonly Uuid[]): Promise<LedgerEnd[]> {
+    const atMs = performance.now()
+    const ends = await readLedgerEnds(this.#primary.readPool, ledgerIds)
+    this.#replica?.primaryLog.note(Math.max(...ends.map(({ walBytes }) => walBytes)), atMs)
+    return ends
+  }
+}
+
+/** The replica for one request: a connection of each pool at most, from the first statement on. */
+class HeldReplica {
+  readonly read: Db
+  readonly #search: Db
+  readonly #replica: Replica
+  readonly #ledgerId: Uuid
+  readonly #onHeld: (size: number) => void
+  readonly #held: HeldConnection[] = []
+  #connecting: Promise<unknown> = Promise.resolve()
+  #sizeMin: number
+  #released: { readonly error: Error | undefined } | null = null
+
+  /** `onHeld`: told how many entries the answer rests on at least, before anything is read. */
+  constructor(replica: Replica, ledgerId: Uuid, sizeMin: number, onHeld: (size: number) => void) {
+    this.#replica = replica
+    this.#ledgerId = ledgerId
+    this.#sizeMin = sizeMin
+    this.#onHeld = onHeld
+    this.read = this.#db(replica.readPool)
+    this.#search = this.#db(replica.searchPool)
+  }
+
+  sources(checkpoints: SignedCheckpoints): ReadSources {
+    const { read } = this
+    return {
+      readPool: read,
+      lookups: new Lookups(read),
+      searches: new Searches(this.#search),
+      checkpoints: checkpoints.on(read),
+    }
+  }
+
+  /** `error`: of the read; after one of the database the connections are closed. */
+  release(error?: Error): void {
+    this.#released = { error: error instanceof ApiError || error instanceof ReplicaError ? undefined : error }
+    for (const held of this.#held.splice(0)) held.release(this.#released.error)
+  }
+
+  #db(pool: pg.Pool): Db {
+    let holding: Promise<HeldConnection> | null = null
+    const query = async (...args: Parameters<Db['query']>) => {
+      holding ??= this.#hold(pool)
+      const { db } = await holding
+      if (this.#released) throw new Error('the connection of this read was given back')
+      return db.query(...args)
+    }
+    return { query: query as unknown as Db['query'] }
+  }
+
+  /** One after the other: the second may lead to another standby, and MUST show no less than the first. */
+  #hold(pool: pg.Pool): Promise<HeldConnection> {
+    const holding = this.#connecting.then(async () => {
+      const held = await this.#replica.hold(pool, this.#ledgerId, this.#sizeMin)
+      if (this.#released) held.release(this.#released.error)
+      else this.#held.push(held)
+      if (this.#held.length === 1) this.#onHeld(held.size)
+      this.#sizeMin = held.size
+      return held
+    })
+    this.#connecting = holding.catch(() => {})
+    return holding
+  }
+}
+
+/** Whether the reader wants the newest state, whatever it knows of (RFC 9111 §5.2.1.4). */
+function isFresh({ headers }: FastifyRequest): boolean {
+  return headers['cache-control'] === 'no-cache'
+}
+
+/** Size of `If-Known-Size`; 0: the reader demands nothing. Throws `bad_request`. */
+function knownSizeOf({ headers }: FastifyRequest): number {
+  const text = headers['if-known-size']
+  if (text === undefined) return 0
+  if (typeof text === 'string' && SIZE_TEXT.test(text)) return Number(text)
+  throw new ApiError('bad_request', 'If-Known-Size: send a size of the ledger, such as 42')
+}
+
+function refuseSmaller(size: number, known: number): void {
+  if (size >= known) return
+  throw new ApiError('ledger_smaller', `the ledger has ${size} entries, not ${known}`)
+}
