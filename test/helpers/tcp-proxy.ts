@@ -16,6 +16,8 @@ export type TcpProxy = {
   /** Cuts and refuses connections until `accept`. */
   refuse(): void
   accept(): void
+  /** Leads connections that are made from now on to another server. */
+  leadTo(targetUrl: string): void
   /** Open now. */
   readonly connections: number
   /** Bytes forwarded so far. */
@@ -38,7 +40,7 @@ export async function startTcpProxy(t: Ends, targetUrl: string): Promise<TcpProx
 }
 
 class CuttingProxy implements TcpProxy {
-  readonly #target: URL
+  #target: URL
   readonly #pairs = new Set<Pair>()
   readonly #listener = createServer({ allowHalfOpen: false }, (client) => this.#forward(client))
   readonly #bytes = { toServer: 0, toClient: 0 }
@@ -115,6 +117,10 @@ class CuttingProxy implements TcpProxy {
 
   accept(): void {
     this.#refusing = false
+  }
+
+  leadTo(targetUrl: string): void {
+    this.#target = new URL(targetUrl)
   }
 
   #forward(client: Socket): void {
