@@ -13,6 +13,8 @@ export type TcpProxy = {
   resume(): void
   /** Nothing passes any more on the connections that are open, in either direction, and nobody is told; new ones work. */
   strand(): void
+  /** The same, and nothing passes on new connections either, until `accept`. */
+  isolate(): void
   /** Cuts and refuses connections until `accept`. */
   refuse(): void
   accept(): void
@@ -47,6 +49,7 @@ class CuttingProxy implements TcpProxy {
   readonly #left = { toServer: Number.POSITIVE_INFINITY, toClient: Number.POSITIVE_INFINITY }
   #holding = false
   #refusing = false
+  #isolating = false
 
   constructor(targetUrl: string) {
     this.#target = new URL(targetUrl)
@@ -110,6 +113,11 @@ class CuttingProxy implements TcpProxy {
     for (const pair of this.#pairs) pair.isStranded = true
   }
 
+  isolate(): void {
+    this.#isolating = true
+    this.strand()
+  }
+
   refuse(): void {
     this.#refusing = true
     this.cut()
@@ -117,6 +125,9 @@ class CuttingProxy implements TcpProxy {
 
   accept(): void {
     this.#refusing = false
+    if (!this.#isolating) return
+    this.#isolating = false
+    this.cut()
   }
 
   leadTo(targetUrl: string): void {
@@ -127,7 +138,7 @@ class CuttingProxy implements TcpProxy {
     client.on('error', () => {})
     if (this.#refusing) return void client.resetAndDestroy()
     const server = connect(Number(this.#target.port), this.#target.hostname)
-    const pair: Pair = { client, server, held: [], isStranded: false }
+    const pair: Pair = { client, server, held: [], isStranded: this.#isolating }
     this.#pairs.add(pair)
     server.on('error', () => {})
     client.on('data', (chunk) => this.#pass(pair, 'toServer', chunk))
