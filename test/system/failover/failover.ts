@@ -13,13 +13,13 @@ import { startGatedClients } from '../faults/gated-clients.ts'
 import { formatAttempts, formatLoad, readAll, startClientsOn, untilAcknowledging } from '../faults/kill.ts'
 import { reckon } from '../faults/reckoning.ts'
 import { startListener } from '../faults/webhook-listeners.ts'
-import { acknowledge } from '../restore/operator.ts'
 import { formatChaos } from '../soak/chaos.ts'
 import { findFaults, reckonChaos } from '../soak/chaos-reckoning.ts'
 import { Cluster } from './cluster.ts'
 import { FAILOVER_FAULTS, type FailoverFaultName, type FaultTimes, planFaults } from './faults.ts'
 import { GapWatch } from './gap-watch.ts'
-import { countLost, findLosses, type Loss } from './losses.ts'
+import { checkHistory, startHistory } from './history.ts'
+import { countLost, startOperator } from './losses.ts'
 
 export type FailoverPlan = { readonly mode: 'sync' | 'async'; readonly kills: number; readonly seed: number }
 
@@ -67,7 +67,7 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
   ] as const
   for (const side of sides) await side.createLedger(OPERATOR_KEY)
   const peerings = await peerAll(sides)
-  const [recordsA, recordsB, gatedA, read] = await home.createLedgers(4)
+  const [recordsA, recordsB, gatedA, read, list, raced] = await home.createLedgers(6)
   const listeners = await Promise.all(
     [gatedA!, recordsA!].map((ledger) => startListener(home.urls[0]!, ledger)),
   )
@@ -83,7 +83,8 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
     await hurry
   })
   const shared = startFederationClients(await pairsOf(sides, peerings))
-  const workloads = [shared, gated, clients]
+  const history = await startHistory(home.urls, { list: list!, gated: raced! }, join(dir, 'history.ndjson'))
+  const workloads = [history, shared, gated, clients]
   for (const workload of workloads) t.after(() => workload.abandon())
   const failed = Promise.all(workloads.map((workload) => workload.ended()))
   failed.catch(() => {}) // reported below
@@ -112,9 +113,13 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
     memory: {},
   })
   console.log(formatChaos('failover', reckoning))
+  const { verdict, control } = await checkHistory(join(dir, 'history.ndjson'))
+  console.log(`failover: history: ${verdict.output}; with one read altered: ${control.output}`)
   const late = times.filter(({ backMs }) => backMs > BACK_MS_MAX)
   return [
     ...findFaults(reckoning),
+    ...(verdict.isLinearizable ? [] : [`history: ${verdict.output}`]),
+    ...(control.isLinearizable ? ['history: the altered read was not found'] : []),
     ...late.map(({ fault, backMs }) => `${fault}: ${backMs} ms until records were acknowledged again`),
   ]
 }
@@ -122,25 +127,23 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
 /** Records alone. Losses must be found by the checkpoints that were kept, and the ledger goes on when its operator has seen them. */
 async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
   const { dir, cluster, home } = await startOnCluster(t, plan)
-  const ledgers = await home.createLedgers(2)
+  const ledgers = await home.createLedgers(4)
+  const [, , list, raced] = ledgers
   const { clients: count, pauseMsMax } = RECORD_CLIENTS
-  const clients = startClientsOn(home, dir, ledgers, count, { pauseMsMax })
+  const clients = startClientsOn(home, dir, ledgers.slice(0, 2), count, { pauseMsMax })
   t.after(() => clients.abandon())
-  const losses: Loss[] = []
-  const times = await suffer(
-    { cluster, home, clients, random: randomFrom(plan.seed) },
-    plan.kills,
-    async () => {
-      const found = await findLosses(home.urls[0]!, ledgers)
-      for (const { ledger, known } of found) await acknowledge(home.urls[0]!, ledger, known)
-      losses.push(...found)
-    },
-  )
-  await clients.finish()
+  const history = await startHistory(home.urls, { list: list!, gated: raced! }, join(dir, 'history.ndjson'))
+  t.after(() => history.abandon())
+  const operator = startOperator(home.urls[0]!, ledgers)
+  t.after(() => operator.stop())
+  const times = await suffer({ cluster, home, clients, random: randomFrom(plan.seed) }, plan.kills)
+  await Promise.all([clients.finish(), history.finish()])
+  await operator.stop()
+  const { losses } = operator
   home.requireAlive()
   console.log(`failover: ${formatAttempts(clients.attempts)}`)
   console.log(formatTimes(times))
-  const { journal, stored, entries } = await readAll(home, dir, ledgers)
+  const { journal, stored, entries } = await readAll(home, dir, ledgers.slice(0, 2))
   const { acked, found, lost, doubled, ghosts, torn } = reckon(journal, stored)
   const { named, beyond } = countLost(journal, stored, losses)
   console.log(
@@ -148,8 +151,13 @@ async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
       `  of the lost: below a checkpoint that was kept, and named when their ledger closed: ${named}; beyond the last one: ${beyond}\n` +
       `  ledgers closed and reopened: ${losses.map(({ known, found }) => `${known}→${found}`).join(', ') || 'none'}; ${formatLoad()}`,
   )
+  // The control of the check itself: readers saw records that are lost.
+  const { verdict } = await checkHistory(join(dir, 'history.ndjson'))
+  console.log(`failover: history: ${verdict.output}`)
+  const isSeen = losses.some(({ ledger }) => ledger === list!.ledger)
   const counts = { doubled, ghosts, torn, 'lost without a closed ledger': losses.length === 0 ? lost : 0 }
   return [
+    ...(isSeen && verdict.isLinearizable ? ['history: the loss was not found'] : []),
     ...Object.entries(counts).flatMap(([name, bad]) => (bad === 0 ? [] : [`${name}=${bad}`])),
     ...(acked === 0 || lost === 0
       ? ['nothing was acknowledged, or nothing lost: the run has shown nothing']
@@ -171,18 +179,14 @@ async function startOnCluster(t: Ends, { mode }: FailoverPlan) {
   return { dir, cluster, home }
 }
 
-/** One fault after the other. `after`: work of the operator, as soon as another primary commits. */
-async function suffer(
-  { cluster, home, clients, random }: Scene,
-  kills: number,
-  after: () => Promise<void> = async () => {},
-): Promise<FaultTimes[]> {
+/** One fault after the other. */
+async function suffer({ cluster, home, clients, random }: Scene, kills: number): Promise<FaultTimes[]> {
   const times: FaultTimes[] = []
   const gaps = new GapWatch(clients)
   try {
     for (const fault of planFaults(kills, random)) {
       await sleep(random.integer(LOAD_MS.min, LOAD_MS.max))
-      times.push(await sufferOne({ cluster, home, clients, random }, fault, gaps, after))
+      times.push(await sufferOne({ cluster, home, clients, random }, fault, gaps))
       const { clusterMs, backMs, gapMs } = times.at(-1)!
       console.log(`  ${fault}: ${clusterMs} + ${backMs} ms, gap ${gapMs} ms`)
     }
@@ -196,7 +200,6 @@ async function sufferOne(
   { cluster, home, clients, random }: Scene,
   fault: FailoverFaultName,
   gaps: GapWatch,
-  after: () => Promise<void>,
 ): Promise<FaultTimes> {
   const { begin, heal } = FAILOVER_FAULTS[fault] as (typeof FAILOVER_FAULTS)['machine gone']
   const [leader, before] = [await cluster.leader(), await cluster.timeline()]
@@ -205,10 +208,8 @@ async function sufferOne(
   await begin({ cluster, leader, random } as never)
   await cluster.untilServing(before)
   const clusterMs = Math.round(performance.now() - beganAt)
-  const acknowledging = untilAcknowledging(clients, home).then(
-    () => Math.round(performance.now() - beganAt) - clusterMs,
-  )
-  const [backMs] = await Promise.all([acknowledging, after()])
+  await untilAcknowledging(clients, home)
+  const backMs = Math.round(performance.now() - beganAt) - clusterMs
   await heal?.({ cluster, leader, random } as never)
   await cluster.untilHealthy()
   await untilAcknowledging(clients, home)

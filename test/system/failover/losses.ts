@@ -2,25 +2,45 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Ledger, OPERATOR_KEY } from '../faults/deployment.ts'
 import type { JournalLine } from '../faults/journal.ts'
 import type { StoredRecord } from '../faults/reckoning.ts'
+import { acknowledge } from '../restore/operator.ts'
 
 /** Closing of a ledger whose database has less than what was published of it. `known`, `found`: sizes. */
 export type Loss = { readonly ledger: string; readonly known: number; readonly found: number }
 
-/** The worker compares once a second what it has kept, and reconnects for as long. */
-const CLOSED_MS_MAX = 6_000
 const LOOK_EVERY_MS = 250
 
-/** Ledgers that were closed since the failover, by what the operator is told. Returns when no other one is to be expected. */
-export async function findLosses(url: string, ledgers: readonly Ledger[]): Promise<Loss[]> {
-  const losses = new Map<string, Loss>()
-  for (const giveUpAt = Date.now() + CLOSED_MS_MAX; Date.now() < giveUpAt; await sleep(LOOK_EVERY_MS)) {
-    for (const { ledger } of ledgers) {
-      const loss = await findLoss(url, ledger).catch(() => null) // the database may be away
-      if (loss) losses.set(ledger, loss)
+export type RunningOperator = {
+  /** Each closing that was seen, and acknowledged. Two workers may each have kept another checkpoint, and each close a ledger. */
+  readonly losses: readonly Loss[]
+  stop(): Promise<void>
+}
+
+/** An operator who looks at what each closed ledger has lost, and reopens it. */
+export function startOperator(url: string, ledgers: readonly Ledger[]): RunningOperator {
+  const losses: Loss[] = []
+  const stopping = new AbortController()
+  const run = async () => {
+    for (; !stopping.signal.aborted; await sleep(LOOK_EVERY_MS)) {
+      for (const { ledger } of ledgers) {
+        const reopened = await reopen(url, ledger).catch(() => null) // the database may be away
+        if (reopened) losses.push(reopened)
+      }
     }
-    if (losses.size === ledgers.length) break
   }
-  return [...losses.values()]
+  const running = run()
+  return {
+    losses,
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+async function reopen(url: string, ledger: string): Promise<Loss | null> {
+  const loss = await findLoss(url, ledger)
+  if (loss) await acknowledge(url, ledger, loss.known)
+  return loss
 }
 
 async function findLoss(url: string, ledger: string): Promise<Loss | null> {
