@@ -6,9 +6,14 @@ const CACHE_DIR = resolve(import.meta.dirname, '..', 'node_modules', '.cache')
 
 /**
  * The path of a command of Python, installed where it is not yet, into a folder of its own that git does not see, from the versions that
- * the file pins. Throws, saying what is missing, where it can't be.
+ * the file pins. Throws, saying what is missing, where it can't be. `python`: the interpreter that runs it, where that is another one than
+ * the one on the path, which installs it.
  */
-export function installPythonTool(command: string, requirementsFile: string): string {
+export function installPythonTool(
+  command: string,
+  requirementsFile: string,
+  python: string | null = null,
+): string {
   const dir = join(CACHE_DIR, command)
   const requirements = readFileSync(requirementsFile, 'utf8')
   // Written last, so that an installation that was interrupted is made anew.
@@ -16,11 +21,13 @@ export function installPythonTool(command: string, requirementsFile: string): st
   const path = join(dir, 'bin', command)
   if (existsSync(madeFrom) && readFileSync(madeFrom, 'utf8') === requirements) return path
   rmSync(dir, { recursive: true, force: true })
-  must('python3', ['-m', 'venv', dir], `${command} needs python3 (3.11 or newer) with its module venv`)
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
+  const venv = ['-m', 'venv', ...(python === null ? [] : ['--without-pip']), dir]
+  must(python ?? 'python3', venv, `${command} needs python3 (3.11 or newer) with its module venv`)
+  const own = join(dir, 'bin', 'python')
+  const pip = ['-m', 'pip', ...(python === null ? [] : ['--python', own])]
   must(
-    join(dir, 'bin', 'python'),
-    [...pip, '--requirement', requirementsFile],
+    python === null ? own : 'python3',
+    [...pip, 'install', '--quiet', '--disable-pip-version-check', '--requirement', requirementsFile],
     `${command} could not be installed`,
   )
   writeFileSync(madeFrom, requirements)

@@ -13,9 +13,13 @@ export type TcpProxy = {
   resume(): void
   /** Nothing passes any more on the connections that are open, in either direction, and nobody is told; new ones work. */
   strand(): void
+  /** The same, and nothing passes on new connections either, until `accept`. */
+  isolate(): void
   /** Cuts and refuses connections until `accept`. */
   refuse(): void
   accept(): void
+  /** Leads connections that are made from now on to another server. */
+  leadTo(targetUrl: string): void
   /** Open now. */
   readonly connections: number
   /** Bytes forwarded so far. */
@@ -38,13 +42,14 @@ export async function startTcpProxy(t: Ends, targetUrl: string): Promise<TcpProx
 }
 
 class CuttingProxy implements TcpProxy {
-  readonly #target: URL
+  #target: URL
   readonly #pairs = new Set<Pair>()
   readonly #listener = createServer({ allowHalfOpen: false }, (client) => this.#forward(client))
   readonly #bytes = { toServer: 0, toClient: 0 }
   readonly #left = { toServer: Number.POSITIVE_INFINITY, toClient: Number.POSITIVE_INFINITY }
   #holding = false
   #refusing = false
+  #isolating = false
 
   constructor(targetUrl: string) {
     this.#target = new URL(targetUrl)
@@ -108,6 +113,11 @@ class CuttingProxy implements TcpProxy {
     for (const pair of this.#pairs) pair.isStranded = true
   }
 
+  isolate(): void {
+    this.#isolating = true
+    this.strand()
+  }
+
   refuse(): void {
     this.#refusing = true
     this.cut()
@@ -115,13 +125,20 @@ class CuttingProxy implements TcpProxy {
 
   accept(): void {
     this.#refusing = false
+    if (!this.#isolating) return
+    this.#isolating = false
+    this.cut()
+  }
+
+  leadTo(targetUrl: string): void {
+    this.#target = new URL(targetUrl)
   }
 
   #forward(client: Socket): void {
     client.on('error', () => {})
     if (this.#refusing) return void client.resetAndDestroy()
     const server = connect(Number(this.#target.port), this.#target.hostname)
-    const pair: Pair = { client, server, held: [], isStranded: false }
+    const pair: Pair = { client, server, held: [], isStranded: this.#isolating }
     this.#pairs.add(pair)
     server.on('error', () => {})
     client.on('data', (chunk) => this.#pass(pair, 'toServer', chunk))

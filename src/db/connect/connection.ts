@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_AFTER_MS } from '../limits.ts'
 import { ConnectError, explainConnectFailure } from './connect-error.ts'
+import { Fence, type Timeline } from './fence.ts'
 import { type Login, openPasswords, type PasswordSource, type Passwords } from './passwords.ts'
 import { Reconnects } from './reconnects.ts'
 import { chooseTls, isUnverified, type Tls } from './tls.ts'
@@ -38,6 +39,7 @@ export class Database {
   readonly #password: string | undefined
   readonly #pools = new Set<Pool>()
   readonly #reconnects = new Reconnects()
+  readonly #fence = new Fence()
   readonly #mac: DatabaseMac | null
 
   /** `mac`: null where nothing is written, or by the owner. */
@@ -85,7 +87,16 @@ export class Database {
       explain: (error) => this.#explain(error),
       attempt: (connect) => this.#reconnects.attempt(connect, (error) => !this.isWorthAnother(error)),
       mac: this.#mac,
+      admit: (session) => {
+        // Those that are idle now lead to the primary that was replaced.
+        if (this.#fence.admit(session)) this.renew()
+      },
     }
+  }
+
+  /** Whether the primary that serves the connection was replaced since it was made. */
+  isReplaced({ timeline }: DatabaseClient): boolean {
+    return timeline !== null && this.#fence.isReplaced(timeline)
   }
 
   /** Has the first password made, which may take longer than a connection waits. */
@@ -127,6 +138,8 @@ export type DatabaseClientConfig = pg.ClientConfig & {
   /** Does it, or throws at once while the database is away. */
   readonly attempt: <T>(connect: () => Promise<T>) => Promise<T>
   readonly mac: DatabaseMac | null
+  /** Throws if the session is one of a primary that was replaced. */
+  readonly admit: (session: Timeline) => void
   /** Set in the session before anybody uses it, because poolers refuse them as parameters of the connection. */
   readonly settings?: Readonly<Record<string, string | number>>
 }
@@ -175,6 +188,7 @@ function camelCase(column: string): string {
  */
 export class DatabaseClient extends pg.Client {
   readonly #config: DatabaseClientConfig
+  #timeline: Timeline | null = null
 
   constructor(config: DatabaseClientConfig) {
     super(config)
@@ -185,6 +199,14 @@ export class DatabaseClient extends pg.Client {
     // Before pg's own listener, which makes the rows of a query by these names.
     const { connection } = this as unknown as { connection: EventEmitter }
     connection.prependListener('rowDescription', nameInCamelCase)
+    connection.prependListener('notice', (notice: { readonly routine?: string }) => {
+      if (notice.routine === UNREPLICATED_ROUTINE) this.#breakUnreplicated()
+    })
+  }
+
+  /** null: not asked for, because the connection was made without the master key, or not told. */
+  get timeline(): Timeline | null {
+    return this.#timeline
   }
 
   /** MAC of a call that this connection carries. */
@@ -207,12 +229,38 @@ export class DatabaseClient extends pg.Client {
       await super.connect()
       const settings = Object.entries(this.#config.settings ?? {})
       if (settings.length > 0) await this.query(settings.map(setStatement).join('; '))
+      if (this.#config.mac !== null) await this.#requirePrimary()
       await this.#prove()
       return this
     } catch (error) {
       ;(this as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
       throw this.#config.explain(error as Error)
     }
+  }
+
+  /** Throws on a standby, which is behind, and on a primary that was replaced. */
+  async #requirePrimary(): Promise<void> {
+    try {
+      const { rows } = await this.query<Timeline & { readonly isStandby: boolean }>(TIMELINE_SQL)
+      const { isStandby, system, timeline } = rows[0]!
+      if (isStandby)
+        throw new Error('it is a standby, or is not promoted yet: the URL must lead to the primary')
+      this.#timeline = { system, timeline }
+    } catch (error) {
+      if (TIMELINE_UNTOLD.includes((error as { code?: string }).code ?? '')) return
+      throw error
+    }
+    this.#config.admit(this.#timeline)
+  }
+
+  /**
+   * A commit that no longer waits for a synchronous standby, because somebody canceled it there, is announced as a warning and then
+   * as done, though a failover loses it. Its outcome is unknown: pg fails the query before it reads the rest of the answer.
+   */
+  #breakUnreplicated(): void {
+    const { connection } = this as unknown as { connection: EventEmitter & { stream: { destroy(): void } } }
+    connection.emit('error', new Error('Connection terminated unexpectedly: a commit was not replicated'))
+    connection.stream.destroy()
   }
 
   /** The session, to the triggers that guard what it writes. */
@@ -239,6 +287,19 @@ export class DatabaseClient extends pg.Client {
     }
   }
 }
+
+/** Function of Postgres that waits for synchronous standbys. Messages are translated, names of functions are not. */
+const UNREPLICATED_ROUTINE = 'SyncRepWaitForLSN'
+
+/** Not pg_control_checkpoint(): right after a promotion it still tells the timeline before. */
+const TIMELINE_SQL = `
+  select pg_catalog.pg_is_in_recovery() as is_standby, c.system_identifier::text as system,
+    case when not pg_catalog.pg_is_in_recovery() then ('x' || pg_catalog.left(
+      pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8))::bit(32)::bigint end as timeline
+  from pg_catalog.pg_control_system() as c`
+
+/** feature_not_supported, insufficient_privilege, undefined_function: a database that keeps no log of this kind, or hides it. */
+const TIMELINE_UNTOLD = ['0A000', '42501', '42883']
 
 const SESSION_MAC = 'tallystick.session_mac'
 const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/

@@ -47,6 +47,10 @@ export class DatabasePool extends pg.Pool {
 
   #tryConnect(callback: ConnectCallback, isLast = false): void {
     super.connect((error, client, release) => {
+      if (!error && client && this.#database?.isReplaced(client as unknown as DatabaseClient)) {
+        release(true)
+        return this.#tryConnect(callback, isLast)
+      }
       if (!error) return callback(undefined, client, release)
       // The password may have been changed just before.
       if (!isLast && this.#database?.isWorthAnother(error)) return this.#tryConnect(callback, true)

@@ -32,6 +32,8 @@ export type DeploymentOptions = {
   readonly worker?: boolean | number
   /** Over what `startPostgres` sets: durable unless a test says otherwise. */
   readonly settings?: PostgresOptions['settings']
+  /** Instead of a Postgres of the deployment's own. Its caller stops it. */
+  readonly database?: Pick<RunningPostgres, 'ownerUrl' | 'superuserUrl'>
   /** For the Postgres process: a preloaded library. */
   readonly postgresEnv?: Record<string, string>
   /** For the API processes, over what they get here. */
@@ -85,7 +87,7 @@ export class Deployment {
     for (let i = 0; i <= options.apis; i++) ports.push(await findPort())
     const deployment = new Deployment(options, ports.slice(1), ports[0]!)
     try {
-      await deployment.startPostgres()
+      if (!options.database) await deployment.startPostgres()
       deployment.#address = (await options.through?.(deployment.ownerUrl)) ?? null
       if (options.postgresOnly) return deployment
       deployment.#publicUrl = (await options.publicly?.(deployment.urls[0]!)) ?? null
@@ -128,11 +130,11 @@ export class Deployment {
   }
 
   get ownerUrl(): string {
-    return this.#postgres!.ownerUrl
+    return (this.#options.database ?? this.#postgres!).ownerUrl
   }
 
   get superuserUrl(): string {
-    const url = new URL(this.#postgres!.superuserUrl)
+    const url = new URL((this.#options.database ?? this.#postgres!).superuserUrl)
     url.pathname = new URL(this.ownerUrl).pathname
     return url.href
   }
@@ -305,7 +307,7 @@ export class Deployment {
 }
 
 /** Without it a signal ends this process with no `exit` event, and what it has started would stay. */
-function exitOnSignals(): void {
+export function exitOnSignals(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     if (process.listenerCount(signal) === 0) process.once(signal, () => process.exit(1))
   }

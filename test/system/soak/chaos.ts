@@ -123,7 +123,7 @@ async function run(t: Ends, { durationMs, seed }: ChaosPlan): Promise<readonly s
     peerings,
     memory,
   })
-  console.log(formatChaos(reckoning))
+  console.log(formatChaos('chaos', reckoning))
   const attempts = { ...clients.attempts, ...scene.burstAttempts }
   return [...findFaults(reckoning), ...strangeAnswers(attempts), ...untried(scene)]
 }
@@ -218,10 +218,10 @@ function untried({ burstAttempts }: ChaosScene): string[] {
     : ['not tried: a full queue, because no request of a burst was refused']
 }
 
-function formatChaos(reckoning: ChaosReckoning): string {
+export function formatChaos(name: string, reckoning: ChaosReckoning): string {
   const { records, gated, webhooks, federation, reconciled, unerased, entries, memory, blind } = reckoning
   return [
-    `chaos: records: ${formatReckoning(records)}`,
+    `${name}: records: ${formatReckoning(records)}`,
     `  gated: ${list(gated)}`,
     `  webhooks: ${formatWebhooks(webhooks)}`,
     `  federation: ${formatFederationReckoning(federation)}; ${reconciled.join('; ')}`,

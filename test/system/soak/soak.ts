@@ -2,7 +2,9 @@
  * npm run soak -- NAME…: the long forms of test/system/faults, and what takes too long, or too quiet a machine, for npm test.
  *
  *   --duration SECONDS   of `chaos`: 3600 without it, 600 in CI
- *   --seed N             of `chaos`: the same faults in the same order
+ *   --seed N             of `chaos` and `failover`: the same faults in the same order
+ *   --mode sync|async    of `failover`: whether a commit waits for a standby; sync without it
+ *   --kills N            of `failover`: 50 without it
  *
  * Each prints what it found, and fails with exit code 1.
  */
@@ -10,6 +12,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { temporaryDir } from '../../helpers/postgres.ts'
+import { whyNoCluster } from '../failover/cluster.ts'
+import { runFailover } from '../failover/failover.ts'
 import { type FederationPlan, formatFederation, sufferFederation } from '../faults/federation-faults.ts'
 import { formatFederationReckoning } from '../faults/federation-reckoning.ts'
 import {
@@ -75,6 +79,8 @@ const { values, positionals: names } = parseArgs({
   allowPositionals: true,
   options: {
     duration: { type: 'string', default: '3600' },
+    mode: { type: 'string', default: 'sync' },
+    kills: { type: 'string', default: '50' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 })
@@ -103,10 +109,13 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
   'webhook-endpoints': runWebhookEndpoints,
   'webhook-backlog': runWebhookBacklog,
   chaos: runChaosOnce,
+  failover: runFailoverOnce,
 }
 
 if (names.length === 0 || names.some((name) => !(name in SOAKS))) {
-  console.error(`npm run soak -- [--duration SECONDS] [--seed N] NAME…, of: ${Object.keys(SOAKS).join(', ')}`)
+  console.error(
+    `npm run soak -- [--duration SECONDS] [--seed N] [--mode sync|async] [--kills N] NAME…, of: ${Object.keys(SOAKS).join(', ')}`,
+  )
   process.exitCode = 2
 } else {
   for (const name of names) await SOAKS[name]!()
@@ -115,6 +124,15 @@ if (names.length === 0 || names.some((name) => !(name in SOAKS))) {
 async function runChaosOnce(): Promise<void> {
   const faults = await runChaos({ durationMs: 1_000 * Number(values.duration), seed: Number(values.seed) })
   for (const fault of faults) fail(`chaos: ${fault}`)
+}
+
+async function runFailoverOnce(): Promise<void> {
+  const { mode, kills, seed } = values
+  if (mode !== 'sync' && mode !== 'async') throw new Error('--mode is sync or async')
+  const reason = whyNoCluster()
+  if (reason !== null) return console.log(`failover: skipped, because ${reason}`)
+  const faults = await runFailover({ mode, kills: Number(kills), seed: Number(seed) })
+  for (const fault of faults) fail(`failover: ${fault}`)
 }
 
 async function runKill(name: string, kill: (dir: string) => Promise<Outcome>): Promise<void> {

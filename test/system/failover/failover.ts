@@ -1,0 +1,227 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Random, randomFrom } from '../../../bench/random.ts'
+import { Member as Organisation } from '../../helpers/federation-organisation.ts'
+import { temporaryDir, temporaryDirInMemory } from '../../helpers/postgres.ts'
+import type { Ends } from '../../helpers/tcp-proxy.ts'
+import type { RunningClients } from '../faults/clients.ts'
+import { Deployment, OPERATOR_KEY } from '../faults/deployment.ts'
+import { startFederationClients } from '../faults/federation-clients.ts'
+import { hurryAll, pairsOf, peerAll } from '../faults/federation-faults.ts'
+import { startGatedClients } from '../faults/gated-clients.ts'
+import { formatAttempts, formatLoad, readAll, startClientsOn, untilAcknowledging } from '../faults/kill.ts'
+import { reckon } from '../faults/reckoning.ts'
+import { startListener } from '../faults/webhook-listeners.ts'
+import { formatChaos } from '../soak/chaos.ts'
+import { findFaults, reckonChaos } from '../soak/chaos-reckoning.ts'
+import { Cluster } from './cluster.ts'
+import { FAILOVER_FAULTS, type FailoverFaultName, type FaultTimes, planFaults } from './faults.ts'
+import { GapWatch } from './gap-watch.ts'
+import { checkHistory, startHistory } from './history.ts'
+import { countLost, startOperator } from './losses.ts'
+
+export type FailoverPlan = { readonly mode: 'sync' | 'async'; readonly kills: number; readonly seed: number }
+
+/** A third of what two cores do beside three databases. */
+const RECORD_CLIENTS = { clients: 16, pauseMsMax: 400 }
+const GATED_CLIENTS = { clients: 4, persistMs: 300_000 }
+const LOAD_MS = { min: 300, max: 1_500 }
+const HURRY_EVERY_MS = 5_000
+/** Beyond the cluster's own time, until records are acknowledged again. */
+const BACK_MS_MAX = 3_000
+
+type Scene = {
+  readonly cluster: Cluster
+  readonly home: Deployment
+  readonly clients: RunningClients
+  readonly random: Random
+}
+
+/**
+ * Two servers and two workers on a cluster of three databases, while its primaries are killed, stopped, cut off and switched over. Prints what it
+ * found; answers the faults that are none of the plan's.
+ */
+export async function runFailover(plan: FailoverPlan): Promise<readonly string[]> {
+  const cleanups: (() => Promise<unknown>)[] = []
+  const t = { after: (cleanup: () => Promise<unknown>) => void cleanups.push(cleanup) } as Ends
+  console.log(`failover: ${plan.mode}, ${plan.kills} kills, seed ${plan.seed}; ${formatLoad()}`)
+  try {
+    return plan.mode === 'sync' ? await loseNothing(t, plan) : await findLost(t, plan)
+  } finally {
+    for (const cleanup of cleanups.reverse()) await cleanup()
+  }
+}
+
+/** All workloads. Everything that was acknowledged must be found. */
+async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
+  const { dir, cluster, home } = await startOnCluster(t, plan)
+  const guestDir = join(dir, 'guest')
+  mkdirSync(guestDir, { mode: 0o711 })
+  const publicly = async (url: string) => url
+  const guest = await Deployment.start({ dir: guestDir, apis: 1, worker: true, publicly })
+  t.after(() => guest.stop())
+  const sides = [
+    new Organisation('home', home.urls, home.superuserUrl),
+    new Organisation('guest', guest.urls, guest.superuserUrl),
+  ] as const
+  for (const side of sides) await side.createLedger(OPERATOR_KEY)
+  const peerings = await peerAll(sides)
+  const [recordsA, recordsB, gatedA, read, list, raced] = await home.createLedgers(6)
+  const listeners = await Promise.all(
+    [gatedA!, recordsA!].map((ledger) => startListener(home.urls[0]!, ledger)),
+  )
+  for (const listener of listeners) t.after(async () => void (await listener.close()))
+
+  const { clients: count, pauseMsMax } = RECORD_CLIENTS
+  const clients = startClientsOn(home, dir, [recordsA!, recordsB!], count, { pauseMsMax })
+  const gated = await startGatedClients(home.urls, [gatedA!], GATED_CLIENTS)
+  const hurrying = new AbortController()
+  const hurry = hurryAll(peerings, hurrying.signal, HURRY_EVERY_MS)
+  t.after(async () => {
+    hurrying.abort()
+    await hurry
+  })
+  const shared = startFederationClients(await pairsOf(sides, peerings))
+  const history = await startHistory(home.urls, { list: list!, gated: raced! }, join(dir, 'history.ndjson'))
+  const workloads = [history, shared, gated, clients]
+  for (const workload of workloads) t.after(() => workload.abandon())
+  const failed = Promise.all(workloads.map((workload) => workload.ended()))
+  failed.catch(() => {}) // reported below
+
+  const suffering = suffer({ cluster, home, clients, random: randomFrom(plan.seed) }, plan.kills)
+  suffering.catch(() => {}) // it fails too when all is stopped
+  await Promise.race([suffering, failed])
+  const times = await suffering
+  for (const workload of workloads) await workload.finish()
+  home.requireAlive()
+  console.log(
+    `failover: ${formatAttempts(clients.attempts)}; gated: ${JSON.stringify(gated.ends)}; shared: ${JSON.stringify(shared.ends)}`,
+  )
+  console.log(formatTimes(times))
+  const reckoning = await reckonChaos({
+    dir,
+    home,
+    guest,
+    journaled: [recordsA!, recordsB!],
+    gated: [gatedA!],
+    read: read!,
+    federated: { home: sides[0].ledger, guest: sides[1].ledger },
+    erased: new Set(),
+    listeners,
+    peerings,
+    memory: {},
+  })
+  console.log(formatChaos('failover', reckoning))
+  const { verdict, control } = await checkHistory(join(dir, 'history.ndjson'))
+  console.log(`failover: history: ${verdict.output}; with one read altered: ${control.output}`)
+  const late = times.filter(({ backMs }) => backMs > BACK_MS_MAX)
+  return [
+    ...findFaults(reckoning),
+    ...(verdict.isLinearizable ? [] : [`history: ${verdict.output}`]),
+    ...(control.isLinearizable ? ['history: the altered read was not found'] : []),
+    ...late.map(({ fault, backMs }) => `${fault}: ${backMs} ms until records were acknowledged again`),
+  ]
+}
+
+/** Records alone. Losses must be found by the checkpoints that were kept, and the ledger goes on when its operator has seen them. */
+async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
+  const { dir, cluster, home } = await startOnCluster(t, plan)
+  const ledgers = await home.createLedgers(4)
+  const [, , list, raced] = ledgers
+  const { clients: count, pauseMsMax } = RECORD_CLIENTS
+  const clients = startClientsOn(home, dir, ledgers.slice(0, 2), count, { pauseMsMax })
+  t.after(() => clients.abandon())
+  const history = await startHistory(home.urls, { list: list!, gated: raced! }, join(dir, 'history.ndjson'))
+  t.after(() => history.abandon())
+  const operator = startOperator(home.urls[0]!, ledgers)
+  t.after(() => operator.stop())
+  const times = await suffer({ cluster, home, clients, random: randomFrom(plan.seed) }, plan.kills)
+  await Promise.all([clients.finish(), history.finish()])
+  await operator.stop()
+  const { losses } = operator
+  home.requireAlive()
+  console.log(`failover: ${formatAttempts(clients.attempts)}`)
+  console.log(formatTimes(times))
+  const { journal, stored, entries } = await readAll(home, dir, ledgers.slice(0, 2))
+  const { acked, found, lost, doubled, ghosts, torn } = reckon(journal, stored)
+  const { named, beyond } = countLost(journal, stored, losses)
+  console.log(
+    `failover: acked=${acked} found=${found} lost=${lost} doubled=${doubled} ghosts=${ghosts} torn=${torn}; entries=${entries} verified\n` +
+      `  of the lost: below a checkpoint that was kept, and named when their ledger closed: ${named}; beyond the last one: ${beyond}\n` +
+      `  ledgers closed and reopened: ${losses.map(({ known, found }) => `${known}→${found}`).join(', ') || 'none'}; ${formatLoad()}`,
+  )
+  // The control of the check itself: readers saw records that are lost.
+  const { verdict } = await checkHistory(join(dir, 'history.ndjson'))
+  console.log(`failover: history: ${verdict.output}`)
+  const isSeen = losses.some(({ ledger }) => ledger === list!.ledger)
+  const counts = { doubled, ghosts, torn, 'lost without a closed ledger': losses.length === 0 ? lost : 0 }
+  return [
+    ...(isSeen && verdict.isLinearizable ? ['history: the loss was not found'] : []),
+    ...Object.entries(counts).flatMap(([name, bad]) => (bad === 0 ? [] : [`${name}=${bad}`])),
+    ...(acked === 0 || lost === 0
+      ? ['nothing was acknowledged, or nothing lost: the run has shown nothing']
+      : []),
+  ]
+}
+
+async function startOnCluster(t: Ends, { mode }: FailoverPlan) {
+  const dir = temporaryDir()
+  const cluster = await Cluster.start(t, temporaryDirInMemory(), mode === 'sync' ? 'quorum' : 'asynchronous')
+  const home = await Deployment.start({
+    dir,
+    apis: 2,
+    worker: 2,
+    database: cluster,
+    publicly: async (url) => url,
+  })
+  t.after(() => home.stop())
+  return { dir, cluster, home }
+}
+
+/** One fault after the other. */
+async function suffer({ cluster, home, clients, random }: Scene, kills: number): Promise<FaultTimes[]> {
+  const times: FaultTimes[] = []
+  const gaps = new GapWatch(clients)
+  try {
+    for (const fault of planFaults(kills, random)) {
+      await sleep(random.integer(LOAD_MS.min, LOAD_MS.max))
+      times.push(await sufferOne({ cluster, home, clients, random }, fault, gaps))
+      const { clusterMs, backMs, gapMs } = times.at(-1)!
+      console.log(`  ${fault}: ${clusterMs} + ${backMs} ms, gap ${gapMs} ms`)
+    }
+    return times
+  } finally {
+    gaps.stop()
+  }
+}
+
+async function sufferOne(
+  { cluster, home, clients, random }: Scene,
+  fault: FailoverFaultName,
+  gaps: GapWatch,
+): Promise<FaultTimes> {
+  const { begin, heal } = FAILOVER_FAULTS[fault] as (typeof FAILOVER_FAULTS)['machine gone']
+  const [leader, before] = [await cluster.leader(), await cluster.timeline()]
+  gaps.begin()
+  const beganAt = performance.now()
+  await begin({ cluster, leader, random } as never)
+  await cluster.untilServing(before)
+  const clusterMs = Math.round(performance.now() - beganAt)
+  await untilAcknowledging(clients, home)
+  const backMs = Math.round(performance.now() - beganAt) - clusterMs
+  await heal?.({ cluster, leader, random } as never)
+  await cluster.untilHealthy()
+  await untilAcknowledging(clients, home)
+  return { fault, clusterMs, backMs, gapMs: gaps.longestMs }
+}
+
+function formatTimes(times: readonly FaultTimes[]): string {
+  const byFault = Map.groupBy(times, ({ fault }) => fault)
+  return [...byFault]
+    .map(([fault, all]) => {
+      const longest = (member: 'clusterMs' | 'backMs' | 'gapMs') => Math.max(...all.map((one) => one[member]))
+      return `  ${fault}, ${all.length} times: the cluster ${longest('clusterMs')} ms at most, then records after ${longest('backMs')} ms at most, longest gap ${longest('gapMs')} ms`
+    })
+    .join('\n')
+}

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Random } from '../../../bench/random.ts'
+import type { Cluster } from './cluster.ts'
+import type { Member } from './member.ts'
+
+type Scene = { readonly cluster: Cluster; readonly leader: Member; readonly random: Random }
+
+/** `heal` begins when another primary commits. */
+type FailoverFault = {
+  readonly begin: (scene: Scene) => Promise<unknown> | unknown
+  readonly heal?: (scene: Scene) => Promise<unknown> | unknown
+}
+
+/** Standbys are behind by so much when their primary dies. Shorter than the time after which they would connect anew. */
+const HELD_MS = { min: 1_500, max: 3_000 }
+
+export const FAILOVER_FAULTS = {
+  'kill -9 of the primary': { begin: ({ leader }) => leader.killPostgres() },
+  'kill -9 while standbys are behind': {
+    begin: async ({ leader, random }) => {
+      leader.holdReplication()
+      await sleep(random.integer(HELD_MS.min, HELD_MS.max))
+      leader.killPostgres()
+    },
+  },
+  'machine gone': { begin: ({ leader }) => leader.kill(), heal: ({ leader }) => leader.start() },
+  'machine paused': { begin: ({ leader }) => leader.freeze(), heal: ({ leader }) => leader.thaw() },
+  partition: { begin: ({ leader }) => leader.partition(), heal: ({ leader }) => leader.rejoin() },
+  switchover: { begin: ({ cluster }) => cluster.switchOver() },
+} as const satisfies Readonly<Record<string, FailoverFault>>
+
+export type FailoverFaultName = keyof typeof FAILOVER_FAULTS
+
+/** Those that wait for the leader's key to end: 20 s each. */
+const SLOW = ['machine gone', 'machine paused', 'partition'] as const
+/** A slow one of each kind for so many kills. */
+const KILLS_PER_SLOW = 16
+
+/** So many kills, in turn of both kinds, with a switchover for every fifth and the slow faults in between; in an order of the seed's. */
+export function planFaults(kills: number, random: Random): FailoverFaultName[] {
+  const names: FailoverFaultName[] = Array.from({ length: kills }, (_, i) =>
+    i % 2 === 0 ? 'kill -9 of the primary' : 'kill -9 while standbys are behind',
+  )
+  for (let i = 0; i < Math.ceil(kills / 5); i++) names.push('switchover')
+  for (let i = 0; i < Math.floor(kills / KILLS_PER_SLOW); i++) names.push(...SLOW)
+  for (let i = names.length - 1; i > 0; i--) {
+    const j = random.integer(0, i)
+    ;[names[i], names[j]] = [names[j]!, names[i]!]
+  }
+  return names
+}
+
+export type FaultTimes = {
+  readonly fault: FailoverFaultName
+  /** From the fault to a commit on another primary, by somebody who asks HAProxy every 50 ms. */
+  readonly clusterMs: number
+  /** From there to the next acknowledged record. */
+  readonly backMs: number
+  /** Longest time without an acknowledged record, until the cluster was whole again. */
+  readonly gapMs: number
+}

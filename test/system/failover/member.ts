@@ -1,0 +1,104 @@
+import type { ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RunAs } from '../../../src/run/postgres/run-as.ts'
+import type { TcpProxy } from '../../helpers/tcp-proxy.ts'
+import { childrenOf, end, killIfAlive } from '../faults/processes.ts'
+import { spawnLogged } from './cluster.ts'
+import type { MemberPlace } from './configuration.ts'
+
+type MemberOptions = {
+  readonly command: readonly [string, string]
+  readonly runAs: RunAs
+  readonly password: string
+}
+
+/** One Postgres of the cluster, with the Patroni that leads it. */
+export class Member {
+  readonly name: string
+  readonly restUrl: string
+  /** Of the superuser, around HAProxy and the proxies. */
+  readonly url: string
+  /** Whether it is stopped or cut off: what it says of the cluster may be old. */
+  isCutOff = false
+  readonly #place: MemberPlace
+  readonly #proxies: readonly TcpProxy[]
+  readonly #options: MemberOptions
+  #patroni: ChildProcess | null = null
+
+  constructor(place: MemberPlace, proxies: readonly TcpProxy[], options: MemberOptions) {
+    this.name = place.name
+    this.restUrl = `http://127.0.0.1:${place.rest}`
+    this.url = `postgres://postgres:${options.password}@127.0.0.1:${place.postgres}/postgres`
+    this.#place = place
+    this.#proxies = proxies
+    this.#options = options
+  }
+
+  start(): void {
+    const [patroni, config] = this.#options.command
+    this.#patroni = spawnLogged(patroni, [config], join(this.#place.dir, 'patroni.log'), this.#options.runAs)
+  }
+
+  /** kill -9 of every process of its Postgres. Patroni lives. */
+  killPostgres(): void {
+    for (const pid of this.#postgresPids()) killIfAlive(pid, 'SIGKILL')
+  }
+
+  /** As when its machine is gone. Returns when Patroni has ended, which would start Postgres again. */
+  async kill(): Promise<void> {
+    this.killNow()
+    if (this.#patroni) await end(this.#patroni, 'SIGKILL')
+    this.killPostgres()
+  }
+
+  killNow(): void {
+    this.#patroni?.kill('SIGKILL')
+    this.killPostgres()
+  }
+
+  /** As when its machine is paused: nobody there knows of it afterwards. */
+  freeze(): void {
+    this.isCutOff = true
+    for (const pid of [this.#patroni!.pid!, ...this.#postgresPids()]) killIfAlive(pid, 'SIGSTOP')
+  }
+
+  thaw(): void {
+    for (const pid of [...this.#postgresPids(), this.#patroni!.pid!]) killIfAlive(pid, 'SIGCONT')
+    this.isCutOff = false
+  }
+
+  /** Neither etcd nor the other members are reached from it, nor it from them, and nobody is told. Clients still reach it. */
+  partition(): void {
+    this.isCutOff = true
+    for (const proxy of this.#proxies) proxy.isolate()
+  }
+
+  rejoin(): void {
+    for (const proxy of this.#proxies) proxy.accept()
+    this.isCutOff = false
+  }
+
+  /** Standbys get nothing from it until it is thawed or killed. */
+  holdReplication(): void {
+    for (const pid of this.#postgresPids()) {
+      if (commandOf(pid).includes('walsender')) killIfAlive(pid, 'SIGSTOP')
+    }
+  }
+
+  #postgresPids(): number[] {
+    const file = join(this.#place.dir, 'data', 'postmaster.pid')
+    if (!existsSync(file)) return []
+    const postmaster = Number(readFileSync(file, 'utf8').split('\n')[0])
+    // A file that a killed server left may name somebody else by now.
+    return commandOf(postmaster).includes('postgres') ? [postmaster, ...childrenOf(postmaster)] : []
+  }
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
+}
