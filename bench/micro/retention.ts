@@ -12,11 +12,7 @@ import { openSigners } from '../../src/append/open-signers.ts'
 import { Database } from '../../src/db/connect/connection.ts'
 import { openReadPool } from '../../src/db/connect/pools.ts'
 import { makeErasureRound } from '../../src/followers/erasure/carry-out.ts'
-import {
-  ERASURE_EVERY_MS,
-  RETENTION_EVERY_MS,
-  RETENTION_TIME_SHARE_MAX,
-} from '../../src/followers/limits.ts'
+import { ERASURE_EVERY_MS, RETENTION_EVERY_MS, RETENTION_TIME_SHARE_MAX } from '../../src/followers/limits.ts'
 import { runFollower } from '../../src/followers/loop.ts'
 import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
 import { sweepRetention } from '../../src/followers/retention/sweep.ts'
@@ -131,7 +127,7 @@ async function sweep(documents: number) {
   const deps = {
     ...{ pool, signers, log, now: Date.now },
     observeRetention() {},
-    observeErasure: (count = 1) => void (left -= count),
+    observeErasure: (count: number) => void (left -= count),
     refusedErasures: new Refused(Date.now, ERASURES_REFUSED),
   }
   const stop = new AbortController()
@@ -168,7 +164,15 @@ function cpuSeconds() {
 
 /** Digest of all that a ledger has in the tables that erasures change, and of its entries. */
 async function digestOf(ledgerId: string): Promise<string> {
-  const tables = ['entries', 'records', 'batch_chunks', 'batch_keys', 'record_references', 'erasures', 'documents']
+  const tables = [
+    'entries',
+    'records',
+    'batch_chunks',
+    'batch_keys',
+    'record_references',
+    'erasures',
+    'documents',
+  ]
   const digests = tables.map(
     (name) =>
       `(select md5(string_agg(md5(t::text), '' order by md5(t::text))) from tallystick.${name} t where ledger_id = $1)`,
