@@ -127,7 +127,9 @@ async function sweep(documents: number) {
   const deps = {
     ...{ pool, signers, log, now: Date.now },
     observeRetention() {},
-    observeErasure: (count: number) => void (left -= count),
+    observeErasure(count: number) {
+      left -= count
+    },
     refusedErasures: new Refused(Date.now, ERASURES_REFUSED),
   }
   const stop = new AbortController()

@@ -18,6 +18,7 @@ import {
 import type { FindKey } from '../../proof/entry/verify-entry.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import {
+  ERASURE_CALLS_AT_ONCE,
   ERASURE_CHUNKS_PER_CALL,
   ERASURES_PER_CALL,
   ERASURES_PER_ROUND,
@@ -52,7 +53,11 @@ export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
     const due = pending.filter((erasure) => !deps.refusedErasures.isPaused(nameOf(erasure)))
     if (due.length > 0) {
       const findKey = await readFindKey(deps.pool)
-      for (const erasures of inCalls(due)) await carryOut(deps, erasures, findKey)
+      const calls = inCalls(due)
+      while (calls.length > 0)
+        await Promise.all(
+          calls.splice(0, ERASURE_CALLS_AT_ONCE).map((erasures) => carryOut(deps, erasures, findKey)),
+        )
     }
     lastLabel = await forgetLabels(deps.pool, lastLabel, LABELS_PER_QUERY)
     return last !== null

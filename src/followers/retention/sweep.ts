@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import type { AppendOutcome } from '../../append/commit.ts'
 import { sealEntry } from '../../append/entry.ts'
-import { APPEND_BATCH_ENTRIES_MAX } from '../../append/limits.ts'
 import { Turn } from '../../append/turn.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
 import { readFindKey, readFirstEntries } from '../../db/chain/signed-entries.ts'
@@ -21,7 +20,7 @@ import { isHeld, isOver, retentionOf } from '../../records/keeping/rules.ts'
 import { ERASABLE_LISTED_MAX, MS_PER_DAY } from '../../records/limits.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { Signers } from '../../signing/signers.ts'
-import { RETENTION_DOCUMENTS_PER_PAGE } from '../limits.ts'
+import { RETENTION_DOCUMENTS_PER_PAGE, RETENTION_ENTRIES_PER_CALL } from '../limits.ts'
 import { commitSteps, errorOf, hasMoved } from '../verification/commit-steps.ts'
 
 export type RetentionDeps = {
@@ -81,25 +80,21 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
   })
   if (due.length === 0) return nextSeq
   const by = await openAuthor(deps, sweep, rules, due)
-  let [portion, looked, erased] = [[] as DueDocument[], 0, 0]
-  let end = nextSeq
-  for (const { record, digest, rule } of due) {
-    if (looked >= RETENTION_DOCUMENTS_PER_PAGE && record.madeSeq > from) {
-      end = record.madeSeq
-      break
+  const portions = new Portions(deps, by)
+  let looked = 0
+  try {
+    for (const { record, digest, rule } of due) {
+      if (looked >= RETENTION_DOCUMENTS_PER_PAGE && record.madeSeq > from) return record.madeSeq
+      for (const document of await documentsOf(pool, sweep, record, digest)) {
+        looked++
+        await portions.add({ recordId: record.recordId, document, rule })
+      }
     }
-    for (const document of await documentsOf(pool, sweep, record, digest)) {
-      looked++
-      portion.push({ recordId: record.recordId, document, rule })
-      if (portion.length < APPEND_BATCH_ENTRIES_MAX) continue
-      erased += await erase(deps, by, portion)
-      portion = []
-    }
+    return nextSeq
+  } finally {
+    const details = { ledger: by.author.ledger, documents: await portions.close(), from }
+    deps.log.info(details, 'documents were erased by rules of retention')
   }
-  if (portion.length > 0) erased += await erase(deps, by, portion)
-  const details = { ledger: by.author.ledger, documents: erased, from }
-  deps.log.info(details, 'documents were erased by rules of retention')
-  return end
 }
 
 /** Documents of the record that are not erased: of one that is no gated record, its payload. */
@@ -129,22 +124,58 @@ async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: 
   return { author, signer: await deps.signers.signerOf(author) }
 }
 
+type Server = Awaited<ReturnType<typeof openAuthor>>
+
 /**
- * Signs and commits erasures: as many as one call takes, each with the time of its signature, because the database takes none that is much
- * older than its clock. Returns how many were appended.
+ * Erasures of a page, in portions: while one is committed the next one is signed, each entry with the time of its signature, because the
+ * database takes none that is much older than its clock.
  */
-async function erase(
-  { pool, now, observeRetention }: RetentionDeps,
-  { author, signer }: Awaited<ReturnType<typeof openAuthor>>,
-  portion: readonly DueDocument[],
-): Promise<number> {
-  const entries: EntryRow[] = []
-  const turn = new Turn()
-  for (const { recordId, document, rule } of portion) {
-    if (turn.isOver) await turn.next()
-    const said = erasureEntry(recordId, document, { code: 'retention', reason: null, rule })
-    entries.push(sealEntry(signer, author, said, now()).entry)
+class Portions {
+  readonly #deps: RetentionDeps
+  readonly #by: Server
+  #turn = new Turn()
+  #entries: EntryRow[] = []
+  #committing: Promise<void> = Promise.resolve()
+  #erased = 0
+
+  constructor(deps: RetentionDeps, by: Server) {
+    this.#deps = deps
+    this.#by = by
   }
+
+  /** Throws what a portion before it has failed by. */
+  async add({ recordId, document, rule }: DueDocument): Promise<void> {
+    if (this.#turn.isOver) await this.#turn.next()
+    const said = erasureEntry(recordId, document, { code: 'retention', reason: null, rule })
+    const { author, signer } = this.#by
+    this.#entries.push(sealEntry(signer, author, said, this.#deps.now()).entry)
+    if (this.#entries.length >= RETENTION_ENTRIES_PER_CALL) await this.#commit()
+  }
+
+  /** Commits the rest. Returns how many were appended; throws as `add`. */
+  async close(): Promise<number> {
+    if (this.#entries.length > 0) await this.#commit()
+    await this.#committing
+    return this.#erased
+  }
+
+  async #commit(): Promise<void> {
+    const entries = this.#entries
+    this.#entries = []
+    await this.#committing
+    this.#committing = commit(this.#deps, entries).then((erased) => {
+      this.#erased += erased
+    })
+    // It is awaited by the next one, or by `close`.
+    this.#committing.catch(() => {})
+  }
+}
+
+/** Returns how many were appended. The others were decided otherwise meanwhile. */
+async function commit(
+  { pool, observeRetention }: RetentionDeps,
+  entries: readonly EntryRow[],
+): Promise<number> {
   const outcomes = await commitSteps(
     pool,
     entries.map((entry) => [entry]),
