@@ -29,7 +29,7 @@ comment on table records is
 comment on column records.first_seq is 'Entry that made the record.';
 comment on column records.digest is 'Salted SHA-256 of the payload (docs/formats/documents.md).';
 comment on column records.payload is 'Canonical JSON; null once erased.';
-comment on column records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once erased.';
+comment on column records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once the last document is erased.';
 comment on column records.payload_erased_seq is 'Entry that erased the payload.';
 
 -- Serves exports, and lists in the order of the chain.
@@ -153,7 +153,10 @@ create table holds (
 );
 comment on table holds is
   'Holds: while one stands, no document of a record that it names is erased. Records must match all that a hold says; it may say nothing, and holds everything.';
-create index holds_standing on holds (ledger_id) where lifted_seq is null;
+-- Holds that stand at a place of the chain: not lifted, or lifted later.
+create index holds_standing on holds (ledger_id, (coalesce(lifted_seq, 9223372036854775807)));
+-- Holds that name a record. They are few, and a hold is looked for with each erasure.
+create index holds_by_record on holds using gin (record_ids) with (fastupdate = off);
 create trigger holds_change before update or delete on holds
   for each row execute function keeping_change();
 create trigger holds_no_truncate before truncate on holds
@@ -188,6 +191,8 @@ create index records_by_type on records (ledger_id, type collate "C", first_seq 
 create index records_by_on_behalf_of on records (ledger_id, on_behalf_of, first_seq nulls first)
   where on_behalf_of is not null;
 create index records_by_subject on records (ledger_id, subject, first_seq nulls first) where subject is not null;
+-- Labels that outlive the payload, because other documents are found by them (forget_labels).
+create index records_labels_left on records (ledger_id, record_id) where subject is not null and payload_erased_seq is not null;
 create index records_by_parent on records (ledger_id, parent_id, first_seq nulls first) where parent_id is not null;
 create index records_by_trace on records (ledger_id, substr(traceparent, 4, 32) collate "C", first_seq nulls first)
   where traceparent is not null;

@@ -22,7 +22,7 @@ grant select on
   peer_keys, peer_budgets, shared_records, received_entries, received_documents, received_types, remote_records, offers, peer_forks, peer_witnesses,
   peer_cursors, ledger_rotations, peer_backlog, peer_receipts, peer_dead_letters
   to tallystick_api, tallystick_worker;
-grant execute on function append_entries, session_name, request_audit, keeping_facts to tallystick_api, tallystick_worker;
+grant execute on function append_entries, session_name, request_audit, keeping_facts, holds_on to tallystick_api, tallystick_worker;
 
 -- ---------------------------------------------------------------------------------------------------------
 -- The API
@@ -57,7 +57,7 @@ grant update (verification_job) on waiting_completions to tallystick_worker;
 grant update (state, reason, state_at) on webhooks to tallystick_worker;
 grant delete on webhooks, webhook_secrets, webhook_cursors to tallystick_worker;
 grant insert, update, delete on webhook_deliveries, peer_backlog, peer_dead_letters to tallystick_worker;
-grant execute on function close_restored_ledgers, retire_envelope_keys, erase_document to tallystick_worker;
+grant execute on function close_restored_ledgers, retire_envelope_keys, erase_documents, forget_labels to tallystick_worker;
 
 -- ---------------------------------------------------------------------------------------------------------
 -- Proof of the writer (docs/decisions/0020-a-login-alone-writes-nothing.md)
@@ -65,7 +65,7 @@ grant execute on function close_restored_ledgers, retire_envelope_keys, erase_do
 
 -- Every table asks for a session that has proven the master key, except those that only append_entries fills: it takes a MAC
 -- over all its arguments, and a batch would pay for this check once more. Functions besides it that write into those are
--- covered: erase_document also writes into erasures, close_restored_ledgers into ledger_closures, and set_ledger_frozen asks.
+-- covered: erase_documents also writes into erasures, close_restored_ledgers into ledger_closures, and set_ledger_frozen asks.
 -- Jobs are written into waiting_completions by the worker; its rows come and go with append_entries.
 -- A migration that makes a table makes this trigger too.
 create trigger proven_session before update on waiting_completions for each statement execute function require_proven_session();

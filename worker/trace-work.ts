@@ -14,7 +14,7 @@ import type { JobOutcome, QueueWork } from './work-queues.ts'
 /** Callbacks of a round that does something. */
 type Told = {
   readonly observeCheckpoint: (ledgerId: Uuid) => void
-  readonly observeErasure: () => void
+  readonly observeErasure: (documents: number) => void
   readonly observeRetention: (documents: number) => void
   readonly observeEntries: (entries: number) => void
   readonly observeExpiry: () => void

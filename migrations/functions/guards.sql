@@ -113,6 +113,11 @@ create or replace function place_in_batch(record_id uuid) returns int4
   language sql immutable strict parallel safe
   return (get_byte(uuid_send(record_id), 14) & 15) * 256 + get_byte(uuid_send(record_id), 15);
 
+-- Whether a record with this id lies in a chunk, and has no row: a bit of the id says so (records_ids, batch_chunks_ids).
+create or replace function is_of_batch(record_id uuid) returns boolean
+  language sql immutable strict parallel safe
+  return get_byte(uuid_send(record_id), 14) & 8 = 0;
+
 -- Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. An audit finds what else
 -- changed with it: the digests of all records are signed.
 create or replace function batch_chunks_change() returns trigger language plpgsql
@@ -150,10 +155,12 @@ begin
       or (a.type, a.first_seq, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
         is distinct from
          (b.type, b.first_seq, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
-      or ((a.payload, a.salt, a.metadata, a.reference_list, a.subject, a.payload_erased_seq)
-          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.subject, b.payload_erased_seq)
+      or ((a.payload, a.salt, a.metadata, a.reference_list, a.payload_erased_seq)
+          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
-          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null and a.subject is null))
+          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
+      -- A label goes with the payload, or after it.
+      or (a.subject is distinct from b.subject and not (a.subject is null and a.payload_erased_seq is not null))
   ) then
     raise exception 'a record changes only by an erasure, explained by an entry'
       using errcode = 'integrity_constraint_violation', constraint = 'records_change';

@@ -1,53 +1,71 @@
 -- Days for which a record is kept, and the entry that set them: the longest of all rules about it. `rule_seq` null: no rule is about
 -- it; days null beside one: it has no end. A rule counts for the records that come after it until another one replaces it, and,
 -- because a promise may be lengthened and not shortened, for all that were there before.
-create or replace function retention_of(ledger uuid, of_type text, agents uuid[], made_seq bigint, out days int4, out rule_seq bigint)
-language sql stable set search_path = tallystick, pg_temp as $$
+-- It and the next two have no search path of their own, so that Postgres takes them into the query that asks.
+create or replace function retention_of(ledger uuid, of_type text, agents uuid[], made_seq bigint)
+returns table (days int4, rule_seq bigint)
+language sql stable as $$
   select case when bool_or(r.days is null) then null else max(r.days) end,
     (array_agg(r.seq order by r.days desc nulls first, r.seq desc))[1]
   from (
     select x.seq, x.days, lead(x.seq) over (partition by x.type, x.agent_id order by x.seq) as replaced_seq
-    from retention_rules x
+    from tallystick.retention_rules x
     where x.ledger_id = ledger and (x.type is null or x.type = of_type) and (x.agent_id is null or x.agent_id = any (agents))
   ) r
   where r.replaced_seq is null or r.replaced_seq > made_seq
 $$;
 
--- Oldest hold on a record at a place of the chain; null: none.
-create or replace function hold_on(ledger uuid, record uuid, of_type text, agents uuid[], at bigint) returns bigint
-language sql stable set search_path = tallystick, pg_temp as $$
-  select min(h.seq) from holds h
-  where h.ledger_id = ledger and h.seq < at and (h.lifted_seq is null or h.lifted_seq > at)
-    and (h.type is null or h.type = of_type) and (h.agent_id is null or h.agent_id = any (agents))
-    and (h.record_ids is null or record = any (h.record_ids))
+-- Holds on a record at a place of the chain. Those that name records are found by the record alone, through its index, whatever else
+-- the ledger holds.
+create or replace function holds_on(ledger uuid, record uuid, of_type text, agents uuid[], at bigint)
+returns table (seq bigint, case_id text)
+language sql stable as $$
+  select h.seq, h.case_id from (
+    select x.* from tallystick.holds x
+    where x.ledger_id = ledger and coalesce(x.lifted_seq, 9223372036854775807) > at and x.record_ids is null
+    union all
+    select x.* from (select y.* from tallystick.holds y where y.record_ids @> array[record] offset 0) x
+    where x.ledger_id = ledger and coalesce(x.lifted_seq, 9223372036854775807) > at
+  ) h
+  where h.seq < at and (h.type is null or h.type = of_type) and (h.agent_id is null or h.agent_id = any (agents))
 $$;
 
 -- Facts by which rules and holds find a record: its type, its agents (who made it, for whom, and who performs it), the entry that
 -- made it, and since when nothing more happens to it: null while it is open. A record of a batch has no row: then they are those
--- that the caller has read from its chunk, of the entry at `document_seq`.
-create or replace function keeping_facts(
-  ledger uuid, record uuid, document_seq bigint, given_type text, given_agents uuid[],
-  out type text, out agents uuid[], out made_seq bigint, out since timestamptz
-)
-language sql stable set search_path = tallystick, pg_temp as $$
-  select coalesce(r.type, given_type), case when r.type is null then given_agents
-      else array_remove(array[r.actor_id, r.on_behalf_of, g.performer_id], null) end,
+-- that the caller has read from its chunk, of the entry at `document_seq`. A record of another ledger has none either: its type is the one
+-- that its home says, and its agents are those that offered the evidence at `document_seq`.
+create or replace function keeping_facts(ledger uuid, record uuid, document_seq bigint, given_type text, given_agents uuid[])
+returns table (type text, agents uuid[], made_seq bigint, since timestamptz)
+language sql stable as $$
+  select coalesce(r.type, given_type, m.type),
+    case when r.type is not null then array_remove(array[r.actor_id, r.on_behalf_of, g.performer_id], null)
+      when given_type is not null then given_agents
+      else array_remove(array[e.actor_id, o.agent_id], null) end,
     coalesce(r.first_seq, document_seq),
     case when g.state is null then e.recorded_at when g.ended_as <> '' then l.recorded_at end
   from (select ledger as ledger_id) i
   left join lateral (
-    select x.type, x.actor_id, x.on_behalf_of, x.first_seq from records x
+    select x.type, x.actor_id, x.on_behalf_of, x.first_seq from tallystick.records x
     where x.ledger_id = i.ledger_id and x.record_id = record offset 0
   ) r on true
   left join lateral (
-    select x.state, x.ended_as, x.performer_id, x.last_seq from gated_records x
+    select x.state, x.ended_as, x.performer_id, x.last_seq from tallystick.gated_records x
     where x.ledger_id = i.ledger_id and x.record_id = record offset 0
   ) g on true
   left join lateral (
-    select x.recorded_at from entries x where x.ledger_id = i.ledger_id and x.seq = coalesce(r.first_seq, document_seq) offset 0
+    select x.agent_id, x.peer_id from tallystick.offers x
+    where r.type is null and given_type is null and x.ledger_id = i.ledger_id and x.seq = document_seq and x.record_id = record offset 0
+  ) o on true
+  left join lateral (
+    select x.type from tallystick.remote_records x
+    where x.ledger_id = i.ledger_id and x.record_id = record and x.peer_id = o.peer_id offset 0
+  ) m on true
+  left join lateral (
+    select x.actor_id, x.recorded_at from tallystick.entries x
+    where x.ledger_id = i.ledger_id and x.seq = coalesce(r.first_seq, document_seq) offset 0
   ) e on true
   left join lateral (
-    select x.recorded_at from entries x where x.ledger_id = i.ledger_id and x.seq = g.last_seq offset 0
+    select x.recorded_at from tallystick.entries x where x.ledger_id = i.ledger_id and x.seq = g.last_seq offset 0
   ) l on true
 $$;
 
@@ -94,10 +112,20 @@ begin
     select from unnest(ledger_ids, kinds, outcomes) i (ledger_id, kind, outcome)
     where i.outcome = 0 and i.kind in ('retention-set', 'hold-set') and (
       (select count(*) from retention_rules x where x.ledger_id = i.ledger_id) > 1024
-      or (select count(*) from holds x where x.ledger_id = i.ledger_id and x.lifted_seq is null) > 1024)
+      or (select count(*) from holds x
+        where x.ledger_id = i.ledger_id and coalesce(x.lifted_seq, 9223372036854775807) = 9223372036854775807) > 1024)
   ) then
     raise exception 'a ledger has 1,024 rules, and as many holds that stand'
       using errcode = 'integrity_constraint_violation', constraint = 'keeping_max';
+  end if;
+  if exists (
+    select from unnest(ledger_ids, kinds, outcomes) i (ledger_id, kind, outcome)
+    where i.outcome = 0 and i.kind = 'hold-set' and (
+      select sum(cardinality(x.record_ids)) from holds x
+      where x.ledger_id = i.ledger_id and coalesce(x.lifted_seq, 9223372036854775807) = 9223372036854775807) > 65536
+  ) then
+    raise exception 'holds that stand name 65,536 records of a ledger'
+      using errcode = 'integrity_constraint_violation', constraint = 'holds_records_max';
   end if;
 end $$;
 
@@ -118,7 +146,7 @@ begin
     d ("recordId" uuid, "documentSeq" bigint, type text, agents uuid[], rule bigint)
   cross join lateral keeping_facts(i.ledger_id, d."recordId", d."documentSeq", d.type, d.agents) f
   cross join lateral (
-    select hold_on(i.ledger_id, d."recordId", f.type, f.agents, i.seq) as hold
+    select min(h.seq) as hold from holds_on(i.ledger_id, d."recordId", f.type, f.agents, i.seq) h
   ) k
   left join lateral retention_of(i.ledger_id, f.type, f.agents, f.made_seq) r on d.rule is not null
   where i.outcome = 0 and i.kind = 'payload-erased' and (

@@ -154,6 +154,8 @@ export const KEPT_RECORDS_PER_PAGE = 2_048
 export const KEPT_CHUNKS_PER_QUERY = 8
 /** A worker that was killed leaves its ledger to the others after this. */
 export const RETENTION_CLAIM_SECONDS = 120
+/** After a page that failed, which is then looked at again: somebody may have mended what was wrong. */
+export const RETENTION_FAILURE_PAUSE_SECONDS = 600
 /** Between two looks through a ledger. A document may be there for so much longer than its time. */
 export const RETENTION_SWEEP_EVERY_SECONDS = 6 * 3_600
 

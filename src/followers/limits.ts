@@ -66,7 +66,14 @@ export const EXPIRIES_REFUSED_MAX = 10_000
 
 // Erasure
 export const ERASURE_EVERY_MS = 1_000
-export const ERASURES_PER_ROUND = 100
+export const ERASURES_PER_ROUND = 2_048
+/** Carried out by one call, of one ledger: so many documents, in so many chunks of batches, which have 5 MiB each at the most. */
+export const ERASURES_PER_CALL = 512
+export const ERASURE_CHUNKS_PER_CALL = 8
+/** While one waits for the database the other one is verified. */
+export const ERASURE_CALLS_AT_ONCE = 2
+/** Labels of persons that are looked at in a query: those that outlived the payload of a gated record. */
+export const LABELS_PER_QUERY = 1_000
 /** A refused one is looked at again after this, because what is refused is a fault that somebody may mend. */
 export const ERASURE_REFUSED_PAUSE_MS = 60_000
 /** How many are remembered to be refused; of more, the oldest are looked at anew. */
@@ -118,9 +125,13 @@ export const AUDITS_PER_SCHEDULE_MAX = 500
 export const SIGNED_CHECKPOINTS_MAX = 1_000
 
 // Retention
+/** Documents that a page erases, and those of one record more. Gated records have several. */
+export const RETENTION_DOCUMENTS_PER_PAGE = 2_048
+/** Erasures of one call, which holds the ledger's head for about 50 ms. */
+export const RETENTION_ENTRIES_PER_CALL = 256
 export const RETENTION_EVERY_MS = 5_000
 /** Share of the time: what people wait for comes first. */
-export const RETENTION_TIME_SHARE_MAX = 0.25
+export const RETENTION_TIME_SHARE_MAX = 0.5
 
 // Archive (docs/archive.md)
 export const ARCHIVE_EVERY_MS = 5_000

@@ -7,8 +7,21 @@ import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 import { TEST_MASTER_KEY } from './database.ts'
 
-type Details = { readonly ledger: string; readonly seq: number; readonly err?: Error }
+type Details = {
+  readonly ledger: string
+  readonly seq: number
+  readonly documents?: number
+  readonly err?: Error
+}
 type Logged = Details & { readonly level: 'info' | 'error' }
+
+/** Documents that were taken away, of one ledger or of all. */
+export function takenAway(logged: readonly Logged[], ledger?: string): number {
+  const lines = logged.filter(
+    (line) => line.level === 'info' && (ledger === undefined || line.ledger === ledger),
+  )
+  return lines.reduce((sum, { documents }) => sum + documents!, 0)
+}
 
 export type Eraser = {
   /** Rounds until there is no more to do at once. */

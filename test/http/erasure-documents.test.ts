@@ -5,7 +5,7 @@ import { parseId } from '../../src/proof/ids.ts'
 import { expectStatus } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
-import { openEraser } from '../helpers/eraser.ts'
+import { openEraser, takenAway } from '../helpers/eraser.ts'
 import { type GatedApp, sharedGatedApp } from '../helpers/gated-app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { openEnvelope } from '../helpers/open-envelope.ts'
@@ -106,10 +106,8 @@ test('every document of a gated record can be erased', async (t) => {
 
   await t.test('the worker takes them away, and none of another record', async () => {
     await eraser.run()
-    assert.deepEqual(
-      eraser.logged.filter(({ ledger }) => ledger === app.ledger.ledger.id).map(({ level }) => level),
-      documents.map(() => 'info'),
-    )
+    assert.equal(takenAway(eraser.logged, app.ledger.ledger.id), documents.length)
+    assert.ok(eraser.logged.every(({ level, ledger }) => level === 'info' || ledger !== app.ledger.ledger.id))
     assert.deepEqual(
       await stored(app),
       documentsOf(other).map(({ seq }) => seq),

@@ -146,7 +146,9 @@ export const RECORDS_BY_SEQ = `
     r.on_behalf_of, ${timeOf('r.occurred_at')} as occurred_at, ${microsecondsOf('r.occurred_at')} as occurred_at_us,
     r.traceparent, ${asBase64('r.digest')} as digest, ${asBase64('r.salt')} as salt, ${asBase64('r.payload')} as payload,
     r.payload_erased_seq, r.parent_id, ${asBase64('r.reference_list')} as reference_list,
-    r.payload_erased_seq is not null and (r.metadata is not null or r.reference_list is not null or r.subject is not null) as is_half_erased,
+    r.payload_erased_seq is not null and (r.metadata is not null or r.reference_list is not null
+      or r.subject is not null and not exists (
+        select from tallystick.gated_records g where g.ledger_id = r.ledger_id and g.record_id = r.record_id)) as is_half_erased,
     x.searched_references
   from tallystick.records r
   left join lateral (

@@ -117,17 +117,21 @@ export async function getOrKeepArchiveKeys(
 
 export type ArchiveKeyRow = { readonly fromSeq: number; readonly sealed: Buffer }
 
-/** Secrets of all pieces that may hold the entry at `seq`, which nobody else changes until the end of the transaction. */
+/** Secrets of all pieces that may hold one of these entries, which nobody else changes until the end of the transaction. */
 export async function lockArchiveKeys(
   client: pg.ClientBase,
   ledgerId: Uuid,
-  seq: number,
+  seqs: readonly number[],
   entriesMax: number,
 ): Promise<ArchiveKeyRow[]> {
   const { rows } = await client.query<ArchiveKeyRow>(
     `select from_seq, sealed from tallystick.archive_keys
-     where ledger_id = $1 and from_seq > $2::bigint - $3 and from_seq <= $2 order by from_seq for update`,
-    [ledgerId, seq, entriesMax],
+     where ledger_id = $1 and from_seq in (
+       select one.from_seq from unnest($2::bigint[]) seq, tallystick.archive_keys one
+       where one.ledger_id = $1 and one.from_seq > seq - $3::bigint and one.from_seq <= seq
+     )
+     order by from_seq for update`,
+    [ledgerId, seqs, entriesMax],
   )
   return rows
 }

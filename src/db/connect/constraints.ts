@@ -18,6 +18,10 @@ const REFUSALS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   erasures_pkey: ['already_ended', 'it was erased before'],
   erasures_held: ['held', 'a hold is on it'],
   keeping_max: ['too_many', 'a ledger has 1,024 rules of retention, and 1,024 holds that stand'],
+  holds_records_max: [
+    'too_many',
+    'holds that stand name 65,536 records of a ledger: hold a type or an agent instead, or lift holds',
+  ],
   shared_records_pkey: ['already_shared', 'it was shared with that peer at the same time'],
   shared_records_signed: [
     'not_shareable',

@@ -40,6 +40,10 @@ export type HoldRow = {
   readonly setAt: Date
 }
 
+/** SQL: seq of the lift of a hold that stands, as its index has it; and a place of the chain behind all others. */
+const NEVER = '9223372036854775807'
+const AT_THE_END = '9223372036854775806'
+
 /** The newest first, before the entry at `before`. `standing`: those that were not lifted. */
 export async function listHolds(
   db: Db,
@@ -54,7 +58,7 @@ export async function listHolds(
     name: 'list_holds',
     text: `select h.seq, h.case_id, h.type, h.agent_id, h.record_ids, h.lifted_seq, e.recorded_at as set_at
       from tallystick.holds h join tallystick.entries e on e.ledger_id = h.ledger_id and e.seq = h.seq
-      where h.ledger_id = $1 and h.seq < $2 and (not $3 or h.lifted_seq is null)
+      where h.ledger_id = $1 and h.seq < $2 and (not $3 or coalesce(h.lifted_seq, ${NEVER}) = ${NEVER})
       order by h.seq desc limit $4`,
     values: [ledgerId, before, standing, limit],
   })
@@ -73,7 +77,7 @@ export async function findHold(db: Db, ledgerId: Uuid, seq: number): Promise<Hol
   return rows[0] ?? null
 }
 
-/** Type and agents of a record of a batch; of one with a row they are not looked at. */
+/** Type and agents of a record of a batch; of others they are not looked at. */
 type GivenFacts = {
   readonly seq: number
   readonly type: string | null
@@ -90,14 +94,32 @@ export async function listHoldsOn(
   const { rows } = await db.query<Pick<HoldRow, 'seq' | 'caseId'>>({
     name: 'list_holds_on',
     text: `select h.seq, h.case_id from tallystick.keeping_facts($1, $2, $3, $4, $5::uuid[]) f
-      cross join lateral (
-        select * from tallystick.holds h
-        where h.ledger_id = $1 and h.lifted_seq is null
-          and (h.type is null or h.type = f.type) and (h.agent_id is null or h.agent_id = any (f.agents))
-          and (h.record_ids is null or $2 = any (h.record_ids))
-      ) h
+      cross join lateral tallystick.holds_on($1, $2, f.type, f.agents, ${AT_THE_END}) h
       order by h.seq limit $6`,
     values: [ledgerId, recordId, seq, type, agents, HOLDS_NAMED_MAX],
   })
   return rows
+}
+
+/** Case of the oldest hold on each record, in their order; null: none is on it. */
+export async function listCasesOn(
+  db: Db,
+  ledgerId: Uuid,
+  records: readonly (GivenFacts & { readonly recordId: Uuid })[],
+): Promise<(string | null)[]> {
+  const { rows } = await db.query<{ caseId: string | null }>({
+    name: 'list_cases_on',
+    text: `select h.case_id from json_array_elements($2) with ordinality r (one, ix)
+      cross join lateral json_to_record(r.one) i ("recordId" uuid, seq int8, type text, agents uuid[])
+      cross join lateral tallystick.keeping_facts($1, i."recordId", i.seq, i.type, i.agents) f
+      left join lateral (
+        select x.case_id from tallystick.holds_on($1, i."recordId", f.type, f.agents, ${AT_THE_END}) x order by x.seq limit 1
+      ) h on true
+      order by r.ix`,
+    values: [
+      ledgerId,
+      JSON.stringify(records.map(({ recordId, seq, type, agents }) => ({ recordId, seq, type, agents }))),
+    ],
+  })
+  return rows.map(({ caseId }) => caseId)
 }

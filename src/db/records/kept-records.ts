@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import {
@@ -20,21 +21,23 @@ export type KeptRecord = {
   /** Since when nothing more happens to it; null: it is open. */
   readonly since: Date | null
   readonly isGated: boolean
-  readonly digest: Uint8Array
   /** Whether the payload is there, and no entry says that it is erased. */
   readonly hasPayload: boolean
 }
 
-/** `nextSeq`: where the next page begins; null: all that are old enough were read. */
-export type KeptPage = { readonly records: readonly KeptRecord[]; readonly nextSeq: number | null }
+/** Hears of each record, in the order of the chain. `digest`: of its payload; made when it is asked for, in the same turn. */
+type Visit = (record: KeptRecord, digest: () => Uint8Array) => void
 
-/** Records from the entry at `from` on that were made before `before`: as many entries as a page may have. */
+/**
+ * Reads records from the entry at `from` on that were made before `before`: as many entries as a page may have. Returns where the next
+ * page begins; null: all that are old enough were read. Others have their turn between two chunks.
+ */
 export async function readKeptPage(
   pool: pg.Pool,
   ledgerId: Uuid,
-  from: number,
-  before: Date,
-): Promise<KeptPage> {
+  { from, before }: { readonly from: number; readonly before: Date },
+  visit: Visit,
+): Promise<number | null> {
   const { rows } = await pool.query<{
     seq: number
     version: number | null
@@ -48,26 +51,36 @@ export async function readKeptPage(
   })
   let end = from
   let count = 0
+  let isLast = rows.length < KEPT_ENTRIES_PER_PAGE
+  const batches: number[] = []
   for (const { seq, version, itemCount, recordedAt } of rows) {
-    if (version === 1 && recordedAt >= before)
-      return { records: await readRange(pool, ledgerId, from, end), nextSeq: null }
-    if (count > 0 && count + (itemCount ?? 1) > KEPT_RECORDS_PER_PAGE) break
+    isLast ||= version === 1 && recordedAt >= before
+    if (version === 1 && recordedAt >= before) break
+    if (count > 0 && count + (itemCount ?? 1) > KEPT_RECORDS_PER_PAGE) {
+      isLast = false
+      break
+    }
+    if (itemCount !== null) batches.push(seq)
     count += itemCount ?? 1
     end = seq + 1
   }
-  const isLast = end === from || (rows.length < KEPT_ENTRIES_PER_PAGE && end === rows.at(-1)!.seq + 1)
-  return { records: await readRange(pool, ledgerId, from, end), nextSeq: isLast ? null : end }
+  const singles = end > from ? await readRows(pool, ledgerId, from, end) : []
+  for (const seq of batches) {
+    while (singles[0] && singles[0].madeSeq < seq) visitRow(singles.shift()!, visit)
+    await visitItems(pool, ledgerId, seq, visit)
+  }
+  for (const row of singles) visitRow(row, visit)
+  return isLast ? null : end
 }
 
-async function readRange(pool: pg.Pool, ledgerId: Uuid, from: number, end: number): Promise<KeptRecord[]> {
-  if (end === from) return []
-  const rows = await readRows(pool, ledgerId, from, end)
-  const items = await readItems(pool, ledgerId, from, end)
-  return [...rows, ...items]
+type KeptRow = KeptRecord & { readonly digest: Buffer }
+
+function visitRow({ digest, ...record }: KeptRow, visit: Visit): void {
+  visit(record, () => digest)
 }
 
-async function readRows(pool: pg.Pool, ledgerId: Uuid, from: number, end: number): Promise<KeptRecord[]> {
-  const { rows } = await pool.query<KeptRecord>({
+async function readRows(pool: pg.Pool, ledgerId: Uuid, from: number, end: number): Promise<KeptRow[]> {
+  const { rows } = await pool.query<KeptRow>({
     name: 'read_kept_records',
     text: `select r.record_id, r.type, array_remove(array[r.actor_id, r.on_behalf_of, g.performer_id], null) as agents,
         r.first_seq as made_seq,
@@ -96,34 +109,38 @@ async function readRows(pool: pg.Pool, ledgerId: Uuid, from: number, end: number
 
 type ChunkOfBatch = ChunkColumns & { actorId: Uuid; recordedAt: Date }
 
-async function readItems(pool: pg.Pool, ledgerId: Uuid, from: number, end: number): Promise<KeptRecord[]> {
-  const records: KeptRecord[] = []
-  for (let after = { seq: from, chunk: -1 }; ; ) {
+async function visitItems(pool: pg.Pool, ledgerId: Uuid, seq: number, visit: Visit): Promise<void> {
+  for (let after = -1; ; ) {
     const { rows } = await pool.query<ChunkOfBatch>({
       name: 'read_kept_chunks',
       text: `select ${CHUNK_COLUMNS}, e.actor_id, e.recorded_at from tallystick.batch_chunks c
         join tallystick.entries e on e.ledger_id = c.ledger_id and e.seq = c.seq
         ${CHUNK_ERASURES}
-        where c.ledger_id = $1 and (c.seq, c.chunk) > ($2::int8, $3::int4) and c.seq < $4
-        order by c.seq, c.chunk limit $5`,
-      values: [ledgerId, after.seq, after.chunk, end, KEPT_CHUNKS_PER_QUERY],
+        where c.ledger_id = $1 and c.seq = $2 and c.chunk > $3
+        order by c.chunk limit $4`,
+      values: [ledgerId, seq, after, KEPT_CHUNKS_PER_QUERY],
       types: PACKED_TYPES,
     })
-    for (const row of rows) records.push(...itemsOf(row))
-    if (rows.length < KEPT_CHUNKS_PER_QUERY) return records
-    after = rows.at(-1)!
+    for (const row of rows) {
+      visitChunk(row, visit)
+      await setImmediate()
+    }
+    if (rows.length < KEPT_CHUNKS_PER_QUERY) return
+    after = rows.at(-1)!.chunk
   }
 }
 
-function itemsOf(row: ChunkOfBatch): KeptRecord[] {
-  return recordsOfChunk(row).map((record) => ({
-    recordId: record.recordId,
-    type: record.type,
-    agents: record.onBehalfOf === null ? [row.actorId] : [row.actorId, record.onBehalfOf],
-    madeSeq: row.seq,
-    since: row.recordedAt,
-    isGated: false,
-    digest: digestOf(record),
-    hasPayload: record.erasedSeq === null,
-  }))
+function visitChunk(row: ChunkOfBatch, visit: Visit): void {
+  for (const record of recordsOfChunk(row)) {
+    const kept = {
+      recordId: record.recordId,
+      type: record.type,
+      agents: record.onBehalfOf === null ? [row.actorId] : [row.actorId, record.onBehalfOf],
+      madeSeq: row.seq,
+      since: row.recordedAt,
+      isGated: false,
+      hasPayload: record.erasedSeq === null,
+    }
+    visit(kept, () => digestOf(record))
+  }
 }

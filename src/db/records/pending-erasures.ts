@@ -5,10 +5,10 @@ import { indexOfRecordId, isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
-import { CHUNK_RECORDS, decodeChunk, encodeChunk } from '../chunks/chunk-content.ts'
+import { CHUNK_RECORDS, type ChunkRecord, decodeChunk, encodeChunk } from '../chunks/chunk-content.ts'
 import { chunkKey, referencesOf } from '../chunks/chunk-keys.ts'
-import { digestOf, findBatchRecord, findChunk, referencesDigestOf } from '../chunks/read-chunks.ts'
-import { ERASURE_ATTEMPTS_MAX } from '../limits.ts'
+import { type ChunkColumns, chunkIdOf, digestOf, referencesDigestOf } from '../chunks/read-chunks.ts'
+import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /** An erasure that was not carried out, with the entry that is said to order it and what that must name. */
 export type PendingErasure = {
@@ -19,7 +19,7 @@ export type PendingErasure = {
   readonly documentSeq: number
   readonly seq: number
   readonly entry: SignedLine
-  /** Digest of the document to erase; null if there is none, or it is the payload of a record of a batch: findErasedItem. */
+  /** Digest of the document to erase; null if there is none, or it is the payload of a record of a batch: readErasedChunks. */
   readonly digest: Uint8Array | null
 }
 
@@ -68,6 +68,25 @@ export async function listPendingErasures(
   }))
 }
 
+/** A place among the labels that have outlived the payload of their record. */
+export type LabelPlace = Pick<PendingErasure, 'ledgerId'> & { readonly recordId: Uuid }
+
+/** Takes away labels behind `after` of gated records that have ended and have no document any more. null: there are no further ones. */
+export async function forgetLabels(
+  pool: pg.Pool,
+  after: LabelPlace | null,
+  limit: number,
+): Promise<LabelPlace | null> {
+  const { ledgerId, recordId } = after ?? { ledgerId: NIL_UUID, recordId: NIL_UUID }
+  const { rows } = await pool.query<{ lastLedger: Uuid | null; lastRecord: Uuid }>({
+    name: 'forget_labels',
+    text: 'select last_ledger, last_record from tallystick.forget_labels($1, $2, $3)',
+    values: [ledgerId, recordId, limit],
+  })
+  const [{ lastLedger, lastRecord }] = rows as [(typeof rows)[number]]
+  return lastLedger && { ledgerId: lastLedger, recordId: lastRecord }
+}
+
 /** How many erasures were not carried out, of all ledgers. */
 export async function countPendingErasures(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
@@ -76,51 +95,116 @@ export async function countPendingErasures(pool: pg.Pool): Promise<number> {
   return rows[0]!.count
 }
 
-/** The erasure with the digest of the payload that it erases, if that is in a batch. Throws ProofError `chunk_syntax`. */
-export async function findErasedItem(pool: pg.Pool, erasure: PendingErasure): Promise<PendingErasure> {
-  if (!isOfItem(erasure)) return erasure
-  const record = await findBatchRecord(pool, erasure.ledgerId, erasure.subjectId)
-  return record?.seq === erasure.documentSeq ? { ...erasure, digest: digestOf(record) } : erasure
-}
-
-function isOfItem({ document, subjectId }: PendingErasure): boolean {
+export function isOfItem({ document, subjectId }: Pick<PendingErasure, 'document' | 'subjectId'>): boolean {
   return document === 'payload' && isOfBatch(subjectId)
 }
 
-/** Takes away what the entry at `seq` erased; false where that was done before. Worker only: it MUST have verified the entry. */
-export async function eraseDocument(pool: pg.Pool, erasure: PendingErasure): Promise<boolean> {
-  for (let attempt = 1; ; attempt++) {
-    const rewritten = isOfItem(erasure) ? await rewriteChunk(pool, erasure) : null
-    try {
-      const { rows } = await pool.query<{ erased: boolean }>(
-        'select tallystick.erase_document($1, $2, $3, $4, $5::bytea[]) as erased',
-        [erasure.ledgerId, erasure.seq, rewritten?.before, rewritten?.after, rewritten?.keysGone],
-      )
-      return rows[0]!.erased
-    } catch (error) {
-      // Another record of the chunk was erased meanwhile.
-      const isLate = (error as pg.DatabaseError).code === SERIALIZATION_FAILURE
-      if (!isLate || attempt === ERASURE_ATTEMPTS_MAX) throw error
-    }
-  }
+/** A chunk of a batch, as it was read. */
+export type ErasedChunk = {
+  readonly seq: number
+  readonly chunk: number
+  readonly content: Buffer
+  readonly records: readonly ChunkRecord[]
+}
+
+/** Chunks by the first id of each, where the records of these erasures lie. Throws ProofError `chunk_syntax`. */
+export async function readErasedChunks(
+  pool: pg.Pool,
+  ledgerId: Uuid,
+  erasures: readonly PendingErasure[],
+): Promise<Map<Uuid, ErasedChunk>> {
+  const ids = new Set(erasures.filter(isOfItem).map(({ subjectId }) => chunkIdOf(subjectId)))
+  if (ids.size === 0) return new Map()
+  const { rows } = await pool.query<ChunkColumns>({
+    name: 'read_erased_chunks',
+    text: `select c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, null as erasures
+      from unnest($2::uuid[]) i (first_record_id)
+      cross join lateral (
+        select * from tallystick.batch_chunks x
+        where x.ledger_id = $1 and x.first_record_id = i.first_record_id offset 0
+      ) c`,
+    values: [ledgerId, [...ids]],
+    types: PACKED_TYPES,
+  })
+  return new Map(
+    rows.map(({ seq, chunk, firstRecordId, count, content }) => [
+      firstRecordId,
+      { seq, chunk, content, records: decodeChunk(content, count) },
+    ]),
+  )
+}
+
+/** Digest of the payload that is erased, of a record of a batch; null: the batch has no such record. */
+export function digestOfItem(
+  chunks: ReadonlyMap<Uuid, ErasedChunk>,
+  { subjectId, documentSeq }: PendingErasure,
+): Uint8Array | null {
+  const chunk = chunks.get(chunkIdOf(subjectId))
+  const record = chunk?.records[indexOfRecordId(subjectId) % CHUNK_RECORDS]
+  return record && chunk.seq === documentSeq ? digestOf(record) : null
+}
+
+/**
+ * Takes away what the entries erased, all in one transaction, each chunk rewritten once. Returns how many documents are gone that were there. Worker only: it
+ * MUST have verified the entries. Throws with code 40001 where a chunk has changed since it was read.
+ */
+export async function eraseDocuments(
+  pool: pg.Pool,
+  ledgerId: Uuid,
+  erasures: readonly PendingErasure[],
+  chunks: ReadonlyMap<Uuid, ErasedChunk>,
+): Promise<number> {
+  const rewritten = rewriteChunks(erasures, chunks)
+  const gone = rewritten.flatMap(({ keysGone }, i) => keysGone.map((key) => ({ chunk: i + 1, key })))
+  const { rows } = await pool.query<{ erased: number }>({
+    name: 'erase_documents',
+    text: `select tallystick.erase_documents($1, $2::int8[], $3::int8[], $4::int4[], $5::bytea[], $6::bytea[], $7::int4[], $8::bytea[]) as erased`,
+    values: [
+      ledgerId,
+      erasures.map(({ seq }) => seq),
+      rewritten.map(({ seq }) => seq),
+      rewritten.map(({ chunk }) => chunk),
+      rewritten.map(({ before }) => before),
+      rewritten.map(({ after }) => after),
+      gone.map(({ chunk }) => chunk),
+      gone.map(({ key }) => key),
+    ],
+  })
+  return rows[0]!.erased
+}
+
+/** Whether another worker has rewritten a chunk since this one read it. */
+export function isLate(error: unknown): boolean {
+  return (error as pg.DatabaseError).code === SERIALIZATION_FAILURE
 }
 
 const SERIALIZATION_FAILURE = '40001'
 
-/** The chunk of the erased record as it was read, and without the payload and all that lies with it. */
-async function rewriteChunk(pool: pg.Pool, { ledgerId, subjectId, seq }: PendingErasure) {
-  const chunk = await findChunk(pool, ledgerId, subjectId)
-  if (chunk === null) throw new Error('the record of an erasure that was verified is not there')
-  const records = decodeChunk(chunk.content, chunk.count)
-  const i = indexOfRecordId(subjectId) % CHUNK_RECORDS
-  const record = records[i]!
-  const others = records.toSpliced(i, 1)
-  const left = referencesOf(others)
-  const gone = [...referencesOf([record])].filter((reference) => !left.has(reference))
-  const document = { digest: digestOf(record), referencesDigest: referencesDigestOf(record), erasedSeq: seq }
+/** The chunks without the erased payloads and all that lies with them. Those that need no change are left out. */
+function rewriteChunks(erasures: readonly PendingErasure[], chunks: ReadonlyMap<Uuid, ErasedChunk>) {
+  const seqs = new Map<Uuid, Map<number, number>>()
+  for (const erasure of erasures.filter(isOfItem)) {
+    const id = chunkIdOf(erasure.subjectId)
+    const ofChunk = seqs.get(id) ?? new Map<number, number>()
+    seqs.set(id, ofChunk.set(indexOfRecordId(erasure.subjectId) % CHUNK_RECORDS, erasure.seq))
+  }
+  return Array.from(seqs, ([id, ofChunk]) => rewriteChunk(chunks.get(id)!, ofChunk))
+}
+
+/** `erased`: seqs of the erasures, by the place of the record in the chunk. */
+function rewriteChunk({ seq, chunk, content, records }: ErasedChunk, erased: ReadonlyMap<number, number>) {
+  const left = referencesOf(records.filter((_, i) => !erased.has(i)))
+  const gone = [...referencesOf(records.filter((_, i) => erased.has(i)))].filter((one) => !left.has(one))
+  const after = records.map((record, i): ChunkRecord => {
+    const erasedSeq = erased.get(i)
+    if (erasedSeq === undefined) return record
+    const document = { digest: digestOf(record), referencesDigest: referencesDigestOf(record), erasedSeq }
+    return { ...record, document }
+  })
   return {
-    before: nativeProviders.sha256(chunk.content),
-    after: encodeChunk(records.with(i, { ...record, document })),
+    ...{ seq, chunk },
+    before: nativeProviders.sha256(content),
+    after: encodeChunk(after),
     keysGone: gone.map(chunkKey.reference),
   }
 }

@@ -3,7 +3,11 @@ import type { SignedLine } from '../../proof/entry/verify-entry.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { hasOpenFault } from '../chain/floors.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
-import { RETENTION_CLAIM_SECONDS, RETENTION_SWEEP_EVERY_SECONDS } from '../limits.ts'
+import {
+  RETENTION_CLAIM_SECONDS,
+  RETENTION_FAILURE_PAUSE_SECONDS,
+  RETENTION_SWEEP_EVERY_SECONDS,
+} from '../limits.ts'
 
 /** A ledger whose documents are looked through, from the entry at `nextSeq` on. */
 export type Sweep = {
@@ -33,22 +37,28 @@ export async function claimSweep(pool: pg.Pool): Promise<Sweep | null> {
   return rows[0] ?? null
 }
 
-/**
- * Ends the claim. `nextSeq`: null: the sweep is done, and the next one is due in some hours. Where a rule or a hold has changed meanwhile,
- * the sweep begins anew, as append_keeping has said.
- */
+/** How a page ended: the sweep goes on, behind those of other ledgers; is done, for some hours; or has failed, and comes again. */
+type SweepEnd = { readonly nextSeq: number } | 'done' | 'failed'
+
+/** Ends the claim. If a rule or a hold has changed meanwhile, the sweep begins anew, as append_keeping has said. */
 export async function releaseSweep(
   pool: pg.Pool,
-  { ledgerId, changedSeq }: Sweep,
-  nextSeq: number | null,
+  { ledgerId, nextSeq, changedSeq }: Sweep,
+  end: SweepEnd,
 ): Promise<void> {
+  const [next, pauseSeconds] =
+    end === 'done'
+      ? [0, RETENTION_SWEEP_EVERY_SECONDS]
+      : end === 'failed'
+        ? [nextSeq, RETENTION_FAILURE_PAUSE_SECONDS]
+        : [end.nextSeq, 0]
   await pool.query({
     name: 'release_sweep',
     text: `update tallystick.retention_sweeps set claimed_until = '-infinity',
-        next_seq = case when changed_seq = $2 then coalesce($3, 0) else next_seq end,
-        due_at = case when changed_seq = $2 and $3::int8 is null then now() + $4 * interval '1 second' else due_at end
+        next_seq = case when changed_seq = $2 then $3 else next_seq end,
+        due_at = case when changed_seq = $2 then now() + $4 * interval '1 second' else due_at end
       where ledger_id = $1`,
-    values: [ledgerId, changedSeq, nextSeq, RETENTION_SWEEP_EVERY_SECONDS],
+    values: [ledgerId, changedSeq, next, pauseSeconds],
   })
 }
 

@@ -1,17 +1,31 @@
 import type pg from 'pg'
+import { Turn } from '../../append/turn.ts'
 import { readFindKey } from '../../db/chain/signed-entries.ts'
+import { chunkIdOf } from '../../db/chunks/read-chunks.ts'
 import { isUnavailable } from '../../db/connect/failures.ts'
+import { ERASURE_ATTEMPTS_MAX } from '../../db/limits.ts'
 import {
-  eraseDocument,
-  findErasedItem,
+  digestOfItem,
+  eraseDocuments,
+  forgetLabels,
+  isLate,
+  isOfItem,
+  type LabelPlace,
   listPendingErasures,
   type PendingErasure,
+  readErasedChunks,
 } from '../../db/records/pending-erasures.ts'
 import type { FindKey } from '../../proof/entry/verify-entry.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
-import { destroyDocumentKey } from '../archive/destroy-key.ts'
-import { ERASURES_PER_ROUND } from '../limits.ts'
+import { destroyDocumentKeys } from '../archive/destroy-keys.ts'
+import {
+  ERASURE_CALLS_AT_ONCE,
+  ERASURE_CHUNKS_PER_CALL,
+  ERASURES_PER_CALL,
+  ERASURES_PER_ROUND,
+  LABELS_PER_QUERY,
+} from '../limits.ts'
 import type { Refused } from '../refused.ts'
 import { verifyErasure } from './verify-erasure.ts'
 
@@ -20,8 +34,8 @@ export type ErasureDeps = {
   readonly masterKey: MasterKey
   /** Erasures that were not carried out, because their entry does not order them or something is in the way. */
   readonly refusedErasures: Refused
-  /** Hears of each document that was taken away. */
-  readonly observeErasure?: () => void
+  /** Hears of how many documents were taken away. */
+  readonly observeErasure?: (documents: number) => void
   readonly log: {
     info(details: object, message: string): void
     error(details: object, message: string): void
@@ -30,39 +44,99 @@ export type ErasureDeps = {
 
 /**
  * Makes the rounds that take erased documents away, of all ledgers, page by page: each returns whether there are more
- * pages. An erasure is carried out in one transaction, and is then pending no more: a worker that was killed goes on
+ * pages. Erasures of a ledger are carried out many at a time, in one transaction, and are then pending no more: a worker that was killed goes on
  * where it was, and two of them do no harm. One that is refused stays pending, and holds up no other.
  */
 export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
   let last: PendingErasure | null = null
+  let lastLabel: LabelPlace | null = null
   return async () => {
     const pending = await listPendingErasures(deps.pool, last, ERASURES_PER_ROUND)
     last = pending.length < ERASURES_PER_ROUND ? null : pending.at(-1)!
     const due = pending.filter((erasure) => !deps.refusedErasures.isPaused(nameOf(erasure)))
     if (due.length > 0) {
       const findKey = await readFindKey(deps.pool)
-      for (const erasure of due) await carryOut(deps, erasure, findKey)
+      const calls = inCalls(due)
+      while (calls.length > 0)
+        await Promise.all(
+          calls.splice(0, ERASURE_CALLS_AT_ONCE).map((erasures) => carryOut(deps, erasures, findKey)),
+        )
     }
+    lastLabel = await forgetLabels(deps.pool, lastLabel, LABELS_PER_QUERY)
     return last !== null
   }
 }
 
-async function carryOut(deps: ErasureDeps, erasure: PendingErasure, findKey: FindKey): Promise<void> {
-  const name = nameOf(erasure)
-  const details = { ledger: formatId('led', erasure.ledgerId), seq: erasure.seq, document: erasure.document }
-  try {
-    const found = await findErasedItem(deps.pool, erasure)
-    verifyErasure(found, findKey)
-    await destroyDocumentKey(deps.pool, deps.masterKey, found)
-    if (await eraseDocument(deps.pool, found)) {
-      deps.observeErasure?.()
-      deps.log.info(details, 'a document was erased')
+/** Erasures that one call carries out: of one ledger, and of few chunks, whose content is held meanwhile. */
+function inCalls(erasures: readonly PendingErasure[]): PendingErasure[][] {
+  const calls: PendingErasure[][] = []
+  const chunks = new Set<Uuid>()
+  for (const erasure of erasures) {
+    const call = calls.at(-1)
+    if (isOfItem(erasure)) chunks.add(chunkIdOf(erasure.subjectId))
+    const isFull = call?.length === ERASURES_PER_CALL || chunks.size > ERASURE_CHUNKS_PER_CALL
+    if (call && !isFull && call[0]!.ledgerId === erasure.ledgerId) call.push(erasure)
+    else {
+      calls.push([erasure])
+      chunks.clear()
+      if (isOfItem(erasure)) chunks.add(chunkIdOf(erasure.subjectId))
     }
-    deps.refusedErasures.forget(name)
+  }
+  return calls
+}
+
+/** Where one is refused, the erasures are carried out in halves, so that it is found. */
+async function carryOut(
+  deps: ErasureDeps,
+  erasures: readonly PendingErasure[],
+  findKey: FindKey,
+): Promise<void> {
+  const [first] = erasures as readonly [PendingErasure]
+  const ledger = formatId('led', first.ledgerId)
+  try {
+    const documents = await eraseAll(deps, erasures, findKey)
+    for (const erasure of erasures) deps.refusedErasures.forget(nameOf(erasure))
+    if (documents === 0) return
+    deps.observeErasure?.(documents)
+    const details = { ledger, documents, seq: first.seq, to: erasures.at(-1)!.seq }
+    deps.log.info(details, 'documents were erased')
   } catch (error) {
     if (isUnavailable(error as Error)) throw error
+    if (erasures.length > 1) {
+      const middle = erasures.length >> 1
+      await carryOut(deps, erasures.slice(0, middle), findKey)
+      await carryOut(deps, erasures.slice(middle), findKey)
+      return
+    }
     // Logged once: a login that can make such rows could otherwise fill the log.
-    if (deps.refusedErasures.refuse(name)) deps.log.error({ err: error, ...details }, 'an erasure is refused')
+    const details = { err: error, ledger, seq: first.seq, document: first.document }
+    if (deps.refusedErasures.refuse(nameOf(first))) deps.log.error(details, 'an erasure is refused')
+  }
+}
+
+/** Verifies the entries, which MUST be of one ledger, and takes the documents away. Returns how many were there. */
+export async function eraseAll(
+  { pool, masterKey }: Pick<ErasureDeps, 'pool' | 'masterKey'>,
+  erasures: readonly PendingErasure[],
+  findKey: FindKey,
+): Promise<number> {
+  const { ledgerId } = erasures[0]!
+  for (let attempt = 1; ; attempt++) {
+    const chunks = await readErasedChunks(pool, ledgerId, erasures)
+    const turn = new Turn()
+    for (const erasure of erasures) {
+      if (turn.isOver) await turn.next()
+      verifyErasure(
+        isOfItem(erasure) ? { ...erasure, digest: digestOfItem(chunks, erasure) } : erasure,
+        findKey,
+      )
+    }
+    await destroyDocumentKeys(pool, masterKey, ledgerId, erasures)
+    try {
+      return await eraseDocuments(pool, ledgerId, erasures, chunks)
+    } catch (error) {
+      if (!isLate(error) || attempt === ERASURE_ATTEMPTS_MAX) throw error
+    }
   }
 }
 

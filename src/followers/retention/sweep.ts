@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { AppendOutcome } from '../../append/commit.ts'
 import { sealEntry } from '../../append/entry.ts'
+import { Turn } from '../../append/turn.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
 import { readFindKey, readFirstEntries } from '../../db/chain/signed-entries.ts'
 import { constraintOf } from '../../db/connect/constraints.ts'
@@ -12,13 +13,14 @@ import { readDefinition } from '../../ledgers/ledger-definition.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { type FindKey, verifySignedEntry } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
-import { formatId } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import { erasureEntry } from '../../records/erasure-entry.ts'
 import { type Keeping, readKeeping } from '../../records/keeping/read-keeping.ts'
 import { isHeld, isOver, retentionOf } from '../../records/keeping/rules.ts'
 import { ERASABLE_LISTED_MAX, MS_PER_DAY } from '../../records/limits.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { Signers } from '../../signing/signers.ts'
+import { RETENTION_DOCUMENTS_PER_PAGE, RETENTION_ENTRIES_PER_CALL } from '../limits.ts'
 import { commitSteps, errorOf, hasMoved } from '../verification/commit-steps.ts'
 
 export type RetentionDeps = {
@@ -34,25 +36,28 @@ export type RetentionDeps = {
 }
 
 type Rules = Keeping['rules']
-/** A document whose time is over. */
-type Due = { readonly record: KeptRecord; readonly document: ErasableRow; readonly rule: number }
+/** Record whose time is over. `digest`: of its payload. */
+type Due = { readonly record: KeptRecord; readonly digest: Uint8Array; readonly rule: number }
+/** Document of such a record. */
+type DueDocument = { readonly recordId: Uuid; readonly document: ErasableRow; readonly rule: number }
 
 /**
  * One page of one ledger's sweep: erases the documents of records whose time is over, by an entry each that names the rule. The worker
  * takes them away then (src/followers/erasure). The database decides again when the entry is appended, by its own clock and under the lock of the chain:
- * a hold that came first is kept. Returns whether there may be more. A worker that is killed leaves the page to be done again, and what it
- * has erased is found erased.
+ * a hold that came first is kept. Returns whether there may be more: ledgers take turns, page by page. A worker that is killed leaves the
+ * page to be done again, and what it has erased is found erased.
  */
 export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
   const sweep = await claimSweep(deps.pool)
   if (sweep === null) return false
   try {
-    await releaseSweep(deps.pool, sweep, await sweepPage(deps, sweep))
+    const nextSeq = await sweepPage(deps, sweep)
+    await releaseSweep(deps.pool, sweep, nextSeq === null ? 'done' : { nextSeq })
   } catch (error) {
     if (isUnavailable(error as Error)) throw error
     const ledger = formatId('led', sweep.ledgerId)
     deps.log.error({ err: error, ledger, seq: sweep.nextSeq }, 'a rule of retention is not carried out')
-    await releaseSweep(deps.pool, sweep, null)
+    await releaseSweep(deps.pool, sweep, 'failed')
   }
   return true
 }
@@ -60,40 +65,55 @@ export async function sweepRetention(deps: RetentionDeps): Promise<boolean> {
 /** Where the next page begins; null: the sweep is done. */
 async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | null> {
   const { pool } = deps
-  const { ledgerId, nextSeq } = sweep
+  const { ledgerId, nextSeq: from } = sweep
   const { rules, holds } = await readKeeping(pool, ledgerId)
   const shortest = Math.min(...rules.map(({ days }) => days ?? Number.POSITIVE_INFINITY))
   if (!Number.isFinite(shortest)) return null
   const nowMs = deps.now()
-  const page = await readKeptPage(pool, ledgerId, nextSeq, new Date(nowMs - shortest * MS_PER_DAY))
+  const before = new Date(nowMs - shortest * MS_PER_DAY)
   const due: Due[] = []
-  for (const record of page.records) {
+  const nextSeq = await readKeptPage(pool, ledgerId, { from, before }, (record, digest) => {
+    if (!record.isGated && !record.hasPayload) return
     const kept = retentionOf(rules, record)
-    if (kept === null || !isOver(record.since, kept.days, nowMs) || isHeld(holds, record)) continue
-    for (const document of await documentsOf(pool, sweep, record))
-      due.push({ record, document, rule: kept.ruleSeq })
+    if (kept === null || !isOver(record.since, kept.days, nowMs) || isHeld(holds, record)) return
+    due.push({ record, digest: digest(), rule: kept.ruleSeq })
+  })
+  if (due.length === 0) return nextSeq
+  const by = await openAuthor(deps, sweep, rules, due)
+  const portions = new Portions(deps, by)
+  let looked = 0
+  try {
+    for (const { record, digest, rule } of due) {
+      if (looked >= RETENTION_DOCUMENTS_PER_PAGE && record.madeSeq > from) return record.madeSeq
+      for (const document of await documentsOf(pool, sweep, record, digest)) {
+        looked++
+        await portions.add({ recordId: record.recordId, document, rule })
+      }
+    }
+    return nextSeq
+  } finally {
+    const details = { ledger: by.author.ledger, documents: await portions.close(), from }
+    deps.log.info(details, 'documents were erased by rules of retention')
   }
-  if (due.length > 0) await erase(deps, sweep, rules, due)
-  return page.nextSeq
 }
 
 /** Documents of the record that are not erased: of one that is no gated record, its payload. */
 async function documentsOf(
   pool: pg.Pool,
   { ledgerId }: Sweep,
-  record: KeptRecord,
+  { recordId, isGated, madeSeq: seq, type, agents }: KeptRecord,
+  digest: Uint8Array,
 ): Promise<readonly ErasableRow[]> {
-  const { recordId, isGated, hasPayload, madeSeq: seq, digest, type, agents } = record
   if (isGated) {
     const documents = await listErasable(pool, ledgerId, recordId, { limit: ERASABLE_LISTED_MAX })
     return documents.filter(({ needed }) => needed === null)
   }
-  if (!hasPayload) return []
   const [document, erasedSeq, needed] = ['payload', null, null] as const
   return [{ document, subjectId: recordId, digest, seq, erasedSeq, needed, type, agents }]
 }
 
-async function erase(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: readonly Due[]): Promise<void> {
+/** The server as the author of erasures. Throws ProofError unless the rules by which it erases are what was signed. */
+async function openAuthor(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: readonly Due[]) {
   const { pool } = deps
   const { ledgerId } = sweep
   const [findKey, [first]] = await Promise.all([readFindKey(pool), readFirstEntries(pool, [ledgerId])])
@@ -101,26 +121,74 @@ async function erase(deps: RetentionDeps, sweep: Sweep, rules: Rules, due: reado
   await verifyRules(pool, sweep, rules, due, findKey)
   const ledger = formatId('led', ledgerId)
   const author = { agent: 'system', ledger, ledgerId, issuer, envelopeKid: toHex(sweep.envelopeKid) } as const
-  const signer = await deps.signers.signerOf(author)
-  const entries = due.map(({ record, document, rule }): EntryRow => {
-    const said = erasureEntry(record.recordId, document, { code: 'retention', reason: null, rule })
-    return sealEntry(signer, author, said, deps.now()).entry
-  })
+  return { author, signer: await deps.signers.signerOf(author) }
+}
+
+type Server = Awaited<ReturnType<typeof openAuthor>>
+
+/**
+ * Erasures of a page, in portions: while one is committed the next one is signed, each entry with the time of its signature, because the
+ * database takes none that is much older than its clock.
+ */
+class Portions {
+  readonly #deps: RetentionDeps
+  readonly #by: Server
+  #turn = new Turn()
+  #entries: EntryRow[] = []
+  #committing: Promise<void> = Promise.resolve()
+  #erased = 0
+
+  constructor(deps: RetentionDeps, by: Server) {
+    this.#deps = deps
+    this.#by = by
+  }
+
+  /** Throws what a portion before it has failed by. */
+  async add({ recordId, document, rule }: DueDocument): Promise<void> {
+    if (this.#turn.isOver) await this.#turn.next()
+    const said = erasureEntry(recordId, document, { code: 'retention', reason: null, rule })
+    const { author, signer } = this.#by
+    this.#entries.push(sealEntry(signer, author, said, this.#deps.now()).entry)
+    if (this.#entries.length >= RETENTION_ENTRIES_PER_CALL) await this.#commit()
+  }
+
+  /** Commits the rest. Returns how many were appended; throws as `add`. */
+  async close(): Promise<number> {
+    if (this.#entries.length > 0) await this.#commit()
+    await this.#committing
+    return this.#erased
+  }
+
+  async #commit(): Promise<void> {
+    const entries = this.#entries
+    this.#entries = []
+    await this.#committing
+    this.#committing = commit(this.#deps, entries).then((erased) => {
+      this.#erased += erased
+    })
+    // It is awaited by the next one, or by `close`.
+    this.#committing.catch(() => {})
+  }
+}
+
+/** Returns how many were appended. The others were decided otherwise meanwhile. */
+async function commit(
+  { pool, observeRetention }: RetentionDeps,
+  entries: readonly EntryRow[],
+): Promise<number> {
   const outcomes = await commitSteps(
     pool,
     entries.map((entry) => [entry]),
   )
   let erased = 0
+  for (const [outcome] of outcomes as [AppendOutcome][]) if (outcome.status === 'appended') erased++
+  observeRetention(erased)
   for (const [outcome] of outcomes as [AppendOutcome][]) {
-    if (outcome.status === 'appended') erased++
-    else if (outcome.status === 'unavailable' || outcome.status === 'unknown') throw outcome.error
-    else if (!hasMoved(outcome) && !isDecidedOtherwise(outcome)) throw errorOf(outcome)
+    if (outcome.status === 'unavailable' || outcome.status === 'unknown') throw outcome.error
+    if (outcome.status === 'appended' || hasMoved(outcome) || isDecidedOtherwise(outcome)) continue
+    throw errorOf(outcome)
   }
-  deps.observeRetention(erased)
-  deps.log.info(
-    { ledger, documents: erased, from: sweep.nextSeq },
-    'documents were erased by rules of retention',
-  )
+  return erased
 }
 
 /** Somebody has erased it, a hold was set, or a rule lengthened, just before. */

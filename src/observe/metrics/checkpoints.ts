@@ -35,8 +35,12 @@ export function watchCheckpoints(metrics: Metrics, pool: pg.Pool, faulty: Faulty
   return () => published.inc()
 }
 
-/** Erased documents, until they are gone; what hears of each that is. */
-export function watchErasures(metrics: Metrics, pool: pg.Pool, refused: Refused): () => void {
+/** Erased documents, until they are gone; hears of how many are. */
+export function watchErasures(
+  metrics: Metrics,
+  pool: pg.Pool,
+  refused: Refused,
+): (documents: number) => void {
   askGauges(metrics, () => countPendingErasures(pool), [
     {
       name: 'tallystick_erasures_pending',
@@ -57,7 +61,7 @@ export function watchErasures(metrics: Metrics, pool: pg.Pool, refused: Refused)
     help: 'Erased documents that were taken away',
     registers: [metrics.registry],
   })
-  return () => erased.inc()
+  return (documents) => erased.inc(documents)
 }
 
 export function watchRestoredLedgers(metrics: Metrics, restored: RestoredLedgers): void {

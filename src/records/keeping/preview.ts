@@ -32,22 +32,20 @@ export async function previewRule(
   const byType: Record<string, number> = Object.create(null)
   let [records, held, next, oldest] = [0, 0, from as number | null, null as Date | null]
   for (let page = 0; page < PREVIEW_PAGES_MAX && next !== null; page++) {
-    const read = await readKeptPage(readPool, ledgerId, next, before)
-    for (const record of read.records) {
+    next = await readKeptPage(readPool, ledgerId, { from: next, before }, (record) => {
       const { since, hasPayload, type } = record
-      if (since === null || !hasPayload || !isAbout(rule, record)) continue
+      if (since === null || !hasPayload || !isAbout(rule, record)) return
       const kept = retentionOf(rules, record)
-      if (kept?.days === null) continue
-      if (!isOver(since, Math.max(rule.days, kept?.days ?? 0), nowMs)) continue
+      if (kept?.days === null) return
+      if (!isOver(since, Math.max(rule.days, kept?.days ?? 0), nowMs)) return
       if (isHeld(holds, record)) {
         held++
-        continue
+        return
       }
       records++
       byType[type] = (byType[type] ?? 0) + 1
       if (oldest === null || since < oldest) oldest = since
-    }
-    next = read.nextSeq
+    })
   }
   return { records, held, oldest, byType, nextSeq: next }
 }

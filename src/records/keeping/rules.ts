@@ -36,8 +36,8 @@ export type Retention = { readonly days: number | null; readonly ruleSeq: number
  */
 export function retentionOf(rules: readonly Rule[], facts: KeptFacts): Retention | null {
   let longest: Rule | null = null
-  for (const rule of rules) {
-    if (!isAbout(rule, facts) || (rule.replacedSeq !== null && rule.replacedSeq <= facts.madeSeq)) continue
+  for (const rule of about(rules, facts)) {
+    if (rule.replacedSeq !== null && rule.replacedSeq <= facts.madeSeq) continue
     if (longest === null || isLonger(rule, longest)) longest = rule
   }
   return longest && { days: longest.days, ruleSeq: longest.seq }
@@ -55,24 +55,49 @@ export function isOver(since: Date | null, days: number | null, nowMs: number): 
 }
 
 export function isHeld(holds: readonly Hold[], facts: KeptFacts): boolean {
-  const isNamed = namedBy(holds).has(facts.recordId)
-  return holds.some(
-    (hold) =>
-      (hold.recordIds === null || (isNamed && hold.recordIds.includes(facts.recordId))) &&
-      isAbout(hold, facts),
-  )
+  if (!about(holds, facts).next().done) return true
+  return (indexOf(holds).named.get(facts.recordId) ?? []).some((hold) => isAbout(hold, facts))
 }
 
-/** Records that the holds name. Half a million may be: comparing each record with all of them would take seconds. */
-function namedBy(holds: readonly Hold[]): ReadonlySet<Uuid> {
-  const known = named.get(holds)
+type Named<T> = T & { readonly recordIds?: readonly Uuid[] | null }
+/** Rules or holds by their type and agent, and holds by the records that they name. */
+type Index = {
+  readonly bySelector: ReadonlyMap<string, readonly Selector[]>
+  readonly named: ReadonlyMap<Uuid, readonly Selector[]>
+}
+
+const indexes = new WeakMap<readonly Selector[], Index>()
+
+/** Those about the record, but for holds that name records. A thousand of them are not compared with each record of a ledger. */
+function* about<T extends Selector>(all: readonly T[], { type, agents }: KeptFacts): Generator<T> {
+  const { bySelector } = indexOf(all)
+  for (const agentId of new Set([null, ...agents]))
+    for (const ofType of [null, type])
+      yield* (bySelector.get(keyOf({ type: ofType, agentId })) ?? []) as readonly T[]
+}
+
+function indexOf(all: readonly Named<Selector>[]): Index {
+  const known = indexes.get(all)
   if (known) return known
-  const ids = new Set(holds.flatMap(({ recordIds }) => recordIds ?? []))
-  named.set(holds, ids)
-  return ids
+  const bySelector = new Map<string, Selector[]>()
+  const named = new Map<Uuid, Selector[]>()
+  for (const one of all) {
+    if (!one.recordIds) addTo(bySelector, keyOf(one), one)
+    else for (const recordId of one.recordIds) addTo(named, recordId, one)
+  }
+  const index = { bySelector, named }
+  indexes.set(all, index)
+  return index
 }
 
-const named = new WeakMap<readonly Hold[], ReadonlySet<Uuid>>()
+function addTo<K>(map: Map<K, Selector[]>, key: K, one: Selector): void {
+  const list = map.get(key)
+  if (list) list.push(one)
+  else map.set(key, [one])
+}
+
+/** No type has a space in its name. */
+const keyOf = ({ type, agentId }: Selector) => `${agentId ?? ''} ${type ?? ''}`
 
 export function isAbout({ type, agentId }: Selector, facts: Pick<KeptFacts, 'type' | 'agents'>): boolean {
   return (type === null || type === facts.type) && (agentId === null || facts.agents.includes(agentId))

@@ -7,6 +7,7 @@ import { recordIdAt } from '../../../src/proof/statement/batch-ids.ts'
 import { checkAllLedgers } from '../../helpers/check-ledger.ts'
 import { connect } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
+import { eraseInDatabase } from '../../helpers/erase-documents.ts'
 import {
   adminEntry,
   createTestLedger,
@@ -101,15 +102,10 @@ test('erasures of one chunk are carried out in any order, each once', async (t) 
     const records = decodeChunk(chunk!.content, 64)
     const document = { digest: Buffer.alloc(32), referencesDigest: null, erasedSeq: seqs[index - 1]! }
     const content = encodeChunk(records.with(index, { ...records[index]!, document }))
-    const { rows } = await worker.query('select tallystick.erase_document($1, $2, $3, $4, null) as erased', [
-      ledger.id,
-      seqs[index - 1],
-      sha256(chunk!.content),
-      content,
-    ])
-    return rows[0].erased
+    const rewritten = { seq: 3, chunk: 0, before: sha256(chunk!.content), after: content, keysGone: [] }
+    return eraseInDatabase(worker, ledger.id, [seqs[index - 1]!], [rewritten])
   }
-  assert.deepEqual([await erase(2), await erase(1), await erase(2)], [true, true, false])
+  assert.deepEqual([await erase(2), await erase(1), await erase(2)], [1, 1, 0])
   const [chunk] = await chunks()
   const isErased = ({ document }: ChunkRecord) => document.erasedSeq !== undefined
   const erased = decodeChunk(chunk!.content, 64).flatMap((record, i) => (isErased(record) ? [i] : []))
@@ -131,13 +127,8 @@ test('of chunks that are equal, an erasure changes the one of its record', async
     chunks: twice.chunks.map((chunk) => ({ ...chunk, content: empty!.content, keys })),
   })
   const at = await order(64, ledger, seq, twice.chunks[0]!.firstRecordId)
-  await worker.query('select tallystick.erase_document($1, $2, $3, $4, $5)', [
-    ledger.id,
-    at,
-    sha256(empty!.content),
-    Buffer.from('x'),
-    keys,
-  ])
+  const rewritten = { before: sha256(empty!.content), after: Buffer.from('x'), keysGone: keys }
+  await eraseInDatabase(worker, ledger.id, [at], [{ seq, chunk: 1, ...rewritten }])
   assert.deepEqual(
     (await chunks()).slice(2).map(({ erasedSeq }) => erasedSeq),
     [null, at],

@@ -10,6 +10,7 @@ import type { Uuid } from '../../../src/proof/ids.ts'
 import { recordIdAt } from '../../../src/proof/statement/batch-ids.ts'
 import { connect, openTestPool } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
+import { eraseInDatabase, type RewrittenChunk } from '../../helpers/erase-documents.ts'
 import {
   adminEntry,
   createTestLedger,
@@ -26,12 +27,13 @@ const ERASED = [70, 71, 1, 63, 64, 127, 128, 191, 192, 255, 256]
 const RECORDS = 300
 const ERASURE_SEQ = 5
 
-test('erase_document takes away the keys that it is given, of references and of its chunk', async (t) => {
+test('erase_documents takes away the keys that it is given, of references and of its chunk', async (t) => {
   const { contents, erase, keysOf } = await open(t)
   const [, second] = await contents()
   const keys = [chunkKey.reference('both'), chunkKey.type('generic/1')]
   const before = await keysOf()
-  assert.equal(await erase(ERASURE_SEQ, [sha256(second!), NEW, keys]), true)
+  const chunk = { seq: BATCH_SEQ, chunk: 1, before: sha256(second!), after: NEW, keysGone: keys }
+  assert.equal(await erase([ERASURE_SEQ], [chunk]), 1)
   const gone = `${BATCH_SEQ} 1 ${keys[0]!.toString('hex')}`
   assert.ok(before.includes(gone))
   assert.deepEqual(
@@ -112,10 +114,7 @@ async function open(t: TestContext) {
     ledger: test.id,
     contents: () => contentsOf(owner),
     keysOf: () => keysOf(owner),
-    erase: async (seq: number, values: unknown[]) => {
-      const text = 'select tallystick.erase_document($1, $2, $3, $4, $5::bytea[]) as erased'
-      return (await worker.query(text, [test.id, seq, ...values])).rows[0].erased as boolean
-    },
+    erase: (seqs: number[], chunks: RewrittenChunk[]) => eraseInDatabase(worker, test.id, seqs, chunks),
   }
 }
 

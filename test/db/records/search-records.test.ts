@@ -29,6 +29,7 @@ import {
 } from '../../../src/proof/statement/kinds.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
+import { eraseInDatabase } from '../../helpers/erase-documents.ts'
 import { runs } from '../../helpers/runs.ts'
 import {
   adminEntry,
@@ -402,20 +403,18 @@ async function erase(
   const detail = { document: 'payload', documentSeq: record.seq, reason: null }
   const at = await appendOne(client, adminEntry(ledger, 'payload-erased', record.recordId, detail))
   if (oneIn(2)) return record
-  const rewritten = isOfBatch(record.recordId)
-    ? await withoutDocument(client, ledger, record, at)
-    : [null, null, null]
-  await client.query('select tallystick.erase_document($1, $2, $3, $4, $5)', [ledger.id, at, ...rewritten])
+  const rewritten = isOfBatch(record.recordId) ? [await withoutDocument(client, ledger, record, at)] : []
+  await eraseInDatabase(client, ledger.id, [at], rewritten)
   return record
 }
 
-/** Digest of the record's chunk, the chunk without its document, and keys that are gone with it. */
+/** The record's chunk without its document. */
 async function withoutDocument(client: pg.ClientBase, ledger: TestLedger, record: Known, erasedSeq: number) {
-  const { rows } = await client.query<{ content: Buffer; count: number }>(
-    'select content, count from tallystick.batch_chunks where ledger_id = $1 and first_record_id = $2',
+  const { rows } = await client.query<{ seq: number; chunk: number; content: Buffer; count: number }>(
+    'select seq, chunk, content, count from tallystick.batch_chunks where ledger_id = $1 and first_record_id = $2',
     [ledger.id, chunkIdOf(record.recordId)],
   )
-  const { content, count } = rows[0]!
+  const { seq, chunk, content, count } = rows[0]!
   const records = decodeChunk(content, count)
   const before = referencesOf(records)
   const referencesDigest = record.references === null ? null : randomBytes(32)
@@ -424,7 +423,8 @@ async function withoutDocument(client: pg.ClientBase, ledger: TestLedger, record
   records[place] = { ...records[place]!, document }
   const after = referencesOf(records)
   const gone = [...before].filter((reference) => !after.has(reference))
-  return [sha256(content), encodeChunk(records), gone.map(chunkKey.reference)]
+  const keysGone = gone.map(chunkKey.reference)
+  return { seq, chunk, before: sha256(content), after: encodeChunk(records), keysGone }
 }
 
 async function appendOne(client: pg.ClientBase, entry: EntryRow): Promise<number> {

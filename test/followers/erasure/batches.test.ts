@@ -1,19 +1,24 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { readFindKey } from '../../../src/db/chain/signed-entries.ts'
 import { type ChunkDocument, decodeChunk, encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
 import { digestOf } from '../../../src/db/chunks/read-chunks.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { ERASURE_ATTEMPTS_MAX } from '../../../src/db/limits.ts'
-import { eraseDocument, listPendingErasures } from '../../../src/db/records/pending-erasures.ts'
+import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts'
+import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
 import { toHex } from '../../../src/proof/bytes.ts'
 import type { ProofError } from '../../../src/proof/error.ts'
 import { formatId, parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { recordIdAt } from '../../../src/proof/statement/batch-ids.ts'
+import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { listStoredRecords } from '../../helpers/batch-records.ts'
 import { checkAllLedgers } from '../../helpers/check-ledger.ts'
+import { TEST_MASTER_KEY } from '../../helpers/database.ts'
+import { eraseInDatabase, type RewrittenChunk } from '../../helpers/erase-documents.ts'
 import { type Eraser, openEraser } from '../../helpers/eraser.ts'
 import { appendAsApi, signErasure } from '../../helpers/forged-erasures.ts'
 import { assertIntact, ERASE, erase, linesOf } from '../../helpers/personal-records.ts'
@@ -64,10 +69,15 @@ test('two erasures of records of one chunk at the same time both succeed', async
   const erasureOf = (seq: number | undefined) => pending.find((one) => one.seq === seq)!
   await withClient(app.database.superuserUrl, async (holder) => {
     await holder.query('begin; select from tallystick.batch_chunks for update')
-    const running = Promise.all(workers.map(({ pool }, i) => eraseDocument(pool, erasureOf(seqs[i]))))
+    const findKey = await readFindKey(workers[0].pool)
+    const running = Promise.all(
+      workers.map(({ pool }, i) =>
+        eraseAll({ pool, masterKey: makeMasterKey(TEST_MASTER_KEY) }, [erasureOf(seqs[i])], findKey),
+      ),
+    )
     await until(async () => (await app.sql(WAITS)).length === 2)
     await holder.query('commit')
-    assert.deepEqual(await running, [true, true])
+    assert.deepEqual(await running, [1, 1])
   })
   await Promise.all(workers.map((worker) => worker.run()))
   assert.deepEqual(errorsOf(...workers), [])
@@ -89,7 +99,7 @@ test('a chunk that changes each time is read again only so often', async (t) => 
   const { query } = eraser.pool
   let calls = 0
   eraser.pool.query = async function (this: unknown, ...parameters: unknown[]) {
-    if (!String(parameters[0]).includes('erase_document'))
+    if (!JSON.stringify(parameters[0]).includes('erase_documents'))
       return Reflect.apply(query, eraser.pool, parameters)
     calls++
     throw Object.assign(new Error('the chunk has changed meanwhile'), { code: '40001' })
@@ -306,22 +316,17 @@ test('the worker’s login takes nothing away but from the chunk of the record t
   const [seq] = await order(app, [ids[64]!])
   const chunks = await listStoredChunks(app)
   const erased = makeItem({ document: { digest: randomBytes(32), referencesDigest: null, erasedSeq: seq! } })
-  const call = (before: Uint8Array | null, ledgerId = app.ledgerId, at = seq) =>
-    pool.query('select tallystick.erase_document($1, $2, $3, $4, $5) as erased', [
-      ledgerId,
-      at,
-      before,
-      encodeChunk([erased]),
-      [],
-    ])
-  for (const i of [0, 2, 3]) await assert.rejects(call(sha256(chunks[i]!.content)), { code: '40001' })
-  await assert.rejects(call(randomBytes(32)), { code: '40001' })
-  await assert.rejects(call(null), { code: 'P0002' })
-  const none = [await call(sha256(chunks[1]!.content), app.ledgerId, seq! - 1), await call(null, randomId())]
-  assert.deepEqual(
-    none.map(({ rows }) => rows),
-    [[{ erased: false }], [{ erased: false }]],
-  )
+  const rewritten = (i: number, before: Uint8Array = sha256(chunks[i]!.content)) => {
+    const { seq, chunk } = chunks[i]!
+    return [{ seq, chunk, before, after: encodeChunk([erased]), keysGone: [] }]
+  }
+  const call = (rewritten: RewrittenChunk[], ledgerId = app.ledgerId as string, at = seq!) =>
+    eraseInDatabase(pool, ledgerId, [at], rewritten)
+  for (const i of [0, 2, 3]) await assert.rejects(call(rewritten(i)), { code: '40001' })
+  await assert.rejects(call([...rewritten(1), ...rewritten(2)]), { code: '40001' })
+  await assert.rejects(call(rewritten(1, randomBytes(32))), { code: '40001' })
+  await assert.rejects(call([]), { code: 'P0002' })
+  assert.deepEqual([await call(rewritten(1), app.ledgerId, seq! - 1), await call([], randomId())], [0, 0])
   for (const login of [app.deps.readPool, pool]) {
     await assert.rejects(
       login.query('update tallystick.batch_chunks set erased_seq = null'),
@@ -330,7 +335,7 @@ test('the worker’s login takes nothing away but from the chunk of the record t
     await assert.rejects(login.query('delete from tallystick.batch_keys'), /permission denied/)
   }
   assert.deepEqual([await listStoredChunks(app), (await app.sql(PENDING)).length], [chunks, 1])
-  assert.deepEqual((await call(sha256(chunks[1]!.content))).rows, [{ erased: true }])
+  assert.equal(await call(rewritten(1)), 1)
 
   // The trigger holds the owner to it.
   const again = await order(app, [ids[0]!])

@@ -135,7 +135,7 @@ test('rules and holds are found here as the database finds them', async () => {
       madeSeq: random(80),
     }
     const [found] = await app.sql(
-      `select r.days, r.rule_seq::int as "ruleSeq", tallystick.hold_on($1, $2, $3, $4, 1000000) is not null as held
+      `select r.days, r.rule_seq::int as "ruleSeq", exists (select from tallystick.holds_on($1, $2, $3, $4, 1000000)) as held
        from tallystick.retention_of($1, $3, $4, $5) r`,
       [app.ledgerId, facts.recordId, facts.type, facts.agents, facts.madeSeq],
     )

@@ -1,0 +1,113 @@
+-- Removes the documents that the entries at `ats` erased, of one ledger. The caller has verified the entries; here they must only
+-- exist. Returns how many were removed: those that were removed before are passed over. Records of batches lie in compressed chunks,
+-- which the caller rewrites, each once for all of its records: `chunk_seqs` and `chunk_numbers` say which, `chunks_before` is the
+-- SHA-256 of the content that it read, `chunks_after` the content without the payloads, and keys_gone[n], of the chunk key_chunks[n], a
+-- reference that no record of that chunk has any more. Raises 40001 where a chunk has changed meanwhile, and P0002 where a payload has neither
+-- row nor chunk.
+--
+-- A plan for each call: a session would keep the one that it made for empty tables.
+create or replace function erase_documents(
+  ledger uuid, ats bigint[], chunk_seqs bigint[], chunk_numbers int4[], chunks_before bytea[], chunks_after bytea[],
+  key_chunks int4[], keys_gone bytea[]
+) returns int4
+language plpgsql security definer set search_path = tallystick, pg_temp set plan_cache_mode = force_custom_plan as $$
+declare
+  erased erasures[];
+  changed int4;
+begin
+  -- In their order, so that two workers never wait for each other in a circle.
+  perform from erasures e where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null order by e.seq for update;
+  with done as (
+    update erasures e set erased_at = now() where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null
+    returning e.*
+  )
+  select array_agg(d::erasures order by d.seq) into erased from done d;
+  if erased is null then return 0; end if;
+
+  if cardinality(chunk_seqs) > 0 then
+    with item as (
+      select x.seq, x.document_seq, place_in_batch(x.subject_id) / 64 as chunk, place_in_batch(x.subject_id) % 64 as place
+      from unnest(erased) x where x.document = 'payload' and is_of_batch(x.subject_id)
+    ), rewritten as (
+      select n.seq, n.chunk, n.before, n.after, max(i.seq) as at
+      from unnest(chunk_seqs, chunk_numbers, chunks_before, chunks_after) n (seq, chunk, before, after)
+      join item i on i.document_seq = n.seq and i.chunk = n.chunk
+      group by n.seq, n.chunk, n.before, n.after
+    ), written as (
+      update batch_chunks c set content = n.after, erased_seq = n.at
+      from rewritten n
+      where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk and sha256(c.content) = n.before
+      returning 1
+    )
+    select count(*) into changed from written;
+    if changed <> cardinality(chunk_seqs) then
+      raise exception 'the chunk has changed meanwhile' using errcode = 'serialization_failure';
+    end if;
+    -- Keys of references begin with `R`; those of persons with `S`, and end with the record's place in the chunk.
+    delete from batch_keys k using unnest(key_chunks, keys_gone) g (n, key)
+    where k.ledger_id = ledger and k.key = g.key and get_byte(k.key, 0) = ascii('R')
+      and k.seq = chunk_seqs[g.n] and k.chunk = chunk_numbers[g.n];
+    delete from batch_keys k using (
+      select x.document_seq, place_in_batch(x.subject_id) / 64 as chunk, array_agg(place_in_batch(x.subject_id) % 64) as places
+      from unnest(erased) x where x.document = 'payload' and is_of_batch(x.subject_id)
+      group by 1, 2
+    ) g
+    where k.ledger_id = ledger and k.seq = g.document_seq and k.chunk = g.chunk
+      and k.key between '\x53'::bytea and '\x54'::bytea
+      and case when length(k.key) = 18 then get_byte(k.key, 17) = any (g.places) end;
+  end if;
+
+  -- The label of a gated record stays, because its other documents are found by it: forget_labels.
+  update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = x.seq,
+    subject = case when exists (select from gated_records g where g.ledger_id = ledger and g.record_id = r.record_id)
+      then r.subject end
+  from unnest(erased) x
+  where x.document = 'payload' and r.ledger_id = ledger and r.record_id = x.subject_id and not is_of_batch(x.subject_id);
+  get diagnostics changed = row_count;
+  if changed + (
+    select count(*) from unnest(erased) x
+    join unnest(chunk_seqs, chunk_numbers) n (seq, chunk)
+      on n.seq = x.document_seq and n.chunk = place_in_batch(x.subject_id) / 64
+    where x.document = 'payload' and is_of_batch(x.subject_id)
+  ) <> (select count(*) from unnest(erased) x where x.document = 'payload') then
+    raise exception 'the record has no row' using errcode = 'no_data_found';
+  end if;
+  delete from record_references f using unnest(erased) x
+  where x.document = 'payload' and f.ledger_id = ledger and f.record_id = x.subject_id and not is_of_batch(x.subject_id);
+  update documents d set salt = null, content = null, erased_seq = x.seq
+  from unnest(erased) x
+  where x.document <> 'payload' and d.ledger_id = ledger and d.seq = x.document_seq and d.document = x.document;
+  update idempotency_keys k set salt = null, fingerprint = null
+  where k.ledger_id = ledger and k.seq = any (array(select x.document_seq from unnest(erased) x)) and k.salt is not null;
+  return cardinality(erased);
+end $$;
+
+-- Takes away the labels of gated records that have ended and have no document any more, among the next `page` records behind
+-- `after_ledger` and `after_record` whose payload is gone and whose label is not. Returns the last of them; null: these were all.
+-- While a record is open it can get documents that are found by its label.
+create or replace function forget_labels(
+  after_ledger uuid, after_record uuid, page int4, out last_ledger uuid, out last_record uuid
+)
+language plpgsql security definer set search_path = tallystick, pg_temp set plan_cache_mode = force_custom_plan as $$
+declare
+  found_records records[];
+begin
+  perform require_proof();
+  select array_agg(r::records order by r.ledger_id, r.record_id) into found_records from (
+    select * from records r
+    where r.subject is not null and r.payload_erased_seq is not null and (r.ledger_id, r.record_id) > (after_ledger, after_record)
+    order by r.ledger_id, r.record_id limit page
+  ) r;
+  update records r set subject = null
+  from unnest(found_records) f
+  where r.ledger_id = f.ledger_id and r.record_id = f.record_id
+    and exists (
+      select from gated_records g where g.ledger_id = r.ledger_id and g.record_id = r.record_id and g.ended_as <> '')
+    and not exists (
+      select from entries e join documents d on d.ledger_id = e.ledger_id and d.seq = e.seq
+      where e.ledger_id = r.ledger_id and e.subject_id = r.record_id and e.version > 1 and d.content is not null);
+  if cardinality(found_records) = page then
+    last_ledger := found_records[page].ledger_id;
+    last_record := found_records[page].record_id;
+  end if;
+end $$;
