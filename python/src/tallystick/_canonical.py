@@ -22,7 +22,7 @@ def canonical(value: Any, plain: bool = False) -> bytes:
 
 
 def stringify(value: Any) -> str:
-    """JSON as ECMAScript's `JSON.stringify` writes what `JSON.parse` read: members in their order, but array indices before other names, and
+    """JSON as ECMAScript's `JSON.stringify` writes what `JSON.parse` read: members in their order, array indices before other names, and
     numbers as a double has them.
     """
     parts: list[str] = []

@@ -160,12 +160,15 @@ class AsyncBundles:
         before = [Wanted(seq) for seq in tree.foundation if seq < start]
         async for text in self._proved(before, tree, request):
             yield text
-        outside = {seq for seq in tree.foundation if seq > to}
+        outside, seq = {each for each in tree.foundation if each > to}, start
         async with aclosing(self._stream(start, to + 1, request)) as entries:
             async for entry in entries:
                 erased = (each.erased_by for each in entry.line.documents)
-                outside |= {seq for seq in erased if seq is not None and not start <= seq <= to}
+                outside |= {each for each in erased if each is not None and not start <= each <= to}
                 yield text_of(shown_line(entry.sent, request))
+                seq += 1
+        if seq <= to:
+            raise wrong_server(f'the entries ended before {seq}')
         async for text in self._proved([Wanted(seq) for seq in sorted(outside)], tree, request):
             yield text
         yield last_line(len(before) + to - start + 1 + len(outside))
