@@ -114,7 +114,7 @@ def raw_lines(node: ast.ClassDef, made: Collection[str]) -> list[str]:
     lines = [f'self.{method.name} = raw(wrapped.{method.name})' for method in methods if answers_once(method)]
     for part in ast.walk(node):
         match part:
-            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=ast.Name(id=kind))) if kind in made:
+            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=ast.Name(id=kind))) if kind in made and name[0] != '_':
                 lines.append(f'self.{name} = {kind}WithRawResponse(wrapped.{name})')
     return lines
 
@@ -122,7 +122,7 @@ def raw_lines(node: ast.ClassDef, made: Collection[str]) -> list[str]:
 def answers_once(method: ast.AsyncFunctionDef) -> bool:
     """Streams are no answers that are read whole."""
     is_generator = any(isinstance(part, ast.Yield) for part in ast.walk(method))
-    is_call = not method.name.startswith('_') and method.name != 'aclose'
+    is_call = not method.name.startswith('_') and method.name not in ('aclose', 'save')
     return is_call and not is_generator and 'Export' not in ast.unparse(method.returns or ast.Constant(None))
 
 

@@ -1,9 +1,13 @@
 """The canonical form of JSON, RFC 8785 (JCS), and numbers as ECMAScript writes them."""
 
 import json
+import re
+from collections.abc import Iterable
 from typing import Any
 
 _SAFE = 2**53
+_INDEX = re.compile(r'(0|[1-9][0-9]{0,9})\Z')
+_INDEX_END = 2**32 - 1
 _plain_encode = json.JSONEncoder(ensure_ascii=False, separators=(',', ':'), sort_keys=True).encode
 _string = json.encoder.encode_basestring
 
@@ -18,7 +22,9 @@ def canonical(value: Any, plain: bool = False) -> bytes:
 
 
 def stringify(value: Any) -> str:
-    """JSON as ECMAScript's `JSON.stringify` writes it: members in their order, numbers as a double has them."""
+    """JSON as ECMAScript's `JSON.stringify` writes what `JSON.parse` read: members in their order, array indices before other names, and
+    numbers as a double has them.
+    """
     parts: list[str] = []
     _write(value, parts, in_order=True)
     return ''.join(parts)
@@ -40,11 +46,17 @@ def _write(value: Any, parts: list[str], *, in_order: bool = False) -> None:
         parts.append(']')
     else:
         parts.append('{')
-        names = value if in_order else sorted(value, key=lambda name: name.encode('utf-16-be'))
+        names = _own_order(value) if in_order else sorted(value, key=lambda name: name.encode('utf-16-be'))
         for index, name in enumerate(names):
             parts.append(f'{"," if index else ""}{_string(name)}:')
             _write(value[name], parts, in_order=in_order)
         parts.append('}')
+
+
+def _own_order(value: Iterable[str]) -> list[str]:
+    """ECMA-262, OrdinaryOwnPropertyKeys."""
+    indices = sorted((name for name in value if _INDEX.match(name) and int(name) < _INDEX_END), key=int)
+    return [*dict.fromkeys([*indices, *value])]
 
 
 def number_text(number: int | float) -> str:

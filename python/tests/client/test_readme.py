@@ -25,6 +25,7 @@ PRINTS = [
     r'ACCEPTED SETTLE\n',
     r'checkpoint\.published|record\.\w+ ',
     r'^$',
+    r'^$',
     r'recorded\nNotarizerStats\(buffered=0, .*recorded=3',
     r'^agent\n',
     r'^copper: 9,612 dollars a ton\n',

@@ -33,14 +33,15 @@ export async function makeFiles(dir: string): Promise<void> {
 }
 
 /** `agentKey` is of an agent that signs for itself, `statement` the seq of a registered statement. */
-type Filled = {
+export type Filled = {
   readonly records: readonly string[]
   readonly run: string
   readonly agentKey: string
   readonly statement: number
 }
 
-async function fill(client: Tallystick, baseUrl: string): Promise<Filled> {
+/** Writes a little of everything into a ledger. */
+export async function fill(client: Tallystick, baseUrl: string): Promise<Filled> {
   const worker = await client.keys.create({ name: 'worker', scopes: ['records:write', 'records:read'] })
   const performer = new Tallystick({ baseUrl, apiKey: worker.key })
   const notarized = await client.records.notarize({

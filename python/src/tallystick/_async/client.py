@@ -14,6 +14,7 @@ from .io import ApiKey, HttpClient
 from .resources.agents import AsyncAgents
 from .resources.audits import AsyncAudits
 from .resources.batches import AsyncBatches
+from .resources.bundles import AsyncBundles
 from .resources.checkpoints import AsyncCheckpoints
 from .resources.entries import AsyncEntries, AsyncExports
 from .resources.events import AsyncEvents
@@ -89,6 +90,7 @@ class AsyncTallystick(_Closing):
         self.entries = AsyncEntries(self._http)
         self.exports = AsyncExports(self._http)
         self.events = AsyncEvents(self._http)
+        self.bundles = AsyncBundles(self._http)
         self.checkpoints = AsyncCheckpoints(self._http)
         self.audits = AsyncAudits(self._http)
         self.webhooks = AsyncWebhooks(self._http)

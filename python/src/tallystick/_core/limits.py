@@ -39,3 +39,13 @@ POLL_SECONDS_MIN: Final = 0.1
 POLL_SECONDS_MAX: Final = 2.0
 POLL_GROWTH: Final = 1.5
 """Each wait is so many times the one before it."""
+RUN_RECORDS_MAX: Final = 10_000
+"""Records of a run that is bundled: each costs three requests."""
+BUNDLE_KEYS_MAX: Final = 1_024
+"""Keys that a ledger can have: as many as a bundle takes."""
+BUNDLE_PROOFS_PER_KEY_MAX: Final = 128
+"""Proofs that are asked for on the way to each of them: a search in 2^53 entries halves that 53 times."""
+BUNDLE_SIGNING_KEYS_MAX: Final = 65_536
+"""Keys of the agents of one bundle, of which each has 256 at most."""
+BUNDLE_REQUESTS_MAX: Final = 8
+"""Entries of a bundle that are asked for at a time."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from .answers import Asked, unexpected, wrong_server
+from ..types import EntryLine
+from .answers import Asked, parse_model, parse_object, unexpected, wrong_server
 from .limits import LINE_BYTES_MAX
 
 _LAST_LINE: Final = b'{"checkpoint":'
@@ -33,6 +34,22 @@ class Lines:
         """Raises if a line was cut off."""
         if self._begun:
             raise unexpected(f'{self._asked.name} ended in the middle of a line', self._asked)
+
+
+class SentEntry(NamedTuple):
+    """An entry, and the object that the server sent, its members in their order."""
+
+    line: EntryLine
+    sent: dict[str, Any]
+
+
+def parse_entry(line: bytes, seq: int, asked: Asked) -> SentEntry:
+    """The entry that has to be `seq`. Raises UnexpectedAnswerError for another."""
+    sent = parse_object(line, asked)
+    entry = SentEntry(parse_model(EntryLine, sent, asked), sent)
+    if entry.line.seq != seq:
+        raise wrong_server(f'{asked.name} answered something else than entry {seq}')
+    return entry
 
 
 class WholeExport:

@@ -15,6 +15,7 @@ from .io import ApiKey, HttpClient
 from .resources.agents import Agents
 from .resources.audits import Audits
 from .resources.batches import Batches
+from .resources.bundles import Bundles
 from .resources.checkpoints import Checkpoints
 from .resources.entries import Entries, Exports
 from .resources.events import Events
@@ -90,6 +91,7 @@ class Tallystick(_Closing):
         self.entries = Entries(self._http)
         self.exports = Exports(self._http)
         self.events = Events(self._http)
+        self.bundles = Bundles(self._http)
         self.checkpoints = Checkpoints(self._http)
         self.audits = Audits(self._http)
         self.webhooks = Webhooks(self._http)

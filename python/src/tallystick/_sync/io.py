@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias
+from functools import partial
+from typing import BinaryIO, TypeAlias, TypeVar
 
 from httpx2 import Client
+
+T = TypeVar('T')
 
 HttpClient: TypeAlias = Client
 ApiKey: TypeAlias = str | Callable[[], str]
@@ -30,3 +34,13 @@ def deadline(seconds: float) -> Generator[Callable[[], None]]:
 def ask(api_key: ApiKey) -> str:
     """The key, or what its function gives."""
     return api_key if isinstance(api_key, str) else api_key()
+
+
+def gather(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """The results of all of them, called one after another."""
+    return [call() for call in calls]
+
+
+def make_file(path: str) -> BinaryIO:
+    """A new file of the user alone, to be written. Raises FileExistsError if there is something, also a link."""
+    return open(path, 'xb', opener=partial(os.open, mode=0o600))

@@ -7,9 +7,9 @@ from contextlib import aclosing
 from typing import Final, Literal, Unpack
 
 from ..._core import operations as ops
-from ..._core.answers import Asked, parse_model, parse_object, wrong_server
+from ..._core.answers import Asked
 from ..._core.limits import ENTRIES_POLL_SECONDS_MAX, ENTRIES_POLL_SECONDS_MIN, POLL_GROWTH
-from ..._core.lines import Lines, WholeExport
+from ..._core.lines import Lines, SentEntry, WholeExport, parse_entry
 from ..._core.options import Call, CallOptions, members
 from ..._core.receipts import COSE, receipt_query
 from ...errors import TallystickError, UsageError
@@ -42,50 +42,13 @@ class AsyncEntries:
         `after`: begins behind the entry of this seq; absent: with the first one. `limit`: ends after so many. `follow`: at the head,
         waits for what comes next; otherwise it ends there.
         """
-        if after < -1 or (limit is not None and limit < 0):
-            raise UsageError('after is a seq, and limit a number of entries')
-        retries = self._http.retries_of(options)
-        seq = after + 1
-        end = None if limit is None else seq + limit
-        poll = ENTRIES_POLL_SECONDS_MIN
-        while end is None or seq < end:
-            begun_at = seq
-            try:
-                async with aclosing(self._read(seq, end, options)) as entries:
-                    async for entry in entries:
-                        seq += 1
-                        retries.reset()
-                        yield entry
-                retries.reset()
-            except TallystickError as error:
-                await sleep(retries.delay_before(error))
-                continue
-            if not follow:
-                return
-            poll = ENTRIES_POLL_SECONDS_MIN if seq > begun_at else min(ENTRIES_POLL_SECONDS_MAX, poll * POLL_GROWTH)
-            await sleep(poll)
+        async with aclosing(sent_entries(self._http, after, limit, follow, options)) as entries:
+            async for entry in entries:
+                yield entry.line
 
     def tail(self, *, after: int = -1, **options: Unpack[CallOptions]) -> AsyncIterator[EntryLine]:
         """`GET /v1/entries`: the same, without an end: it waits for what comes next."""
         return self.stream(after=after, follow=True, **options)
-
-    async def _read(self, start: int, end: int | None, options: CallOptions) -> AsyncGenerator[EntryLine]:
-        """One answer."""
-        query = members(after=None if start == 0 else start - 1, limit=None if end is None else end - start)
-        # Retried by the method that resumes it.
-        once: CallOptions = {**options, 'max_retries': 0}
-        lines, seq = Lines(ENTRIES_ASKED), start
-        async with await self._http.stream(ops.GET_ENTRIES, NDJSON, Call(query=query, options=once)) as pieces:
-            async for piece in pieces:
-                for line in lines.push(piece):
-                    entry = parse_model(EntryLine, parse_object(line, ENTRIES_ASKED), ENTRIES_ASKED)
-                    if entry.seq != seq:
-                        raise wrong_server(f'{ENTRIES_ASKED.name} answered something else than entry {seq}')
-                    yield entry
-                    seq += 1
-                    if seq == end:
-                        return
-            lines.end()
 
     async def proof(
         self, seq: int, *, size: int | None = None, cosignatures: int | None = None, **options: Unpack[CallOptions]
@@ -161,3 +124,47 @@ class AsyncExport:
             whole.push(piece)
             yield piece
         whole.end()
+
+
+async def sent_entries(
+    http: AsyncTransport, after: int, limit: int | None, follow: bool, options: CallOptions
+) -> AsyncGenerator[SentEntry]:
+    """As `entries.stream`, with the lines as the server sent them."""
+    if after < -1 or (limit is not None and limit < 0):
+        raise UsageError('after is a seq, and limit a number of entries')
+    retries = http.retries_of(options)
+    seq = after + 1
+    end = None if limit is None else seq + limit
+    poll = ENTRIES_POLL_SECONDS_MIN
+    while end is None or seq < end:
+        begun_at = seq
+        try:
+            async with aclosing(_read(http, seq, end, options)) as entries:
+                async for entry in entries:
+                    seq += 1
+                    retries.reset()
+                    yield entry
+            retries.reset()
+        except TallystickError as error:
+            await sleep(retries.delay_before(error))
+            continue
+        if not follow:
+            return
+        poll = ENTRIES_POLL_SECONDS_MIN if seq > begun_at else min(ENTRIES_POLL_SECONDS_MAX, poll * POLL_GROWTH)
+        await sleep(poll)
+
+
+async def _read(http: AsyncTransport, start: int, end: int | None, options: CallOptions) -> AsyncGenerator[SentEntry]:
+    """One answer."""
+    query = members(after=None if start == 0 else start - 1, limit=None if end is None else end - start)
+    # Retried by the method that resumes it.
+    once: CallOptions = {**options, 'max_retries': 0}
+    lines, seq = Lines(ENTRIES_ASKED), start
+    async with await http.stream(ops.GET_ENTRIES, NDJSON, Call(query=query, options=once)) as pieces:
+        async for piece in pieces:
+            for line in lines.push(piece):
+                yield parse_entry(line, seq, ENTRIES_ASKED)
+                seq += 1
+                if seq == end:
+                    return
+        lines.end()

@@ -8,9 +8,9 @@ from contextlib import closing
 from typing import Final, Literal, Unpack
 
 from ..._core import operations as ops
-from ..._core.answers import Asked, parse_model, parse_object, wrong_server
+from ..._core.answers import Asked
 from ..._core.limits import ENTRIES_POLL_SECONDS_MAX, ENTRIES_POLL_SECONDS_MIN, POLL_GROWTH
-from ..._core.lines import Lines, WholeExport
+from ..._core.lines import Lines, SentEntry, WholeExport, parse_entry
 from ..._core.options import Call, CallOptions, members
 from ..._core.receipts import COSE, receipt_query
 from ...errors import TallystickError, UsageError
@@ -43,50 +43,13 @@ class Entries:
         `after`: begins behind the entry of this seq; absent: with the first one. `limit`: ends after so many. `follow`: at the head,
         waits for what comes next; otherwise it ends there.
         """
-        if after < -1 or (limit is not None and limit < 0):
-            raise UsageError('after is a seq, and limit a number of entries')
-        retries = self._http.retries_of(options)
-        seq = after + 1
-        end = None if limit is None else seq + limit
-        poll = ENTRIES_POLL_SECONDS_MIN
-        while end is None or seq < end:
-            begun_at = seq
-            try:
-                with closing(self._read(seq, end, options)) as entries:
-                    for entry in entries:
-                        seq += 1
-                        retries.reset()
-                        yield entry
-                retries.reset()
-            except TallystickError as error:
-                sleep(retries.delay_before(error))
-                continue
-            if not follow:
-                return
-            poll = ENTRIES_POLL_SECONDS_MIN if seq > begun_at else min(ENTRIES_POLL_SECONDS_MAX, poll * POLL_GROWTH)
-            sleep(poll)
+        with closing(sent_entries(self._http, after, limit, follow, options)) as entries:
+            for entry in entries:
+                yield entry.line
 
     def tail(self, *, after: int = -1, **options: Unpack[CallOptions]) -> Iterator[EntryLine]:
         """`GET /v1/entries`: the same, without an end: it waits for what comes next."""
         return self.stream(after=after, follow=True, **options)
-
-    def _read(self, start: int, end: int | None, options: CallOptions) -> Generator[EntryLine, None, None]:
-        """One answer."""
-        query = members(after=None if start == 0 else start - 1, limit=None if end is None else end - start)
-        # Retried by the method that resumes it.
-        once: CallOptions = {**options, 'max_retries': 0}
-        lines, seq = Lines(ENTRIES_ASKED), start
-        with self._http.stream(ops.GET_ENTRIES, NDJSON, Call(query=query, options=once)) as pieces:
-            for piece in pieces:
-                for line in lines.push(piece):
-                    entry = parse_model(EntryLine, parse_object(line, ENTRIES_ASKED), ENTRIES_ASKED)
-                    if entry.seq != seq:
-                        raise wrong_server(f'{ENTRIES_ASKED.name} answered something else than entry {seq}')
-                    yield entry
-                    seq += 1
-                    if seq == end:
-                        return
-            lines.end()
 
     def proof(self, seq: int, *, size: int | None = None, cosignatures: int | None = None, **options: Unpack[CallOptions]) -> EntryProof:
         """`GET /v1/entries/{seq}/proof`. Waits some seconds for a checkpoint that covers it."""
@@ -160,3 +123,45 @@ class Export:
             whole.push(piece)
             yield piece
         whole.end()
+
+
+def sent_entries(http: Transport, after: int, limit: int | None, follow: bool, options: CallOptions) -> Generator[SentEntry, None, None]:
+    """As `entries.stream`, with the lines as the server sent them."""
+    if after < -1 or (limit is not None and limit < 0):
+        raise UsageError('after is a seq, and limit a number of entries')
+    retries = http.retries_of(options)
+    seq = after + 1
+    end = None if limit is None else seq + limit
+    poll = ENTRIES_POLL_SECONDS_MIN
+    while end is None or seq < end:
+        begun_at = seq
+        try:
+            with closing(_read(http, seq, end, options)) as entries:
+                for entry in entries:
+                    seq += 1
+                    retries.reset()
+                    yield entry
+            retries.reset()
+        except TallystickError as error:
+            sleep(retries.delay_before(error))
+            continue
+        if not follow:
+            return
+        poll = ENTRIES_POLL_SECONDS_MIN if seq > begun_at else min(ENTRIES_POLL_SECONDS_MAX, poll * POLL_GROWTH)
+        sleep(poll)
+
+
+def _read(http: Transport, start: int, end: int | None, options: CallOptions) -> Generator[SentEntry, None, None]:
+    """One answer."""
+    query = members(after=None if start == 0 else start - 1, limit=None if end is None else end - start)
+    # Retried by the method that resumes it.
+    once: CallOptions = {**options, 'max_retries': 0}
+    lines, seq = Lines(ENTRIES_ASKED), start
+    with http.stream(ops.GET_ENTRIES, NDJSON, Call(query=query, options=once)) as pieces:
+        for piece in pieces:
+            for line in lines.push(piece):
+                yield parse_entry(line, seq, ENTRIES_ASKED)
+                seq += 1
+                if seq == end:
+                    return
+        lines.end()

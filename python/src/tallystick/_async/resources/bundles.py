@@ -1,0 +1,316 @@
+"""Bundles: files that show entries, with their documents, to somebody who has nothing but a key of the ledger."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+from typing import Unpack
+
+from ..._core import operations as ops
+from ..._core.answers import Asked, parse_model, wrong_server
+from ..._core.bundles import (
+    AgentKeys,
+    BundleRequest,
+    Filter,
+    Keys,
+    Needs,
+    Plan,
+    Selection,
+    Sent,
+    Tree,
+    Wanted,
+    head_line,
+    is_of_server,
+    last_line,
+    part_of_batch,
+    proved_line,
+    range_of,
+    refuse_long_run,
+    refuse_range,
+    shown_line,
+    text_of,
+)
+from ..._core.limits import BUNDLE_REQUESTS_MAX
+from ..._core.lines import SentEntry
+from ..._core.options import Call, CallOptions
+from ...errors import UsageError
+from ...types import EntryProof, LedgerRecord
+from ..io import gather, make_file
+from ..transport import AsyncTransport
+from .agents import AsyncAgents
+from .entries import AsyncEntries, sent_entries
+from .records import AsyncRecords
+from .statements import AsyncStatements
+
+
+class AsyncBundle:
+    """A bundle that is made as it is read: `async for line in bundle`, each with its newline, or `await bundle.save('record.bundle')`."""
+
+    def __init__(self, lines: Callable[[], AsyncGenerator[bytes]]) -> None:
+        self._lines = lines
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._lines()
+
+    async def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the file, which is its owner's only. Until it is whole it has another name beside, and a failure leaves nothing."""
+        part = f'{os.fspath(path)}.{os.getpid()}.part'
+        file = await make_file(part)
+        try:
+            async with file, aclosing(self._lines()) as lines:
+                async for line in lines:
+                    await file.write(line)
+            Path(part).replace(path)
+        except BaseException:
+            Path(part).unlink(missing_ok=True)
+            raise
+
+
+class AsyncBundles:
+    """Bundles (docs/formats/bundles.md): each is a file that shows entries, with their documents, to somebody who has nothing but a key of
+    the ledger.
+
+    They need a key with the scopes `audit:read` and, but for a range without documents, `records:read`. Nothing is verified here:
+    `tallystick-verify` checks the file. Options of all: `size`: of the checkpoint; absent: the newest. `documents`: False leaves them out.
+    `tool`: the program that makes it, and its version.
+    """
+
+    def __init__(self, http: AsyncTransport) -> None:
+        self._http = http
+        self._records = AsyncRecords(http)
+        self._entries = AsyncEntries(http)
+        self._agents = AsyncAgents(http)
+        self._statements = AsyncStatements(http)
+
+    def record(
+        self, id: str, *, size: int | None = None, documents: bool = True, tool: str | None = None, **options: Unpack[CallOptions]
+    ) -> AsyncBundle:
+        """A record, with all of its entries so far."""
+        return AsyncBundle(partial(self._record, id, BundleRequest(size, documents, tool, options)))
+
+    def run(
+        self, id: str, *, size: int | None = None, documents: bool = True, tool: str | None = None, **options: Unpack[CallOptions]
+    ) -> AsyncBundle:
+        """A record and those below it by `parent`, so far. Raises TallystickError if they are more than 10,000."""
+        return AsyncBundle(partial(self._run, id, BundleRequest(size, documents, tool, options)))
+
+    def range(
+        self,
+        from_: int,
+        to: int,
+        *,
+        size: int | None = None,
+        documents: bool = True,
+        tool: str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> AsyncBundle:
+        """The entries `from_` to `to`, both inclusive."""
+        refuse_range(from_, to)
+        return AsyncBundle(partial(self._range, from_, to, BundleRequest(size, documents, tool, options)))
+
+    def filter(
+        self,
+        from_: int,
+        to: int,
+        *,
+        type: str | None = None,
+        agent: str | None = None,
+        trace: str | None = None,
+        size: int | None = None,
+        documents: bool = True,
+        tool: str | None = None,
+        **options: Unpack[CallOptions],
+    ) -> AsyncBundle:
+        """The records that the entries `from_` to `to` made and that match all that is given, with their entries among these: a selection.
+        `agent`: who made the record, for whom, or who performs it; `trace`: 32 hex digits. It costs two requests for each entry that it
+        shows, and two for each record of a batch.
+        """
+        refuse_range(from_, to)
+        request = BundleRequest(size, documents, tool, options)
+        return AsyncBundle(partial(self._filter, Filter(type, agent, trace), from_, to, request))
+
+    async def _record(self, id: str, request: BundleRequest) -> AsyncGenerator[bytes]:
+        plan = Plan()
+        record = await self._records.get(id, **request.options)
+        await self._plan(record, plan, request)
+        async for line in self._selection({'record': id}, record.ledger, plan, request):
+            yield line
+
+    async def _run(self, id: str, request: BundleRequest) -> AsyncGenerator[bytes]:
+        plan = Plan()
+        root = await self._records.get(id, **request.options)
+        records = [root]
+        for record in records:
+            await self._plan(record, plan, request)
+            async for child in self._records.list(parent=record.id, order='asc', **request.options):
+                records.append(child)
+                refuse_long_run(len(records))
+        async for line in self._selection({'run': id}, root.ledger, plan, request):
+            yield line
+
+    async def _range(self, start: int, to: int, request: BundleRequest) -> AsyncGenerator[bytes]:
+        last = await self._prove(to, request.size, request)
+        needs = await self._needs(start, to, request)
+        tree = await self._tree(last, needs.agents, await self._policies_before(needs, request), request)
+        first = await self._prove(start, tree.size, request)
+        yield head_line(tree, {'range': range_of(start, to, first, last)}, 'complete', request)
+        before = [Wanted(seq) for seq in tree.foundation if seq < start]
+        async for text in self._proved(before, tree, request):
+            yield text
+        outside, seq = {each for each in tree.foundation if each > to}, start
+        async with aclosing(self._stream(start, to + 1, request)) as entries:
+            async for entry in entries:
+                erased = (each.erased_by for each in entry.line.documents)
+                outside |= {each for each in erased if each is not None and not start <= each <= to}
+                yield text_of(shown_line(entry.sent, request))
+                seq += 1
+        if seq <= to:
+            raise wrong_server(f'the entries ended before {seq}')
+        async for text in self._proved([Wanted(seq) for seq in sorted(outside)], tree, request):
+            yield text
+        yield last_line(len(before) + to - start + 1 + len(outside))
+
+    async def _filter(self, filter: Filter, start: int, to: int, request: BundleRequest) -> AsyncGenerator[bytes]:
+        last = await self._prove(to, request.size, request)
+        needs = await self._needs(start, to, request)
+        tree = await self._tree(last, needs.agents, (), request)
+        of = {'selection': {'from': start, 'to': to, **filter.given()}}
+        yield head_line(tree, of, 'selection', request)
+        selection, shown = Selection(filter, tree.foundation), 0
+        ahead: list[Wanted] = []
+        async with aclosing(self._stream(start, to + 1, request)) as entries:
+            async for entry in entries:
+                ahead += selection.take(entry.line)
+                if len(ahead) >= BUNDLE_REQUESTS_MAX:
+                    async for text in self._proved(ahead, tree, request):
+                        yield text
+                    shown += len(ahead)
+                    ahead = []
+        ahead += selection.rest()
+        async for text in self._proved(ahead, tree, request):
+            yield text
+        yield last_line(shown + len(ahead))
+
+    async def _plan(self, record: LedgerRecord, plan: Plan, request: BundleRequest) -> None:
+        plan.take_record(record)
+        if record.gated is not None:
+            async for entry in self._records.entries(record.id, **request.options):
+                plan.take_step(entry)
+
+    async def _selection(self, of: Sent, home: str, plan: Plan, request: BundleRequest) -> AsyncGenerator[bytes]:
+        tree = await self._tree(await self._prove(plan.top, request.size, request), plan.agents, (), request)
+        if home != tree.ledger:
+            raise UsageError(f"the record's home is {home}: a bundle of it is made there")
+        wanted = plan.wanted(tree.foundation)
+        yield head_line(tree, of, 'selection', request)
+        async for text in self._proved(wanted, tree, request):
+            yield text
+        yield last_line(len(wanted))
+
+    async def _proved(self, wanted: Sequence[Wanted], tree: Tree, request: BundleRequest) -> AsyncGenerator[bytes]:
+        """Lines of these entries with their paths."""
+        for at in range(0, len(wanted), BUNDLE_REQUESTS_MAX):
+            part = wanted[at : at + BUNDLE_REQUESTS_MAX]
+            for line in await gather([partial(self._line, each, tree, request) for each in part]):
+                yield text_of(line)
+
+    async def _line(self, wanted: Wanted, tree: Tree, request: BundleRequest) -> Sent:
+        if wanted.ids is not None:
+            return await self._part_of_batch(wanted.ids, tree, request)
+        proof = await self._prove(wanted.seq, tree.size, request)
+        async with aclosing(self._stream(wanted.seq, wanted.seq + 1, request)) as entries:
+            async for entry in entries:
+                return proved_line(entry.sent, proof.path, request)
+        raise wrong_server(f'the entry {wanted.seq} is not there')
+
+    async def _part_of_batch(self, ids: Iterable[str], tree: Tree, request: BundleRequest) -> Sent:
+        proofs: list[Sent] = []
+        records: list[LedgerRecord] = []
+        # Their order is that of their ids.
+        for id in sorted(ids):
+            call = Call(params={'id': id}, query={'size': tree.size}, options=request.options)
+            proof = await self._http.plain(ops.GET_RECORDS_BY_ID_PROOF, call)
+            parse_model(EntryProof, proof, Asked('GET /v1/records/{id}/proof', None, True))
+            proofs.append(proof)
+            records.append(await self._records.get(id, **request.options))
+        return part_of_batch(proofs, records, tree, request)
+
+    async def _needs(self, start: int, to: int, request: BundleRequest) -> Needs:
+        needs = Needs(start, to)
+        async with aclosing(self._stream(start, to + 1, request)) as entries:
+            async for entry in entries:
+                needs.take(entry.line)
+        return needs
+
+    async def _policies_before(self, needs: Needs, request: BundleRequest) -> list[int]:
+        """Seq of the ledger's policy, if it stands before the range and statements in it need it. Earlier ones are not looked for."""
+        if not needs.policies:
+            return []
+        policy = await self._statements.policy(**request.options)
+        return [policy.seq] if policy.leaf in needs.policies and policy.seq < needs.start else []
+
+    def _stream(self, start: int, end: int, request: BundleRequest) -> AsyncGenerator[SentEntry]:
+        """The entries from `start` on and before `end`."""
+        return sent_entries(self._http, start - 1, end - start, False, request.options)
+
+    async def _prove(self, seq: int, size: int | None, request: BundleRequest) -> EntryProof:
+        return await self._entries.proof(seq, size=size, **request.options)
+
+    async def _tree(self, proof: EntryProof, agents: Iterable[str], more: Iterable[int], request: BundleRequest) -> Tree:
+        """The tree of a proof, with its ledger's definition, its rotations, each the last entry under its key, the entries about keys of
+        these agents, and `more`.
+        """
+        size, keys, agent_keys = proof.tree_size, Keys(), AgentKeys(proof.tree_size)
+        last = await self._last_of_server(size, request)
+        first_kid = await self._kid_at(0, size, keys, request)
+        last_kid = await self._kid_at(last, size, keys, request)
+        rotations = await self._rotations((0, first_kid), (last, last_kid), size, keys, request)
+        for agent in agents:
+            async for key in self._agents.list_signing_keys(agent, **request.options):
+                agent_keys.take(key)
+        foundation = sorted({0, *rotations, *agent_keys.seqs, *more})
+        return Tree(proof.ledger.id, size, proof.checkpoint, [*keys.found.values()], foundation, agent_keys.signers)
+
+    async def _kid_at(self, seq: int, size: int, keys: Keys, request: BundleRequest) -> str:
+        return keys.take(await self._prove(seq, size, request))
+
+    async def _rotations(self, start: tuple[int, str], end: tuple[int, str], size: int, keys: Keys, request: BundleRequest) -> list[int]:
+        """Rotations from an entry to another one, by what their keys are. One that was replaced does not come back, so none stands between
+        entries of one key.
+        """
+        if start[1] == end[1]:
+            return []
+        middle = (start[0] + end[0] + 1) // 2
+        # The server signs rotations itself, so none stands where it signs nothing.
+        seq = await self._next_of_server(middle, end[0], request)
+        if seq is None:
+            return [start[0]] if end[0] - start[0] == 1 else await self._rotations(start, (middle, end[1]), size, keys, request)
+        between = seq, await self._kid_at(seq, size, keys, request)
+        before = await self._rotations(start, between, size, keys, request)
+        return before + await self._rotations(between, end, size, keys, request)
+
+    async def _next_of_server(self, start: int, end: int, request: BundleRequest) -> int | None:
+        """The first entry from `start` on and before `end` that the server signed."""
+        async with aclosing(self._stream(start, end, request)) as entries:
+            async for entry in entries:
+                if is_of_server(entry.line):
+                    return entry.line.seq
+        return None
+
+    async def _last_of_server(self, end: int, request: BundleRequest) -> int:
+        """The last entry before `end` that the server signed. The first one of a ledger is."""
+        span = 1
+        while True:
+            start = max(0, end - span)
+            last: int | None = None
+            async with aclosing(self._stream(start, end, request)) as entries:
+                async for entry in entries:
+                    last = entry.line.seq if is_of_server(entry.line) else last
+            if last is not None:
+                return last
+            if start == 0:
+                raise wrong_server('the server signed no entry')
+            span *= 2
