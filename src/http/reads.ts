@@ -55,7 +55,7 @@ const REASONS = [...REPLICA_REFUSALS, 'failed', 'refused'] as const
 type FallbackReason = (typeof REASONS)[number]
 
 /**
- * Reads of a ledger, from the replica where that may be (docs/decisions/0032-reads-from-a-replica.md).
+ * Reads of a ledger, from the replica where that may be (docs/decisions/0033-reads-from-a-replica.md).
  *
  * The replica only ever says yes: what it can't answer, because it is away, behind, lacks something or finds something wrong, is
  * asked of the primary in the same request. So nobody hears `not_found` of a thing that was answered with 201.

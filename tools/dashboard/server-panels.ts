@@ -135,6 +135,34 @@ export const SERVER_ROWS: readonly Row[] = [
     ],
   },
   {
+    title: 'Reads',
+    panels: [
+      {
+        title: 'Reads, by the server that answered',
+        description: 'fallback: the primary, where the replica was wanted. Without a replica all are the primary’s.',
+        unit: 'reqps',
+        runbook: 'requests-refused.md',
+        queries: [[rate('tallystick_reads_total', 'source'), '{{source}}']],
+      },
+      {
+        title: 'Reads that the replica did not answer',
+        description:
+          'behind: it lacked what the reader knows of; refused: its answer was an error, such as not_found. Others keep all reads from it.',
+        unit: 'reqps',
+        runbook: 'requests-refused.md',
+        queries: [[`${rate('tallystick_replica_fallbacks_total', 'reason')} > 0`, '{{reason}}']],
+      },
+      {
+        title: 'Lag of the replica',
+        description: 'Age of the first byte of the log that it lacks. None: it can’t be looked at, or there is none.',
+        unit: 's',
+        warnAbove: 10,
+        runbook: 'no-database.md',
+        queries: [[each('tallystick_replica_lag_seconds'), '{{instance}}']],
+      },
+    ],
+  },
+  {
     title: 'Appending',
     panels: [
       {

@@ -24,6 +24,10 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 - { name: TALLYSTICK_THREADS, value: {{ .Values.api.threads | quote }} }
 - { name: TALLYSTICK_LOG_REQUESTS, value: {{ .Values.logRequests | quote }} }
 - { name: TALLYSTICK_API_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "api" "user" "tallystick_api") | quote }} }
+{{- if .Values.database.replica.host }}
+- { name: TALLYSTICK_REPLICA_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "replica" "user" "tallystick_api") | quote }} }
+- { name: TALLYSTICK_REPLICA_LAG_MS_MAX, value: {{ .Values.database.replica.lagMsMax | int | quote }} }
+{{- end }}
 {{ include "tallystick.env.database" (dict "root" . "login" "api") }}
 {{ include "tallystick.env.masterKey" . }}
 {{- if .Values.operatorKey.existingSecret }}
@@ -125,6 +129,10 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{- if eq .login "owner" -}}
 {{- $host = default $host $database.owner.host -}}
 {{- $port = default $port $database.owner.port -}}
+{{- end -}}
+{{- if eq .login "replica" -}}
+{{- $host = $database.replica.host -}}
+{{- $port = default $port $database.replica.port -}}
 {{- end -}}
 {{- if contains ":" $host }}{{ $host = printf "[%s]" $host }}{{ end -}}
 {{- $sslMode := $database.sslMode | empty | ternary "" (printf "?sslmode=%s" $database.sslMode) -}}

@@ -46,6 +46,10 @@
   {{- end }}
   ports:
     - { protocol: TCP, port: {{ eq .login "owner" | ternary (default $database.port $database.owner.port) $database.port | int }} }
+{{- $replicaPort := default $database.port $database.replica.port | int }}
+{{- if and (eq .login "api") $database.replica.host (ne $replicaPort (int $database.port)) }}
+    - { protocol: TCP, port: {{ $replicaPort }} }
+{{- end }}
 {{- if eq (include "tallystick.databaseAuth" .) "iam" }}
 {{- with .root.Values.networkPolicy.awsCIDRs }}
 # Where the credentials come from that sign tokens.

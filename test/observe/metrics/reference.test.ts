@@ -21,7 +21,7 @@ const isOurs = ({ name }: { name: string }) => name.startsWith('tallystick_')
 
 /** No label has another name, so that none is made of something that a client sends. */
 const LABELS = new Set(
-  'cause code failure finding follower kind lookup major method minor outcome part patch pool queue reason result route space state status stream version witness'.split(
+  'cause code failure finding follower kind lookup major method minor outcome part patch pool queue reason result route source space state status stream version witness'.split(
     ' ',
   ),
 )
@@ -115,12 +115,13 @@ function assertConventional(metric: Exposed): void {
   assert.ok(samples.length < 400, `${name} has ${samples.length} samples`)
 }
 
-/** As processes serve them, with traces and a witness, so that the metrics of these are there too. */
+/** As processes serve them, with traces, a replica and a witness, so that the metrics of these are there too. */
 async function scrapeAll(t: TestContext) {
   const { apiUrl, workerUrl } = await createTestDatabase(t)
   const { vkeys } = makeCosigners(1)
   const config = {
     ...testConfig(apiUrl, {
+      TALLYSTICK_REPLICA_URL: apiUrl,
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
       TALLYSTICK_WITNESSES: `${vkeys[0]} https://w0.example`,
     }),

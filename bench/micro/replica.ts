@@ -1,0 +1,291 @@
+/*
+ * npm run bench:replica: what a replica brings, and whether anybody reads behind their own write. A primary and a standby of
+ * the system's Postgres on this machine, a server that reads from the standby and one that does not, and writers meanwhile.
+ *
+ * -- --checked 1000000: so many reads that demand a known size (100,000 by default), a fifth as many that demand none, as a
+ * control: some of those must be behind, or nothing was shown.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { copyFileSync, mkdirSync } from 'node:fs'
+import http from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { migrate } from '../../src/db/schema/migrate.ts'
+import { clusterDir } from '../../src/run/postgres/layout.ts'
+import { resolveRunAs } from '../../src/run/postgres/run-as.ts'
+import { type RunningPostgres, startPostgres } from '../../src/run/postgres/start.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { cpuBetween, takeCpuSnapshot } from '../cpu.ts'
+import { findSystemBinaries } from '../database.ts'
+import { printTable } from '../table.ts'
+
+const MASTER_KEY = new Uint8Array(32)
+const OPERATOR_KEY = `tlo_${'b'.repeat(40)}`
+const PASSWORDS = { api: 'bench-api', worker: 'bench-worker' }
+const CHECKED_DEFAULT = 100_000
+const ROUNDS = 3
+const RECORDS = 2_000
+const READERS = 16
+const WRITERS = 2
+const WRITE_PAUSE_MS = 20
+/** Lag of the standby: on one machine it would have next to none. */
+const APPLY_DELAY_MS = 20
+const READY_MS_MAX = 30_000
+
+type Server = { readonly url: string; readonly process: ChildProcess }
+type Answer = { readonly status: number; readonly size: number; readonly text: string }
+
+const agent = new http.Agent({ keepAlive: true, maxSockets: 256 })
+
+async function main(checked: number, roundMs: number): Promise<void> {
+  const binDir = findSystemBinaries()
+  if (binDir === null)
+    throw new Error('this needs Postgres of the system: its pg_basebackup makes the standby')
+  const primary = await startPostgres({ dataDir: makeDir(), binDir, temporary: true, log: () => {} })
+  const ownerUrl = primary.ownerUrl
+  await migrate({ ownerUrl, masterKey: makeMasterKey(MASTER_KEY), passwords: PASSWORDS })
+  const standby = await startStandby(primary, binDir)
+  const alone = await startServer(apiUrl(primary))
+  const replicated = await startServer(apiUrl(primary), apiUrl(standby))
+  const stopping = new AbortController()
+  try {
+    const key = await makeLedger(alone.url)
+    const ids = await fill(alone.url, key)
+    const newest = { size: 0 }
+    const writing = inParallel(WRITERS, () => write(alone.url, key, newest, stopping.signal))
+    const measuring = async () => {
+      await comparePairs({ alone, replicated }, { key, ids, roundMs, primary: primary.pid })
+      await countStale(replicated.url, key, newest, checked)
+      stopping.abort()
+    }
+    await Promise.all([measuring(), writing])
+  } finally {
+    stopping.abort()
+    for (const { process } of [alone, replicated]) process.kill()
+    agent.destroy()
+    await standby.stop('immediate')
+    await primary.stop('immediate')
+  }
+}
+
+/** Reads a second through one server and the other in turn, writers running. */
+async function comparePairs(
+  { alone, replicated }: Record<'alone' | 'replicated', Server>,
+  { key, ids, roundMs, primary }: { key: string; ids: readonly string[]; roundMs: number; primary: number },
+): Promise<void> {
+  const rows: string[][] = []
+  for (const [what, path] of [
+    ['one record by id', () => `/v1/records/${ids[Math.floor(Math.random() * ids.length)]}`],
+    ['a page of 20 records', () => '/v1/records?limit=20'],
+  ] as const) {
+    const rates: Record<'alone' | 'replicated', number[]> = { alone: [], replicated: [] }
+    const primaryMs: Record<'alone' | 'replicated', number[]> = { alone: [], replicated: [] }
+    for (let round = 0; round < ROUNDS; round++)
+      for (const [name, { url }] of [
+        ['alone', alone],
+        ['replicated', replicated],
+      ] as const) {
+        const before = takeCpuSnapshot({ processes: {}, postmaster: primary })
+        const rate = await readFor(url, key, path, roundMs)
+        const cores = cpuBetween(before, takeCpuSnapshot({ processes: {}, postmaster: primary }))['postgres']!
+        rates[name].push(rate)
+        primaryMs[name].push((cores * 1_000) / rate)
+      }
+    const both = (figures: typeof rates, digits: number) =>
+      [figures.alone, figures.replicated].map((each) => median(each).toFixed(digits))
+    rows.push([`${what}: reads a second`, ...both(rates, 0)])
+    rows.push([`${what}: CPU of the primary's Postgres for a read, ms`, ...both(primaryMs, 2)])
+  }
+  printTable([['', 'primary alone', 'with a replica'], ...rows])
+}
+
+async function readFor(url: string, key: string, path: () => string, ms: number): Promise<number> {
+  const endsAtMs = performance.now() + ms
+  let reads = 0
+  await inParallel(READERS, async () => {
+    while (performance.now() < endsAtMs) {
+      await ask(url, path(), { key })
+      reads++
+    }
+  })
+  return (reads * 1_000) / ms
+}
+
+/** Reads of the newest record, each held to the newest write that was answered before the read began. */
+async function countStale(
+  url: string,
+  key: string,
+  newest: { readonly size: number },
+  checked: number,
+): Promise<void> {
+  const count = async (total: number, demands: boolean) => {
+    let [left, stale] = [total, 0]
+    await inParallel(READERS, async () => {
+      while (left-- > 0) {
+        const known = newest.size
+        const { text } = await ask(url, '/v1/records?limit=1', {
+          key,
+          headers: demands ? { 'if-known-size': `${known}` } : {},
+        })
+        if (JSON.parse(text).data[0].entry.seq + 1 < known) stale++
+      }
+    })
+    return [demands ? 'with If-Known-Size' : 'without it (control)', `${total}`, `${stale}`]
+  }
+  const rows = [await count(Math.ceil(checked / 5), false), await count(checked, true)]
+  printTable([['reads of the newest record', 'reads', 'behind a write'], ...rows])
+  if (rows[0]![2] === '0') console.log('the control found nothing: it shows nothing')
+  if (rows[1]![2] !== '0') process.exitCode = 1
+}
+
+async function write(url: string, key: string, newest: { size: number }, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const { size } = await ask(url, '/v1/records', { key, body: { type: 'generic/1', payload: { n: 1 } } })
+    newest.size = Math.max(newest.size, size)
+    await sleep(WRITE_PAUSE_MS)
+  }
+}
+
+async function fill(url: string, key: string): Promise<string[]> {
+  const ids: string[] = []
+  await inParallel(READERS, async () => {
+    while (ids.length < RECORDS) {
+      const { text } = await ask(url, '/v1/records', { key, body: { type: 'generic/1', payload: { n: 1 } } })
+      ids.push(JSON.parse(text).id)
+    }
+  })
+  return ids
+}
+
+async function makeLedger(url: string): Promise<string> {
+  const { text } = await ask(url, '/v1/ledgers', {
+    key: OPERATOR_KEY,
+    body: { name: 'bench', agent: 'bench' },
+  })
+  return JSON.parse(text).key.key
+}
+
+function ask(
+  url: string,
+  path: string,
+  { key, body, headers }: { key: string; body?: object; headers?: Record<string, string> },
+): Promise<Answer> {
+  const text = body && JSON.stringify(body)
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const request = http.request(`${url}${path}`, {
+    agent,
+    method: text === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(text !== undefined && {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+      }),
+      ...headers,
+    },
+  })
+  request.on('error', reject)
+  request.on('response', (response) => {
+    const pieces: Buffer[] = []
+    response.on('data', (piece) => pieces.push(piece))
+    response.on('error', reject)
+    response.on('end', () => {
+      const answer = Buffer.concat(pieces).toString()
+      const status = response.statusCode!
+      if (status >= 300) return reject(new Error(`${path}: ${status} ${answer.slice(0, 300)}`))
+      resolve({ status, size: Number(response.headers['tallystick-ledger-size'] ?? 0), text: answer })
+    })
+  })
+  request.end(text)
+  return promise
+}
+
+async function startStandby(primary: RunningPostgres, binDir: string): Promise<RunningPostgres> {
+  const dataDir = makeDir()
+  const user = resolveRunAs('/nonexistent', () => {})
+  const identity = user === null ? {} : { uid: user.uid, gid: user.gid }
+  execFileSync('chown', [`${identity.uid ?? process.getuid!()}`, dataDir])
+  const { port, username, password } = new URL(primary.superuserUrl)
+  execFileSync(
+    join(binDir, 'pg_basebackup'),
+    [
+      '-D',
+      clusterDir(dataDir),
+      '-R',
+      '-c',
+      'fast',
+      '-X',
+      'stream',
+      '-h',
+      '127.0.0.1',
+      '-p',
+      port,
+      '-U',
+      username,
+    ],
+    { ...identity, cwd: '/', env: { PATH: process.env['PATH'], PGPASSWORD: password } },
+  )
+  copyFileSync(join(primary.dataDir, 'passwords.json'), join(dataDir, 'passwords.json'))
+  const settings = { recovery_min_apply_delay: APPLY_DELAY_MS }
+  return startPostgres({ dataDir, binDir, settings, temporary: true, log: () => {} })
+}
+
+async function startServer(databaseUrl: string, replicaUrl = ''): Promise<Server> {
+  const port = 20_000 + Math.floor(Math.random() * 20_000)
+  const child = spawn(
+    process.execPath,
+    [join(import.meta.dirname, '..', '..', 'src', 'run', 'command.ts'), 'server'],
+    {
+      env: {
+        PATH: process.env['PATH'],
+        TALLYSTICK_PORT: `${port}`,
+        TALLYSTICK_API_DATABASE_URL: databaseUrl,
+        TALLYSTICK_REPLICA_URL: replicaUrl,
+        TALLYSTICK_MASTER_KEY: Buffer.from(MASTER_KEY).toString('hex'),
+        TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
+        TALLYSTICK_LOG_LEVEL: 'warn',
+      },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  )
+  const url = `http://127.0.0.1:${port}`
+  const endsAtMs = performance.now() + READY_MS_MAX
+  while (
+    !(await ask(url, '/readyz', { key: OPERATOR_KEY }).then(
+      () => true,
+      () => false,
+    ))
+  ) {
+    if (performance.now() > endsAtMs || child.exitCode !== null) throw new Error('a server did not start')
+    await sleep(100)
+  }
+  return { url, process: child }
+}
+
+function apiUrl({ ownerUrl }: RunningPostgres): string {
+  const url = new URL(ownerUrl)
+  url.username = 'tallystick_api'
+  url.password = PASSWORDS.api
+  return url.href
+}
+
+function makeDir(): string {
+  const dir = join('/var/tmp', `tallystick-bench-${randomBytes(4).toString('hex')}`)
+  mkdirSync(dir, { mode: 0o711 })
+  return dir
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+}
+
+async function inParallel(count: number, work: () => Promise<void>): Promise<void> {
+  await Promise.all(Array.from({ length: count }, work))
+}
+
+const { values } = parseArgs({
+  options: { checked: { type: 'string' }, seconds: { type: 'string', default: '10' } },
+})
+await main(Number(values.checked ?? CHECKED_DEFAULT), Number(values.seconds) * 1_000)
