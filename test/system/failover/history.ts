@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -141,7 +142,7 @@ async function append(state: State, client: number): Promise<void> {
   const withKey = again !== undefined || Math.random() >= KEYLESS_SHARE
   await note(state, client, async () => {
     const answer = withKey
-      ? await patient(state, state.bearer, '/v1/records', body, { 'idempotency-key': `history ${key}` })
+      ? await patient(state, state.bearer, '/v1/records', body, { 'idempotency-key': `history-${key}` })
       : await once(state, state.bearer, '/v1/records', body)
     if (answer === 'nothing') return null
     if (answer === 'unknown') return { of: 'ledger', op: 'append', key, result: null }
@@ -173,7 +174,7 @@ async function race(state: State, client: number, principal: string): Promise<vo
   if (state.gated.length < GATED_KEPT_MAX) {
     const body = { type: 'generic/1', payload: {}, performer: state.performer.id }
     const made = await patient(state, principal, '/v1/records', body, {
-      'idempotency-key': `race ${client} ${Math.random()}`,
+      'idempotency-key': `race-${randomUUID()}`,
     })
     state.gated.push({ id: made.body['id'] as string })
   }
@@ -183,7 +184,7 @@ async function race(state: State, client: number, principal: string): Promise<vo
       ? ([state.performer.bearer, 'activate', {}] as const)
       : ([principal, 'cancel', { reason: 'withdrawn' }] as const)
   await note(state, client, async () => {
-    const headers = { 'if-match': '"1"', 'idempotency-key': `${step} ${client} ${Math.random()}` }
+    const headers = { 'if-match': '"1"', 'idempotency-key': `${step}-${randomUUID()}` }
     const { status } = await patient(state, bearer, `/v1/records/${id}/${step}`, body, headers)
     return { of: id, op: 'step', at: 1, result: status < 300 ? 1 : 0 }
   })
