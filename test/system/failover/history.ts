@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { buildEnvironment, findGo } from '../../../tools/go-tool.ts'
+import { DELIVERY, PAYLOAD } from '../../helpers/gated-app.ts'
 import type { Ledger } from '../faults/deployment.ts'
 import { Abandoned, persist } from '../faults/persist.ts'
 
@@ -62,8 +63,9 @@ export async function startHistory(
   file: string,
 ): Promise<RunningHistory> {
   const ask = (bearer: string, path: string, body?: object) => send(urls[0]!, bearer, path, body)
+  await ask(ledgers.gated.bearer, '/v1/types', DELIVERY)
   const agent = await ask(ledgers.gated.bearer, '/v1/agents', { name: 'racer' })
-  const scopes = ['records:write', 'records:read']
+  const scopes = ['records:write', 'records:read:own']
   const key = await ask(ledgers.gated.bearer, '/v1/keys', { name: 'racer', agent: agent.body['id'], scopes })
   const { body } = await ask(ledgers.list.bearer, '/v1/ledger')
   const state: State = {
@@ -172,7 +174,7 @@ async function size(state: State, client: number): Promise<void> {
 /** Creates a record, for which the client and others then take the same step, or another for the same version. */
 async function race(state: State, client: number, principal: string): Promise<void> {
   if (state.gated.length < GATED_KEPT_MAX) {
-    const body = { type: 'generic/1', payload: {}, performer: state.performer.id }
+    const body = { type: 'delivery/1', payload: PAYLOAD, performer: state.performer.id }
     const made = await patient(state, principal, '/v1/records', body, {
       'idempotency-key': `race-${randomUUID()}`,
     })
