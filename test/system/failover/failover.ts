@@ -13,7 +13,7 @@ import { startGatedClients } from '../faults/gated-clients.ts'
 import { formatAttempts, formatLoad, readAll, startClientsOn, untilAcknowledging } from '../faults/kill.ts'
 import { reckon } from '../faults/reckoning.ts'
 import { startListener } from '../faults/webhook-listeners.ts'
-import { formatChaos } from '../soak/chaos.ts'
+import { formatChaos, unless } from '../soak/chaos.ts'
 import { findFaults, reckonChaos } from '../soak/chaos-reckoning.ts'
 import { Cluster } from './cluster.ts'
 import { FAILOVER_FAULTS, type FailoverFaultName, type FaultTimes, planFaults } from './faults.ts'
@@ -89,10 +89,8 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
   const failed = Promise.all(workloads.map((workload) => workload.ended()))
   failed.catch(() => {}) // reported below
 
-  const suffering = suffer({ cluster, home, clients, random: randomFrom(plan.seed) }, plan.kills)
-  suffering.catch(() => {}) // it fails too when all is stopped
-  await Promise.race([suffering, failed])
-  const times = await suffering
+  const scene = { cluster, home, clients, random: randomFrom(plan.seed) }
+  const times = await unless(failed, suffer(scene, plan.kills))
   for (const workload of workloads) await workload.finish()
   home.requireAlive()
   console.log(
@@ -136,7 +134,10 @@ async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
   t.after(() => history.abandon())
   const operator = startOperator(home.urls[0]!, ledgers)
   t.after(() => operator.stop())
-  const times = await suffer({ cluster, home, clients, random: randomFrom(plan.seed) }, plan.kills)
+  const failed = Promise.all([clients.ended(), history.ended()])
+  failed.catch(() => {}) // reported below
+  const scene = { cluster, home, clients, random: randomFrom(plan.seed) }
+  const times = await unless(failed, suffer(scene, plan.kills))
   await Promise.all([clients.finish(), history.finish()])
   await operator.stop()
   const { losses } = operator

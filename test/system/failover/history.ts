@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { buildEnvironment, findGo } from '../../../tools/go-tool.ts'
+import { DELIVERY, PAYLOAD } from '../../helpers/gated-app.ts'
 import type { Ledger } from '../faults/deployment.ts'
 import { Abandoned, persist } from '../faults/persist.ts'
 
@@ -61,8 +63,9 @@ export async function startHistory(
   file: string,
 ): Promise<RunningHistory> {
   const ask = (bearer: string, path: string, body?: object) => send(urls[0]!, bearer, path, body)
+  await ask(ledgers.gated.bearer, '/v1/types', DELIVERY)
   const agent = await ask(ledgers.gated.bearer, '/v1/agents', { name: 'racer' })
-  const scopes = ['records:write', 'records:read']
+  const scopes = ['records:write', 'records:read:own']
   const key = await ask(ledgers.gated.bearer, '/v1/keys', { name: 'racer', agent: agent.body['id'], scopes })
   const { body } = await ask(ledgers.list.bearer, '/v1/ledger')
   const state: State = {
@@ -141,7 +144,7 @@ async function append(state: State, client: number): Promise<void> {
   const withKey = again !== undefined || Math.random() >= KEYLESS_SHARE
   await note(state, client, async () => {
     const answer = withKey
-      ? await patient(state, state.bearer, '/v1/records', body, { 'idempotency-key': `history ${key}` })
+      ? await patient(state, state.bearer, '/v1/records', body, { 'idempotency-key': `history-${key}` })
       : await once(state, state.bearer, '/v1/records', body)
     if (answer === 'nothing') return null
     if (answer === 'unknown') return { of: 'ledger', op: 'append', key, result: null }
@@ -171,9 +174,9 @@ async function size(state: State, client: number): Promise<void> {
 /** Creates a record, for which the client and others then take the same step, or another for the same version. */
 async function race(state: State, client: number, principal: string): Promise<void> {
   if (state.gated.length < GATED_KEPT_MAX) {
-    const body = { type: 'generic/1', payload: {}, performer: state.performer.id }
+    const body = { type: 'delivery/1', payload: PAYLOAD, performer: state.performer.id }
     const made = await patient(state, principal, '/v1/records', body, {
-      'idempotency-key': `race ${client} ${Math.random()}`,
+      'idempotency-key': `race-${randomUUID()}`,
     })
     state.gated.push({ id: made.body['id'] as string })
   }
@@ -183,7 +186,7 @@ async function race(state: State, client: number, principal: string): Promise<vo
       ? ([state.performer.bearer, 'activate', {}] as const)
       : ([principal, 'cancel', { reason: 'withdrawn' }] as const)
   await note(state, client, async () => {
-    const headers = { 'if-match': '"1"', 'idempotency-key': `${step} ${client} ${Math.random()}` }
+    const headers = { 'if-match': '"1"', 'idempotency-key': `${step}-${randomUUID()}` }
     const { status } = await patient(state, bearer, `/v1/records/${id}/${step}`, body, headers)
     return { of: id, op: 'step', at: 1, result: status < 300 ? 1 : 0 }
   })

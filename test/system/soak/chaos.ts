@@ -128,7 +128,8 @@ async function run(t: Ends, { durationMs, seed }: ChaosPlan): Promise<readonly s
   return [...findFaults(reckoning), ...strangeAnswers(attempts), ...untried(scene)]
 }
 
-async function unless<T>(failure: Promise<unknown>, work: Promise<T>): Promise<T> {
+/** The work's result, or the failure of another that comes first. */
+export async function unless<T>(failure: Promise<unknown>, work: Promise<T>): Promise<T> {
   work.catch(() => {}) // it fails too when all is stopped
   await Promise.race([work, failure])
   return work
