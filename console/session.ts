@@ -6,6 +6,7 @@ import type { GetLedgerAnswer, Scope } from '../sdk/generated/api.ts'
  */
 
 const STORED = 'tallystick.apiKey'
+const OTHER_KEY = 'This link brings another API key than the one that this tab has. Use the key of the link?'
 const FRAGMENT = /^#key=(tly_[\x21-\x7e]{1,256})$/
 
 /** The console's own way to one ledger. */
@@ -16,11 +17,16 @@ export type Session = {
   readonly names: ReadonlyMap<string, string>
 }
 
-/** The key of this tab; null: none was given. Takes the one in the address out of it, and out of the history. */
+/**
+ * The key of this tab; null: none was given. Takes the one in the address out of it, and out of the history. Another key than the one of the
+ * tab is asked about first: anybody can make a link, and what its reader then types in would go to the ledger of the link.
+ */
 export function takeKey(): string | null {
   const [, given] = FRAGMENT.exec(location.hash) ?? []
-  if (given === undefined) return sessionStorage.getItem(STORED)
+  const stored = sessionStorage.getItem(STORED)
+  if (given === undefined) return stored
   history.replaceState(null, '', `${location.pathname}${location.search}#/`)
+  if (stored !== null && stored !== given && !confirm(OTHER_KEY)) return stored
   keepKey(given)
   return given
 }
