@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { formatId } from '../../src/proof/ids.ts'
+import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
@@ -163,9 +163,7 @@ test('the preview tells what a rule would erase, and the sweep erases just that'
 
 test('a ledger has one preview at a time', async () => {
   const app = await sharedApp()
-  const previews = await Promise.all(
-    [1, 2].map(() => post(app, '/v1/retention/preview', { days: 183 })),
-  )
+  const previews = await Promise.all([1, 2].map(() => post(app, '/v1/retention/preview', { days: 183 })))
   assert.deepEqual(previews.map(({ statusCode }) => statusCode).sort(), [200, 503])
   expectStatus(200, await post(app, '/v1/retention/preview', { days: 183 }))
 })
@@ -182,5 +180,4 @@ test('holds that stand name so many records, and the refusal says what to do', a
   const refused = assertProblem(await post(app, '/v1/holds', { case: 'c', records: ids }), 409, 'too_many')
   assert.match(refused['detail'] as string, /65,536.*hold a type or an agent instead/)
   await hold(app, { case: 'c', records: ids.slice(1) })
-})
 })

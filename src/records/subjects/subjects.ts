@@ -87,7 +87,12 @@ export async function eraseSubject(
     const cases = await listCasesOn(
       deps.readPool,
       caller.ledgerId,
-      wanted.map(({ record: { recordId }, document: { seq, type, agents } }) => ({ recordId, seq, type, agents })),
+      wanted.map(({ record: { recordId }, document: { seq, type, agents } }) => ({
+        recordId,
+        seq,
+        type,
+        agents,
+      })),
     )
     const free: Wanted[] = []
     for (const [i, one] of wanted.entries()) {
