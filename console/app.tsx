@@ -8,7 +8,7 @@ import { AgentsPage } from './pages/agents.tsx'
 import { CaseFilePage } from './pages/case-file.tsx'
 import { CheckpointsPage } from './pages/checkpoints.tsx'
 import { DayPage } from './pages/day.tsx'
-import { EntrancePage, OfferedKey } from './pages/entrance.tsx'
+import { EntrancePage } from './pages/entrance.tsx'
 import { EntryPage } from './pages/entry.tsx'
 import { KeepingPage } from './pages/keeping.tsx'
 import { OverviewPage } from './pages/overview.tsx'
@@ -20,7 +20,7 @@ import { VerifyPage } from './pages/verify.tsx'
 import { WorkPage } from './pages/work.tsx'
 import { Failure, Id, Page } from './parts/basics.tsx'
 import { linkTo, type Route } from './router.ts'
-import { connect, forgetKey, keepKey, type Session, takeKeys } from './session.ts'
+import { connect, forgetKey, keepKey, type Session, takeKey } from './session.ts'
 
 const MENU = [
   ['', 'Overview'],
@@ -37,10 +37,10 @@ const MENU = [
 
 /** Asks for a key, opens its ledger, and shows the page that the address names. */
 export function App() {
-  const [{ key, offered }, setKeys] = useState(takeKeys)
+  const [key, setKey] = useState(takeKey)
   useEffect(() => {
     // A link with a key, opened in a tab that shows the console already. Before `useRoute` listens, which must not see the key.
-    const read = () => setKeys(takeKeys())
+    const read = () => setKey(takeKey())
     addEventListener('hashchange', read)
     return () => removeEventListener('hashchange', read)
   }, [])
@@ -48,14 +48,12 @@ export function App() {
   useTitleAndFocus(route)
   const enter = (given: string) => {
     keepKey(given)
-    setKeys({ key: given, offered: null })
+    setKey(given)
   }
   const leave = () => {
     forgetKey()
-    setKeys({ key: null, offered: null })
+    setKey(null)
   }
-  if (key !== null && offered !== null)
-    return <OfferedKey enter={() => enter(offered)} keep={() => enter(key)} />
   if (key === null && route.page !== 'verify') return <EntrancePage enter={enter} />
   if (key === null)
     return (

@@ -6,6 +6,7 @@ import type { GetLedgerAnswer, Scope } from '../sdk/generated/api.ts'
  */
 
 const STORED = 'tallystick.apiKey'
+const OTHER_KEY = 'This link brings another API key than the one that this tab has. Use the key of the link?'
 const FRAGMENT = /^#key=(tly_[\x21-\x7e]{1,256})$/
 
 /** The console's own way to one ledger. */
@@ -16,18 +17,18 @@ export type Session = {
   readonly names: ReadonlyMap<string, string>
 }
 
-/** `key`: of this tab; null: none was given. `offered`: another one, which a link has brought: the reader is asked, or a stranger's link could show another ledger. */
-export type Keys = { readonly key: string | null; readonly offered: string | null }
-
-/** Takes the key in the address out of it, and out of the history. */
-export function takeKeys(): Keys {
-  const key = sessionStorage.getItem(STORED)
+/**
+ * The key of this tab; null: none was given. Takes the one in the address out of it, and out of the history. Another key than the one of the
+ * tab is asked about first: anybody can make a link, and what its reader then types in would go to the ledger of the link.
+ */
+export function takeKey(): string | null {
   const [, given] = FRAGMENT.exec(location.hash) ?? []
-  if (given === undefined) return { key, offered: null }
+  const stored = sessionStorage.getItem(STORED)
+  if (given === undefined) return stored
   history.replaceState(null, '', `${location.pathname}${location.search}#/`)
-  if (key !== null && key !== given) return { key, offered: given }
+  if (stored !== null && stored !== given && !confirm(OTHER_KEY)) return stored
   keepKey(given)
-  return { key: given, offered: null }
+  return given
 }
 
 export function keepKey(key: string): void {

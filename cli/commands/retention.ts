@@ -19,7 +19,7 @@ export function narrowOf({ type, agent }: Narrow) {
   return { ...(type !== undefined && { type: parseType(type) }), ...(agent !== undefined && { agent }) }
 }
 
-const SET_HELP = `tallystick retention set --days N|none --basis CODE [--type TYPE] [--agent AGENT] --yes
+const SET_HELP = `tallystick retention set --days N|none --basis CODE [--type TYPE] [--agent AGENT] [--yes]
 
 Sets for how long the documents of records are kept after their end. The worker then erases them, by entries that name the rule; the
 entries stay, and everything still verifies (docs/retention.md). Without --yes it shows what the rule would erase now, and sets nothing. Of all

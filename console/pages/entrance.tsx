@@ -74,25 +74,3 @@ export function EntrancePage({
     </main>
   )
 }
-
-/** Asks before a link takes the reader to the ledger of another key. */
-export function OfferedKey({ enter, keep }: { enter: () => void; keep: () => void }) {
-  return (
-    <main class="entrance">
-      <Page title="Another key">
-        <p>
-          A link has brought another key than the one that this tab uses. It may open another ledger: whoever
-          sent the link chose it.
-        </p>
-        <div class="row">
-          <button type="button" class="do main" onClick={keep}>
-            Stay with my key
-          </button>
-          <button type="button" class="do" onClick={enter}>
-            Use the key of the link
-          </button>
-        </div>
-      </Page>
-    </main>
-  )
-}

@@ -124,3 +124,8 @@ export const EVENTS_RETRY_MS = 1_000
 export const EVENTS_TAIL_CLOSE_MS_MAX = 1_000
 export const EVENTS_TAILS_PER_LEDGER_MAX = 500
 export const EVENTS_TAILS_MAX = 2_000
+
+// Retention
+/** Previews of rules under way in a process: each reads up to PREVIEW_PAGES_MAX pages, some of 30 MiB. */
+export const PREVIEWS_MAX = 4
+export const PREVIEWS_OF_LEDGER_MAX = 1

@@ -5,8 +5,8 @@ import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 
 export type Sweeper = {
-  /** Looks through every ledger whose sweep is due, this one's first. */
-  run(): Promise<void>
+  /** Looks through every ledger whose sweep is due, this one's first, from the entry at `from` on. */
+  run(from?: number): Promise<void>
   readonly pool: pg.Pool
   /** Documents whose erasure was signed, a number for each page. */
   readonly observed: number[]
@@ -14,7 +14,7 @@ export type Sweeper = {
 }
 
 /** The worker's sweeps by rules of retention, on connections of the worker's login. */
-export function openSweeper(t: Test, app: TestApp): Sweeper {
+export function openSweeper(t: Test, app: TestApp, now: () => number = Date.now): Sweeper {
   const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
   t.after(() => pool.end())
   const observed: number[] = []
@@ -22,17 +22,17 @@ export function openSweeper(t: Test, app: TestApp): Sweeper {
   const deps = {
     pool,
     signers: app.deps.signers,
-    now: Date.now,
+    now,
     observeRetention: (documents: number) => void observed.push(documents),
     log: {
       info() {},
       error: (details: object) => void logged.push(String((details as { err: Error }).err)),
     },
   }
-  const run = async () => {
+  const run = async (from = 0) => {
     await app.sql(
-      `update tallystick.retention_sweeps set due_at = now() - interval '1 hour', next_seq = 0 where ledger_id = $1`,
-      [app.ledgerId],
+      `update tallystick.retention_sweeps set due_at = now() - interval '1 hour', next_seq = $2 where ledger_id = $1`,
+      [app.ledgerId, from],
     )
     while (await sweepRetention(deps)) {}
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
+import { formatId } from '../../src/proof/ids.ts'
+import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
@@ -158,4 +159,25 @@ test('the preview tells what a rule would erase, and the sweep erases just that'
   await assertVerifies(app)
   const lines = await app.entries(`?after=${seq}&limit=5`)
   assert.ok(lines.every(({ kind }) => kind === 'payload-erased'))
+})
+
+test('a ledger has one preview at a time', async () => {
+  const app = await sharedApp()
+  const previews = await Promise.all([1, 2].map(() => post(app, '/v1/retention/preview', { days: 183 })))
+  assert.deepEqual(previews.map(({ statusCode }) => statusCode).sort(), [200, 503])
+  expectStatus(200, await post(app, '/v1/retention/preview', { days: 183 }))
+})
+
+test('holds that stand name so many records, and the refusal says what to do', async (t) => {
+  const app = await buildTestApp(t)
+  await app.sql(`do $$ begin
+    set local session_replication_role = replica;
+    insert into tallystick.holds (ledger_id, seq, case_id, record_ids)
+    select '${app.ledgerId}', 10000 + n, 'c', array(select gen_random_uuid() from generate_series(1, 500))
+    from generate_series(1, 131) n;
+  end $$`)
+  const ids = Array.from({ length: 37 }, () => formatId('rec', app.deps.entropy.uuidv7(Date.now())))
+  const refused = assertProblem(await post(app, '/v1/holds', { case: 'c', records: ids }), 409, 'too_many')
+  assert.match(refused['detail'] as string, /65,536.*hold a type or an agent instead/)
+  await hold(app, { case: 'c', records: ids.slice(1) })
 })

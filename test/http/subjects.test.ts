@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { openEraser } from '../helpers/eraser.ts'
+import { buildGatedApp } from '../helpers/gated-app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { openEnvelope } from '../helpers/open-envelope.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
@@ -160,4 +161,40 @@ test('find and erase need their scopes, and take no label that is none', async (
     assertProblem(await post(app, '/v1/subjects/find', { subject }), 422, 'invalid_request')
   const cursor = Buffer.from('[1]').toString('base64url')
   assertProblem(await post(app, '/v1/subjects/find', { subject: LABEL, cursor }), 422, 'invalid_request')
+})
+
+test('a gated record whose payload is erased alone is found by its label until its last document is gone', async (t) => {
+  const app = await buildGatedApp(t)
+  const eraser = openEraser(t, app)
+  const { id } = await app.reach('ACCEPTED', { subject: LABEL })
+  const url = `/v1/records/${id}/payload`
+  expectStatus(202, await app.send('DELETE', url, { body: { code: 'data_subject_request' } }))
+  await eraser.run()
+  const { data } = await find(app)
+  assert.deepEqual(
+    data.map(({ record, documents }: { record: string; documents: unknown[] }) => [record, documents.length]),
+    [[id, 2]],
+  )
+  assert.equal((await erase(app)).erased.length, 2)
+  await eraser.run()
+  await eraser.run()
+  const left = await app.sql('select from tallystick.records where subject is not null')
+  assert.equal(left.length, 0, 'the label goes with the last document')
+  await assertVerifies(app)
+})
+
+test('a receipt names payloads behind the other documents of a record, and held ones are not asked for', async (t) => {
+  const app = await buildGatedApp(t)
+  const { id } = await app.reach('ACCEPTED', { subject: LABEL })
+  const held = await app.reach('ACCEPTED', { subject: LABEL })
+  expectStatus(201, await post(app, '/v1/holds', { case: '7', records: [held.id] }))
+  const receipt = await erase(app)
+  assert.deepEqual(
+    receipt.held.map(({ record, case: of }: { record: string; case: string }) => [record, of]),
+    [1, 2, 3].map(() => [held.id, '7']),
+  )
+  const { keys } = (await app.send('GET', '/.well-known/tallystick-keys.json')).json()
+  const lines = await app.entries(`?after=${receipt.erased[0] - 1}&limit=3`)
+  const names = lines.map(({ envelope }) => openEnvelope(envelope, keys).statement.subject[0].name as string)
+  assert.equal(names.at(-1), id)
 })

@@ -6,7 +6,9 @@ import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import { previewRule } from '../../records/keeping/preview.ts'
 import type { Deps } from '../deps.ts'
+import { heldBy } from '../held.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
+import { PREVIEWS_MAX, PREVIEWS_OF_LEDGER_MAX } from '../limits.ts'
 import { pageLimit, parseCursor, toPage } from '../page.ts'
 import { noMembers, SEQ_TEXT } from '../schemas/common.ts'
 import {
@@ -22,6 +24,7 @@ import {
   ruleView,
   seqParams,
 } from '../schemas/keeping.ts'
+import { Slots } from '../tails/slots.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 const WRITE = { scope: scopeOfEntry('hold-set') } as const
@@ -30,6 +33,7 @@ const READ = { scope: ['retention:manage', 'audit:read', 'payloads:erase'] } as 
 /** Rules of retention, and holds (docs/retention.md). */
 export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
+  const previews = new Slots(PREVIEWS_OF_LEDGER_MAX, PREVIEWS_MAX)
 
   typed.post(
     '/v1/retention/rules',
@@ -72,11 +76,19 @@ export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
         response: { 200: previewRuleView },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { days, from = 0 } = request.body
       const rule = { days, ...selectorOf(request.body) }
-      const { oldest, ...preview } = await previewRule(deps, request.caller.ledgerId, rule, from)
-      return { ...preview, oldest: oldest?.toISOString() ?? null }
+      const { ledgerId } = request.caller
+      const giveBack = previews.take(ledgerId)
+      // It reads for seconds, and writes nothing: its place is for a request that does.
+      heldBy(request, reply).leave()
+      try {
+        const { oldest, ...preview } = await previewRule(deps, ledgerId, rule, from)
+        return { ...preview, oldest: oldest?.toISOString() ?? null }
+      } finally {
+        giveBack()
+      }
     },
   )
 

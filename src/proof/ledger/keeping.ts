@@ -1,7 +1,8 @@
 import { ProofError } from '../error.ts'
 import type { JsonObject } from '../json/json-value.ts'
 
-type Hold = { readonly case: string; readonly isOfAll: boolean; readonly records: readonly string[] }
+/** `records`: null: everything is held; empty if a type or an agent narrows it. */
+type Hold = { readonly case: string; readonly records: readonly string[] | null }
 
 /**
  * Rules of retention, and holds, as a ledger's entries set them (docs/formats/statements.md). An erasure by the server names the rule
@@ -13,6 +14,9 @@ export class LedgerKeeping {
   readonly #rules = new Map<number, number | null>()
   /** By the seq of the entry that set it. */
   readonly #holds = new Map<number, Hold>()
+  /** Seqs of the holds on everything, and of those on a record by its id. */
+  readonly #ofAll = new Set<number>()
+  readonly #ofRecords = new Map<string, Set<number>>()
   readonly #erasures = new Set<number>()
 
   setRule(seq: number, predicate: JsonObject): void {
@@ -21,21 +25,29 @@ export class LedgerKeeping {
 
   setHold(seq: number, predicate: JsonObject): void {
     const { case: of, type, agent, records } = predicate
-    const isOfAll = type === undefined && agent === undefined && records === undefined
-    const isByIdAlone = type === undefined && agent === undefined
-    this.#holds.set(seq, {
-      case: of as string,
-      isOfAll,
-      records: isByIdAlone ? ((records as string[] | undefined) ?? []) : [],
-    })
+    const isNarrowed = type !== undefined || agent !== undefined
+    const named = isNarrowed ? [] : ((records as string[] | undefined) ?? null)
+    this.#holds.set(seq, { case: of as string, records: named })
+    if (named === null) this.#ofAll.add(seq)
+    for (const record of named ?? []) {
+      const seqs = this.#ofRecords.get(record) ?? new Set()
+      this.#ofRecords.set(record, seqs.add(seq))
+    }
   }
 
   /** Throws unless the hold of that case was set, and was not lifted before. */
   liftHold(predicate: JsonObject): void {
     const seq = predicate['seq'] as number
-    if (this.#holds.get(seq)?.case !== predicate['case'])
+    const hold = this.#holds.get(seq)
+    if (hold?.case !== predicate['case'])
       throw new ProofError('subject_unknown', `no hold of this case was set by seq ${seq}, or it was lifted`)
     this.#holds.delete(seq)
+    this.#ofAll.delete(seq)
+    for (const record of hold?.records ?? []) {
+      const seqs = this.#ofRecords.get(record)!
+      seqs.delete(seq)
+      if (seqs.size === 0) this.#ofRecords.delete(record)
+    }
   }
 
   /**
@@ -52,10 +64,9 @@ export class LedgerKeeping {
     if (rule !== undefined && typeof this.#rules.get(rule) !== 'number')
       throw new ProofError('subject_unknown', `seq ${rule} set no rule that lets anything end`)
     const [subject] = name.split('/')
-    for (const [seq, { case: of, isOfAll, records }] of this.#holds) {
-      if (isOfAll || records.includes(subject!))
-        throw new ProofError('erasure_held', `${name} is held by seq ${seq} for ${of}`)
-    }
+    const [seq] = [...this.#ofAll, ...(this.#ofRecords.get(subject!) ?? [])]
+    if (seq !== undefined)
+      throw new ProofError('erasure_held', `${name} is held by seq ${seq} for ${this.#holds.get(seq)!.case}`)
     this.#erasures.add(by)
   }
 

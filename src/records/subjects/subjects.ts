@@ -1,5 +1,5 @@
 import { listErasable } from '../../db/records/erasures.ts'
-import { listHoldsOn } from '../../db/records/keeping.ts'
+import { listCasesOn, listHoldsOn } from '../../db/records/keeping.ts'
 import { listSubjectRecords } from '../../db/records/subjects.ts'
 import { ApiError } from '../../errors.ts'
 import { administerLedger } from '../../ledgers/administer-ledger.ts'
@@ -84,8 +84,26 @@ export async function eraseSubject(
       last = { seq: record.seq, index: record.index }
       for (const document of record.documents) wanted.push({ record, document })
     }
-    for (let start = 0; start < wanted.length; start += SUBJECT_ERASURES_AT_ONCE) {
-      const some = wanted.slice(start, start + SUBJECT_ERASURES_AT_ONCE)
+    const cases = await listCasesOn(
+      deps.readPool,
+      caller.ledgerId,
+      wanted.map(({ record: { recordId }, document: { seq, type, agents } }) => ({
+        recordId,
+        seq,
+        type,
+        agents,
+      })),
+    )
+    const free: Wanted[] = []
+    for (const [i, one] of wanted.entries()) {
+      const of = cases[i]!
+      if (of === null) free.push(one)
+      else held.push({ ...nameOf(one.record, one.document), case: of })
+    }
+    // Payloads last: a request that breaks off leaves a record that is found by its label.
+    free.sort((a, b) => Number(a.document.document === 'payload') - Number(b.document.document === 'payload'))
+    for (let start = 0; start < free.length; start += SUBJECT_ERASURES_AT_ONCE) {
+      const some = free.slice(start, start + SUBJECT_ERASURES_AT_ONCE)
       const outcomes = await Promise.all(some.map((one) => eraseOne(deps, caller, one, { code, reason })))
       for (const [i, outcome] of outcomes.entries()) {
         const { record, document } = some[i]!

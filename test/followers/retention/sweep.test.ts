@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listHolds, listRules } from '../../../src/db/records/keeping.ts'
+import { claimSweep, releaseSweep } from '../../../src/db/records/retention-work.ts'
+import { RETENTION_ENTRIES_PER_CALL } from '../../../src/followers/limits.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { isHeld, retentionOf } from '../../../src/records/keeping/rules.ts'
-import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { buildGatedApp } from '../../helpers/gated-app.ts'
 import { addAgent } from '../../helpers/more-keys.ts'
 import { sharedApp } from '../../helpers/shared-app.ts'
@@ -185,8 +187,55 @@ test('a rule that no entry signs erases nothing, and says so', async (t) => {
     set local session_replication_role = replica;
     update tallystick.retention_rules set days = 200 where ledger_id = '${app.ledgerId}';
   end $$`)
-  await sweeper.run()
+  await sweeper.run(2)
   assert.deepEqual(sweeper.observed, [])
   assert.match(sweeper.logged[0]!, /retention_rules: the rule of seq \d+ is not what was signed/)
+  const [place] = await app.sql(
+    `select next_seq::int as next, due_at < now() + interval '15 minutes' as soon from tallystick.retention_sweeps where ledger_id = $1`,
+    [app.ledgerId],
+  )
+  assert.deepEqual(place, { next: 2, soon: true }, 'it keeps its place, and comes again soon')
   assert.ok((await app.get(id)).payload)
+})
+
+test('entries of a page are signed a portion at a time, with the time of their portion', async (t) => {
+  const app = await sharedApp()
+  const signedBeforeFirst: number[] = []
+  const sweeper = openSweeper(t, app, () => {
+    if (sweeper.observed.length === 0) signedBeforeFirst.push(Date.now())
+    return Date.now()
+  })
+  const count = 5 * RETENTION_ENTRIES_PER_CALL - 100
+  for (const length of [1_000, count - 1_000]) {
+    const records = Array.from({ length }, () => genericBody())
+    expectStatus(201, await post(app, '/v1/records/batch', { records }))
+  }
+  await rule(app, { days: 183 })
+  await age(app, 200)
+  await sweeper.run()
+  assert.equal(
+    sweeper.observed.reduce((sum, documents) => sum + documents),
+    count,
+  )
+  // One is committed while the next one is signed, and the clock is read once for each page.
+  assert.ok(signedBeforeFirst.length <= 2 * RETENTION_ENTRIES_PER_CALL + 2, `${signedBeforeFirst.length}`)
+  await unage(app)
+  await assertVerifies(app)
+})
+
+test('ledgers take turns, page by page', async (t) => {
+  const app = await buildTestApp(t)
+  const other = await app.newLedger()
+  const { pool } = openSweeper(t, app)
+  await rule(app, { days: 183 })
+  const body = { days: 183, basis: 'law' }
+  expectStatus(201, await app.send('POST', '/v1/retention/rules', { key: other.key.key, body }))
+  const turns: string[] = []
+  for (let page = 1; page <= 4; page++) {
+    const sweep = (await claimSweep(pool))!
+    turns.push(sweep.ledgerId)
+    await releaseSweep(pool, sweep, { nextSeq: page })
+  }
+  assert.deepEqual(turns, [turns[0], turns[1], turns[0], turns[1]])
+  assert.notEqual(turns[0], turns[1])
 })

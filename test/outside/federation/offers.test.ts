@@ -452,3 +452,17 @@ test('the database holds an offer to its evidence', async (t) => {
   assert.equal(await constraintFor('completion-submitted', evidence), 'appended')
   assert.equal(await constraintFor('completion-submitted', other), 'offers_pending')
 })
+
+test('holds find evidence that was offered by the record’s type and by the agent that offered it', async () => {
+  const app = await buildGuest()
+  const record = await shareActive(app)
+  const { seq } = await offer(app, record.id, 'completions')
+  const [facts] = await app.sql(
+    `select f.type, f.agents, r.type as expected from tallystick.keeping_facts($1, $2, $3, null, '{}') f
+     join tallystick.remote_records r on r.ledger_id = $1 and r.record_id = $2`,
+    [app.ledgerId, parseId('rec', record.id), seq],
+  )
+  const { type, agents, expected } = facts as { type: string; agents: Uuid[]; expected: string }
+  assert.equal(type, expected)
+  assert.ok(agents.includes(parseId('agt', app.agents.performer.id)))
+})

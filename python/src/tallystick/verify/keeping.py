@@ -11,15 +11,17 @@ from .statement import Statement
 @dataclass(frozen=True, slots=True)
 class Hold:
     case: str
-    of_all: bool
-    records: frozenset[str]
-    """Empty where a type or an agent narrows it: statements of erasures do not say whose records they are about."""
+    records: frozenset[str] | None
+    """None: everything is held. Empty if a type or an agent narrows it: statements of erasures do not say whose records they are about."""
 
 
 class Keeping:
     def __init__(self) -> None:
         self.rules: dict[int, int | None] = {}
         self.holds: dict[int, Hold] = {}
+        self.of_all: set[int] = set()
+        self.of_records: dict[str, set[int]] = {}
+        """Entries that hold everything, and those that hold a record by its id."""
         self.erasures: set[int] = set()
 
     def follow(self, entry: Entry, statement: Statement) -> None:
@@ -27,12 +29,12 @@ class Keeping:
         if entry.kind == 'retention-set':
             self.rules[entry.seq] = predicate['days']
         elif entry.kind == 'hold-set':
-            self.holds[entry.seq] = _hold_of(predicate)
+            self._set(entry.seq, _hold_of(predicate))
         elif entry.kind == 'hold-lifted':
             hold = self.holds.get(int(predicate['seq']))
             if hold is None or hold.case != predicate['case']:
                 raise Refused('subject_unknown', f'entry {predicate["seq"]} set no hold of this case, or it was lifted')
-            del self.holds[int(predicate['seq'])]
+            self._lift(int(predicate['seq']), hold)
         elif entry.kind == 'subject-erased':
             others = set(map(int, predicate['erased'])) - self.erasures
             if others:
@@ -47,13 +49,28 @@ class Keeping:
             raise Refused('actor_not_entitled', 'the server erases by a rule of retention, and nobody else does')
         if rule is not None and self.rules.get(int(rule)) is None:
             raise Refused('subject_unknown', f'entry {rule} set no rule that lets anything end')
-        for seq, hold in self.holds.items():
-            if hold.of_all or name.split('/')[0] in hold.records:
-                raise Refused('erasure_held', f'{name} is held by entry {seq} for {hold.case}')
+        seqs = self.of_all or self.of_records.get(name.split('/')[0])
+        if seqs:
+            raise Refused('erasure_held', f'{name} is held by entry {min(seqs)} for {self.holds[min(seqs)].case}')
         self.erasures.add(entry.seq)
+
+    def _set(self, seq: int, hold: Hold) -> None:
+        self.holds[seq] = hold
+        if hold.records is None:
+            self.of_all.add(seq)
+        for record in hold.records or ():
+            self.of_records.setdefault(record, set()).add(seq)
+
+    def _lift(self, seq: int, hold: Hold) -> None:
+        del self.holds[seq]
+        self.of_all.discard(seq)
+        for record in hold.records or ():
+            self.of_records[record].discard(seq)
+            if not self.of_records[record]:
+                del self.of_records[record]
 
 
 def _hold_of(predicate: dict[str, Any]) -> Hold:
     narrowed = 'type' in predicate or 'agent' in predicate
     records = predicate.get('records')
-    return Hold(predicate['case'], not narrowed and records is None, frozenset() if narrowed else frozenset(records or ()))
+    return Hold(predicate['case'], frozenset() if narrowed else None if records is None else frozenset(records))
