@@ -47,5 +47,7 @@ BUNDLE_PROOFS_PER_KEY_MAX: Final = 128
 """Proofs that are asked for on the way to each of them: a search in 2^53 entries halves that 53 times."""
 BUNDLE_SIGNING_KEYS_MAX: Final = 65_536
 """Keys of the agents of one bundle, of which each has 256 at most."""
-BUNDLE_REQUESTS_MAX: Final = 8
-"""Entries of a bundle that are asked for at a time."""
+BUNDLE_REQUESTS_MAX: Final = 2
+"""Entries of a bundle that are read at a time, beside the stream of a range. A server has four such reads open for a ledger, and answers 503
+beyond them.
+"""
