@@ -149,7 +149,7 @@ create table tallystick.chain_heads (
   closed text,
   constraint chain_heads_chain_check CHECK ((length(chain) = 32)),
   constraint chain_heads_check CHECK (((size > 0) OR (chain = sha256(('\x74616c6c79737469636b2d636861696e2d7631'::bytea || uuid_send(ledger_id)))))),
-  constraint chain_heads_closed_check CHECK ((closed = ANY (ARRAY['frozen'::text, 'restored'::text]))),
+  constraint chain_heads_closed_check CHECK ((closed = ANY (ARRAY['frozen'::text, 'restored'::text, 'moving'::text, 'moved'::text]))),
   constraint chain_heads_envelope_kid_check CHECK ((length(envelope_kid) = 32)),
   constraint chain_heads_pkey PRIMARY KEY (ledger_id),
   constraint chain_heads_size_check CHECK ((size >= 0))
@@ -1380,6 +1380,8 @@ begin
         -- The worker moves a frozen ledger to a new key too: the old one could never be retired otherwise.
         when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
         when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
+        when i.closed = 'moving' then 15
+        when i.closed = 'moved' then 16
         when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
         -- A step that the record has passed is decided at once: otherwise only the first of many steps for one record
         -- would be, call after call.
@@ -2794,6 +2796,23 @@ begin
   end if;
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.refuse_while_moving()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  ledger constant uuid := case tg_op when 'DELETE' then old.ledger_id else new.ledger_id end;
+begin
+  if not exists (select from chain_heads h where h.ledger_id = ledger and h.closed in ('moving', 'moved')) then
+    return case tg_op when 'DELETE' then old else new end;
+  end if;
+  if tg_op <> 'INSERT' and pg_has_role(session_user, 'tallystick_worker', 'member') then return null; end if;
+  raise exception 'the ledger is being moved to another database'
+    using errcode = 'object_not_in_prerequisite_state', constraint = 'ledger_moving';
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.register_signing_keys(ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes smallint[], seqs bigint[])
  RETURNS void
  LANGUAGE plpgsql
@@ -3156,11 +3175,17 @@ end $function$;
 -- Triggers
 
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.agent_signing_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.agent_signing_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.agents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.agents FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_key_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_key_secrets FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audit_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audit_cursors FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audits FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audits FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER batch_chunks_begin AFTER INSERT ON tallystick.batch_chunks REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.batch_chunks_begin();
 CREATE TRIGGER batch_chunks_change BEFORE UPDATE ON tallystick.batch_chunks FOR EACH ROW EXECUTE FUNCTION tallystick.batch_chunks_change();
 CREATE TRIGGER batch_chunks_no_delete BEFORE DELETE ON tallystick.batch_chunks FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
@@ -3171,9 +3196,11 @@ CREATE TRIGGER checkpoints_agree BEFORE INSERT ON tallystick.checkpoints FOR EAC
 CREATE TRIGGER checkpoints_append_only BEFORE DELETE OR UPDATE ON tallystick.checkpoints FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER checkpoints_no_truncate BEFORE TRUNCATE ON tallystick.checkpoints FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.checkpoints FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.checkpoints FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER cosignatures_append_only BEFORE DELETE OR UPDATE ON tallystick.cosignatures FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER cosignatures_no_truncate BEFORE TRUNCATE ON tallystick.cosignatures FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.cosignatures FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.cosignatures FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER documents_keep BEFORE INSERT OR UPDATE ON tallystick.documents FOR EACH ROW EXECUTE FUNCTION tallystick.documents_keep();
 CREATE TRIGGER documents_no_delete BEFORE DELETE ON tallystick.documents FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER documents_no_truncate BEFORE TRUNCATE ON tallystick.documents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
@@ -3183,6 +3210,7 @@ CREATE TRIGGER entries_no_truncate BEFORE TRUNCATE ON tallystick.entries FOR EAC
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.entry_kinds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.envelope_key_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.erasures FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.erasures FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER gated_records_begin AFTER INSERT ON tallystick.gated_records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.gated_records_begin();
 CREATE TRIGGER gated_records_change AFTER UPDATE ON tallystick.gated_records REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION tallystick.gated_records_change();
 CREATE TRIGGER gated_records_no_delete BEFORE DELETE ON tallystick.gated_records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
@@ -3190,43 +3218,63 @@ CREATE TRIGGER gated_records_no_truncate BEFORE TRUNCATE ON tallystick.gated_rec
 CREATE TRIGGER holds_change BEFORE DELETE OR UPDATE ON tallystick.holds FOR EACH ROW EXECUTE FUNCTION tallystick.keeping_change();
 CREATE TRIGGER holds_no_truncate BEFORE TRUNCATE ON tallystick.holds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.holds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.holds FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER idempotency_keys_change BEFORE UPDATE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.idempotency_keys_change();
 CREATE TRIGGER idempotency_keys_no_delete BEFORE DELETE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER idempotency_keys_no_truncate BEFORE TRUNCATE ON tallystick.idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_closures FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_closures FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_faults FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_faults FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_rotations FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_rotations FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledgers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledgers FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.mac_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER master_key_changes_append_only BEFORE DELETE OR UPDATE ON tallystick.master_key_changes FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER master_key_changes_no_truncate BEFORE TRUNCATE ON tallystick.master_key_changes FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.master_key_changes FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.note_key_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.offers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.offers FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_backlog FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_backlog FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_budgets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_budgets FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_cursors FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_dead_letters FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_dead_letters FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER peer_forks_append_only BEFORE DELETE OR UPDATE ON tallystick.peer_forks FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER peer_forks_charged AFTER INSERT ON tallystick.peer_forks REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_forks FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_forks FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_inboxes FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_inboxes FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER peer_keys_no_delete BEFORE DELETE ON tallystick.peer_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_nonces FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_nonces FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_receipts FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_receipts FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER peer_witnesses_grow BEFORE UPDATE ON tallystick.peer_witnesses FOR EACH ROW EXECUTE FUNCTION tallystick.peer_witnesses_grow();
 CREATE TRIGGER peer_witnesses_no_delete BEFORE DELETE ON tallystick.peer_witnesses FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_witnesses FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_witnesses FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peers FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_documents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER received_documents_charged AFTER INSERT ON tallystick.received_documents REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_documents FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER received_entries_append_only BEFORE DELETE OR UPDATE ON tallystick.received_entries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER received_entries_charged AFTER INSERT ON tallystick.received_entries REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
 CREATE TRIGGER received_entries_no_truncate BEFORE TRUNCATE ON tallystick.received_entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_entries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_types FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER received_types_charged AFTER INSERT ON tallystick.received_types REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_types FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.record_states FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.record_transitions FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER records_begin AFTER INSERT ON tallystick.records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_begin();
@@ -3234,25 +3282,37 @@ CREATE TRIGGER records_change AFTER UPDATE ON tallystick.records REFERENCING OLD
 CREATE TRIGGER records_no_delete BEFORE DELETE ON tallystick.records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER records_no_truncate BEFORE TRUNCATE ON tallystick.records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.remote_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.remote_records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_rules FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_rules FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER retention_rules_change BEFORE DELETE OR UPDATE ON tallystick.retention_rules FOR EACH ROW EXECUTE FUNCTION tallystick.keeping_change();
 CREATE TRIGGER retention_rules_no_truncate BEFORE TRUNCATE ON tallystick.retention_rules FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_sweeps FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_sweeps FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.schema_migrations FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.schema_serves FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.server_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.shared_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.shared_records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.statements FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.statements FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.tree_frontiers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.tree_frontiers FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER tree_frontiers_grow BEFORE UPDATE ON tallystick.tree_frontiers FOR EACH ROW EXECUTE FUNCTION tallystick.tree_grows();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.tree_tiles FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.tree_tiles FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER tree_tiles_grow BEFORE UPDATE ON tallystick.tree_tiles FOR EACH ROW EXECUTE FUNCTION tallystick.tree_grows();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.types FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.types FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE UPDATE ON tallystick.waiting_completions FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_cursors FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_deliveries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_deliveries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_secrets FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhooks FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhooks FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 
 -- Privileges that are not the owner's
 
@@ -3516,6 +3576,8 @@ precedence:
    2 conflict           known idempotency key, another request; or the first one''s fingerprint was erased with a document of it
    9 refused_frozen     the operator has frozen the ledger
   10 refused_closed     the ledger is an older backup of itself, and nobody has acknowledged that
+  15 refused_moving     the ledger is being moved to another database, or from one
+  16 refused_moved      the ledger lives in another database
    3 refused_state      a ledger-restored with nothing to acknowledge
    7 again              a second item for the same record or idempotency key in this call
    8 refused_kind       unknown kind, or one that only the worker''s login may append
@@ -3678,6 +3740,9 @@ comment on function tallystick.refuse_change() is 'Trigger: refuses to change or
 
 comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Refuses erasures of what is held, and by a rule of what is kept for longer by the database''s clock.
 The ledger''s head is locked: a hold that was committed first is seen, and one that comes second finds the erasure in the chain.';
+
+comment on function tallystick.refuse_while_moving() is 'Trigger: while a ledger is moved to another database, and after that, its rows stay as they were copied. A statement of the worker may be
+about many ledgers, and passes over this one''s.';
 
 comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys by which agents sign for themselves. A verifier refuses a ledger in which an agent has more current keys than these, or
 a further one that none of its current keys endorses; so this decides, under the lock of the chain''s head. With those that are revoked

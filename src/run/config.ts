@@ -80,6 +80,8 @@ const environment = z.object({
   TALLYSTICK_URL: url.optional(),
   /** The owner's: for `migrate`, and for `npm start`. */
   DATABASE_URL: postgresUrl.optional(),
+  /** For `move-ledger`: the owner's login to the database that gets the ledger. */
+  TALLYSTICK_TARGET_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_API_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_WORKER_DATABASE_URL: postgresUrl.optional(),
   /** Server and worker wait so long for `migrate`. */
@@ -127,6 +129,8 @@ export type Config = {
   /** null: `publicUrl`. */
   readonly serverUrl: string | null
   readonly ownerUrl: string | null
+  /** As owner, of the database that gets a ledger that is moved. */
+  readonly targetOwnerUrl: string | null
   readonly apiUrl: string | null
   readonly workerUrl: string | null
   /** For whichever URL the process uses. */
@@ -181,6 +185,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     ),
     serverUrl: values.TALLYSTICK_URL ?? null,
     ownerUrl: values.DATABASE_URL ?? null,
+    targetOwnerUrl: values.TALLYSTICK_TARGET_DATABASE_URL ?? null,
     apiUrl: values.TALLYSTICK_API_DATABASE_URL ?? null,
     workerUrl: values.TALLYSTICK_WORKER_DATABASE_URL ?? null,
     database: database.options,
