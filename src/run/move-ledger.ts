@@ -99,7 +99,11 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
   if (here.closed === 'moved' && there?.closed === null) return console.log(`${ledger} has moved already`)
   if (here.closed !== null && here.closed !== 'moving')
     throw new Error(`${ledger} is ${here.closed} at the source: it is moved when it is open`)
-  if (there?.closed === 'frozen' || there?.closed === 'restored' || (there?.closed === null && here.closed === null))
+  if (
+    there?.closed === 'frozen' ||
+    there?.closed === 'restored' ||
+    (there?.closed === null && here.closed === null)
+  )
     throw new Error(`the target has ${ledger} already, and does not know it as moved`)
   if (there?.closed !== null) {
     await setClosed(source, ledgerId, [null, 'moving'], 'moving')
@@ -126,7 +130,8 @@ async function verifyCopy({ ledger, ledgerId, source, target, targetDatabase }: 
   }
   const report = await verifyLedger(database(targetDatabase, ledger), { lateTail: 'noticed' })
   console.log(formatReport(report))
-  if (!report.ok) throw new Error(`${ledger} does not verify at the target: mend it at the source, after undo`)
+  if (!report.ok)
+    throw new Error(`${ledger} does not verify at the target: mend it at the source, after undo`)
 }
 
 async function finish(move: Move): Promise<void> {
@@ -166,7 +171,9 @@ async function forget(move: Move): Promise<void> {
   if (here?.closed !== 'moved' || there?.closed !== null)
     throw new Error(`${ledger} has not moved from the source to the target`)
   await deleteLedger(source, ledgerId)
-  console.log(`${ledger} is gone from the source; remove its file in TALLYSTICK_DATA/checkpoints of the worker there`)
+  console.log(
+    `${ledger} is gone from the source; remove its file in TALLYSTICK_DATA/checkpoints of the worker there`,
+  )
 }
 
 const shareKeys: Work = async (source, target) => {
@@ -191,7 +198,8 @@ async function refuseOther(
   )
   for (const client of [source, target]) await getNoteKeySecret(client, masterKey)
   const [here, there] = [await readKind(source), await readKind(target)]
-  if (here.schema !== there.schema) throw new Error('the databases have different schemas: migrate both first')
+  if (here.schema !== there.schema)
+    throw new Error('the databases have different schemas: migrate both first')
   if (here.noteKid !== there.noteKid && !mayDiffer)
     throw new Error('the deployments sign checkpoints with different keys: see share-keys')
 }

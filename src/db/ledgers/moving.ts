@@ -215,10 +215,9 @@ export async function shareServerKeys(source: pg.ClientBase, target: pg.ClientBa
       await target.query(`delete from tallystick.${table}`)
     for (const table of ['server_keys', 'envelope_key_secrets', 'note_key_secrets']) {
       const { rows } = await source.query<{ row: string }>(`select t::text as row from tallystick.${table} t`)
-      await target.query(
-        `insert into tallystick.${table} select * from unnest($1::tallystick.${table}[])`,
-        [rows.map(({ row }) => row)],
-      )
+      await target.query(`insert into tallystick.${table} select * from unnest($1::tallystick.${table}[])`, [
+        rows.map(({ row }) => row),
+      ])
     }
   })
 }

@@ -40,6 +40,7 @@ export async function startDeployment(
     TALLYSTICK_PUBLIC_URL: 'https://ledger.example',
     TALLYSTICK_PORT: '0',
     TALLYSTICK_DATA: temporaryDir(),
+    TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
     TALLYSTICK_LOG_LEVEL: 'silent',
   })
   const server = await startServer(config)
