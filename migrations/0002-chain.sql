@@ -31,7 +31,7 @@ create table chain_heads (
   size bigint not null check (size >= 0),
   chain bytea not null check (length(chain) = 32),
   envelope_kid bytea not null check (length(envelope_kid) = 32),
-  closed text check (closed in ('frozen', 'restored')),
+  closed text check (closed in ('frozen', 'restored', 'moving', 'moved')),
   -- 'tallystick-chain-v1' || ledger uuid (docs/formats/chain-and-checkpoints.md)
   check (size > 0 or chain = sha256('\x74616c6c79737469636b2d636861696e2d7631'::bytea || uuid_send(ledger_id)))
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);

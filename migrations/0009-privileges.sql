@@ -82,3 +82,22 @@ begin
       || 'execute function require_proven_session()', found);
   end loop;
 end $$;
+
+-- The rows of a ledger stay as they are while it is moved to another database (docs/scale.md). The tables that are left out are written by
+-- append_entries alone, which decides by the head, by erase_document, which writes into erasures too, and by the worker, which
+-- takes no work of such a ledger. A migration that makes a table makes this trigger too.
+do $$
+declare
+  found regclass;
+begin
+  for found in
+    select c.oid from pg_class c
+    where c.relnamespace = 'tallystick'::regnamespace and c.relkind = 'r'
+      and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'ledger_id')
+      and c.relname not in ('entries', 'records', 'batch_chunks', 'batch_keys', 'idempotency_keys', 'record_references', 'documents',
+        'chain_heads', 'gated_records', 'waiting_completions', 'open_deadlines')
+  loop
+    execute format('create trigger refuse_while_moving before insert or update or delete on %s for each row '
+      || 'execute function refuse_while_moving()', found);
+  end loop;
+end $$;

@@ -273,6 +273,18 @@ export const ERROR_CODES = {
     'yes',
     'tell the operator: nothing was written',
   ],
+  ledger_moving: [
+    503,
+    'The ledger is being moved to another deployment',
+    'yes',
+    'send it again after `Retry-After`: nothing was written',
+  ],
+  ledger_moved: [
+    421,
+    'The ledger lives in another deployment',
+    'no',
+    'send it to the address of all deployments; tell the operator if that answers this: nothing was written',
+  ],
   no_registration_policy: [
     409,
     'The ledger has no registration policy',

@@ -77,7 +77,7 @@ function Figures({ session: { client, ledger } }: { session: Session }) {
       {ledger.closed !== null && (
         <p class="note bad" role="alert">
           The ledger takes no entries:{' '}
-          {ledger.closed === 'frozen' ? 'its operator has frozen it' : 'it is an older backup of itself'}.
+          {CLOSED_BECAUSE[ledger.closed]}.
         </p>
       )}
       {audit?.report?.failure && <Fault audit={audit} />}
@@ -138,6 +138,13 @@ function Fault({ audit }: { audit: Audit }) {
     </p>
   )
 }
+
+const CLOSED_BECAUSE = {
+  frozen: 'its operator has frozen it',
+  restored: 'it is an older backup of itself',
+  moving: 'it is being moved to another deployment',
+  moved: 'it lives in another deployment',
+} as const
 
 const WEBHOOK_COLUMNS: Column<Webhook>[] = [
   { name: 'To', cell: ({ url, description }) => description ?? url },

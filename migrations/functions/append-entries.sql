@@ -22,6 +22,8 @@
 --    2 conflict           known idempotency key, another request; or the first one's fingerprint was erased with a document of it
 --    9 refused_frozen     the operator has frozen the ledger
 --   10 refused_closed     the ledger is an older backup of itself, and nobody has acknowledged that
+--   15 refused_moving     the ledger is being moved to another database, or from one
+--   16 refused_moved      the ledger lives in another database
 --    3 refused_state      a ledger-restored with nothing to acknowledge
 --    7 again              a second item for the same record or idempotency key in this call
 --    8 refused_kind       unknown kind, or one that only the worker's login may append
@@ -280,6 +282,8 @@ begin
         -- The worker moves a frozen ledger to a new key too: the old one could never be retired otherwise.
         when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
         when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
+        when i.closed = 'moving' then 15
+        when i.closed = 'moved' then 16
         when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
         -- A step that the record has passed is decided at once: otherwise only the first of many steps for one record
         -- would be, call after call.

@@ -344,3 +344,18 @@ begin
   raise exception 'what was cosigned of a peer only grows'
     using errcode = 'integrity_constraint_violation', constraint = 'peer_witnesses_grow';
 end $$;
+
+-- Trigger: while a ledger is moved to another database, and after that, its rows stay as they were copied. A statement of the worker may be
+-- about many ledgers, and passes over this one's.
+create or replace function refuse_while_moving() returns trigger language plpgsql security definer
+  set search_path = tallystick, pg_temp as $$
+declare
+  ledger constant uuid := case tg_op when 'DELETE' then old.ledger_id else new.ledger_id end;
+begin
+  if not exists (select from chain_heads h where h.ledger_id = ledger and h.closed in ('moving', 'moved')) then
+    return case tg_op when 'DELETE' then old else new end;
+  end if;
+  if tg_op <> 'INSERT' and pg_has_role(session_user, 'tallystick_worker', 'member') then return null; end if;
+  raise exception 'the ledger is being moved to another database'
+    using errcode = 'object_not_in_prerequisite_state', constraint = 'ledger_moving';
+end $$;

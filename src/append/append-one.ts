@@ -131,8 +131,23 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
         'nothing was written: the database holds an older state of this ledger than was published; the operator must acknowledge that first',
         { retryable: true, retryAfterMs: 60_000 },
       )
+    case 'moving':
+      return ledgerMoving()
+    case 'moved':
+      return new ApiError('ledger_moved', 'nothing was written: another deployment has this ledger now')
     case 'ledger':
     case 'kind':
       return new Error(`append_entries refused the ${reason}`) // no route can cause it
   }
+}
+
+/** How long a client waits before it asks again: a move of a small ledger takes about as long. */
+const MOVING_RETRY_MS = 1_000
+
+/** For every write to a ledger that is being moved. */
+export function ledgerMoving(): ApiError {
+  return new ApiError('ledger_moving', 'nothing was written: the ledger is being moved to another deployment', {
+    retryable: true,
+    retryAfterMs: MOVING_RETRY_MS,
+  })
 }

@@ -29,6 +29,8 @@ export type RefusalReason =
   | 'kind'
   | 'frozen'
   | 'closed'
+  | 'moving'
+  | 'moved'
   | 'deadline'
   | 'party'
   | 'signature'
@@ -151,6 +153,10 @@ function toOutcome(answer: AppendAnswer): AppendOutcome {
       return { status: 'refused', reason: 'frozen' }
     case 'refused_closed':
       return { status: 'refused', reason: 'closed' }
+    case 'refused_moving':
+      return { status: 'refused', reason: 'moving' }
+    case 'refused_moved':
+      return { status: 'refused', reason: 'moved' }
     case 'refused_deadline':
       return { status: 'refused', reason: 'deadline' }
     case 'refused_party':

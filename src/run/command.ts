@@ -25,6 +25,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'what to do after an alarm: faults, dead letters, what waits',
     load: async () => (await import('./operate.ts')).main,
   },
+  'move-ledger': {
+    summary: 'move a ledger to another deployment, as owner of both databases',
+    load: async () => (await import('./move-ledger.ts')).main,
+  },
   'rotate-key': {
     summary: 'make a new envelope key, to which the worker moves every ledger',
     load: async () => (await import('./rotate-key.ts')).main,

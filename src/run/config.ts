@@ -103,6 +103,8 @@ const environment = z.object({
   TALLYSTICK_URL: url.optional(),
   /** The owner's: for `migrate`, and for `npm start`. */
   DATABASE_URL: postgresUrl.optional(),
+  /** For `move-ledger`: the owner's login to the database that gets the ledger. */
+  TALLYSTICK_TARGET_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_API_DATABASE_URL: postgresUrl.optional(),
   TALLYSTICK_WORKER_DATABASE_URL: postgresUrl.optional(),
   /** A standby, as the API's login: what a server only reads, it reads there (docs/replicas.md). */
@@ -174,6 +176,8 @@ export type Config = {
   /** null: `publicUrl`. */
   readonly serverUrl: string | null
   readonly ownerUrl: string | null
+  /** As owner, of the database that gets a ledger that is moved. */
+  readonly targetOwnerUrl: string | null
   readonly apiUrl: string | null
   readonly workerUrl: string | null
   /** null: all reads go to the primary. */
@@ -240,6 +244,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     ),
     serverUrl: values.TALLYSTICK_URL ?? null,
     ownerUrl: values.DATABASE_URL ?? null,
+    targetOwnerUrl: values.TALLYSTICK_TARGET_DATABASE_URL ?? null,
     apiUrl: values.TALLYSTICK_API_DATABASE_URL ?? null,
     workerUrl: values.TALLYSTICK_WORKER_DATABASE_URL ?? null,
     replicaUrl: values.TALLYSTICK_REPLICA_URL ?? null,

@@ -24,9 +24,9 @@ export function verifyHead(row: AuditedLedger, summary: LedgerSummary, tree: Tre
   }
 }
 
-/** Frozen is what the operator says, in no entry; restored is what a closure explains. */
+/** Frozen, moving and moved are what the operator says, in no entry; restored is what a closure explains. */
 function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {
-  const isKnown = closed === null || closed === 'frozen' || closed === 'restored'
+  const isKnown = closed === null || ['frozen', 'restored', 'moving', 'moved'].includes(closed)
   if (!isKnown || (closed === 'restored') !== awaitsAcknowledgement) {
     throw contradiction(
       `chain_heads.closed is ${closed}, and ${awaitsAcknowledgement ? 'a' : 'no'} row of ledger_closures waits for its entry`,

@@ -102,6 +102,9 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{- if not .Values.peerWitnesses }}
 - { name: TALLYSTICK_PEER_WITNESSES, value: "false" }
 {{- end }}
+{{- if not (kindIs "invalid" .Values.retentionDaysMin) }}
+- { name: TALLYSTICK_RETENTION_DAYS_MIN, value: {{ int .Values.retentionDaysMin | quote }} }
+{{- end }}
 {{- with .Values.outboundAllow }}
 - { name: TALLYSTICK_OUTBOUND_ALLOW, value: {{ join "," . | quote }} }
 {{- end }}

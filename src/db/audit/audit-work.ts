@@ -106,7 +106,7 @@ export async function listAuditsDue(db: Db, limit: number): Promise<Uuid[]> {
        select a.requested_at, a.ok, (a.report ->> 'entries')::bigint as entries, a.state
        from tallystick.audits a where a.ledger_id = h.ledger_id order by a.audit_id desc limit 1
      ) last on true
-     where h.closed is distinct from 'restored'
+     where coalesce(h.closed, 'frozen') = 'frozen'
        and (last.requested_at is null or last.requested_at < today.due_at and last.state in ('done', 'failed')
          and not (last.ok is true and last.entries = h.size))
      order by last.requested_at nulls first limit $1`,

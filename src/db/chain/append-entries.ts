@@ -136,6 +136,8 @@ export const APPEND_OUTCOMES = [
   'refused_party',
   'refused_signature',
   'refused_taken',
+  'refused_moving',
+  'refused_moved',
 ] as const
 
 /** `seq`: that of the entry, or of the first outcome when replayed. `chain`: lower-case hex, when appended. */

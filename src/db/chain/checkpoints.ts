@@ -84,7 +84,7 @@ export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Pr
      left join lateral (
        select published_at from tallystick.checkpoints c where c.ledger_id = h.ledger_id order by size desc limit 1
      ) newest on true
-     where h.size > coalesce(t.size, 0) and h.closed is distinct from 'restored'
+     where h.size > coalesce(t.size, 0) and coalesce(h.closed, 'frozen') = 'frozen'
        and (newest.published_at is null or newest.published_at <= now() - $1 * interval '1 millisecond')
        -- One that was cleared counts until the entry was verified again: nothing may have been mended.
        and not exists (

@@ -37,7 +37,7 @@ export type LedgerSummaryRow = {
   readonly origin: string
   readonly size: number
   /** Why it takes no entries; null: it does. */
-  readonly closed: 'frozen' | 'restored' | null
+  readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number } | null
   /** Readers of its tiles: those with a key of the ledger, or anybody. */
   readonly tiles: 'key' | 'public'
@@ -51,7 +51,7 @@ type SummaryColumns = {
   issuer: string
   origin: string
   size: number
-  closed: 'frozen' | 'restored' | null
+  closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
   rateLimitPerSecond: number | null
   rateLimitBurst: number | null
   tilesPublic: boolean

@@ -32,7 +32,7 @@ const HAS_WORK = `(c.resume_at is null or c.resume_at <= now()) and (
 const WAITING = `select c.ledger_id, c.peer_id from tallystick.peer_cursors c
   join tallystick.peers p on p.ledger_id = c.ledger_id and p.peer_id = c.peer_id
   join tallystick.chain_heads h on h.ledger_id = c.ledger_id
-  where (c.job_id is null or c.leased_until < now()) and h.closed is distinct from 'restored' and ${HAS_WORK}
+  where (c.job_id is null or c.leased_until < now()) and coalesce(h.closed, 'frozen') = 'frozen' and ${HAS_WORK}
     -- Anybody who has many slow peers does not take the turns of all others.
     and c.ledger_id <> all (array(
       select x.ledger_id from tallystick.peer_cursors x where x.job_id is not null and x.leased_until >= now()

@@ -21,7 +21,7 @@ export type GatedCase = GatedName & {
   readonly gate: 'principal' | 'auto'
   readonly deadline: Date | null
   /** Why its ledger takes no entries; null: it does. */
-  readonly closed: 'frozen' | 'restored' | null
+  readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
   /** The ledger has an open fault: nothing is said about its records. */
   readonly isFaulty: boolean
   /**
@@ -57,7 +57,7 @@ type CaseColumns = Omit<SignedColumns, 'envelope'> &
     version: number
     gate: 'principal' | 'auto'
     deadline: Date | null
-    closed: 'frozen' | 'restored' | null
+    closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
     faulty: boolean
     envelopeKid: Buffer
     firstSeq: number

@@ -32,6 +32,10 @@ type PendingRow = SignedColumns & {
   digest: Buffer | null
 }
 
+/** SQL over erasures `e`: where its ledger lives now, an erasure is carried out. */
+const IS_HERE = `not exists (
+  select from tallystick.chain_heads h where h.ledger_id = e.ledger_id and h.closed in ('moving', 'moved'))`
+
 const BEFORE_ALL = { ledgerId: NIL_UUID, seq: -1 }
 
 /** Pending erasures of all ledgers after `after`, along their index. */
@@ -46,8 +50,8 @@ export async function listPendingErasures(
     text: `select x.ledger_id, x.subject_id, x.document, x.document_seq, x.seq, e.kind, e.recorded_at, e.leaf, e.envelope,
         coalesce(r.digest, d.digest) as digest
       from (
-        select * from tallystick.erasures
-        where erased_at is null and (ledger_id, seq) > ($1::uuid, $2::int8) order by ledger_id, seq limit $3
+        select e.* from tallystick.erasures e
+        where e.erased_at is null and (e.ledger_id, e.seq) > ($1::uuid, $2::int8) and ${IS_HERE} order by e.ledger_id, e.seq limit $3
       ) x
       join tallystick.entries e on e.ledger_id = x.ledger_id and e.seq = x.seq
       left join tallystick.records r
@@ -90,7 +94,7 @@ export async function forgetLabels(
 /** How many erasures were not carried out, of all ledgers. */
 export async function countPendingErasures(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
-    'select count(*) from tallystick.erasures where erased_at is null',
+    `select count(*) from tallystick.erasures e where e.erased_at is null and ${IS_HERE}`,
   )
   return rows[0]!.count
 }

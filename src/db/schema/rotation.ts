@@ -73,7 +73,7 @@ export async function listLedgersToRotate(
 ): Promise<LedgerToRotate[]> {
   const { rows } = await db.query<{ ledgerId: Uuid; kid: Buffer }>(
     `select ledger_id, envelope_kid as kid from tallystick.chain_heads
-     where envelope_kid <> $1 and closed is distinct from 'restored'
+     where envelope_kid <> $1 and coalesce(closed, 'frozen') = 'frozen'
      order by random() limit $2`,
     [newestKid, limit],
   )
@@ -84,7 +84,7 @@ export async function listLedgersToRotate(
 export async function countLedgersToRotate(db: Db): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
     `select count(*) as count from tallystick.chain_heads
-     where closed is distinct from 'restored' and envelope_kid <> (
+     where coalesce(closed, 'frozen') = 'frozen' and envelope_kid <> (
        select kid from tallystick.server_keys where use = 'envelope' and retired_at is null
        order by activated_at desc, kid desc limit 1)`,
   )

@@ -31,6 +31,8 @@ const WRITE: readonly ErrorCode[] = [
   'agent_signature_required',
   'ledger_frozen',
   'ledger_closed',
+  'ledger_moving',
+  'ledger_moved',
   'state_conflict',
   'clock_skew',
   'outcome_unknown',

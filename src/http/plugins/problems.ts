@@ -3,7 +3,9 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { encode, rfc8949EncodeOptions } from 'cborg'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ledgerMoving } from '../../append/append-one.ts'
 import { isUnavailable } from '../../db/connect/failures.ts'
+import { isRefusedWhileMoving } from '../../db/ledgers/moving.ts'
 import { ApiError, ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { describeError } from '../../observe/log.ts'
 import { asksForJson, EVENT_STREAM } from '../accept.ts'
@@ -167,6 +169,7 @@ function translate(error: FastifyError | ApiError, { routeOptions }: FastifyRequ
   if (error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500) {
     return new ApiError('bad_request', STATUS_CODES[error.statusCode] ?? 'the request is not well-formed')
   }
+  if (isRefusedWhileMoving(error)) return ledgerMoving()
   if (isUnavailable(error)) {
     return new ApiError('unavailable', 'the database does not answer: try again later', {
       retryable: true,

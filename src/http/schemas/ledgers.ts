@@ -38,9 +38,11 @@ export const ledgersQuery = z.strictObject(pageQuery)
 export const ledgersCursor = z.tuple([idOf('led')])
 
 const closed = z
-  .enum(['frozen', 'restored'])
+  .enum(['frozen', 'restored', 'moving', 'moved'])
   .nullable()
-  .describe('why it takes no entries: frozen by the operator, or an older backup of itself; null: it does')
+  .describe(
+    'why it takes no entries: frozen by the operator, an older backup of itself, being moved to another deployment, or moved there; null: it does',
+  )
 
 const tiles = z
   .enum(['key', 'public'])

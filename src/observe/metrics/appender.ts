@@ -29,6 +29,8 @@ const REASONS: readonly RefusalReason[] = [
   'kind',
   'frozen',
   'closed',
+  'moving',
+  'moved',
   'deadline',
   'party',
 ]

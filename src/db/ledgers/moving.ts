@@ -1,0 +1,251 @@
+import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
+import type { Db } from '../connect/client.ts'
+import { withTransaction } from '../connect/transaction.ts'
+
+/*
+ * A ledger on its way from one database to another: the SQL of `move-ledger`, as owner of both. Its rows are found by the catalog: the primary
+ * key of every tenant table begins with ledger_id, so no list of tables can lack a new one.
+ */
+
+/** Rows of one round trip: a chunk of a batch may have megabytes. */
+const ROWS_PER_COPY = 64
+/** Any number; the same for every process that moves ledgers from or to this database. */
+const MOVE_LOCK = 7_411_958
+/** Between looks for transactions that began before the ledger was closed. */
+const QUIET_POLL_SECONDS = 0.05
+
+/** Whether the trigger refuse_while_moving refused a write. */
+export function isRefusedWhileMoving(error: Error): boolean {
+  return (error as pg.DatabaseError).constraint === 'ledger_moving'
+}
+
+/** Where a ledger stands in one of the databases; null: it has no such ledger. */
+export type Standing = {
+  readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
+  readonly size: number
+} | null
+
+export async function readStanding(db: Db, ledgerId: Uuid): Promise<Standing> {
+  const { rows } = await db.query<NonNullable<Standing>>(
+    'select closed, size from tallystick.chain_heads where ledger_id = $1',
+    [ledgerId],
+  )
+  return rows[0] ?? null
+}
+
+/** Held until the connection ends. Throws if another process is moving a ledger from or to the database. */
+export async function lockMoves(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+    MOVE_LOCK,
+  ])
+  if (!rows[0]!.locked) throw new Error('another move-ledger is at work in this database: wait for it')
+}
+
+/** Moves the head from one state to another; throws if it is in neither. */
+export async function setClosed(
+  client: pg.ClientBase,
+  ledgerId: Uuid,
+  from: readonly NonNullable<Standing>['closed'][],
+  to: NonNullable<Standing>['closed'],
+): Promise<void> {
+  const { rowCount } = await client.query(
+    `update tallystick.chain_heads set closed = $3
+     where ledger_id = $1 and coalesce(closed, 'open') = any ($2) and closed is distinct from $3`,
+    [ledgerId, from.map((closed) => closed ?? 'open'), to],
+  )
+  if (rowCount === 1) return
+  const now = await readStanding(client, ledgerId)
+  if (!now || now.closed !== to) throw new Error('the ledger was opened or closed by somebody else meanwhile')
+}
+
+/** Returns when every transaction has ended that had begun to write before now: none can still add to the ledger. */
+export async function waitForWriters(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ xid: string }>(
+    'select pg_snapshot_xmax(pg_current_snapshot())::text as xid',
+  )
+  for (;;) {
+    const { rows: found } = await client.query<{ quiet: boolean }>(
+      'select pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 as quiet',
+      [rows[0]!.xid],
+    )
+    if (found[0]!.quiet) return
+    await client.query('select pg_sleep($1)', [QUIET_POLL_SECONDS])
+  }
+}
+
+export type TenantTable = { readonly name: string; readonly columns: readonly string[] }
+
+/** Tables whose primary key begins with ledger_id, each with its columns, but those that Postgres computes. */
+export async function listTenantTables(db: Db): Promise<TenantTable[]> {
+  const { rows } = await db.query<TenantTable>(
+    `select c.relname::text as name, (
+         select array_agg(a.attname::text order by a.attnum) from pg_attribute a
+         where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+       ) as columns
+     from pg_class c
+     join pg_index i on i.indrelid = c.oid and i.indisprimary
+     join pg_attribute k on k.attrelid = c.oid and k.attnum = i.indkey[0] and k.attname = 'ledger_id'
+     where c.relnamespace = 'tallystick'::regnamespace and c.relkind = 'r' order by c.relname`,
+  )
+  return rows
+}
+
+/** Count of a table's rows of the ledger, and a sum over the digests of their texts: equal where the rows are. */
+export async function digestRows(db: Db, { name }: TenantTable, ledgerId: Uuid): Promise<string> {
+  const { rows } = await db.query<{ digest: string }>(
+    `select format('%s rows, %s', count(*), coalesce(sum(('x' || left(md5(t::text), 15))::bit(60)::bigint::numeric), 0)) as digest
+     from tallystick.${name} t where ledger_id = $1`,
+    [ledgerId],
+  )
+  return rows[0]!.digest
+}
+
+/** Has texts of rows mean the same in both databases. */
+export async function fixFormats(client: pg.ClientBase): Promise<void> {
+  await client.query(
+    "set timezone = 'UTC'; set datestyle = 'ISO'; set intervalstyle = 'postgres'; set extra_float_digits = 1; set bytea_output = 'hex'",
+  )
+}
+
+/**
+ * Copies every row of the ledger, byte for byte, in place of those that an earlier move has left; one transaction at the target, whose
+ * triggers do not fire: they would judge old rows by what is legal for new ones. The copied head is `moving`. Returns how many rows.
+ */
+export async function copyLedger(
+  source: pg.ClientBase,
+  target: pg.ClientBase,
+  ledgerId: Uuid,
+): Promise<number> {
+  const tables = await listTenantTables(source)
+  return withTransaction(target, async () => {
+    await silenceTriggers(target)
+    await copyServerKeys(source, target)
+    await deleteRows(target, tables, ledgerId)
+    return withTransaction(source, async () => {
+      await source.query('set transaction isolation level repeatable read, read only')
+      let rows = 0
+      for (const table of tables) rows += await copyRows(source, target, table, ledgerId)
+      return rows
+    })
+  })
+}
+
+async function copyRows(
+  source: pg.ClientBase,
+  target: pg.ClientBase,
+  { name, columns }: TenantTable,
+  ledgerId: Uuid,
+): Promise<number> {
+  const list = columns.map((column) => `"${column}"`).join(', ')
+  const insert = `insert into tallystick.${name} (${list}) select ${list} from unnest($1::tallystick.${name}[])`
+  await source.query(
+    `declare moved no scroll cursor for select t::text as row from tallystick.${name} t where ledger_id = $1`,
+    [ledgerId],
+  )
+  let count = 0
+  for (;;) {
+    const { rows } = await source.query<{ row: string }>(`fetch forward ${ROWS_PER_COPY} from moved`)
+    if (rows.length === 0) break
+    await target.query(insert, [rows.map(({ row }) => row)])
+    count += rows.length
+  }
+  await source.query('close moved')
+  return count
+}
+
+/** Removes what a ledger that has moved has left. The caller's transaction; its triggers are silent. */
+export async function deleteLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
+  const tables = await listTenantTables(client)
+  await withTransaction(client, async () => {
+    await silenceTriggers(client)
+    await deleteRows(client, tables, ledgerId)
+  })
+}
+
+/** Only of a ledger that is closed here because it is on its way, or gone. */
+async function deleteRows(
+  client: pg.ClientBase,
+  tables: readonly TenantTable[],
+  ledgerId: Uuid,
+): Promise<void> {
+  const standing = await readStanding(client, ledgerId)
+  if (standing && standing.closed !== 'moving' && standing.closed !== 'moved')
+    throw new Error('the ledger is open here: nothing was removed')
+  for (const { name } of tables)
+    await client.query(`delete from tallystick.${name} where ledger_id = $1`, [ledgerId])
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501'
+
+/** Until the transaction ends. */
+async function silenceTriggers(client: pg.ClientBase): Promise<void> {
+  try {
+    await client.query("set local session_replication_role = 'replica'")
+  } catch (error) {
+    if ((error as pg.DatabaseError).code !== INSUFFICIENT_PRIVILEGE) throw error
+    throw new Error(
+      'this login may not set session_replication_role: as superuser, ' +
+        '`grant set on parameter session_replication_role to tallystick_owner` (docs/scale.md)',
+    )
+  }
+}
+
+/** Envelope keys that only the source has, sealed as they are: the ledger's entries are verified with them, and its next one is signed. */
+async function copyServerKeys(source: pg.ClientBase, target: pg.ClientBase): Promise<void> {
+  for (const table of ['server_keys', 'envelope_key_secrets']) {
+    const where = table === 'server_keys' ? "where use = 'envelope'" : ''
+    const { rows } = await source.query<{ row: string }>(
+      `select t::text as row from tallystick.${table} t ${where}`,
+    )
+    await target.query(
+      `insert into tallystick.${table} select * from unnest($1::tallystick.${table}[]) on conflict do nothing`,
+      [rows.map(({ row }) => row)],
+    )
+  }
+}
+
+/** Gives a new deployment, which has no ledger yet, the keys of another one in place of its own. */
+export async function shareServerKeys(source: pg.ClientBase, target: pg.ClientBase): Promise<void> {
+  await withTransaction(target, async () => {
+    await target.query('lock table tallystick.chain_heads in exclusive mode')
+    const { rowCount } = await target.query('select from tallystick.chain_heads limit 1')
+    if (rowCount) throw new Error('the target has ledgers already: they would lose their keys')
+    for (const table of ['envelope_key_secrets', 'note_key_secrets', 'server_keys'])
+      await target.query(`delete from tallystick.${table}`)
+    for (const table of ['server_keys', 'envelope_key_secrets', 'note_key_secrets']) {
+      const { rows } = await source.query<{ row: string }>(`select t::text as row from tallystick.${table} t`)
+      await target.query(`insert into tallystick.${table} select * from unnest($1::tallystick.${table}[])`, [
+        rows.map(({ row }) => row),
+      ])
+    }
+  })
+}
+
+/** The applied migrations and the kid of the note key, as one text: a ledger can be moved where both are equal. */
+export async function readKind(db: Db): Promise<{ readonly schema: string; readonly noteKid: string }> {
+  const { rows } = await db.query<{ schema: string; noteKid: string }>(
+    `select (select string_agg(format('%s %s', m.version, m.sha256), ', ' order by m.version) from tallystick.schema_migrations m) as schema,
+       (select encode(kid, 'hex') from tallystick.server_keys where use = 'note' and retired_at is null) as note_kid`,
+  )
+  return rows[0]!
+}
+
+/**
+ * Opens the copied ledger. What the source's worker had begun begins anew: its jobs and leases mean nothing here. From this commit on the
+ * ledger lives here.
+ */
+export async function activateLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
+  await withTransaction(client, async () => {
+    await setClosed(client, ledgerId, ['moving'], null)
+    for (const table of ['webhook_cursors', 'peer_cursors'])
+      await client.query(
+        `update tallystick.${table} set job_id = null, leased_until = null where ledger_id = $1`,
+        [ledgerId],
+      )
+    await client.query(
+      'update tallystick.waiting_completions set verification_job = null where ledger_id = $1 and verification_job is not null',
+      [ledgerId],
+    )
+  })
+}

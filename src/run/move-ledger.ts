@@ -1,0 +1,207 @@
+import { execFile } from 'node:child_process'
+import { parseArgs, promisify } from 'node:util'
+import type pg from 'pg'
+import { withClient } from '../db/connect/client.ts'
+import type { Database } from '../db/connect/connection.ts'
+import {
+  activateLedger,
+  copyLedger,
+  deleteLedger,
+  digestRows,
+  fixFormats,
+  listTenantTables,
+  lockMoves,
+  readKind,
+  readStanding,
+  type Standing,
+  setClosed,
+  shareServerKeys,
+  waitForWriters,
+} from '../db/ledgers/moving.ts'
+import { getNoteKeySecret } from '../db/schema/server-keys.ts'
+import { isId, parseId, type Uuid } from '../proof/ids.ts'
+import { makeMasterKeys } from '../signing/master-keys.ts'
+import { database } from '../verify/database.ts'
+import { formatReport } from '../verify/report.ts'
+import { verifyLedger } from '../verify/verify-ledger.ts'
+import { type Config, parseConfig, required } from './config.ts'
+import { getOwnerDatabase, getTargetDatabase } from './owner-database.ts'
+import { runToEnd, UsageError } from './run-to-end.ts'
+
+const USAGE = `usage: move-ledger LEDGER [--switch COMMAND] | COMMAND
+
+  LEDGER            moves it from DATABASE_URL to TALLYSTICK_TARGET_DATABASE_URL; run again, goes on where it was
+  --switch COMMAND  run by a shell once the target has the ledger, to send its requests there; LEDGER is in its environment
+  finish LEDGER     after requests go to the target, if there was no --switch: the source says that the ledger has moved
+  undo LEDGER       gives it back to the source, as long as nothing was written at the target
+  forget LEDGER     removes what a ledger that has moved has left at the source
+  share-keys        gives a target without ledgers the keys of the source, so that ledgers can be moved to it`
+
+const run = promisify(execFile)
+
+type Move = {
+  readonly ledger: string
+  readonly ledgerId: Uuid
+  readonly source: pg.Client
+  readonly target: pg.Client
+  readonly targetDatabase: Database
+}
+
+/**
+ * `move-ledger`: as owner of both databases, moves a ledger while its deployments are running (docs/scale.md). What has been done stands in the two
+ * chain heads alone, so a run that was killed is run again.
+ */
+export function main(args: readonly string[]): Promise<void> {
+  return runToEnd('move-ledger', USAGE, async () => {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { switch: { type: 'string' } },
+    })
+    const work = chooseWork(positionals, values.switch)
+    const config = parseConfig(process.env)
+    const targetDatabase = getTargetDatabase(config)
+    await withClient(getOwnerDatabase(config, 'the database that has the ledger'), (source) =>
+      withClient(targetDatabase, async (target) => {
+        for (const client of [source, target]) {
+          await fixFormats(client)
+          await lockMoves(client)
+        }
+        await refuseOther(config, source, target, positionals[0] === 'share-keys')
+        await work(source, target, targetDatabase)
+      }),
+    )
+  })
+}
+
+type Work = (source: pg.Client, target: pg.Client, targetDatabase: Database) => Promise<void>
+
+function chooseWork(names: readonly string[], command: string | undefined): Work {
+  const [first, second] = names
+  if (first === 'share-keys' && names.length === 1) return shareKeys
+  const works = { finish, undo, forget }
+  const named = Object.entries(works).find(([name]) => name === first)?.[1]
+  const ledger = named ? second : first
+  if (ledger === undefined || names.length !== (named ? 2 : 1) || !isId('led', ledger))
+    throw new UsageError('name one ledger (led_…)')
+  const ledgerId = parseId('led', ledger)
+  return (source, target, targetDatabase) => {
+    const move = { ledger, ledgerId, source, target, targetDatabase }
+    return named ? named(move) : moveLedger(move, command)
+  }
+}
+
+/** Freezes, copies, verifies, activates, switches, and leaves `moved` behind. */
+async function moveLedger(move: Move, command: string | undefined): Promise<void> {
+  const { ledger, ledgerId, source, target } = move
+  const [here, there] = await readBoth(move)
+  if (here === null) throw new Error(`the source has no ledger ${ledger}`)
+  if (here.closed === 'moved' && there?.closed === null) return console.log(`${ledger} has moved already`)
+  if (here.closed !== null && here.closed !== 'moving')
+    throw new Error(`${ledger} is ${here.closed} at the source: it is moved when it is open`)
+  if (
+    there?.closed === 'frozen' ||
+    there?.closed === 'restored' ||
+    (there?.closed === null && here.closed === null)
+  )
+    throw new Error(`the target has ${ledger} already, and does not know it as moved`)
+  if (there?.closed !== null) {
+    await setClosed(source, ledgerId, [null, 'moving'], 'moving')
+    await waitForWriters(source)
+    console.log(`${ledger} is closed at the source: writes are answered 503 ledger_moving`)
+    console.log(`copied rows=${await copyLedger(source, target, ledgerId)}`)
+    await verifyCopy(move)
+    await activateLedger(target, ledgerId)
+  }
+  console.log(`${ledger} is open at the target`)
+  if (command === undefined) {
+    console.log(`now send its requests there, and run: move-ledger finish ${ledger}`)
+    return
+  }
+  await run('sh', ['-c', command], { env: { ...process.env, LEDGER: ledger } })
+  await finish(move)
+}
+
+/** The same rows; and a ledger that verifies from its first entry, with its newest checkpoint. */
+async function verifyCopy({ ledger, ledgerId, source, target, targetDatabase }: Move): Promise<void> {
+  for (const table of await listTenantTables(source)) {
+    const [there, here] = await Promise.all([target, source].map((db) => digestRows(db, table, ledgerId)))
+    if (there !== here) throw new Error(`${table.name}: the source has ${here}, the target ${there}`)
+  }
+  const report = await verifyLedger(database(targetDatabase, ledger), { lateTail: 'noticed' })
+  console.log(formatReport(report))
+  if (!report.ok)
+    throw new Error(`${ledger} does not verify at the target: mend it at the source, after undo`)
+}
+
+async function finish(move: Move): Promise<void> {
+  const { ledger, ledgerId, source } = move
+  const [here, there] = await readBoth(move)
+  if (there?.closed !== null) throw new Error(`${ledger} is not open at the target`)
+  if (here === null) throw new Error(`the source has no ledger ${ledger}`)
+  await setClosed(source, ledgerId, ['moving'], 'moved')
+  console.log(`${ledger} has moved: the source answers writes with 421 ledger_moved`)
+}
+
+/** The target is closed first: at no moment are both open. */
+async function undo(move: Move): Promise<void> {
+  const { ledger, ledgerId, source, target } = move
+  const [here, there] = await readBoth(move)
+  if (here === null || (here.closed !== 'moving' && here.closed !== 'moved'))
+    throw new Error(`${ledger} is not on its way from the source`)
+  if (there?.closed === null) {
+    await setClosed(target, ledgerId, [null], 'moving')
+    await waitForWriters(target)
+    const stopped = await readStanding(target, ledgerId)
+    if (stopped!.size !== here.size) {
+      await setClosed(target, ledgerId, ['moving'], null)
+      throw new Error(
+        `${ledger} has ${stopped!.size - here.size} more entries at the target: move it back instead`,
+      )
+    }
+  }
+  if (there) await setClosed(target, ledgerId, ['moving', 'moved'], 'moved')
+  await setClosed(source, ledgerId, ['moving', 'moved'], null)
+  console.log(`${ledger} is open at the source again: send its requests there`)
+}
+
+async function forget(move: Move): Promise<void> {
+  const { ledger, ledgerId, source } = move
+  const [here, there] = await readBoth(move)
+  if (here?.closed !== 'moved' || there?.closed !== null)
+    throw new Error(`${ledger} has not moved from the source to the target`)
+  await deleteLedger(source, ledgerId)
+  console.log(
+    `${ledger} is gone from the source; remove its file in TALLYSTICK_DATA/checkpoints of the worker there`,
+  )
+}
+
+const shareKeys: Work = async (source, target) => {
+  await shareServerKeys(source, target)
+  console.log('the target has the keys of the source: start its servers and workers anew')
+}
+
+async function readBoth({ ledgerId, source, target }: Move): Promise<[Standing, Standing]> {
+  return [await readStanding(source, ledgerId), await readStanding(target, ledgerId)]
+}
+
+/** The deployments share the master key and the note key, and have the same schema. */
+async function refuseOther(
+  config: Config,
+  source: pg.Client,
+  target: pg.Client,
+  mayDiffer: boolean,
+): Promise<void> {
+  const masterKey = makeMasterKeys(
+    required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'the one of both deployments'),
+    config.previousMasterKey,
+  )
+  for (const client of [source, target]) await getNoteKeySecret(client, masterKey)
+  const [here, there] = [await readKind(source), await readKind(target)]
+  if (here.schema !== there.schema)
+    throw new Error('the databases have different schemas: migrate both first')
+  if (here.noteKid !== there.noteKid && !mayDiffer)
+    throw new Error('the deployments sign checkpoints with different keys: see share-keys')
+}
+
+if (import.meta.main) await main(process.argv.slice(2))

@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { before, test } from 'node:test'
+import pg from 'pg'
+import { Tallystick } from '../../../sdk/index.ts'
+import type { NewLedger } from '../../../src/ledgers/create-ledger.ts'
+import { formatId } from '../../../src/proof/ids.ts'
+import { database } from '../../../src/verify/database.ts'
+import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
+import { OPERATOR_KEY } from '../../helpers/app.ts'
+import { bareEnvironment } from '../../helpers/bare-environment.ts'
+import { TEST_MASTER_KEY } from '../../helpers/database.ts'
+import { post } from '../../helpers/deployment.ts'
+import { DELIVERY } from '../../helpers/gated-app.ts'
+import { runScript } from '../../helpers/run-script.ts'
+import { until } from '../../helpers/wait.ts'
+import { startReceiver } from '../../helpers/webhook-receiver.ts'
+import { type Deployment, startDeployment } from './deployments.ts'
+import { type Haproxy, isHaproxyThere, startHaproxy } from './haproxy.ts'
+
+const skip = !isHaproxyThere && 'haproxy is not installed'
+const SCRIPT = 'src/run/move-ledger.ts'
+/** Moves there and back, with writers; more of them by this variable. */
+const MOVES = Number(process.env['TALLYSTICK_TEST_MOVES'] ?? 4)
+const TIMEOUT_MS = 500_000
+
+let a: Deployment
+let b: Deployment
+let haproxy: Haproxy
+let map: string
+const cleanups: (() => Promise<void>)[] = []
+
+before(
+  async () => {
+    if (skip) return
+    const t = { name: 'two deployments', after: (cleanup: () => Promise<void>) => cleanups.push(cleanup) }
+    a = await startDeployment(t, { withWorker: true, prepare: (_, url) => allowMoves(url) })
+    b = await startDeployment(t, {
+      withWorker: true,
+      async prepare(ownerUrl, superuserUrl) {
+        await allowMoves(superuserUrl)
+        const shared = await move({ ownerUrl: a.ownerUrl }, { ownerUrl }, 'share-keys')
+        assert.equal(shared.code, 0, shared.stderr)
+      },
+    })
+    haproxy = await startHaproxy({ a: a.url, b: b.url, c: b.url })
+    map = /^\d+ \((.+ledgers\.map)\)/m.exec(await haproxy.command('show map'))![1]!
+  },
+  { timeout: TIMEOUT_MS },
+)
+test.after(async () => {
+  for (const cleanup of cleanups) await cleanup()
+})
+
+async function allowMoves(superuserUrl: string): Promise<void> {
+  await sql(superuserUrl, 'grant set on parameter session_replication_role to tallystick_owner')
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+async function sql(url: string, text: string, values: unknown[] = []): Promise<any[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(text, values)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+type Place = Pick<Deployment, 'ownerUrl'>
+
+const environmentOf = (from: Place, to: Place) => ({
+  DATABASE_URL: from.ownerUrl,
+  TALLYSTICK_TARGET_DATABASE_URL: to.ownerUrl,
+  TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
+})
+
+function move(from: Place, to: Place, ...args: string[]) {
+  return runScript(SCRIPT, args, { env: environmentOf(from, to) })
+}
+
+/** A command for --switch that tells HAProxy, as an operator's would. */
+function switchTo(name: 'a' | 'b'): string[] {
+  const program =
+    `const socket = require('net').connect(process.argv[1]);` +
+    `socket.write('clear map ' + process.argv[2] + ';add map ' + process.argv[2] + ' ' + process.env.LEDGER + ' ${name}\\n');` +
+    `socket.on('end', () => process.exit(0)).resume()`
+  return ['--switch', `'${process.execPath}' -e "${program}" '${haproxy.socket}' '${map}'`]
+}
+
+async function makeLedger(name: string): Promise<NewLedger> {
+  return post<NewLedger>(`${a.url}/v1/ledgers`, OPERATOR_KEY, { name, agent: 'tester' })
+}
+
+const clientOf = (ledger: NewLedger) => new Tallystick({ baseUrl: haproxy.url, apiKey: ledger.key.key })
+
+async function verify(place: Place, ledger: NewLedger) {
+  const report = await verifyLedger(database(place.ownerUrl, ledger.ledger.id), { lateTail: 'noticed' })
+  assert.equal(report.ok, true, JSON.stringify(report))
+  return report
+}
+
+const standing = (place: Deployment, ledger: NewLedger) =>
+  sql(
+    place.superuserUrl,
+    `select closed, size::int from tallystick.chain_heads where ledger_id = (select ledger_id from tallystick.ledgers where origin = $1)`,
+    [ledger.ledger.origin],
+  )
+
+async function send(
+  ledger: NewLedger,
+  path: string,
+  body: object,
+  headers: Record<string, string> = {},
+  url = haproxy.url,
+) {
+  const response = await fetch(url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ledger.key.key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+  return { status: response.status, headers: response.headers, body: (await response.json()) as any }
+}
+
+test('moves a ledger with all that it has, and writers, without losing a request', {
+  skip,
+  timeout: TIMEOUT_MS,
+}, async (t) => {
+  const ledger = await makeLedger('moves')
+  const client = clientOf(ledger)
+  const receiver = await startReceiver()
+  t.after(async () => receiver.close())
+  assert.equal(
+    (await send(ledger, '/v1/webhooks', { url: receiver.url, events: ['record.recorded'] })).status,
+    201,
+  )
+  assert.equal((await send(ledger, '/v1/types', DELIVERY)).status, 201)
+  const worker = await send(ledger, '/v1/keys', {
+    name: 'worker',
+    scopes: ['records:write', 'records:read:own'],
+  })
+  assert.equal(worker.status, 201, JSON.stringify(worker.body))
+  const erased = await client.records.notarize({ payload: { person: 'Ada' } })
+  const batch = await send(ledger, '/v1/records/batch', {
+    records: Array.from({ length: 200 }, (_, n) => ({ type: 'generic/1', payload: { n } })),
+  })
+  assert.equal(batch.status, 201)
+  const erasure = await fetch(`${haproxy.url}/v1/records/${erased.id}/payload`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${ledger.key.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ code: 'data_subject_request' }),
+  })
+  assert.ok(erasure.ok, await erasure.text())
+  const order = await send(ledger, '/v1/records', {
+    type: 'delivery/1',
+    payload: { quantity: 100, currency: 'EUR' },
+    performer: worker.body.agent,
+  })
+  assert.equal(order.status, 201, JSON.stringify(order.body))
+  const once = { 'idempotency-key': 'before the move' }
+  const first = await send(ledger, '/v1/records', { type: 'generic/1', payload: { once: true } }, once)
+  await until(
+    async () =>
+      (
+        await fetch(`${haproxy.url}/v1/checkpoints/latest`, {
+          headers: { authorization: `Bearer ${ledger.key.key}` },
+        })
+      ).ok,
+  )
+
+  const acked = new Set<string>()
+  let isOver = false
+  t.after(async () => {
+    isOver = true
+  })
+  const writers = Array.from({ length: 3 }, async (_, writer) => {
+    for (let n = 0; !isOver; n += 1) acked.add((await client.records.notarize({ payload: { writer, n } })).id)
+  })
+  const writing = Promise.all(writers)
+  writing.catch(() => {})
+  await until(() => acked.size > 20)
+  for (let n = 0; n < MOVES; n += 1) {
+    const [from, to, name] = n % 2 === 0 ? ([a, b, 'b'] as const) : ([b, a, 'a'] as const)
+    const before = acked.size
+    const moved = await move(from, to, ledger.ledger.id, ...switchTo(name))
+    assert.equal(moved.code, 0, moved.stdout + moved.stderr)
+    assert.match(moved.stdout, /INTEGRITY_OK/)
+    assert.equal((await standing(from, ledger))[0].closed, 'moved')
+    await until(() => acked.size > before + 10)
+  }
+  // There at last, so that what follows is asked of the other deployment than at first.
+  if (MOVES % 2 === 0) assert.equal((await move(a, b, ledger.ledger.id, ...switchTo('b'))).code, 0)
+  await until(async () => (await standing(b, ledger))[0].closed === null)
+  isOver = true
+  await writing
+
+  const found = await sql(
+    b.superuserUrl,
+    'select record_id from tallystick.records r join tallystick.ledgers l using (ledger_id) where origin = $1',
+    [ledger.ledger.origin],
+  )
+  const others = new Set([erased.id, order.body.id, first.body.id])
+  assert.deepEqual(
+    found
+      .map(({ record_id: id }) => formatId('rec', id))
+      .filter((id) => !others.has(id))
+      .sort(),
+    [...acked].sort(),
+  )
+  await verify(b, ledger)
+  await verify(a, ledger)
+
+  const again = await send(ledger, '/v1/records', { type: 'generic/1', payload: { once: true } }, once)
+  assert.equal(again.body.id, first.body.id)
+  const refused = await send(ledger, '/v1/records', { type: 'generic/1', payload: {} }, {}, a.url)
+  assert.deepEqual([refused.status, refused.body.code, refused.body.retryable], [421, 'ledger_moved', false])
+  const asWorker = { ...ledger, key: { ...ledger.key, key: worker.body.key } }
+  assert.equal((await send(asWorker, `/v1/records/${order.body.id}/activate`, {})).status, 200)
+  const done = await send(asWorker, `/v1/records/${order.body.id}/completions`, {
+    evidence: { quantity: 100, currency: 'EUR' },
+  })
+  assert.equal(done.status, 200, JSON.stringify(done.body))
+  await until(async () => (await client.records.get(order.body.id)).gated?.state === 'VERIFIED')
+  // Each record is told at least once, by the worker of either deployment.
+  await until(() => {
+    const told = receiver.received.map(({ body }) => body).join()
+    return [...acked].every((id) => told.includes(id))
+  })
+
+  assert.equal((await move(a, b, 'forget', ledger.ledger.id)).code, 0)
+  assert.deepEqual(await standing(a, ledger), [])
+  await verify(b, ledger)
+})
+
+test('goes on after a kill at each step', { skip, timeout: TIMEOUT_MS }, async () => {
+  for (const line of [/is closed at the source/, /copied rows/, /INTEGRITY_OK/, /is open at the target/]) {
+    const ledger = await makeLedger(`killed at ${line.source}`)
+    const client = clientOf(ledger)
+    for (let n = 0; n < 20; n += 1) await client.records.notarize({ payload: { n } })
+    // The command to switch never ends: whoever kills in it comes after the activation.
+    await killAt(line, ledger, ['--switch', 'sleep 30'])
+    const moved = await move(a, b, ledger.ledger.id, ...switchTo('b'))
+    assert.equal(moved.code, 0, `${line}: ${moved.stdout}${moved.stderr}`)
+    const record = await client.records.notarize({ payload: { after: true } })
+    assert.equal((await client.records.get(record.id)).id, record.id)
+    assert.equal((await standing(a, ledger))[0].closed, 'moved')
+    assert.equal((await verify(b, ledger)).entries, 24)
+    assert.match((await move(a, b, ledger.ledger.id)).stdout, /has moved already/)
+  }
+})
+
+async function killAt(line: RegExp, ledger: NewLedger, args: string[]): Promise<void> {
+  const child = spawn(process.execPath, [SCRIPT, ledger.ledger.id, ...args], {
+    env: { ...bareEnvironment(), ...environmentOf(a, b) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let said = ''
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    said += text
+    if (line.test(said)) child.kill('SIGKILL')
+  }
+  assert.match(said, line)
+}
+
+test('while a ledger is moved, writes wait and reads go on; undo gives it back unless the target was written', {
+  skip,
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const ledger = await makeLedger('given back')
+  const body = { type: 'generic/1', payload: {} }
+  const first = await send(ledger, '/v1/records', body, { 'idempotency-key': 'k' })
+  assert.equal((await move(a, b, ledger.ledger.id)).code, 0)
+  const waits = await send(ledger, '/v1/records', body)
+  assert.deepEqual([waits.status, waits.body.code, waits.body.retryable], [503, 'ledger_moving', true])
+  assert.equal(waits.headers.get('retry-after'), '1')
+  const webhook = await send(ledger, '/v1/webhooks', { url: 'https://example.com/', events: ['*'] })
+  assert.deepEqual([webhook.status, webhook.body.code], [503, 'ledger_moving'])
+  assert.equal((await send(ledger, '/v1/records', body, { 'idempotency-key': 'k' })).body.id, first.body.id)
+  const undone = await move(a, b, 'undo', ledger.ledger.id)
+  assert.equal(undone.code, 0, undone.stderr)
+  assert.equal((await send(ledger, '/v1/records', body)).status, 201)
+
+  assert.equal((await move(a, b, ledger.ledger.id)).code, 0)
+  assert.equal((await send(ledger, '/v1/records', body, {}, b.url)).status, 201)
+  const late = await move(a, b, 'undo', ledger.ledger.id)
+  assert.match(late.stderr, /1 more entries at the target: move it back instead/)
+  assert.equal((await move(a, b, 'finish', ledger.ledger.id)).code, 0)
+  assert.equal((await move(b, a, ledger.ledger.id, ...switchTo('a'))).code, 0)
+  assert.equal((await send(ledger, '/v1/records', body)).status, 201)
+})
