@@ -82,6 +82,29 @@ create table tallystick.api_keys (
   constraint api_keys_rate_limit_per_second_check CHECK ((rate_limit_per_second > (0)::double precision))
 );
 
+create table tallystick.archive_keys (
+  ledger_id uuid not null,
+  from_seq bigint not null,
+  sealed bytea not null,
+  constraint archive_keys_from_seq_check CHECK ((from_seq >= 0)),
+  constraint archive_keys_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint archive_keys_pkey PRIMARY KEY (ledger_id, from_seq)
+);
+
+create table tallystick.archives (
+  ledger_id uuid not null,
+  size bigint not null default 0,
+  seal_digest bytea,
+  sealed_at timestamp with time zone,
+  claimed_by uuid,
+  claimed_until timestamp with time zone,
+  constraint archives_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint archives_pkey PRIMARY KEY (ledger_id),
+  constraint archives_seal_digest_check CHECK ((length(seal_digest) = 32)),
+  constraint archives_sealed CHECK ((((size > 0) = (seal_digest IS NOT NULL)) AND ((size > 0) = (sealed_at IS NOT NULL)))),
+  constraint archives_size_check CHECK ((size >= 0))
+);
+
 create table tallystick.audit_cursors (
   ledger_id uuid not null,
   next_seq bigint not null,
@@ -993,7 +1016,8 @@ CREATE UNIQUE INDEX erasures_by_seq ON tallystick.erasures USING btree (ledger_i
 CREATE INDEX erasures_pending ON tallystick.erasures USING btree (ledger_id, seq) WHERE (erased_at IS NULL);
 CREATE INDEX gated_records_by_end ON tallystick.gated_records USING btree (ledger_id, ended_as COLLATE "C", first_seq NULLS FIRST);
 CREATE INDEX gated_records_by_performer ON tallystick.gated_records USING btree (ledger_id, performer_id, first_seq NULLS FIRST) WHERE (performer_id IS NOT NULL);
-CREATE INDEX holds_standing ON tallystick.holds USING btree (ledger_id) WHERE (lifted_seq IS NULL);
+CREATE INDEX holds_by_record ON tallystick.holds USING gin (record_ids) WITH (fastupdate=off);
+CREATE INDEX holds_standing ON tallystick.holds USING btree (ledger_id, COALESCE(lifted_seq, '9223372036854775807'::bigint));
 CREATE INDEX idempotency_keys_by_seq ON tallystick.idempotency_keys USING btree (ledger_id, seq);
 CREATE UNIQUE INDEX ledger_closures_open ON tallystick.ledger_closures USING btree (ledger_id) WHERE (restored_seq IS NULL);
 CREATE UNIQUE INDEX ledger_faults_open ON tallystick.ledger_faults USING btree (ledger_id) WHERE (cleared_at IS NULL);
@@ -1015,6 +1039,7 @@ CREATE UNIQUE INDEX records_by_seq ON tallystick.records USING btree (ledger_id,
 CREATE INDEX records_by_subject ON tallystick.records USING btree (ledger_id, subject, first_seq NULLS FIRST) WHERE (subject IS NOT NULL);
 CREATE INDEX records_by_trace ON tallystick.records USING btree (ledger_id, substr(traceparent, 4, 32) COLLATE "C", first_seq NULLS FIRST) WHERE (traceparent IS NOT NULL);
 CREATE INDEX records_by_type ON tallystick.records USING btree (ledger_id, type COLLATE "C", first_seq NULLS FIRST) WHERE (first_seq >= 0);
+CREATE INDEX records_labels_left ON tallystick.records USING btree (ledger_id, record_id) WHERE ((subject IS NOT NULL) AND (payload_erased_seq IS NOT NULL));
 CREATE INDEX remote_records_by_peer ON tallystick.remote_records USING btree (ledger_id, peer_id, record_id);
 CREATE INDEX retention_sweeps_due ON tallystick.retention_sweeps USING btree (due_at);
 CREATE UNIQUE INDEX server_keys_current_note ON tallystick.server_keys USING btree (use) WHERE ((use = 'note'::text) AND (retired_at IS NULL));
@@ -1731,10 +1756,20 @@ begin
     select from unnest(ledger_ids, kinds, outcomes) i (ledger_id, kind, outcome)
     where i.outcome = 0 and i.kind in ('retention-set', 'hold-set') and (
       (select count(*) from retention_rules x where x.ledger_id = i.ledger_id) > 1024
-      or (select count(*) from holds x where x.ledger_id = i.ledger_id and x.lifted_seq is null) > 1024)
+      or (select count(*) from holds x
+        where x.ledger_id = i.ledger_id and coalesce(x.lifted_seq, 9223372036854775807) = 9223372036854775807) > 1024)
   ) then
     raise exception 'a ledger has 1,024 rules, and as many holds that stand'
       using errcode = 'integrity_constraint_violation', constraint = 'keeping_max';
+  end if;
+  if exists (
+    select from unnest(ledger_ids, kinds, outcomes) i (ledger_id, kind, outcome)
+    where i.outcome = 0 and i.kind = 'hold-set' and (
+      select sum(cardinality(x.record_ids)) from holds x
+      where x.ledger_id = i.ledger_id and coalesce(x.lifted_seq, 9223372036854775807) = 9223372036854775807) > 65536
+  ) then
+    raise exception 'holds that stand name 65,536 records of a ledger'
+      using errcode = 'integrity_constraint_violation', constraint = 'holds_records_max';
   end if;
 end $function$;
 
@@ -2247,47 +2282,82 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.erase_document(ledger uuid, at bigint, chunk_before bytea, chunk_after bytea, keys_gone bytea[])
- RETURNS boolean
+CREATE OR REPLACE FUNCTION tallystick.erase_documents(ledger uuid, ats bigint[], chunk_seqs bigint[], chunk_numbers integer[], chunks_before bytea[], chunks_after bytea[], key_chunks integer[], keys_gone bytea[])
+ RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'tallystick', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
-  erased erasures;
-  changed batch_chunks;
+  erased erasures[];
+  changed int4;
 begin
-  update erasures e set erased_at = now() where e.ledger_id = ledger and e.seq = at and e.erased_at is null
-  returning * into erased;
-  if not found then return false; end if;
-  if erased.document = 'payload' and chunk_before is not null then
-    update batch_chunks c set content = chunk_after, erased_seq = at
-    where c.ledger_id = ledger and c.seq = erased.document_seq and c.chunk = place_in_batch(erased.subject_id) / 64
-      and sha256(c.content) = chunk_before
-    returning * into changed;
-    if not found then
+  -- In their order, so that two workers never wait for each other in a circle.
+  perform from erasures e where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null order by e.seq for update;
+  with done as (
+    update erasures e set erased_at = now() where e.ledger_id = ledger and e.seq = any (ats) and e.erased_at is null
+    returning e.*
+  )
+  select array_agg(d::erasures order by d.seq) into erased from done d;
+  if erased is null then return 0; end if;
+
+  if cardinality(chunk_seqs) > 0 then
+    with item as (
+      select x.seq, x.document_seq, place_in_batch(x.subject_id) / 64 as chunk, place_in_batch(x.subject_id) % 64 as place
+      from unnest(erased) x where x.document = 'payload' and is_of_batch(x.subject_id)
+    ), rewritten as (
+      select n.seq, n.chunk, n.before, n.after, max(i.seq) as at
+      from unnest(chunk_seqs, chunk_numbers, chunks_before, chunks_after) n (seq, chunk, before, after)
+      join item i on i.document_seq = n.seq and i.chunk = n.chunk
+      group by n.seq, n.chunk, n.before, n.after
+    ), written as (
+      update batch_chunks c set content = n.after, erased_seq = n.at
+      from rewritten n
+      where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk and sha256(c.content) = n.before
+      returning 1
+    )
+    select count(*) into changed from written;
+    if changed <> cardinality(chunk_seqs) then
       raise exception 'the chunk has changed meanwhile' using errcode = 'serialization_failure';
     end if;
     -- Keys of references begin with `R`; those of persons with `S`, and end with the record's place in the chunk.
-    delete from batch_keys k where k.ledger_id = ledger and k.key = any (keys_gone) and get_byte(k.key, 0) = ascii('R')
-      and k.seq = changed.seq and k.chunk = changed.chunk;
-    delete from batch_keys k where k.ledger_id = ledger and k.seq = changed.seq and k.chunk = changed.chunk
+    delete from batch_keys k using unnest(key_chunks, keys_gone) g (n, key)
+    where k.ledger_id = ledger and k.key = g.key and get_byte(k.key, 0) = ascii('R')
+      and k.seq = chunk_seqs[g.n] and k.chunk = chunk_numbers[g.n];
+    delete from batch_keys k using (
+      select x.document_seq, place_in_batch(x.subject_id) / 64 as chunk, array_agg(place_in_batch(x.subject_id) % 64) as places
+      from unnest(erased) x where x.document = 'payload' and is_of_batch(x.subject_id)
+      group by 1, 2
+    ) g
+    where k.ledger_id = ledger and k.seq = g.document_seq and k.chunk = g.chunk
       and k.key between '\x53'::bytea and '\x54'::bytea
-      and length(k.key) = 18 and get_byte(k.key, 17) = place_in_batch(erased.subject_id) % 64;
-  elsif erased.document = 'payload' then
-    update records r set payload = null, salt = null, metadata = null, reference_list = null, subject = null, payload_erased_seq = at
-    where r.ledger_id = ledger and r.record_id = erased.subject_id;
-    if not found then
-      raise exception 'the record has no row' using errcode = 'no_data_found';
-    end if;
-    delete from record_references f where f.ledger_id = ledger and f.record_id = erased.subject_id;
-  else
-    update documents d set salt = null, content = null, erased_seq = at
-    where d.ledger_id = ledger and d.seq = erased.document_seq and d.document = erased.document;
+      and case when length(k.key) = 18 then get_byte(k.key, 17) = any (g.places) end;
   end if;
+
+  -- The label of a gated record stays, because its other documents are found by it: forget_labels.
+  update records r set payload = null, salt = null, metadata = null, reference_list = null, payload_erased_seq = x.seq,
+    subject = case when exists (select from gated_records g where g.ledger_id = ledger and g.record_id = r.record_id)
+      then r.subject end
+  from unnest(erased) x
+  where x.document = 'payload' and r.ledger_id = ledger and r.record_id = x.subject_id and not is_of_batch(x.subject_id);
+  get diagnostics changed = row_count;
+  if changed + (
+    select count(*) from unnest(erased) x
+    join unnest(chunk_seqs, chunk_numbers) n (seq, chunk)
+      on n.seq = x.document_seq and n.chunk = place_in_batch(x.subject_id) / 64
+    where x.document = 'payload' and is_of_batch(x.subject_id)
+  ) <> (select count(*) from unnest(erased) x where x.document = 'payload') then
+    raise exception 'the record has no row' using errcode = 'no_data_found';
+  end if;
+  delete from record_references f using unnest(erased) x
+  where x.document = 'payload' and f.ledger_id = ledger and f.record_id = x.subject_id and not is_of_batch(x.subject_id);
+  update documents d set salt = null, content = null, erased_seq = x.seq
+  from unnest(erased) x
+  where x.document <> 'payload' and d.ledger_id = ledger and d.seq = x.document_seq and d.document = x.document;
   update idempotency_keys k set salt = null, fingerprint = null
-  where k.ledger_id = ledger and k.seq = erased.document_seq;
-  return true;
+  where k.ledger_id = ledger and k.seq = any (array(select x.document_seq from unnest(erased) x)) and k.salt is not null;
+  return cardinality(erased);
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.find_replay(ledger uuid, actor uuid, key bytea, request_hash bytea)
@@ -2300,6 +2370,36 @@ begin
   return (
     select case when k.fingerprint = sha256(k.salt || request_hash) then k.seq else -1 end
     from idempotency_keys k where k.ledger_id = ledger and k.actor_id = actor and k.key_hash = key);
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.forget_labels(after_ledger uuid, after_record uuid, page integer, OUT last_ledger uuid, OUT last_record uuid)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  found_records records[];
+begin
+  perform require_proof();
+  select array_agg(r::records order by r.ledger_id, r.record_id) into found_records from (
+    select * from records r
+    where r.subject is not null and r.payload_erased_seq is not null and (r.ledger_id, r.record_id) > (after_ledger, after_record)
+    order by r.ledger_id, r.record_id limit page
+  ) r;
+  update records r set subject = null
+  from unnest(found_records) f
+  where r.ledger_id = f.ledger_id and r.record_id = f.record_id
+    and exists (
+      select from gated_records g where g.ledger_id = r.ledger_id and g.record_id = r.record_id and g.ended_as <> '')
+    and not exists (
+      select from entries e join documents d on d.ledger_id = e.ledger_id and d.seq = e.seq
+      where e.ledger_id = r.ledger_id and e.subject_id = r.record_id and e.version > 1 and d.content is not null);
+  if cardinality(found_records) = page then
+    last_ledger := found_records[page].ledger_id;
+    last_record := found_records[page].record_id;
+  end if;
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.gated_records_begin()
@@ -2379,16 +2479,19 @@ begin
   return null;
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.hold_on(ledger uuid, record uuid, of_type text, agents uuid[], at bigint)
- RETURNS bigint
+CREATE OR REPLACE FUNCTION tallystick.holds_on(ledger uuid, record uuid, of_type text, agents uuid[], at bigint)
+ RETURNS TABLE(seq bigint, case_id text)
  LANGUAGE sql
  STABLE
- SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
-  select min(h.seq) from holds h
-  where h.ledger_id = ledger and h.seq < at and (h.lifted_seq is null or h.lifted_seq > at)
-    and (h.type is null or h.type = of_type) and (h.agent_id is null or h.agent_id = any (agents))
-    and (h.record_ids is null or record = any (h.record_ids))
+  select h.seq, h.case_id from (
+    select x.* from tallystick.holds x
+    where x.ledger_id = ledger and coalesce(x.lifted_seq, 9223372036854775807) > at and x.record_ids is null
+    union all
+    select x.* from (select y.* from tallystick.holds y where y.record_ids @> array[record] offset 0) x
+    where x.ledger_id = ledger and coalesce(x.lifted_seq, 9223372036854775807) > at
+  ) h
+  where h.seq < at and (h.type is null or h.type = of_type) and (h.agent_id is null or h.agent_id = any (agents))
 $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.idempotency_keys_change()
@@ -2430,6 +2533,12 @@ begin
   values (ledger, peer, peer_name, 'inviter', 'invited', agent, token_hash, expires, inviter);
   return true;
 end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.is_of_batch(record_id uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN ((get_byte(uuid_send(record_id), 14) & 8) = 0);
 
 CREATE OR REPLACE FUNCTION tallystick.items_overtaken(ledger_ids uuid[], actor_ids uuid[], unseen_befores bigint[], items integer[], keys bytea[])
  RETURNS integer[]
@@ -2505,30 +2614,40 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_change';
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.keeping_facts(ledger uuid, record uuid, document_seq bigint, given_type text, given_agents uuid[], OUT type text, OUT agents uuid[], OUT made_seq bigint, OUT since timestamp with time zone)
- RETURNS record
+CREATE OR REPLACE FUNCTION tallystick.keeping_facts(ledger uuid, record uuid, document_seq bigint, given_type text, given_agents uuid[])
+ RETURNS TABLE(type text, agents uuid[], made_seq bigint, since timestamp with time zone)
  LANGUAGE sql
  STABLE
- SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
-  select coalesce(r.type, given_type), case when r.type is null then given_agents
-      else array_remove(array[r.actor_id, r.on_behalf_of, g.performer_id], null) end,
+  select coalesce(r.type, given_type, m.type),
+    case when r.type is not null then array_remove(array[r.actor_id, r.on_behalf_of, g.performer_id], null)
+      when given_type is not null then given_agents
+      else array_remove(array[e.actor_id, o.agent_id], null) end,
     coalesce(r.first_seq, document_seq),
     case when g.state is null then e.recorded_at when g.ended_as <> '' then l.recorded_at end
   from (select ledger as ledger_id) i
   left join lateral (
-    select x.type, x.actor_id, x.on_behalf_of, x.first_seq from records x
+    select x.type, x.actor_id, x.on_behalf_of, x.first_seq from tallystick.records x
     where x.ledger_id = i.ledger_id and x.record_id = record offset 0
   ) r on true
   left join lateral (
-    select x.state, x.ended_as, x.performer_id, x.last_seq from gated_records x
+    select x.state, x.ended_as, x.performer_id, x.last_seq from tallystick.gated_records x
     where x.ledger_id = i.ledger_id and x.record_id = record offset 0
   ) g on true
   left join lateral (
-    select x.recorded_at from entries x where x.ledger_id = i.ledger_id and x.seq = coalesce(r.first_seq, document_seq) offset 0
+    select x.agent_id, x.peer_id from tallystick.offers x
+    where r.type is null and given_type is null and x.ledger_id = i.ledger_id and x.seq = document_seq and x.record_id = record offset 0
+  ) o on true
+  left join lateral (
+    select x.type from tallystick.remote_records x
+    where x.ledger_id = i.ledger_id and x.record_id = record and x.peer_id = o.peer_id offset 0
+  ) m on true
+  left join lateral (
+    select x.actor_id, x.recorded_at from tallystick.entries x
+    where x.ledger_id = i.ledger_id and x.seq = coalesce(r.first_seq, document_seq) offset 0
   ) e on true
   left join lateral (
-    select x.recorded_at from entries x where x.ledger_id = i.ledger_id and x.seq = g.last_seq offset 0
+    select x.recorded_at from tallystick.entries x where x.ledger_id = i.ledger_id and x.seq = g.last_seq offset 0
   ) l on true
 $function$;
 
@@ -2666,10 +2785,12 @@ begin
       or (a.type, a.first_seq, a.actor_id, a.on_behalf_of, a.occurred_at, a.traceparent, a.digest, a.parent_id)
         is distinct from
          (b.type, b.first_seq, b.actor_id, b.on_behalf_of, b.occurred_at, b.traceparent, b.digest, b.parent_id)
-      or ((a.payload, a.salt, a.metadata, a.reference_list, a.subject, a.payload_erased_seq)
-          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.subject, b.payload_erased_seq)
+      or ((a.payload, a.salt, a.metadata, a.reference_list, a.payload_erased_seq)
+          is distinct from (b.payload, b.salt, b.metadata, b.reference_list, b.payload_erased_seq)
         and not (b.payload_erased_seq is null and erasure.known is not null
-          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null and a.subject is null))
+          and a.payload is null and a.salt is null and a.metadata is null and a.reference_list is null))
+      -- A label goes with the payload, or after it.
+      or (a.subject is distinct from b.subject and not (a.subject is null and a.payload_erased_seq is not null))
   ) then
     raise exception 'a record changes only by an erasure, explained by an entry'
       using errcode = 'integrity_constraint_violation', constraint = 'records_change';
@@ -2783,7 +2904,7 @@ begin
     d ("recordId" uuid, "documentSeq" bigint, type text, agents uuid[], rule bigint)
   cross join lateral keeping_facts(i.ledger_id, d."recordId", d."documentSeq", d.type, d.agents) f
   cross join lateral (
-    select hold_on(i.ledger_id, d."recordId", f.type, f.agents, i.seq) as hold
+    select min(h.seq) as hold from holds_on(i.ledger_id, d."recordId", f.type, f.agents, i.seq) h
   ) k
   left join lateral retention_of(i.ledger_id, f.type, f.agents, f.made_seq) r on d.rule is not null
   where i.outcome = 0 and i.kind = 'payload-erased' and (
@@ -2982,17 +3103,16 @@ begin
   return true;
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.retention_of(ledger uuid, of_type text, agents uuid[], made_seq bigint, OUT days integer, OUT rule_seq bigint)
- RETURNS record
+CREATE OR REPLACE FUNCTION tallystick.retention_of(ledger uuid, of_type text, agents uuid[], made_seq bigint)
+ RETURNS TABLE(days integer, rule_seq bigint)
  LANGUAGE sql
  STABLE
- SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
   select case when bool_or(r.days is null) then null else max(r.days) end,
     (array_agg(r.seq order by r.days desc nulls first, r.seq desc))[1]
   from (
     select x.seq, x.days, lead(x.seq) over (partition by x.type, x.agent_id order by x.seq) as replaced_seq
-    from retention_rules x
+    from tallystick.retention_rules x
     where x.ledger_id = ledger and (x.type is null or x.type = of_type) and (x.agent_id is null or x.agent_id = any (agents))
   ) r
   where r.replaced_seq is null or r.replaced_seq > made_seq
@@ -3182,6 +3302,10 @@ CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ap
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_key_secrets FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archives FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archives FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audit_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audit_cursors FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audits FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
@@ -3351,8 +3475,11 @@ grant execute on function tallystick.change_webhook(uuid,uuid,text,text,boolean,
 grant execute on function tallystick.close_restored_ledgers(uuid[],bigint[],bytea[],bigint[]) to tallystick_worker;
 grant execute on function tallystick.create_webhook(uuid,uuid,text,text,text[],text[],text[],uuid,uuid,bytea,bytea,integer) to tallystick_api;
 grant execute on function tallystick.delete_webhook(uuid,uuid) to tallystick_api;
-grant execute on function tallystick.erase_document(uuid,bigint,bytea,bytea,bytea[]) to tallystick_worker;
+grant execute on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],bytea[],bytea[],integer[],bytea[]) to tallystick_worker;
 grant execute on function tallystick.find_replay(uuid,uuid,bytea,bytea) to tallystick_api;
+grant execute on function tallystick.forget_labels(uuid,uuid,integer) to tallystick_worker;
+grant execute on function tallystick.holds_on(uuid,uuid,text,uuid[],bigint) to tallystick_api;
+grant execute on function tallystick.holds_on(uuid,uuid,text,uuid[],bigint) to tallystick_worker;
 grant execute on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,text,integer,integer) to tallystick_api;
 grant execute on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,bytea,bytea,integer) to tallystick_api;
 grant execute on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigint,bytea,text,text) to tallystick_api;
@@ -3391,6 +3518,8 @@ grant select on table tallystick.api_key_secrets to tallystick_api;
 grant select on table tallystick.api_key_secrets to tallystick_worker;
 grant select on table tallystick.api_keys to tallystick_api;
 grant select on table tallystick.api_keys to tallystick_worker;
+grant insert, select, update on table tallystick.archive_keys to tallystick_worker;
+grant insert, select, update on table tallystick.archives to tallystick_worker;
 grant select on table tallystick.audit_cursors to tallystick_api;
 grant delete, insert, select, update on table tallystick.audit_cursors to tallystick_worker;
 grant select on table tallystick.audits to tallystick_api;
@@ -3541,7 +3670,7 @@ comment on column tallystick.records.payload is 'Canonical JSON; null once erase
 
 comment on column tallystick.records.payload_erased_seq is 'Entry that erased the payload.';
 
-comment on column tallystick.records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once erased.';
+comment on column tallystick.records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once the last document is erased.';
 
 comment on column tallystick.retention_rules.days is 'Time that documents of a record are kept after its end; null: for ever.';
 
@@ -3667,13 +3796,21 @@ that an agent offers to another ledger lies with its offer.';
 comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries continue the chain of their ledger, link by link, and move its head. A head moves in no other way,
 and an entry that its head does not explain cannot be inserted.';
 
-comment on function tallystick.erase_document(uuid,bigint,bytea,bytea,bytea[]) is 'Removes the document that the entry at `at` erased. The caller has verified the entry; here it must only exist. A record of a
-batch lies in a compressed chunk, which the caller rewrites: `chunk_before` is the SHA-256 of the content that it read, null where
-the record has a row; `chunk_after` is the content without the payload, and `keys_gone` the references that no record of the chunk
-has any more. Raises 40001 where the chunk has changed meanwhile.';
+comment on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],bytea[],bytea[],integer[],bytea[]) is 'Removes the documents that the entries at `ats` erased, of one ledger. The caller has verified the entries; here they must only
+exist. Returns how many were removed: those that were removed before are passed over. Records of batches lie in compressed chunks,
+which the caller rewrites, each once for all of its records: `chunk_seqs` and `chunk_numbers` say which, `chunks_before` is the
+SHA-256 of the content that it read, `chunks_after` the content without the payloads, and keys_gone[n], of the chunk key_chunks[n], a
+reference that no record of that chunk has any more. Raises 40001 where a chunk has changed meanwhile, and P0002 where a payload has neither
+row nor chunk.
+
+A plan for each call: a session would keep the one that it made for empty tables.';
 
 comment on function tallystick.find_replay(uuid,uuid,bytea,bytea) is 'Finds the first outcome of a request with this Idempotency-Key: its seq; -1 for another request; null for none. Serves requests
 that the present state would refuse although the same request may have been done before.';
+
+comment on function tallystick.forget_labels(uuid,uuid,integer) is 'Takes away the labels of gated records that have ended and have no document any more, among the next `page` records behind
+`after_ledger` and `after_record` whose payload is gone and whose label is not. Returns the last of them; null: these were all.
+While a record is open it can get documents that are found by its label.';
 
 comment on function tallystick.gated_records_begin() is 'Trigger: a gated record begins with the entry that creates it, as it says. Its principal is the party of that entry.
 Its deadline is watched from then on.';
@@ -3683,12 +3820,15 @@ terms are fixed; the activation fixes the performer, and the entry that asks for
 follows the state. Its rows go one by one, by their keys: by a join the session keeps a plan that was made for few rows, and by ctid a row
 would stay that a worker has given a job meanwhile.';
 
-comment on function tallystick.hold_on(uuid,uuid,text,uuid[],bigint) is 'Oldest hold on a record at a place of the chain; null: none.';
+comment on function tallystick.holds_on(uuid,uuid,text,uuid[],bigint) is 'Holds on a record at a place of the chain. Those that name records are found by the record alone, through its index, whatever else
+the ledger holds.';
 
 comment on function tallystick.idempotency_keys_change() is 'Trigger: an idempotency key outlives the payload of its request, but not so the fingerprint: a short request could be guessed
 from it.';
 
 comment on function tallystick.invite_peer(uuid,uuid,text,uuid,bytea,timestamp with time zone,text,integer,integer) is 'Stores an invitation. false: the ledger has too many.';
+
+comment on function tallystick.is_of_batch(uuid) is 'Whether a record with this id lies in a chunk, and has no row: a bit of the id says so (records_ids, batch_chunks_ids).';
 
 comment on function tallystick.items_overtaken(uuid[],uuid[],bigint[],integer[],bytea[]) is 'Items whose traces, or groups of logs, have got records of the same agent from `unseen_befores` on: what they bring may be there already
 (docs/decisions/0030-a-span-is-one-record.md). Their other keys say nothing of that.';
@@ -3702,7 +3842,8 @@ comment on function tallystick.keeping_change() is 'Trigger: a rule never change
 
 comment on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) is 'Facts by which rules and holds find a record: its type, its agents (who made it, for whom, and who performs it), the entry that
 made it, and since when nothing more happens to it: null while it is open. A record of a batch has no row: then they are those
-that the caller has read from its chunk, of the entry at `document_seq`.';
+that the caller has read from its chunk, of the entry at `document_seq`. A record of another ledger has none either: its type is the one
+that its home says, and its agents are those that offered the evidence at `document_seq`.';
 
 comment on function tallystick.ledger_ends(uuid) is 'Answers the size of the ledger, and that of its newest checkpoint.';
 
@@ -3767,7 +3908,8 @@ on. false: no such endpoint.';
 
 comment on function tallystick.retention_of(uuid,text,uuid[],bigint) is 'Days for which a record is kept, and the entry that set them: the longest of all rules about it. `rule_seq` null: no rule is about
 it; days null beside one: it has no end. A rule counts for the records that come after it until another one replaces it, and,
-because a promise may be lengthened and not shortened, for all that were there before.';
+because a promise may be lengthened and not shortened, for all that were there before.
+It and the next two have no search path of their own, so that Postgres takes them into the query that asks.';
 
 comment on function tallystick.retire_envelope_keys() is 'Retires every envelope key that signs for no ledger any more, except the newest, and destroys its secret. Not at once: a server
 that read the keys before there was a newer one may be making a ledger with the old one. Such an entry is at most 60 s old by
@@ -3805,6 +3947,10 @@ comment on table tallystick.agents is 'Agents of a ledger, as agent-registered a
 comment on table tallystick.api_key_secrets is 'Secrets of keys, as hashes: one a key, and a second one that ends soon while the key is rotated. The MAC covers everything that the secret grants, under the master key (docs/decisions/0006): a row that no server made grants nothing.';
 
 comment on table tallystick.api_keys is 'API keys, as key-created and key-revoked entries say. Their secrets are in api_key_secrets.';
+
+comment on table tallystick.archive_keys is 'Secrets from which the keys of archived documents are computed, of entries from from_seq on, sealed under the master key. A document is erased from the archive by removing what gives its key.';
+
+comment on table tallystick.archives is 'How far each ledger lies in the archive, and the SHA-256 of the newest seal there. The worker that has the claim writes the next one.';
 
 comment on table tallystick.audit_cursors is 'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves on entries below it alone. The MAC over the row, under the master key, makes a row believed. No foreign key, because the ledger''s row may be just what is missing.';
 
