@@ -221,7 +221,7 @@ test('moves a ledger with all that it has, and writers, without losing a request
     evidence: { quantity: 100, currency: 'EUR' },
   })
   assert.equal(done.status, 200, JSON.stringify(done.body))
-  await until(async () => (await client.records.get(order.body.id)).gated?.state === 'VERIFIED')
+  await until(async () => (await client.records.get(order.body.id)).state === 'VERIFIED')
   // Each record is told at least once, by the worker of either deployment.
   await until(() => {
     const told = receiver.received.map(({ body }) => body).join()
