@@ -42,7 +42,7 @@ export type CallOptions = {
   readonly timeoutMs?: number | undefined
   readonly retriesMax?: number | undefined
   /**
-   * Of a read: it shows no fewer entries of the ledger, such as `seq + 1` of an event. By itself a client demands what it has written
+   * Fewest entries of the ledger that a read shows, such as `seq + 1` of an event. By itself a client demands what it has written
    * or read before. ConflictError `ledger_smaller`: the ledger has fewer.
    */
   readonly ifKnownSize?: number | undefined

@@ -140,7 +140,7 @@ async function copyCluster(primary: RunningPostgres, dataDir: string): Promise<v
     chmodSync(join(to, file), 0o600)
     chownSync(join(to, file), uid, gid)
   }
-  // Of the primary, so that both have the same superuser's password.
+  // The primary's, so that both have the same superuser's password.
   execFileSync('cp', ['-a', join(primary.dataDir, 'passwords.json'), join(dataDir, 'passwords.json')])
 }
 

@@ -46,7 +46,7 @@ async function pauseReplica(): Promise<void> {
   await servers.replica.pause()
 }
 
-/** What a request adds to the figures of reads, and its answer. */
+/** Answer of a request, and which figure of reads it raised. */
 async function read(of: TestApp, url: string, options: SendOptions = {}) {
   const before = { ...of.deps.reads.figures }
   const response = await of.send('GET', url, options)

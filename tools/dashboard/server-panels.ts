@@ -139,7 +139,8 @@ export const SERVER_ROWS: readonly Row[] = [
     panels: [
       {
         title: 'Reads, by the server that answered',
-        description: 'fallback: the primary, where the replica was wanted. Without a replica all are the primary’s.',
+        description:
+          'fallback: the primary, where the replica was wanted. Without a replica all are the primary’s.',
         unit: 'reqps',
         runbook: 'requests-refused.md',
         queries: [[rate('tallystick_reads_total', 'source'), '{{source}}']],
@@ -154,7 +155,8 @@ export const SERVER_ROWS: readonly Row[] = [
       },
       {
         title: 'Lag of the replica',
-        description: 'Age of the first byte of the log that it lacks. None: it can’t be looked at, or there is none.',
+        description:
+          'Age of the first byte of the log that it lacks. None: it can’t be looked at, or there is none.',
         unit: 's',
         warnAbove: 10,
         runbook: 'no-database.md',

@@ -17,7 +17,7 @@ class CallOptions(TypedDict, total=False):
     max_retries: float
     """0: never again; `math.inf`: until it succeeds, or fails for good."""
     if_known_size: int
-    """Of a read: it shows no fewer entries of the ledger, such as `seq + 1` of an event. By itself a client demands what it has
+    """Fewest entries of the ledger that a read shows, such as `seq + 1` of an event. By itself a client demands what it has
     written or read before. ConflictError `ledger_smaller`: the ledger has fewer.
     """
 
