@@ -126,6 +126,7 @@ test('SQL is in src/db only, and the environment is read where processes begin',
 
 /** `parseConfig(process.env)` stands in these, and the environment of children in `src/run/postgres`. */
 const PROCESSES = new Set([
+  'src/run/archive-keys.ts',
   'src/run/server.ts',
   'src/run/worker.ts',
   'src/run/migrate.ts',

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ends } from './tcp-proxy.ts'
 
-/** What becomes of a request: `lose` answers a write without doing it, `change` turns a bit of an answer's body. */
+/** Outcome of a request: `lose` answers a write without doing it, `change` turns a bit of an answer's body. */
 export type HttpFault = 'refuse' | 'cut' | 'slow' | 'lose' | 'change'
 
 export type HttpFaults = {

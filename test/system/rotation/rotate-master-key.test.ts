@@ -7,6 +7,7 @@ import { openWebhookSecret } from '../../../src/outside/webhooks/secrets.ts'
 import { parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { openDeps } from '../../../src/run/deps.ts'
 import { startWorker } from '../../../src/run/worker.ts'
+import { archiveKeyContext, makeArchiveKeys } from '../../../src/signing/archive-keys.ts'
 import { makeMasterKey, masterKeyId } from '../../../src/signing/master-key.ts'
 import { makePeerMacs } from '../../../src/signing/peer-macs.ts'
 import { database } from '../../../src/verify/database.ts'
@@ -44,22 +45,30 @@ test('the master key is replaced under a running server and worker, and no reque
   assert.equal(await statusOf(app, before), 201)
   await makeWebhook(app, {}, app.ledger.key.key)
   await openWebhooks(app, TEST_MASTER_KEY)
+  const ledgerId = parseId('led', app.ledger.ledger.id)
+  const archived = makeArchiveKeys()
+  const context = archiveKeyContext(ledgerId, 0)
+  await app.sql('insert into tallystick.archive_keys values ($1, 0, $2)', [
+    ledgerId,
+    makeMasterKey(TEST_MASTER_KEY).seal(archived, context),
+  ])
 
   const first = await run(app, BOTH)
   assert.match(
     first.stdout,
-    /^sealed anew: server keys 2, secrets of webhooks 1, secrets of API keys 2, keys of peers 0, cursors \d+\.$/m,
+    /^sealed anew: server keys 2, secrets of webhooks 1, secrets of API keys 2, keys of peers 0, keys of archived documents 1, cursors \d+\.$/m,
   )
   // Sealed by a server that has not looked since, unless the command took that long to end.
   const late = await both.makeKey(app.ledger.key.key)
   await sleep(MASTER_KEY_AGE_MS_MAX * 1.5)
   const after = await both.makeKey(before)
   const second = await run(app, BOTH)
-  const resealed = /secrets of webhooks 0, secrets of API keys 1, keys of peers 0, cursors \d+\.$/m.test(
-    second.stdout,
-  )
-    ? 1
-    : 0
+  const resealed =
+    /secrets of webhooks 0, secrets of API keys 1, keys of peers 0, keys of archived documents 0, cursors \d+\.$/m.test(
+      second.stdout,
+    )
+      ? 1
+      : 0
   assert.match(
     resealed ? (await run(app, BOTH)).stdout : second.stdout,
     /TALLYSTICK_MASTER_KEY_PREVIOUS can go/,
@@ -68,6 +77,8 @@ test('the master key is replaced under a running server and worker, and no reque
   const next = await serverOn(t, app, NEW)
   for (const key of [app.ledger.key.key, before, late, after]) assert.equal(await next.notarize(key), 201)
   await openWebhooks(app, NEW_KEY)
+  const [resealedKeys] = await app.sql<{ sealed: Buffer }>('select sealed from tallystick.archive_keys')
+  assert.deepEqual(makeMasterKey(NEW_KEY).open(resealedKeys!.sealed, context), archived)
   assert.deepEqual([...new Set(await load.stop())], [201])
   const report = await verifyLedger(database(app.database.ownerUrl, app.ledger.ledger.id), { threads: 0 })
   assert.equal(report.failure, null)
@@ -120,7 +131,7 @@ test('a row that no server has made is not made believable, and is counted', asy
   assert.equal(code, 0)
   assert.match(
     stdout,
-    /secrets of API keys 1, keys of peers 1, cursors \d+\.[\s\S]*^2 rows are sealed under neither key/m,
+    /secrets of API keys 1, keys of peers 1, keys of archived documents 0, cursors \d+\.[\s\S]*^2 rows are sealed under neither key/m,
   )
   const macs = await app.sql<{ mac: Buffer }>(
     'select mac from tallystick.peer_keys order by until_seq nulls first',
