@@ -2385,9 +2385,9 @@ export interface LedgerSummary {
    */
   size: number
   /**
-   * why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
+   * why it takes no entries: frozen by the operator, an older backup of itself, being moved to another deployment, or moved there; null: it does
    */
-  closed: ('frozen' | 'restored') | null
+  closed: ('frozen' | 'restored' | 'moving' | 'moved') | null
   rateLimit: RateLimit | null
   /**
    * who may read its tiles: keys of the ledger with audit:read, or anybody
@@ -3958,9 +3958,9 @@ export interface GetLedgerAnswer {
    */
   size: number
   /**
-   * why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
+   * why it takes no entries: frozen by the operator, an older backup of itself, being moved to another deployment, or moved there; null: it does
    */
-  closed: ('frozen' | 'restored') | null
+  closed: ('frozen' | 'restored' | 'moving' | 'moved') | null
   /**
    * the one that asks
    */

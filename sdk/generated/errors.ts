@@ -68,6 +68,8 @@ export const ADVICE = {
   idempotency_key_reused: "use a new key for a new request",
   ledger_frozen: "ask the operator",
   ledger_closed: "tell the operator: nothing was written",
+  ledger_moving: "send it again after `Retry-After`: nothing was written",
+  ledger_moved: "send it to the address of all deployments; tell the operator if that answers this: nothing was written",
   no_registration_policy: "set one with PUT /v1/registration-policy: which issuers, with which keys",
   policy_changed: "send it again",
   statement_exists: "send it again",
