@@ -48,6 +48,6 @@ BUNDLE_PROOFS_PER_KEY_MAX: Final = 128
 BUNDLE_SIGNING_KEYS_MAX: Final = 65_536
 """Keys of the agents of one bundle, of which each has 256 at most."""
 BUNDLE_REQUESTS_MAX: Final = 2
-"""Entries of a bundle that are read at a time, beside the stream of a range. A server has four such reads open for a ledger, and answers 503
-beyond them.
+"""Entries of a bundle that are read at a time, beside the stream of a range. A server has four such reads open for a ledger: more are
+answered 503.
 """
