@@ -160,8 +160,9 @@ test('moves a ledger with all that it has, and writers, without losing a request
     performer: worker.body.agent,
   })
   assert.equal(order.status, 201, JSON.stringify(order.body))
-  const once = { 'idempotency-key': 'before the move' }
+  const once = { 'idempotency-key': 'before-the-move' }
   const first = await send(ledger, '/v1/records', { type: 'generic/1', payload: { once: true } }, once)
+  assert.equal(first.status, 201, JSON.stringify(first.body))
   await until(
     async () =>
       (
