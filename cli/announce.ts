@@ -6,7 +6,12 @@ import type { Io } from './io.ts'
 type Client = Awaited<ReturnType<typeof connect>>
 
 /** A ledger that takes no entries may be looked at all the same. */
-const CLOSED: ReadonlySet<string> = new Set(['ledger_frozen', 'ledger_closed', 'ledger_moving', 'ledger_moved'])
+const CLOSED: ReadonlySet<string> = new Set([
+  'ledger_frozen',
+  'ledger_closed',
+  'ledger_moving',
+  'ledger_moved',
+])
 
 /** Has the ledger say, before anything is read, who takes what. */
 export async function announce(

@@ -76,8 +76,7 @@ function Figures({ session: { client, ledger } }: { session: Session }) {
     <>
       {ledger.closed !== null && (
         <p class="note bad" role="alert">
-          The ledger takes no entries:{' '}
-          {CLOSED_BECAUSE[ledger.closed]}.
+          The ledger takes no entries: {CLOSED_BECAUSE[ledger.closed]}.
         </p>
       )}
       {audit?.report?.failure && <Fault audit={audit} />}

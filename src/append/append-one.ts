@@ -146,8 +146,12 @@ const MOVING_RETRY_MS = 1_000
 
 /** For every write to a ledger that is being moved. */
 export function ledgerMoving(): ApiError {
-  return new ApiError('ledger_moving', 'nothing was written: the ledger is being moved to another deployment', {
-    retryable: true,
-    retryAfterMs: MOVING_RETRY_MS,
-  })
+  return new ApiError(
+    'ledger_moving',
+    'nothing was written: the ledger is being moved to another deployment',
+    {
+      retryable: true,
+      retryAfterMs: MOVING_RETRY_MS,
+    },
+  )
 }

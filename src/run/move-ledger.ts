@@ -48,8 +48,8 @@ type Move = {
 }
 
 /**
- * `move-ledger`: as owner of both databases, moves a ledger while its deployments are running (docs/scale.md). What has been done stands in the two
- * chain heads alone, so a run that was killed is run again.
+ * `move-ledger`: as owner of both databases, moves a ledger while its deployments are running (docs/scale.md). The two
+ * chain heads alone say how far it is, so a run that was killed is run again.
  */
 export function main(args: readonly string[]): Promise<void> {
   return runToEnd('move-ledger', USAGE, async () => {
@@ -118,7 +118,8 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
     console.log(`now send its requests there, and run: move-ledger finish ${ledger}`)
     return
   }
-  await run('sh', ['-c', command], { env: { ...process.env, LEDGER: ledger } })
+  // An id has letters and digits only.
+  await run('sh', ['-c', `export LEDGER=${ledger}; ${command}`])
   await finish(move)
 }
 

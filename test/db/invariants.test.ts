@@ -991,6 +991,7 @@ const GRANTS: Record<string, string> = {
   'chain_step()': '',
   'chain_extend()': '',
   'refuse_change()': '',
+  'refuse_while_moving()': '',
   'entries_extend_chain()': '',
   'chain_heads_forward_only()': '',
   'records_begin()': '',

@@ -232,7 +232,7 @@ export async function readKind(db: Db): Promise<{ readonly schema: string; reado
 }
 
 /**
- * Opens the copied ledger. What the source's worker had begun begins anew: its jobs and leases mean nothing here. From this commit on the
+ * Opens the copied ledger. Work that the source's worker had begun begins anew: its jobs and leases mean nothing here. From this commit on the
  * ledger lives here.
  */
 export async function activateLedger(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {

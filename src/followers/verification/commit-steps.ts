@@ -44,7 +44,9 @@ function inCalls(steps: readonly Steps[]): Steps[][] {
  */
 export function hasMoved(outcome: AppendOutcome): boolean {
   if (outcome.status === 'stale' || outcome.status === 'again') return true
-  return outcome.status === 'refused' && ['state', 'frozen', 'closed', 'moving', 'moved'].includes(outcome.reason)
+  return (
+    outcome.status === 'refused' && ['state', 'frozen', 'closed', 'moving', 'moved'].includes(outcome.reason)
+  )
 }
 
 /** Error of a step that was not appended. */

@@ -18,7 +18,7 @@ export type Name = 'a' | 'b' | 'c'
 export type Haproxy = {
   readonly url: string
   readonly socket: string
-  /** What the runtime API answers. */
+  /** Answer of the runtime API. */
   command(line: string): Promise<string>
 }
 
