@@ -2742,9 +2742,9 @@ class LedgerSummary(Model):
     """
     how many entries it has
     """
-    closed: Literal['frozen', 'restored'] | str | None
+    closed: Literal['frozen', 'restored', 'moving', 'moved'] | str | None
     """
-    why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
+    why it takes no entries: frozen by the operator, an older backup of itself, being moved to another deployment, or moved there; null: it does
     """
     rate_limit: Annotated[RateLimit | None, Field(alias='rateLimit')]
     tiles: Literal['key', 'public'] | str
@@ -2916,9 +2916,9 @@ class OwnLedger(Model):
     """
     how many entries it has
     """
-    closed: Literal['frozen', 'restored'] | str | None
+    closed: Literal['frozen', 'restored', 'moving', 'moved'] | str | None
     """
-    why it takes no entries: frozen by the operator, or an older backup of itself; null: it does
+    why it takes no entries: frozen by the operator, an older backup of itself, being moved to another deployment, or moved there; null: it does
     """
     key: Annotated[OwnLedgerKey, Field(title='OwnLedgerKey')]
     """
