@@ -27,8 +27,8 @@ const KEYS_MAX = 1_024
 const PROOFS_PER_KEY_MAX = 128
 /** Keys of the agents of one bundle, of which each has 256 at most. */
 const SIGNING_KEYS_MAX = 65_536
-/** Requests at a time. */
-const CONCURRENCY = 8
+/** Requests at a time. A server has four streams of entries open for a ledger, and refuses more for a second. */
+const CONCURRENCY = 4
 
 type Document = api.EntryLine['documents'][number]
 type Signer = NonNullable<api.EntryLine['signer']>
