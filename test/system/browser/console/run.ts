@@ -279,12 +279,11 @@ test('a cosignature counts where the key of its witness is known', async () => {
 test('a link with another key does not replace the one in use', async () => {
   await inTab({}, async (page) => {
     const link = (key: string) => page.evaluate(`location.hash = 'key=${key}'`)
-    page.once('dialog', (dialog) => dialog.dismiss())
-    await link(fleet.keys.reads)
-    await page.waitForSelector('h1:has-text("Overview")')
+    const [asked] = await Promise.all([page.waitForEvent('dialog'), link(fleet.keys.reads)])
+    await asked.dismiss()
     assert.equal(await page.evaluate(`sessionStorage.getItem('tallystick.apiKey')`), fleet.keys.all)
-    page.once('dialog', (dialog) => dialog.accept())
-    await link(fleet.keys.reads)
+    const [again] = await Promise.all([page.waitForEvent('dialog'), link(fleet.keys.reads)])
+    await again.accept()
     await page.waitForSelector('text=key console')
   })
 })
