@@ -12,6 +12,7 @@ import { openEraser } from '../helpers/eraser.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { TEST_SETTINGS, temporaryDirInMemory } from '../helpers/postgres.ts'
 import { type Replicated, startReplicated } from '../helpers/replica.ts'
+import { addTestHome } from '../helpers/test-home.ts'
 
 let servers: Replicated
 let makeApp: (environment?: Record<string, string>) => Promise<TestApp>
@@ -165,6 +166,26 @@ test('an erased document is shown by nobody once its erasure was answered', asyn
   await openEraser(t, app).run()
   await servers.replica.caughtUp()
   assert.deepEqual(await shown('/v1/records'), { has: false, where: 'replica' })
+})
+
+test('a document of another ledger is shown by nobody once its erasure was received', async () => {
+  const guest = await app.newLedger()
+  const home = await addTestHome(app, guest)
+  const record = await home.share({ payload: { secret: 'a guest’s name' } })
+  await pauseReplica()
+  const shown = async () => {
+    const { response, where } = await read(app, `/v1/records/${record.id}?peer=${home.peer}`, {
+      key: guest.key.key,
+    })
+    expectStatus(200, response)
+    return { has: response.body.includes('a guest’s name'), where }
+  }
+  assert.deepEqual(await shown(), { has: true, where: 'replica' }, 'the control')
+  await record.erase({ name: record.id, sha256: record.payload.digest }, record.last().seq)
+  assert.deepEqual(await shown(), { has: false, where: 'fallback' })
+  await servers.replica.resume()
+  await servers.replica.caughtUp()
+  assert.deepEqual(await shown(), { has: false, where: 'replica' })
 })
 
 test('a replica that is further behind than it may be is not read, and an idle primary makes no lag', async () => {

@@ -15,14 +15,18 @@ export type LedgerEnd = {
 export async function readLedgerEnds(db: Db, ledgerIds: readonly Uuid[]): Promise<LedgerEnd[]> {
   const { rows } = await db.query<LedgerEnd>({
     name: 'read_ledger_ends',
-    text: `select coalesce(h.size, 0) as size, coalesce(e.erased_below, 0) as erased_below,
+    text: `select coalesce(h.size, 0) as size, coalesce(greatest(e.seq, d.seq) + 1, 0) as erased_below,
         pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0') as wal_bytes
       from unnest($1::uuid[]) with ordinality as asked (ledger_id, ix)
       left join tallystick.chain_heads h on h.ledger_id = asked.ledger_id
       left join lateral (
-        select x.seq + 1 as erased_below from tallystick.erasures x
+        select x.seq from tallystick.erasures x
         where x.ledger_id = asked.ledger_id order by x.seq desc limit 1
       ) e on true
+      left join lateral (
+        select x.erased_seq as seq from tallystick.received_documents x
+        where x.ledger_id = asked.ledger_id and x.erased_seq is not null order by x.erased_seq desc limit 1
+      ) d on true
       order by asked.ix`,
     values: [ledgerIds],
   })
