@@ -152,6 +152,7 @@ create table received_documents (
   constraint received_documents_content_or_erased check ((content is null) = (salt is null)
     and (content is null) = (erased_seq is not null))
 );
+create index received_documents_erased on received_documents (ledger_id, erased_seq) where erased_seq is not null;
 comment on table received_documents is
   'Documents that an entry of the other ledger digests, as they were shown.';
 create trigger received_documents_charged after insert on received_documents referencing new table as came

@@ -1029,6 +1029,7 @@ CREATE INDEX peer_dead_letters_by_record ON tallystick.peer_dead_letters USING b
 CREATE UNIQUE INDEX peer_keys_current ON tallystick.peer_keys USING btree (ledger_id, peer_id) WHERE (until_seq IS NULL);
 CREATE INDEX peer_receipts_by_peer ON tallystick.peer_receipts USING btree (ledger_id, peer_id, seq);
 CREATE UNIQUE INDEX peers_remote ON tallystick.peers USING btree (ledger_id, remote_ledger_id) WHERE ((state <> 'revoked'::text) AND (remote_ledger_id IS NOT NULL));
+CREATE INDEX received_documents_erased ON tallystick.received_documents USING btree (ledger_id, erased_seq) WHERE (erased_seq IS NOT NULL);
 CREATE INDEX received_entries_about_record ON tallystick.received_entries USING btree (ledger_id, peer_id, record_id, remote_seq) WHERE ((version IS NULL) AND (record_id IS NOT NULL));
 CREATE UNIQUE INDEX received_entries_by_record ON tallystick.received_entries USING btree (ledger_id, peer_id, record_id, version) WHERE (version IS NOT NULL);
 CREATE INDEX record_references_by_record ON tallystick.record_references USING btree (ledger_id, record_id);

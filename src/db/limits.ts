@@ -162,6 +162,10 @@ export const RETENTION_SWEEP_EVERY_SECONDS = 6 * 3_600
 // Replicas (src/db/connect/replica.ts)
 /** Between two looks at a replica. One that must not be read, or is away, is asked no more often. */
 export const REPLICA_PROBE_EVERY_MS = 1_000
+/** Time for a connection to a replica, and for a look at it. One that says nothing for so long is away. */
+export const REPLICA_LOOK_MS_MAX = 1_000
+/** Time that a read waits for one of the replica's connections, which are all in use, before it goes to the primary. */
+export const REPLICA_WAIT_MS_MAX = 100
 /** A replica that is further behind is not read (TALLYSTICK_REPLICA_LAG_MS_MAX). */
 export const REPLICA_LAG_MS_DEFAULT = 10_000
 export const REPLICA_LAG_MS_MIN = 100

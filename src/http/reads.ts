@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
-import { type LedgerEnd, readLedgerEnds } from '../db/chain/ledger-ends.ts'
+import { type LedgerEnd, type LedgerState, readLedgerEnds } from '../db/chain/ledger-ends.ts'
 import type { Db } from '../db/connect/client.ts'
 import { Coalescer } from '../db/connect/coalescer.ts'
+import type { DatabasePool } from '../db/connect/pools.ts'
 import { type HeldConnection, REPLICA_REFUSALS, type Replica, ReplicaError } from '../db/connect/replica.ts'
 import { LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../db/limits.ts'
 import { Lookups } from '../db/records/lookups.ts'
@@ -63,7 +64,7 @@ type FallbackReason = (typeof REASONS)[number]
 export class Reads {
   readonly #primary: Primary
   readonly #replica: Replica | null
-  readonly #ends: Coalescer<Uuid, LedgerEnd>
+  readonly #ends: Coalescer<LedgerState, LedgerEnd>
   #figures = { replica: 0, primary: 0, fallback: 0 }
   /** Sizes of ledgers that the primary has shown. */
   readonly #believed = new Map<Uuid, { readonly size: number; readonly atMs: number }>()
@@ -75,7 +76,7 @@ export class Reads {
   constructor(primary: Primary, replica: Replica | null) {
     this.#primary = primary
     this.#replica = replica
-    this.#ends = new Coalescer((ledgerIds) => this.#readEnds(ledgerIds), {
+    this.#ends = new Coalescer((states) => this.#readEnds(states), {
       keysMax: LOOKUPS_PER_QUERY_MAX,
       queriesMax: LOOKUP_QUERIES_MAX,
     })
@@ -105,22 +106,20 @@ export class Reads {
       if (known > 0) await this.#refuseSmaller(ledgerId, known)
       return this.#ofPrimary('primary', work)
     }
-    // Decides what the replica must show: nothing that was erased by now. Many requests share one look.
-    const end = await this.#ends.find(ledgerId)
-    refuseSmaller(end.size, known)
-    const held = new HeldReplica(this.#replica, ledgerId, Math.max(known, end.erasedBelow), (size) => {
-      reply.header(LEDGER_SIZE_HEADER, size)
-    })
+    let held: HeldReplica | null = null
     try {
+      held = await this.#holdBoth(this.#replica, ledgerId, known)
+      reply.header(LEDGER_SIZE_HEADER, held.size)
       const answer = await work(held.sources(this.#primary.checkpoints))
       held.release()
       this.#figures.replica++
       return answer
     } catch (error) {
-      held.release(error as Error)
+      held?.release(error as Error)
       if (reply.sent) throw error
       reply.removeHeader(LEDGER_SIZE_HEADER)
       this.#countFallback(error as Error)
+      if (known > 0) await this.#refuseSmaller(ledgerId, known)
       return await this.#ofPrimary('fallback', work)
     }
   }
@@ -138,25 +137,59 @@ export class Reads {
         if (sizeMin > 0) await this.#refuseSmaller(ledgerId, sizeMin)
         return this.#primary.readPool.query(...args)
       }
-      const end = await this.#ends.find(ledgerId)
-      refuseSmaller(end.size, sizeMin)
-      const held = new HeldReplica(replica, ledgerId, Math.max(sizeMin, end.erasedBelow), (size) => {
-        sizeMin = Math.max(sizeMin, size)
-      })
+      let held: HeldConnection | null = null
       try {
-        const rows = await held.read.query(...args)
+        held = await this.#hold(replica, replica.readPool, ledgerId, sizeMin)
+        const rows = await held.db.query(...args)
         held.release()
         this.#figures.replica++
+        sizeMin = held.size
         return rows
       } catch (error) {
-        held.release(error as Error)
+        held?.release(error as Error)
         this.#countFallback(error as Error)
         this.#figures.fallback++
-        sizeMin = Math.max(sizeMin, end.size)
-        return this.#primary.readPool.query(...args)
+        const rows = await this.#primary.readPool.query(...args)
+        const { size } = await this.#ends.find({ ledgerId, size: 0 })
+        refuseSmaller(size, sizeMin)
+        sizeMin = size
+        return rows
       }
     }
     return { query: query as unknown as Db['query'] }
+  }
+
+  /** For one request. The connection for searches, if it needs one, comes after the other: so no two requests wait for each other. */
+  async #holdBoth(replica: Replica, ledgerId: Uuid, sizeMin: number): Promise<HeldReplica> {
+    const read = await this.#hold(replica, replica.readPool, ledgerId, sizeMin)
+    // It may lead to another standby, and MUST show no less.
+    return new HeldReplica(read, () => this.#hold(replica, replica.searchPool, ledgerId, read.size, read))
+  }
+
+  /**
+   * A connection to the replica whose state of the ledger lies on the primary's chain, and shows nothing that was erased by now. The
+   * primary is asked after the replica; many requests share that look. `like`: one of the same request, which was found fit.
+   */
+  async #hold(
+    replica: Replica,
+    pool: DatabasePool,
+    ledgerId: Uuid,
+    sizeMin: number,
+    like: HeldConnection | null = null,
+  ): Promise<HeldConnection> {
+    const held = await replica.hold(pool, ledgerId, sizeMin)
+    if (like?.size === held.size && like.chain.equals(held.chain)) return held
+    try {
+      const end = await this.#ends.find({ ledgerId, size: held.size }).catch((error: Error) => {
+        throw new ReplicaError('unknown', `the primary did not say how far it is: ${error.message}`)
+      })
+      requireSameChain(held, end)
+      return held
+    } catch (error) {
+      const isDiverged = error instanceof ReplicaError && error.refusal === 'diverged'
+      held.release(isDiverged ? error : undefined)
+      throw error
+    }
   }
 
   #ofPrimary<T>(figure: 'primary' | 'fallback', work: (from: ReadSources) => Promise<T>): Promise<T> {
@@ -169,7 +202,7 @@ export class Reads {
     const believed = this.#believed.get(ledgerId)
     const nowMs = performance.now()
     if (believed && believed.size >= known && nowMs - believed.atMs < KEY_CACHE_AGE_MS_MAX) return
-    const { size } = await this.#ends.find(ledgerId)
+    const { size } = await this.#ends.find({ ledgerId, size: 0 })
     if (this.#believed.size >= KNOWN_SIZES_MAX) this.#believed.clear()
     this.#believed.set(ledgerId, { size, atMs: nowMs })
     refuseSmaller(size, known)
@@ -182,43 +215,35 @@ export class Reads {
     this.#fallbacks[reason]++
   }
 
-  async #readEnds(ledgerIds: readonly Uuid[]): Promise<LedgerEnd[]> {
+  async #readEnds(states: readonly LedgerState[]): Promise<LedgerEnd[]> {
     const atMs = performance.now()
-    const ends = await readLedgerEnds(this.#primary.readPool, ledgerIds)
+    const ends = await readLedgerEnds(this.#primary.readPool, states)
     this.#replica?.primaryLog.note(Math.max(...ends.map(({ walBytes }) => walBytes)), atMs)
     return ends
   }
 }
 
-/** The replica for one request: a connection of each pool at most, from the first statement on. */
+/** The replica for one request: a connection to read, and one to search once something is searched for. */
 class HeldReplica {
-  readonly read: Db
+  readonly size: number
+  readonly #read: Db
   readonly #search: Db
-  readonly #replica: Replica
-  readonly #ledgerId: Uuid
-  readonly #onHeld: (size: number) => void
   readonly #held: HeldConnection[] = []
-  #connecting: Promise<unknown> = Promise.resolve()
-  #sizeMin: number
   #released: { readonly error: Error | undefined } | null = null
 
-  /** `onHeld`: told how many entries the answer rests on at least, before anything is read. */
-  constructor(replica: Replica, ledgerId: Uuid, sizeMin: number, onHeld: (size: number) => void) {
-    this.#replica = replica
-    this.#ledgerId = ledgerId
-    this.#sizeMin = sizeMin
-    this.#onHeld = onHeld
-    this.read = this.#db(replica.readPool)
-    this.#search = this.#db(replica.searchPool)
+  constructor(read: HeldConnection, holdSearch: () => Promise<HeldConnection>) {
+    this.size = read.size
+    this.#held.push(read)
+    this.#read = read.db
+    this.#search = this.#db(holdSearch)
   }
 
   sources(checkpoints: SignedCheckpoints): ReadSources {
-    const { read } = this
     return {
-      readPool: read,
-      lookups: new Lookups(read),
+      readPool: this.#read,
+      lookups: new Lookups(this.#read),
       searches: new Searches(this.#search),
-      checkpoints: checkpoints.on(read),
+      checkpoints: checkpoints.on(this.#read),
     }
   }
 
@@ -228,10 +253,10 @@ class HeldReplica {
     for (const held of this.#held.splice(0)) held.release(this.#released.error)
   }
 
-  #db(pool: pg.Pool): Db {
+  #db(hold: () => Promise<HeldConnection>): Db {
     let holding: Promise<HeldConnection> | null = null
     const query = async (...args: Parameters<Db['query']>) => {
-      holding ??= this.#hold(pool)
+      holding ??= this.#keep(hold())
       const { db } = await holding
       if (this.#released) throw new Error('the connection of this read was given back')
       return db.query(...args)
@@ -239,19 +264,21 @@ class HeldReplica {
     return { query: query as unknown as Db['query'] }
   }
 
-  /** One after the other: the second may lead to another standby, and MUST show no less than the first. */
-  #hold(pool: pg.Pool): Promise<HeldConnection> {
-    const holding = this.#connecting.then(async () => {
-      const held = await this.#replica.hold(pool, this.#ledgerId, this.#sizeMin)
-      if (this.#released) held.release(this.#released.error)
-      else this.#held.push(held)
-      if (this.#held.length === 1) this.#onHeld(held.size)
-      this.#sizeMin = held.size
-      return held
-    })
-    this.#connecting = holding.catch(() => {})
-    return holding
+  async #keep(holding: Promise<HeldConnection>): Promise<HeldConnection> {
+    const held = await holding
+    if (this.#released) held.release(this.#released.error)
+    else this.#held.push(held)
+    return held
   }
+}
+
+/** Throws ReplicaError. */
+function requireSameChain({ size, chain }: HeldConnection, end: LedgerEnd): void {
+  if (end.chain === null) throw new ReplicaError('ahead', `it has ${size} entries, the primary ${end.size}`)
+  if (!end.chain.equals(chain))
+    throw new ReplicaError('diverged', `its chain of ${size} entries is not the primary's`)
+  if (size < end.erasedBelow)
+    throw new ReplicaError('behind', `it has ${size} entries of ${end.erasedBelow}: something was erased`)
 }
 
 /** Whether the reader wants the newest state, whatever it knows of (RFC 9111 §5.2.1.4). */

@@ -108,7 +108,10 @@ export async function startStandby(
       await until(() => isTrue("pg_get_wal_replay_pause_state() = 'paused'"))
     },
     async resume() {
-      await own.query('select pg_wal_replay_resume()')
+      await own.query('select pg_wal_replay_resume()').catch((error: { code?: string }) => {
+        // serialization_failure: it has resumed, and replays what this statement's own snapshot needs.
+        if (error.code !== '40001') throw error
+      })
     },
     async caughtUp() {
       const { rows } = await ofPrimary.query<{ lsn: string }>('select pg_current_wal_lsn()::text as lsn')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, type TestContext, test } from 'node:test'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Tallystick } from '../../sdk/client.ts'
-import { parseId } from '../../src/proof/ids.ts'
+import { READ_CONNECTIONS_MAX, REPLICA_PROBE_EVERY_MS, SEARCH_CONNECTIONS_MAX } from '../../src/db/limits.ts'
 import { startPostgres } from '../../src/run/postgres/start.ts'
 import { expectStatus, openApp, type SendOptions, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
@@ -11,9 +11,13 @@ import { makePublish } from '../helpers/checkpoints.ts'
 import { openEraser } from '../helpers/eraser.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { TEST_SETTINGS, temporaryDirInMemory } from '../helpers/postgres.ts'
-import { type Replicated, startReplicated } from '../helpers/replica.ts'
+import { type Replicated, type Standby, startReplicated, startStandby } from '../helpers/replica.ts'
+import { startTcpProxy } from '../helpers/tcp-proxy.ts'
+import { addTestHome } from '../helpers/test-home.ts'
 
 let servers: Replicated
+/** A standby that nobody reads from, and which one test promotes. */
+let next: Standby
 let makeApp: (environment?: Record<string, string>) => Promise<TestApp>
 /** One with the usual limit of lag, and one that refuses a replica that is behind at all. */
 let app: TestApp
@@ -21,6 +25,7 @@ let strict: TestApp
 
 before(async () => {
   servers = await startReplicated(ALL_TESTS, { max_standby_streaming_delay: 0 })
+  next = await startStandby(ALL_TESTS, servers.primary)
   makeApp = async (environment = {}) => {
     const opened = await openApp(ALL_TESTS, {
       database: servers.database,
@@ -167,6 +172,96 @@ test('an erased document is shown by nobody once its erasure was answered', asyn
   assert.deepEqual(await shown('/v1/records'), { has: false, where: 'replica' })
 })
 
+test('a document of another ledger is shown by nobody once its erasure was received', async () => {
+  const guest = await app.newLedger()
+  const home = await addTestHome(app, guest)
+  const record = await home.share({ payload: { secret: 'a guest’s name' } })
+  await pauseReplica()
+  const shown = async () => {
+    const { response, where } = await read(app, `/v1/records/${record.id}?peer=${home.peer}`, {
+      key: guest.key.key,
+    })
+    expectStatus(200, response)
+    return { has: response.body.includes('a guest’s name'), where }
+  }
+  assert.deepEqual(await shown(), { has: true, where: 'replica' }, 'the control')
+  await record.erase({ name: record.id, sha256: record.payload.digest }, record.last().seq)
+  assert.deepEqual(await shown(), { has: false, where: 'fallback' })
+  await servers.replica.resume()
+  await servers.replica.caughtUp()
+  assert.deepEqual(await shown(), { has: false, where: 'replica' })
+})
+
+test('requests that read and search wait for none of each other, and one that gets no connection asks the primary', async () => {
+  const gate = Promise.withResolvers<void>()
+  let begun = 0
+  const all = READ_CONNECTIONS_MAX
+  const first = Promise.withResolvers<void>()
+  const answers = Array.from({ length: all + SEARCH_CONNECTIONS_MAX }, (_, i) =>
+    app.deps.reads.of(...asked(), async ({ readPool, searches }) => {
+      const [one, other] = i < all ? [readPool, searches.pool] : [searches.pool, readPool]
+      await one.query('select 1')
+      if (++begun === all) first.resolve()
+      await first.promise
+      await gate.promise
+      await other.query('select 1')
+    }),
+  )
+  await first.promise
+  const startedMs = performance.now()
+  const { where } = await read(app, '/v1/records')
+  assert.equal(where, 'fallback')
+  assert.ok(performance.now() - startedMs < 2_000, 'it waited for the others')
+  assert.ok(app.deps.reads.fallbacks.busy > 0)
+  await new Promise((resolve) => setTimeout(resolve, 2 * REPLICA_PROBE_EVERY_MS))
+  const metrics = await app.deps.metrics.registry.metrics()
+  assert.match(metrics, /^tallystick_replica_up 1$/m)
+  gate.resolve()
+  await Promise.all(answers)
+  assert.equal((await read(app, '/v1/records')).where, 'replica')
+})
+
+test('a replica that says nothing is given up in a second', async (t: TestContext) => {
+  const proxy = await startTcpProxy(ALL_TESTS, servers.replica.apiUrl)
+  const through = await makeApp({ TALLYSTICK_REPLICA_URL: proxy.url })
+  t.after(() => proxy.accept())
+  assert.equal((await read(through, '/v1/records')).where, 'replica')
+  proxy.isolate()
+  const startedMs = performance.now()
+  assert.equal((await read(through, '/v1/records')).where, 'fallback')
+  assert.ok(performance.now() - startedMs < 3_000)
+  assert.equal(through.deps.reads.fallbacks.away, 1)
+  proxy.accept()
+  await untilRead(through)
+})
+
+test('a standby of a primary that was replaced is not read', async () => {
+  await servers.replica.caughtUp()
+  await next.caughtUp()
+  await next.sql('select pg_promote()')
+  const opened = await openApp(ALL_TESTS, {
+    database: servers.database,
+    apiUrl: () => next.apiUrl,
+    environment: { TALLYSTICK_REPLICA_URL: servers.replica.apiUrl, TALLYSTICK_REPLICA_LAG_MS_MAX: '600000' },
+  })
+  const after = opened.of(app.ledger)
+  assert.equal((await read(after, '/v1/records')).where, 'replica', 'nothing was lost')
+  const lost = await app.notarize({ type: 'generic/1', payload: { lost: 1 } })
+  await app.notarize()
+  await servers.replica.caughtUp()
+  const { where, response } = await read(after, '/v1/records')
+  assert.deepEqual([where, response.body.includes(lost.id)], ['fallback', false])
+  assert.equal(after.deps.reads.fallbacks.ahead, 1)
+  // From here on the new primary has as many entries, and then more, on a chain of its own.
+  for (let more = 0; more < 3; more++) await after.notarize()
+  for (const url of ['/v1/records', '/v1/entries', '/v1/export']) {
+    const { response } = await read(after, url)
+    assert.ok(!response.body.includes(lost.id), `${url} shows what was lost`)
+  }
+  assert.ok(after.deps.reads.fallbacks.diverged >= 3)
+  await next.stop()
+})
+
 test('a replica that is further behind than it may be is not read, and an idle primary makes no lag', async () => {
   await pauseReplica()
   await new Promise((resolve) => setTimeout(resolve, 300))
@@ -206,17 +301,12 @@ test('without a replica the header is held to as well', async () => {
 })
 
 test('a read that replay cancels is answered by the primary', async () => {
-  const request = {
-    headers: {},
-    caller: { ledgerId: parseId('led', app.ledger.ledger.id) },
-  } as unknown as FastifyRequest
-  const reply = { sent: false, header() {}, removeHeader() {} } as unknown as FastifyReply
   await app.sql('create table if not exists public.churn (n int)')
   await app.sql('grant select on public.churn to tallystick_api')
   await app.sql('insert into public.churn select generate_series(1, 1000)')
   await servers.replica.caughtUp()
   const codes: string[] = []
-  const answer = app.deps.reads.of(request, reply, async ({ readPool }) => {
+  const answer = app.deps.reads.of(...asked(), async ({ readPool }) => {
     if (codes.length > 0) return 'by the primary'
     await readPool.query('select count(*), pg_sleep(15) from public.churn').catch((error) => {
       codes.push(error.code)
@@ -331,6 +421,13 @@ test('a replica that is promoted, or gone, is not read, and the service goes on'
   expectStatus(200, await app.send('GET', '/readyz', { key: null }))
   assert.match(app.logs(), /reads go to the primary, not to the replica/)
 })
+
+/** A request that asks the app's ledger, and its reply. */
+function asked(): [FastifyRequest, FastifyReply] {
+  const request = { headers: {}, caller: { ledgerId: app.ledgerId } } as unknown as FastifyRequest
+  const reply = { sent: false, header() {}, removeHeader() {} } as unknown as FastifyReply
+  return [request, reply]
+}
 
 /** One connection a request: none is left open. */
 const ownConnections: typeof fetch = (url, init) =>

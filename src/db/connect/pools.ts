@@ -6,6 +6,7 @@ import {
   POOLS_RENEWED_EVERY_MS,
   READ_CONNECTIONS_MAX,
   READ_STATEMENT_TIMEOUT_MS,
+  REPLICA_LOOK_MS_MAX,
   SEARCH_CONNECTIONS_MAX,
   SEARCH_STATEMENT_TIMEOUT_MS,
   STATEMENT_END_MS_MAX,
@@ -131,6 +132,15 @@ export function openSearchPool(database: DatabaseOrUrl, log: PoolLog): DatabaseP
     application_name: 'tallystick search',
     statementMs: SEARCH_STATEMENT_TIMEOUT_MS,
     settings: SEARCH_SETTINGS,
+  })
+}
+
+/** The one connection of a standby's probe: reads, however many there are, keep none from it. */
+export function openProbePool(database: DatabaseOrUrl, log: PoolLog): DatabasePool {
+  return openPool(database, log, {
+    max: 1,
+    application_name: 'tallystick probe',
+    statementMs: REPLICA_LOOK_MS_MAX,
   })
 }
 

@@ -1,20 +1,38 @@
+import { setTimeout } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
-import { REPLICA_PROBE_EVERY_MS } from '../limits.ts'
+import { REPLICA_LOOK_MS_MAX, REPLICA_PROBE_EVERY_MS, REPLICA_WAIT_MS_MAX } from '../limits.ts'
 import type { Db } from './client.ts'
 import { ConnectError } from './connect-error.ts'
 import type { Database } from './connection.ts'
 import { isMoved } from './failures.ts'
-import { type DatabasePool, openReadPool, openSearchPool } from './pools.ts'
+import { type DatabasePool, openProbePool, openReadPool, openSearchPool } from './pools.ts'
 import { PrimaryLog } from './primary-log.ts'
 
 /**
- * Reasons for which a read goes to the primary. `away`: no connection, or it broke; `promoted`: the server is no standby any more;
+ * Reasons for which a read goes to the primary.
+ *
+ * True for all reads until the next probe: `away`: no connection, or it broke; `promoted`: the server is no standby any more;
  * `foreign`: it is a standby of another system; `lagging`: it is further behind than it may be; `unknown`: it was not looked at yet.
- * These are true for all reads until the next probe. `behind`: it lacks entries that this read must show.
+ *
+ * True for this read: `unknown`: the primary did not say how far it is; `busy`: no connection was free in time; `behind`: it lacks entries
+ * that the read must show; `ahead`: it shows entries that the primary does not show; `diverged`: it shows another chain.
  */
-export const REPLICA_REFUSALS = ['away', 'promoted', 'foreign', 'lagging', 'unknown', 'behind'] as const
+export const REPLICA_REFUSALS = [
+  'away',
+  'promoted',
+  'foreign',
+  'lagging',
+  'unknown',
+  'busy',
+  'behind',
+  'ahead',
+  'diverged',
+] as const
 export type ReplicaRefusal = (typeof REPLICA_REFUSALS)[number]
+
+/** Those that say nothing of the next read. */
+const OF_ONE_READ: readonly ReplicaRefusal[] = ['unknown', 'busy', 'behind', 'ahead', 'diverged']
 
 export class ReplicaError extends Error {
   readonly refusal: ReplicaRefusal
@@ -29,6 +47,8 @@ export class ReplicaError extends Error {
 export type HeldConnection = {
   readonly db: Db
   readonly size: number
+  /** Chain hash (32 bytes) at that size. */
+  readonly chain: Buffer
   /** `error`: the connection is closed. */
   release(error?: Error): void
 }
@@ -48,6 +68,7 @@ type ReplicaLog = {
 export class Replica {
   readonly readPool: DatabasePool
   readonly searchPool: DatabasePool
+  readonly #probePool: DatabasePool
   /** The primary's log, as far as anybody has seen it: what lag is measured against. */
   readonly primaryLog = new PrimaryLog()
   readonly #primary: pg.Pool
@@ -71,6 +92,7 @@ export class Replica {
   ) {
     this.readPool = openReadPool(database, deps.log)
     this.searchPool = openSearchPool(database, deps.log)
+    this.#probePool = openProbePool(database, deps.log)
     this.#primary = deps.primary
     this.#lagMsMax = deps.lagMsMax
     this.#log = deps.log
@@ -94,30 +116,32 @@ export class Replica {
   }
 
   /**
-   * A connection of `pool` that shows `sizeMin` entries of the ledger at least. Throws ReplicaError, and whatever the connection
-   * fails with; either way reads go to the primary.
+   * A connection of `pool` that shows `sizeMin` entries of the ledger at least, and one in any case. Throws ReplicaError, and whatever
+   * the connection fails with; either way reads go to the primary.
    */
-  async hold(pool: pg.Pool, ledgerId: Uuid, sizeMin: number): Promise<HeldConnection> {
+  async hold(pool: DatabasePool, ledgerId: Uuid, sizeMin: number): Promise<HeldConnection> {
     if (this.#refusal !== null) throw new ReplicaError(this.#refusal, 'the last look refused it')
-    const client = await this.#connect(pool)
+    const client = await this.#connectSoon(pool)
     try {
-      const size = await this.#look(client, ledgerId)
-      if (size < sizeMin) throw new ReplicaError('behind', `it has ${size} entries of ${sizeMin}`)
-      return { db: inTurn(client), size, release: (error) => client.release(error) }
+      const { size, chain } = await this.#look(client, ledgerId)
+      if (chain === null || size < sizeMin)
+        throw new ReplicaError('behind', `it has ${size} entries of ${sizeMin}`)
+      return { db: inTurn(client), size, chain, release: (error) => client.release(error) }
     } catch (error) {
       // One that merely lacks entries, or lags, serves the next read.
       const isSound =
         error instanceof ReplicaError && (error.refusal === 'behind' || error.refusal === 'lagging')
       client.release(isSound ? undefined : (error as Error))
       this.failed(error as Error)
-      throw error
+      const refusal = refusalOf(error as Error)
+      throw refusal === null ? error : new ReplicaError(refusal, (error as Error).message)
     }
   }
 
   /** Hears of an error of a read. One that is true of the server keeps others from it until the next probe. */
   failed(error: Error): void {
     const refusal = refusalOf(error)
-    if (refusal !== null && refusal !== 'behind') this.#set(refusal, error)
+    if (refusal !== null && !OF_ONE_READ.includes(refusal)) this.#set(refusal, error)
   }
 
   /** Looks whether reads may rest on it. Never throws. */
@@ -133,6 +157,7 @@ export class Replica {
     await this.#probing
     await this.readPool.end()
     await this.searchPool.end()
+    await this.#probePool.end()
   }
 
   async #probe(): Promise<void> {
@@ -143,7 +168,7 @@ export class Replica {
       return
     }
     try {
-      const client = await this.#connect(this.readPool)
+      const client = await this.#connect(this.#probePool)
       try {
         await this.#look(client, null)
         client.release()
@@ -153,7 +178,8 @@ export class Replica {
       }
       this.#set(null)
     } catch (error) {
-      this.#set(refusalOf(error as Error) ?? 'away', error as Error)
+      const refusal = refusalOf(error as Error)
+      this.#set(refusal === null || OF_ONE_READ.includes(refusal) ? 'away' : refusal, error as Error)
     }
   }
 
@@ -161,10 +187,30 @@ export class Replica {
     try {
       return await pool.connect()
     } catch (error) {
-      const away = new ReplicaError('away', (error as Error).message)
-      this.failed(away)
-      throw away
+      const { message } = error as Error
+      const refused = new ReplicaError(error instanceof ConnectError ? 'away' : 'busy', message)
+      this.failed(refused)
+      throw refused
     }
+  }
+
+  /** A connection that is free at once or nearly so, or made: others may hold all of them for as long as their reads take. */
+  async #connectSoon(pool: DatabasePool): Promise<pg.PoolClient> {
+    const hasRoom = pool.idleCount > 0 || pool.totalCount < pool.options.max
+    const msMax = hasRoom ? REPLICA_LOOK_MS_MAX : REPLICA_WAIT_MS_MAX
+    const connecting = this.#connect(pool)
+    const waited = new AbortController()
+    try {
+      const client = await Promise.race([connecting, setTimeout(msMax, null, { signal: waited.signal })])
+      if (client !== null) return client
+    } finally {
+      waited.abort()
+    }
+    connecting.then(
+      (client) => client.release(),
+      () => {},
+    )
+    throw new ReplicaError('busy', 'no connection was free in time')
   }
 
   async #lookAtPrimary(): Promise<void> {
@@ -175,23 +221,32 @@ export class Replica {
     this.primaryLog.note(rows[0]!.walBytes, atMs)
   }
 
-  /** Number of entries of the ledger that this connection shows; 0 of none. Throws ReplicaError. */
-  async #look(client: pg.PoolClient, ledgerId: Uuid | null): Promise<number> {
+  /** End of the ledger that this connection shows; 0 entries and null: none. Throws ReplicaError. */
+  async #look(
+    client: pg.PoolClient,
+    ledgerId: Uuid | null,
+  ): Promise<{ readonly size: number; readonly chain: Buffer | null }> {
     await this.#identify(client)
-    const { rows } = await client.query<{ isStandby: boolean; walBytes: number | null; size: number }>({
+    const { rows } = await queryWithin<{
+      isStandby: boolean
+      walBytes: number | null
+      size: number
+      chain: Buffer | null
+    }>(client, REPLICA_LOOK_MS_MAX, {
       name: 'look_at_replica',
       text: `select pg_is_in_recovery() as is_standby,
           case when pg_is_in_recovery() then pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') end as wal_bytes,
-          coalesce((select size from tallystick.chain_heads where ledger_id = $1), 0) as size`,
+          coalesce(h.size, 0) as size, h.chain
+        from (select $1::uuid as ledger_id) asked left join tallystick.chain_heads h on h.ledger_id = asked.ledger_id`,
       values: [ledgerId],
     })
-    const { isStandby, walBytes, size } = rows[0]!
+    const { isStandby, walBytes, size, chain } = rows[0]!
     if (!isStandby) throw new ReplicaError('promoted', 'the server is no standby: it takes writes of its own')
     this.#lag = walBytes === null ? null : this.primaryLog.behind(walBytes, this.#now())
     if (this.#lag === null) throw new ReplicaError('lagging', 'it does not say how far it has come')
     if (this.#lag.ms > this.#lagMsMax)
       throw new ReplicaError('lagging', `it is ${Math.round(this.#lag.ms)} ms behind`)
-    return size
+    return { size, chain }
   }
 
   /** Refuses a connection to a standby of another system. Once for each connection. */
@@ -214,11 +269,21 @@ export class Replica {
 }
 
 /** Identifier that all servers of one cluster share, from initdb on. */
-export async function readSystem(db: Db): Promise<string> {
-  const { rows } = await db.query<{ system: string }>(
-    'select system_identifier::text as system from pg_control_system()',
-  )
+async function readSystem(db: Db): Promise<string> {
+  const { rows } = await queryWithin<{ system: string }>(db, REPLICA_LOOK_MS_MAX, {
+    text: 'select system_identifier::text as system from pg_control_system()',
+  })
   return rows[0]!.system
+}
+
+/** Fails after `msMax`, whatever time the connection's own statements have. (pg takes `query_timeout`; its types do not know it.) */
+function queryWithin<T extends pg.QueryResultRow>(
+  db: Db,
+  msMax: number,
+  config: pg.QueryConfig,
+): Promise<pg.QueryResult<T>> {
+  const within = { ...config, query_timeout: msMax }
+  return db.query<T>(within)
 }
 
 /** null: it says nothing of the server. Replay may take away what a statement reads: serialization_failure, or query_canceled. */
