@@ -177,7 +177,47 @@ test('holds that stand name so many records, and the refusal says what to do', a
     from generate_series(1, 131) n;
   end $$`)
   const ids = Array.from({ length: 37 }, () => formatId('rec', app.deps.entropy.uuidv7(Date.now())))
+  const appended = t.mock.method(app.deps.appender, 'append').mock
   const refused = assertProblem(await post(app, '/v1/holds', { case: 'c', records: ids }), 409, 'too_many')
   assert.match(refused['detail'] as string, /65,536.*hold a type or an agent instead/)
+  assert.equal(appended.callCount(), 0, 'the database is not asked for what it would refuse')
   await hold(app, { case: 'c', records: ids.slice(1) })
+})
+
+test('a hold and a rule more than a ledger may have are refused before they are sent to the database, which decides races', async (t) => {
+  const app = await buildTestApp(t)
+  await app.sql(`do $$ begin
+    set local session_replication_role = replica;
+    insert into tallystick.holds (ledger_id, seq, case_id) select '${app.ledgerId}', 10000 + n, 'c' from generate_series(1, 1023) n;
+    insert into tallystick.retention_rules (ledger_id, seq, days) select '${app.ledgerId}', 20000 + n, 200 from generate_series(1, 1023) n;
+  end $$`)
+  for (const [url, body] of [
+    ['/v1/holds', { case: 'c' }],
+    ['/v1/retention/rules', { days: 200, basis: 'law' }],
+  ] as const) {
+    const answers = await Promise.all([1, 2, 3].map(() => post(app, url, body)))
+    assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [201, 409, 409])
+    const appended = t.mock.method(app.deps.appender, 'append').mock
+    assertProblem(await post(app, url, body), 409, 'too_many')
+    assert.equal(appended.callCount(), 0)
+    appended.restore()
+  }
+})
+
+test('an erasure of what is held is refused before it is sent to the database', async (t) => {
+  const app = await sharedApp()
+  const { id } = await app.notarize()
+  const { seq } = await hold(app, { case: 'c', records: [id] })
+  const appended = t.mock.method(app.deps.appender, 'append').mock
+  const headers = { 'idempotency-key': 'k' }
+  const body = { code: 'data_subject_request' }
+  const url = `/v1/records/${id}/payload`
+  for (const more of [{}, { headers }])
+    assertProblem(await app.send('DELETE', url, { body, ...more }), 409, 'held')
+  assert.equal(appended.callCount(), 0)
+  expectStatus(200, await lift(app, seq))
+  const { entry } = expectStatus(202, await app.send('DELETE', url, { body, headers })).json().erasure
+  await hold(app, { case: 'd', records: [id] })
+  const again = expectStatus(202, await app.send('DELETE', url, { body, headers })).json().erasure
+  assert.equal(again.entry.seq, entry.seq, 'the same request, and its answer')
 })
