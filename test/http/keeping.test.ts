@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatId } from '../../src/proof/ids.ts'
+import { formatId, parseId } from '../../src/proof/ids.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addKey } from '../helpers/more-keys.ts'
@@ -220,4 +220,35 @@ test('an erasure of what is held is refused before it is sent to the database', 
   await hold(app, { case: 'd', records: [id] })
   const again = expectStatus(202, await app.send('DELETE', url, { body, headers })).json().erasure
   assert.equal(again.entry.seq, entry.seq, 'the same request, and its answer')
+})
+
+test('holds on a record are found whatever other ledgers hold, and however many were lifted', async (t) => {
+  const app = await buildTestApp(t)
+  const { ledger } = await app.newLedger()
+  const theirs = parseId('led', ledger.id)
+  const { id } = await app.notarize()
+  const recordId = parseId('rec', id)
+  await app.sql(`do $$ begin
+    set local session_replication_role = replica;
+    insert into tallystick.holds (ledger_id, seq, case_id, record_ids, lifted_seq)
+    select '${theirs}', 10000 + n, 'c', array['${recordId}'::uuid], 20000 + n from generate_series(1, 5000) n;
+    insert into tallystick.holds (ledger_id, seq, case_id, record_ids)
+    select '${theirs}', 30000 + n, 'c', array['${recordId}'::uuid] from generate_series(1, 1000) n;
+    insert into tallystick.hold_records (ledger_id, record_id, seq)
+    select '${theirs}', '${recordId}'::uuid, 30000 + n from generate_series(1, 1000) n;
+  end $$`)
+  const { seq } = await hold(app, { case: 'c', records: [id, id] })
+  const [{ 'QUERY PLAN': plan }] = (await app.sql(
+    `explain (analyze, buffers, timing off, format json)
+     select * from tallystick.holds_on('${app.ledgerId}', '${recordId}', 'generic/1', '{}', 100000)`,
+  )) as [{ 'QUERY PLAN': [{ Plan: { 'Shared Hit Blocks': number; 'Shared Read Blocks': number } }] }]
+  const { 'Shared Hit Blocks': hit, 'Shared Read Blocks': read } = plan[0].Plan
+  assert.ok(hit + read < 30, `${hit + read} pages were looked at`)
+  assertProblem(await erase(app, id), 409, 'held')
+  const count = () =>
+    app.sql('select seq::int from tallystick.hold_records where ledger_id = $1', [app.ledgerId])
+  assert.deepEqual(await count(), [{ seq }])
+  expectStatus(200, await lift(app, seq))
+  assert.deepEqual(await count(), [], 'a hold that was lifted leaves nothing to be looked through')
+  expectStatus(202, await erase(app, id))
 })
