@@ -178,11 +178,13 @@ create table retention_sweeps (
   changed_seq bigint not null,            -- newest entry by which something may have become due
   next_seq bigint not null default 0,
   due_at timestamptz not null default now(),
-  claimed_until timestamptz not null default '-infinity'
+  claimed_until timestamptz not null default '-infinity',
+  failing boolean not null default false  -- its newest page failed: nothing behind it is erased
 );
 comment on table retention_sweeps is
   'How far the worker has looked, in ledgers with a rule, for documents whose time is over. No evidence.';
 create index retention_sweeps_due on retention_sweeps (due_at);
+create index retention_sweeps_failing on retention_sweeps (ledger_id) where failing;
 
 -- ---------------------------------------------------------------------------------------------------------
 -- Searches (src/db/records/search-streams.ts) walk one of these indexes in the order of the chain, and look at the other

@@ -810,6 +810,7 @@ create table tallystick.retention_sweeps (
   next_seq bigint not null default 0,
   due_at timestamp with time zone not null default now(),
   claimed_until timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  failing boolean not null default false,
   constraint retention_sweeps_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
   constraint retention_sweeps_pkey PRIMARY KEY (ledger_id)
 );
@@ -1049,6 +1050,7 @@ CREATE INDEX records_by_type ON tallystick.records USING btree (ledger_id, type 
 CREATE INDEX records_labels_left ON tallystick.records USING btree (ledger_id, record_id) WHERE ((subject IS NOT NULL) AND (payload_erased_seq IS NOT NULL));
 CREATE INDEX remote_records_by_peer ON tallystick.remote_records USING btree (ledger_id, peer_id, record_id);
 CREATE INDEX retention_sweeps_due ON tallystick.retention_sweeps USING btree (due_at);
+CREATE INDEX retention_sweeps_failing ON tallystick.retention_sweeps USING btree (ledger_id) WHERE failing;
 CREATE UNIQUE INDEX server_keys_current_note ON tallystick.server_keys USING btree (use) WHERE ((use = 'note'::text) AND (retired_at IS NULL));
 CREATE INDEX shared_records_by_peer ON tallystick.shared_records USING btree (ledger_id, peer_id, record_id);
 CREATE INDEX statements_by_both ON tallystick.statements USING btree (ledger_id, issuer, subject, seq);
