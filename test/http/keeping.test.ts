@@ -7,6 +7,7 @@ import { addKey } from '../helpers/more-keys.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 import { age, openSweeper, unage } from '../helpers/sweeper.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
+import { until } from '../helpers/wait.ts'
 
 const post = (app: TestApp, url: string, body: object = {}) => app.send('POST', url, { body })
 const hold = async (app: TestApp, body: object) =>
@@ -251,4 +252,29 @@ test('holds on a record are found whatever other ledgers hold, and however many 
   expectStatus(200, await lift(app, seq))
   assert.deepEqual(await count(), [], 'a hold that was lifted leaves nothing to be looked through')
   expectStatus(202, await erase(app, id))
+})
+
+test('an erasure that comes before the lift of a hold, in the same call, is refused', async (t) => {
+  const app = await sharedApp()
+  const { id } = await app.notarize()
+  const { appender } = app.deps
+  const append = appender.append.bind(appender)
+  const kept: (() => void)[] = []
+  const keep = t.mock.method(appender, 'append', (...args: Parameters<typeof append>) =>
+    ['payload-erased', 'hold-lifted'].includes(args[0].kind)
+      ? new Promise((resolve) => kept.push(() => void append(...args).then(resolve)))
+      : append(...args),
+  ).mock
+  const erased = erase(app, id)
+  await until(() => kept.length === 1)
+  const { seq } = await hold(app, { case: 'c', records: [id] })
+  const lifted = lift(app, seq)
+  await until(() => kept.length === 2)
+  for (const send of kept) send()
+  keep.restore()
+  const problem = assertProblem(await erased, 409, 'held')
+  assert.deepEqual([problem['retryable'], problem['holds']], [true, []], 'it is lifted by now')
+  expectStatus(200, await lifted)
+  expectStatus(202, await erase(app, id))
+  await assertVerifies(app)
 })
