@@ -155,11 +155,22 @@ comment on table holds is
   'Holds: while one stands, no document of a record that it names is erased. Records must match all that a hold says; it may say nothing, and holds everything.';
 -- Holds that stand at a place of the chain: not lifted, or lifted later.
 create index holds_standing on holds (ledger_id, (coalesce(lifted_seq, 9223372036854775807)));
--- Holds that name a record. They are few, and a hold is looked for with each erasure.
-create index holds_by_record on holds using gin (record_ids) with (fastupdate = off);
 create trigger holds_change before update or delete on holds
   for each row execute function keeping_change();
 create trigger holds_no_truncate before truncate on holds
+  for each statement execute function refuse_change();
+
+create table hold_records (
+  ledger_id uuid not null references ledgers,
+  record_id uuid not null,
+  seq bigint not null,                    -- the entry that set the hold
+  primary key (ledger_id, record_id, seq)
+);
+comment on table hold_records is
+  'Records that a hold names, while it stands: by it the holds on a record are found. An index over the records of all holds found those of other ledgers too, and those that were lifted, for ever.';
+create trigger hold_records_change before update or delete on hold_records
+  for each row execute function keeping_change();
+create trigger hold_records_no_truncate before truncate on hold_records
   for each statement execute function refuse_change();
 
 create table retention_sweeps (
@@ -167,11 +178,13 @@ create table retention_sweeps (
   changed_seq bigint not null,            -- newest entry by which something may have become due
   next_seq bigint not null default 0,
   due_at timestamptz not null default now(),
-  claimed_until timestamptz not null default '-infinity'
+  claimed_until timestamptz not null default '-infinity',
+  failing boolean not null default false  -- its newest page failed: nothing behind it is erased
 );
 comment on table retention_sweeps is
   'How far the worker has looked, in ledgers with a rule, for documents whose time is over. No evidence.';
 create index retention_sweeps_due on retention_sweeps (due_at);
+create index retention_sweeps_failing on retention_sweeps (ledger_id) where failing;
 
 -- ---------------------------------------------------------------------------------------------------------
 -- Searches (src/db/records/search-streams.ts) walk one of these indexes in the order of the chain, and look at the other

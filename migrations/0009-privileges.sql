@@ -15,7 +15,7 @@ grant usage on schema tallystick to tallystick_api, tallystick_worker;
 grant select on
   schema_migrations, schema_serves, entry_kinds, record_states, record_transitions, server_keys, envelope_key_secrets,
   ledgers, chain_heads, ledger_closures, entries,
-  agents, agent_signing_keys, api_keys, api_key_secrets, types, statements, records, record_references, batch_chunks, batch_keys, erasures, retention_rules, holds, gated_records, waiting_completions, open_deadlines,
+  agents, agent_signing_keys, api_keys, api_key_secrets, types, statements, records, record_references, batch_chunks, batch_keys, erasures, retention_rules, holds, hold_records, gated_records, waiting_completions, open_deadlines,
   documents,
   tree_frontiers, tree_tiles, checkpoints, cosignatures, audits, audit_cursors, ledger_faults,
   webhooks, webhook_cursors, webhook_deliveries,

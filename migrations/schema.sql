@@ -317,6 +317,14 @@ END,
   constraint gated_records_version_check CHECK ((version >= 1))
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.02);
 
+create table tallystick.hold_records (
+  ledger_id uuid not null,
+  record_id uuid not null,
+  seq bigint not null,
+  constraint hold_records_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
+  constraint hold_records_pkey PRIMARY KEY (ledger_id, record_id, seq)
+);
+
 create table tallystick.holds (
   ledger_id uuid not null,
   seq bigint not null,
@@ -802,6 +810,7 @@ create table tallystick.retention_sweeps (
   next_seq bigint not null default 0,
   due_at timestamp with time zone not null default now(),
   claimed_until timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  failing boolean not null default false,
   constraint retention_sweeps_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.ledgers(ledger_id),
   constraint retention_sweeps_pkey PRIMARY KEY (ledger_id)
 );
@@ -1016,7 +1025,6 @@ CREATE UNIQUE INDEX erasures_by_seq ON tallystick.erasures USING btree (ledger_i
 CREATE INDEX erasures_pending ON tallystick.erasures USING btree (ledger_id, seq) WHERE (erased_at IS NULL);
 CREATE INDEX gated_records_by_end ON tallystick.gated_records USING btree (ledger_id, ended_as COLLATE "C", first_seq NULLS FIRST);
 CREATE INDEX gated_records_by_performer ON tallystick.gated_records USING btree (ledger_id, performer_id, first_seq NULLS FIRST) WHERE (performer_id IS NOT NULL);
-CREATE INDEX holds_by_record ON tallystick.holds USING gin (record_ids) WITH (fastupdate=off);
 CREATE INDEX holds_standing ON tallystick.holds USING btree (ledger_id, COALESCE(lifted_seq, '9223372036854775807'::bigint));
 CREATE INDEX idempotency_keys_by_seq ON tallystick.idempotency_keys USING btree (ledger_id, seq);
 CREATE UNIQUE INDEX ledger_closures_open ON tallystick.ledger_closures USING btree (ledger_id) WHERE (restored_seq IS NULL);
@@ -1043,6 +1051,7 @@ CREATE INDEX records_by_type ON tallystick.records USING btree (ledger_id, type 
 CREATE INDEX records_labels_left ON tallystick.records USING btree (ledger_id, record_id) WHERE ((subject IS NOT NULL) AND (payload_erased_seq IS NOT NULL));
 CREATE INDEX remote_records_by_peer ON tallystick.remote_records USING btree (ledger_id, peer_id, record_id);
 CREATE INDEX retention_sweeps_due ON tallystick.retention_sweeps USING btree (due_at);
+CREATE INDEX retention_sweeps_failing ON tallystick.retention_sweeps USING btree (ledger_id) WHERE failing;
 CREATE UNIQUE INDEX server_keys_current_note ON tallystick.server_keys USING btree (use) WHERE ((use = 'note'::text) AND (retired_at IS NULL));
 CREATE INDEX shared_records_by_peer ON tallystick.shared_records USING btree (ledger_id, peer_id, record_id);
 CREATE INDEX statements_by_both ON tallystick.statements USING btree (ledger_id, issuer, subject, seq);
@@ -1565,6 +1574,14 @@ begin
     or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
     perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
+  -- After that: an erasure of this call may stand before the lift.
+  if 'hold-lifted' = any (kinds) then
+    delete from hold_records r
+    using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h
+    where i.outcome = 0 and i.kind = 'hold-lifted'
+      and h.ledger_id = i.ledger_id and coalesce(h.lifted_seq, 9223372036854775807) = i.seq
+      and r.ledger_id = h.ledger_id and r.record_id = any (h.record_ids) and r.seq = h.seq;
+  end if;
   -- And entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then
     perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
@@ -1734,6 +1751,12 @@ begin
   select i.ledger_id, i.seq, d."caseId", d.type, d."agentId", d."recordIds"
   from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json) d ("caseId" text, type text, "agentId" uuid, "recordIds" uuid[]) on true
+  where i.outcome = 0 and i.kind = 'hold-set';
+  insert into hold_records (ledger_id, record_id, seq)
+  select distinct i.ledger_id, record_id, i.seq
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d ("recordIds" uuid[]) on true
+  cross join lateral unnest(d."recordIds") record_id
   where i.outcome = 0 and i.kind = 'hold-set';
 
   update holds h set lifted_seq = i.seq
@@ -2489,8 +2512,11 @@ AS $function$
     select x.* from tallystick.holds x
     where x.ledger_id = ledger and coalesce(x.lifted_seq, 9223372036854775807) > at and x.record_ids is null
     union all
-    select x.* from (select y.* from tallystick.holds y where y.record_ids @> array[record] offset 0) x
-    where x.ledger_id = ledger and coalesce(x.lifted_seq, 9223372036854775807) > at
+    select x.* from (
+      select y.seq from tallystick.hold_records y where y.ledger_id = ledger and y.record_id = record offset 0
+    ) n
+    cross join lateral (select y.* from tallystick.holds y where y.ledger_id = ledger and y.seq = n.seq offset 0) x
+    where coalesce(x.lifted_seq, 9223372036854775807) > at and record = any (x.record_ids)
   ) h
   where h.seq < at and (h.type is null or h.type = of_type) and (h.agent_id is null or h.agent_id = any (agents))
 $function$;
@@ -2602,7 +2628,12 @@ CREATE OR REPLACE FUNCTION tallystick.keeping_change()
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
 begin
-  if tg_table_name = 'holds' then
+  if tg_table_name = 'hold_records' then
+    if tg_op = 'DELETE' and not exists (select from holds h
+        where h.ledger_id = old.ledger_id and h.seq = old.seq and h.lifted_seq is null) then
+      return old;
+    end if;
+  elsif tg_table_name = 'holds' then
     if (new.ledger_id, new.seq, new.case_id, new.type, new.agent_id, new.record_ids)
         is not distinct from (old.ledger_id, old.seq, old.case_id, old.type, old.agent_id, old.record_ids)
       and old.lifted_seq is null
@@ -3340,6 +3371,10 @@ CREATE TRIGGER gated_records_begin AFTER INSERT ON tallystick.gated_records REFE
 CREATE TRIGGER gated_records_change AFTER UPDATE ON tallystick.gated_records REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION tallystick.gated_records_change();
 CREATE TRIGGER gated_records_no_delete BEFORE DELETE ON tallystick.gated_records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER gated_records_no_truncate BEFORE TRUNCATE ON tallystick.gated_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER hold_records_change BEFORE DELETE OR UPDATE ON tallystick.hold_records FOR EACH ROW EXECUTE FUNCTION tallystick.keeping_change();
+CREATE TRIGGER hold_records_no_truncate BEFORE TRUNCATE ON tallystick.hold_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.hold_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.hold_records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER holds_change BEFORE DELETE OR UPDATE ON tallystick.holds FOR EACH ROW EXECUTE FUNCTION tallystick.keeping_change();
 CREATE TRIGGER holds_no_truncate BEFORE TRUNCATE ON tallystick.holds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.holds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
@@ -3547,6 +3582,8 @@ grant select on table tallystick.erasures to tallystick_api;
 grant select on table tallystick.erasures to tallystick_worker;
 grant select on table tallystick.gated_records to tallystick_api;
 grant select on table tallystick.gated_records to tallystick_worker;
+grant select on table tallystick.hold_records to tallystick_api;
+grant select on table tallystick.hold_records to tallystick_worker;
 grant select on table tallystick.holds to tallystick_api;
 grant select on table tallystick.holds to tallystick_worker;
 grant select on table tallystick.idempotency_keys to tallystick_worker;
@@ -3821,8 +3858,8 @@ terms are fixed; the activation fixes the performer, and the entry that asks for
 follows the state. Its rows go one by one, by their keys: by a join the session keeps a plan that was made for few rows, and by ctid a row
 would stay that a worker has given a job meanwhile.';
 
-comment on function tallystick.holds_on(uuid,uuid,text,uuid[],bigint) is 'Holds on a record at a place of the chain. Those that name records are found by the record alone, through its index, whatever else
-the ledger holds.';
+comment on function tallystick.holds_on(uuid,uuid,text,uuid[],bigint) is 'Holds on a record at a place of the chain: none before the newest lift, because hold_records has those that stand. Those that name
+records are found by the record, whatever else the ledger holds. hold_records only finds them: what is held, their own rows say.';
 
 comment on function tallystick.idempotency_keys_change() is 'Trigger: an idempotency key outlives the payload of its request, but not so the fingerprint: a short request could be guessed
 from it.';
@@ -3839,7 +3876,7 @@ comment on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integer,byt
 comment on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigint,bytea,text,text) is 'Keeps what a request for a cosignature says: the other side''s key, the tree that is cosigned, another tree of a size that was. null: as
 it is. The caller holds the lock of the peering.';
 
-comment on function tallystick.keeping_change() is 'Trigger: a rule never changes, and a hold only by the entry that lifts it.';
+comment on function tallystick.keeping_change() is 'Trigger: a rule never changes, and a hold only by the entry that lifts it; its records go after that.';
 
 comment on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) is 'Facts by which rules and holds find a record: its type, its agents (who made it, for whom, and who performs it), the entry that
 made it, and since when nothing more happens to it: null while it is open. A record of a batch has no row: then they are those
@@ -3978,6 +4015,8 @@ comment on table tallystick.envelope_key_secrets is 'Private envelope keys, seal
 comment on table tallystick.erasures is 'Erasures. The signed entry comes first; the worker then removes the document. An erasure names the entry that digests the document, because a record has many reasons. The reason is free text and unsigned.';
 
 comment on table tallystick.gated_records is 'Standing of gated records. Apart from records, because it is written at every step: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates: no index holds what they change.';
+
+comment on table tallystick.hold_records is 'Records that a hold names, while it stands: by it the holds on a record are found. An index over the records of all holds found those of other ledgers too, and those that were lifted, for ever.';
 
 comment on table tallystick.holds is 'Holds: while one stands, no document of a record that it names is erased. Records must match all that a hold says; it may say nothing, and holds everything.';
 

@@ -441,6 +441,14 @@ begin
     or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
     perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
   end if;
+  -- After that: an erasure of this call may stand before the lift.
+  if 'hold-lifted' = any (kinds) then
+    delete from hold_records r
+    using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h
+    where i.outcome = 0 and i.kind = 'hold-lifted'
+      and h.ledger_id = i.ledger_id and coalesce(h.lifted_seq, 9223372036854775807) = i.seq
+      and r.ledger_id = h.ledger_id and r.record_id = any (h.record_ids) and r.seq = h.seq;
+  end if;
   -- And entries about peers, shares of records, and offers.
   if num_nonnulls(variadic details) > 0 then
     perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);

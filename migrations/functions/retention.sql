@@ -15,8 +15,8 @@ language sql stable as $$
   where r.replaced_seq is null or r.replaced_seq > made_seq
 $$;
 
--- Holds on a record at a place of the chain. Those that name records are found by the record alone, through its index, whatever else
--- the ledger holds.
+-- Holds on a record at a place of the chain: none before the newest lift, because hold_records has those that stand. Those that name
+-- records are found by the record, whatever else the ledger holds. hold_records only finds them: what is held, their own rows say.
 create or replace function holds_on(ledger uuid, record uuid, of_type text, agents uuid[], at bigint)
 returns table (seq bigint, case_id text)
 language sql stable as $$
@@ -24,8 +24,11 @@ language sql stable as $$
     select x.* from tallystick.holds x
     where x.ledger_id = ledger and coalesce(x.lifted_seq, 9223372036854775807) > at and x.record_ids is null
     union all
-    select x.* from (select y.* from tallystick.holds y where y.record_ids @> array[record] offset 0) x
-    where x.ledger_id = ledger and coalesce(x.lifted_seq, 9223372036854775807) > at
+    select x.* from (
+      select y.seq from tallystick.hold_records y where y.ledger_id = ledger and y.record_id = record offset 0
+    ) n
+    cross join lateral (select y.* from tallystick.holds y where y.ledger_id = ledger and y.seq = n.seq offset 0) x
+    where coalesce(x.lifted_seq, 9223372036854775807) > at and record = any (x.record_ids)
   ) h
   where h.seq < at and (h.type is null or h.type = of_type) and (h.agent_id is null or h.agent_id = any (agents))
 $$;
@@ -89,6 +92,12 @@ begin
   select i.ledger_id, i.seq, d."caseId", d.type, d."agentId", d."recordIds"
   from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
   left join lateral json_to_record(i.detail::json) d ("caseId" text, type text, "agentId" uuid, "recordIds" uuid[]) on true
+  where i.outcome = 0 and i.kind = 'hold-set';
+  insert into hold_records (ledger_id, record_id, seq)
+  select distinct i.ledger_id, record_id, i.seq
+  from unnest(ledger_ids, kinds, details, outcomes, seqs) i (ledger_id, kind, detail, outcome, seq)
+  left join lateral json_to_record(i.detail::json) d ("recordIds" uuid[]) on true
+  cross join lateral unnest(d."recordIds") record_id
   where i.outcome = 0 and i.kind = 'hold-set';
 
   update holds h set lifted_seq = i.seq
@@ -159,11 +168,16 @@ begin
   end if;
 end $$;
 
--- Trigger: a rule never changes, and a hold only by the entry that lifts it.
+-- Trigger: a rule never changes, and a hold only by the entry that lifts it; its records go after that.
 create or replace function keeping_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
-  if tg_table_name = 'holds' then
+  if tg_table_name = 'hold_records' then
+    if tg_op = 'DELETE' and not exists (select from holds h
+        where h.ledger_id = old.ledger_id and h.seq = old.seq and h.lifted_seq is null) then
+      return old;
+    end if;
+  elsif tg_table_name = 'holds' then
     if (new.ledger_id, new.seq, new.case_id, new.type, new.agent_id, new.record_ids)
         is not distinct from (old.ledger_id, old.seq, old.case_id, old.type, old.agent_id, old.record_ids)
       and old.lifted_seq is null

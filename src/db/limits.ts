@@ -142,9 +142,11 @@ export const WEBHOOK_COUNT_MAX = 1_000
 /** A page of deliveries that are wanted ends there. */
 export const WEBHOOK_DELIVERIES_SCANNED_MAX = 5_000
 
-// Retention and holds (migrations/functions/retention.sql has the number of rules, and of holds that stand)
-/** Rules that a list shows: all that a ledger may have. */
-export const KEEPING_LISTED_MAX = 1_024
+// Retention and holds (migrations/functions/retention.sql has the same numbers, and decides)
+/** Rules of a ledger, and holds that stand. */
+export const KEEPING_MAX = 1_024
+/** Records that holds which stand name. */
+export const HOLDS_RECORDS_MAX = 65_536
 /** Holds that a refusal names. */
 export const HOLDS_NAMED_MAX = 20
 /** Entries, and records, that a page of retention looks at: a page ends early, but not before its first entry. */

@@ -1,6 +1,8 @@
 import type pg from 'pg'
 import type { Author } from '../append/entry.ts'
-import { findHold, type HoldRow, listRules, type RuleRow } from '../db/records/keeping.ts'
+import { refusalBy } from '../db/connect/constraints.ts'
+import { HOLDS_RECORDS_MAX, KEEPING_MAX } from '../db/limits.ts'
+import { countKeeping, findHold, type HoldRow, listRules, type RuleRow } from '../db/records/keeping.ts'
 import { ApiError } from '../errors.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
 import { administerLedger } from './administer-ledger.ts'
@@ -31,6 +33,7 @@ export async function setRule(deps: KeepingDeps, author: Author, wanted: WantedR
       },
     )
   }
+  await refuseTooMany(deps, author, { rules: 1 })
   const seq = await administerLedger(deps, author, {
     kind: 'retention-set',
     predicate: { days, basis, ...narrowed(wanted) },
@@ -43,6 +46,7 @@ export async function setRule(deps: KeepingDeps, author: Author, wanted: WantedR
 /** Holds the records that match all of it: none of their documents is erased until the hold is lifted. */
 export async function setHold(deps: KeepingDeps, author: Author, wanted: WantedHold): Promise<HoldRow> {
   const { caseId, type, agentId, recordIds } = wanted
+  await refuseTooMany(deps, author, { holds: 1, records: recordIds?.length ?? 0 })
   const seq = await administerLedger(deps, author, {
     kind: 'hold-set',
     predicate: {
@@ -53,6 +57,18 @@ export async function setHold(deps: KeepingDeps, author: Author, wanted: WantedH
     detail: { caseId, type, agentId, recordIds },
   })
   return (await findHold(deps.readPool, author.ledgerId, seq))!
+}
+
+/** Throws `too_many` where the database would, as far as can be seen: a batch that it refuses goes again in halves. */
+async function refuseTooMany(
+  { readPool }: KeepingDeps,
+  { ledgerId }: Author,
+  more: { readonly rules?: number; readonly holds?: number; readonly records?: number },
+): Promise<void> {
+  const { rules, holds, records } = await countKeeping(readPool, ledgerId)
+  if (rules + (more.rules ?? 0) > KEEPING_MAX || holds + (more.holds ?? 0) > KEEPING_MAX)
+    throw refusalBy('keeping_max')
+  if (records + (more.records ?? 0) > HOLDS_RECORDS_MAX) throw refusalBy('holds_records_max')
 }
 
 /** Throws `not_found`, and `already_ended` where it was lifted before. */

@@ -60,13 +60,18 @@ export async function eraseDocument(deps: EraseDeps, caller: Caller, request: Er
   const { erasedSeq } = erasable
   // With an Idempotency-Key the ledger decides: it may have been this very request.
   if (erasedSeq !== null && idempotency === null) throw await alreadyErased(deps, caller, request)
-  if (erasedSeq === null) refuseNeeded(erasable)
+  if (erasedSeq === null) {
+    refuseNeeded(erasable)
+    // The database decides; but a batch that it refuses goes again in halves, with whatever else it holds of the ledger.
+    const held = await heldBy(deps, caller, recordId, erasable)
+    if (held) throw held
+  }
   const done = await administer(deps, caller, {
     ...erasureEntry(recordId, erasable, { code, reason, rule: null }),
     idempotency,
   }).catch(async (error) => {
     const code = error instanceof ApiError && error.code
-    if (code === 'held') throw await heldBy(deps, caller, recordId, erasable)
+    if (code === 'held') throw (await heldBy(deps, caller, recordId, erasable)) ?? heldBefore()
     throw code === 'already_ended' ? await alreadyErased(deps, caller, request) : error
   })
   const at = done.replayed ? done.seq : done.entry.seq
@@ -77,22 +82,28 @@ export async function eraseDocument(deps: EraseDeps, caller: Caller, request: Er
   return { seq: at, erasure, replayed: done.replayed, remaining }
 }
 
-/** Names the oldest hold, by which the database has refused; it may have been lifted since. */
+/** The refusal that names the holds on the record; null: it has none. */
 async function heldBy(
   { readPool }: EraseDeps,
   { ledgerId }: Caller,
   recordId: Uuid,
   erasable: ErasableRow,
-): Promise<ApiError> {
+): Promise<ApiError | null> {
   const holds = await listHoldsOn(readPool, ledgerId, recordId, erasable)
   const [first] = holds
-  return new ApiError(
-    'held',
-    first
-      ? `it is held by the entry ${first.seq} for the case ${first.caseId}`
-      : 'it was held, and is not any more: send it again',
-    { retryable: !first, members: { holds: holds.map(({ seq, caseId }) => ({ seq, case: caseId })) } },
-  )
+  if (!first) return null
+  return new ApiError('held', `it is held by the entry ${first.seq} for the case ${first.caseId}`, {
+    retryable: false,
+    members: { holds: holds.map(({ seq, caseId }) => ({ seq, case: caseId })) },
+  })
+}
+
+/** The database has refused by a hold that was lifted since. */
+function heldBefore(): ApiError {
+  return new ApiError('held', 'it was held, and is not any more: send it again', {
+    retryable: true,
+    members: { holds: [] },
+  })
 }
 
 type Asked = Pick<EraseRequest, 'recordId' | 'target'>

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatId } from '../../src/proof/ids.ts'
+import { formatId, parseId } from '../../src/proof/ids.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 import { age, openSweeper, unage } from '../helpers/sweeper.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
+import { until } from '../helpers/wait.ts'
 
 const post = (app: TestApp, url: string, body: object = {}) => app.send('POST', url, { body })
 const hold = async (app: TestApp, body: object) =>
@@ -177,7 +178,103 @@ test('holds that stand name so many records, and the refusal says what to do', a
     from generate_series(1, 131) n;
   end $$`)
   const ids = Array.from({ length: 37 }, () => formatId('rec', app.deps.entropy.uuidv7(Date.now())))
+  const appended = t.mock.method(app.deps.appender, 'append').mock
   const refused = assertProblem(await post(app, '/v1/holds', { case: 'c', records: ids }), 409, 'too_many')
   assert.match(refused['detail'] as string, /65,536.*hold a type or an agent instead/)
+  assert.equal(appended.callCount(), 0, 'the database is not asked for what it would refuse')
   await hold(app, { case: 'c', records: ids.slice(1) })
+})
+
+test('a hold and a rule more than a ledger may have are refused before they are sent to the database, which decides races', async (t) => {
+  const app = await buildTestApp(t)
+  await app.sql(`do $$ begin
+    set local session_replication_role = replica;
+    insert into tallystick.holds (ledger_id, seq, case_id) select '${app.ledgerId}', 10000 + n, 'c' from generate_series(1, 1023) n;
+    insert into tallystick.retention_rules (ledger_id, seq, days) select '${app.ledgerId}', 20000 + n, 200 from generate_series(1, 1023) n;
+  end $$`)
+  for (const [url, body] of [
+    ['/v1/holds', { case: 'c' }],
+    ['/v1/retention/rules', { days: 200, basis: 'law' }],
+  ] as const) {
+    const answers = await Promise.all([1, 2, 3].map(() => post(app, url, body)))
+    assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [201, 409, 409])
+    const appended = t.mock.method(app.deps.appender, 'append').mock
+    assertProblem(await post(app, url, body), 409, 'too_many')
+    assert.equal(appended.callCount(), 0)
+    appended.restore()
+  }
+})
+
+test('an erasure of what is held is refused before it is sent to the database', async (t) => {
+  const app = await sharedApp()
+  const { id } = await app.notarize()
+  const { seq } = await hold(app, { case: 'c', records: [id] })
+  const appended = t.mock.method(app.deps.appender, 'append').mock
+  const headers = { 'idempotency-key': 'k' }
+  const body = { code: 'data_subject_request' }
+  const url = `/v1/records/${id}/payload`
+  for (const more of [{}, { headers }])
+    assertProblem(await app.send('DELETE', url, { body, ...more }), 409, 'held')
+  assert.equal(appended.callCount(), 0)
+  expectStatus(200, await lift(app, seq))
+  const { entry } = expectStatus(202, await app.send('DELETE', url, { body, headers })).json().erasure
+  await hold(app, { case: 'd', records: [id] })
+  const again = expectStatus(202, await app.send('DELETE', url, { body, headers })).json().erasure
+  assert.equal(again.entry.seq, entry.seq, 'the same request, and its answer')
+})
+
+test('holds on a record are found whatever other ledgers hold, and however many were lifted', async (t) => {
+  const app = await buildTestApp(t)
+  const { ledger } = await app.newLedger()
+  const theirs = parseId('led', ledger.id)
+  const { id } = await app.notarize()
+  const recordId = parseId('rec', id)
+  await app.sql(`do $$ begin
+    set local session_replication_role = replica;
+    insert into tallystick.holds (ledger_id, seq, case_id, record_ids, lifted_seq)
+    select '${theirs}', 10000 + n, 'c', array['${recordId}'::uuid], 20000 + n from generate_series(1, 5000) n;
+    insert into tallystick.holds (ledger_id, seq, case_id, record_ids)
+    select '${theirs}', 30000 + n, 'c', array['${recordId}'::uuid] from generate_series(1, 1000) n;
+    insert into tallystick.hold_records (ledger_id, record_id, seq)
+    select '${theirs}', '${recordId}'::uuid, 30000 + n from generate_series(1, 1000) n;
+  end $$`)
+  const { seq } = await hold(app, { case: 'c', records: [id, id] })
+  const [{ 'QUERY PLAN': plan }] = (await app.sql(
+    `explain (analyze, buffers, timing off, format json)
+     select * from tallystick.holds_on('${app.ledgerId}', '${recordId}', 'generic/1', '{}', 100000)`,
+  )) as [{ 'QUERY PLAN': [{ Plan: { 'Shared Hit Blocks': number; 'Shared Read Blocks': number } }] }]
+  const { 'Shared Hit Blocks': hit, 'Shared Read Blocks': read } = plan[0].Plan
+  assert.ok(hit + read < 30, `${hit + read} pages were looked at`)
+  assertProblem(await erase(app, id), 409, 'held')
+  const count = () =>
+    app.sql('select seq::int from tallystick.hold_records where ledger_id = $1', [app.ledgerId])
+  assert.deepEqual(await count(), [{ seq }])
+  expectStatus(200, await lift(app, seq))
+  assert.deepEqual(await count(), [], 'a hold that was lifted leaves nothing to be looked through')
+  expectStatus(202, await erase(app, id))
+})
+
+test('an erasure that comes before the lift of a hold, in the same call, is refused', async (t) => {
+  const app = await sharedApp()
+  const { id } = await app.notarize()
+  const { appender } = app.deps
+  const append = appender.append.bind(appender)
+  const kept: (() => void)[] = []
+  const keep = t.mock.method(appender, 'append', (...args: Parameters<typeof append>) =>
+    ['payload-erased', 'hold-lifted'].includes(args[0].kind)
+      ? new Promise((resolve) => kept.push(() => void append(...args).then(resolve)))
+      : append(...args),
+  ).mock
+  const erased = erase(app, id)
+  await until(() => kept.length === 1)
+  const { seq } = await hold(app, { case: 'c', records: [id] })
+  const lifted = lift(app, seq)
+  await until(() => kept.length === 2)
+  for (const send of kept) send()
+  keep.restore()
+  const problem = assertProblem(await erased, 409, 'held')
+  assert.deepEqual([problem['retryable'], problem['holds']], [true, []], 'it is lifted by now')
+  expectStatus(200, await lifted)
+  expectStatus(202, await erase(app, id))
+  await assertVerifies(app)
 })

@@ -150,6 +150,41 @@ test('more documents than a receipt names are erased by further requests', async
   await assertVerifies(app)
 })
 
+test('where an erasure fails the receipt says what was erased, and the next request goes on there', async (t) => {
+  const app = await sharedApp()
+  await batchOf(
+    app,
+    Array.from({ length: 60 }, () => ({ subject: LABEL })),
+  )
+  const { appender } = app.deps
+  const append = appender.append.bind(appender)
+  let [sent, refusedFrom] = [0, 53]
+  t.mock.method(appender, 'append', (...args: Parameters<typeof append>) => {
+    if (args[0].kind !== 'payload-erased' || ++sent !== refusedFrom) return append(...args)
+    return Promise.resolve({ status: 'overloaded', retryAfterMs: 1 })
+  })
+  const first = await erase(app)
+  const [line] = await app.entries(`?after=${first.entry.seq - 1}`)
+  assert.equal(line.kind, 'subject-erased')
+  const all = await app.sql('select seq::int from tallystick.erasures where ledger_id = $1 order by seq', [
+    app.ledgerId,
+  ])
+  assert.deepEqual(
+    first.erased,
+    all.map(({ seq }) => seq),
+    'each erasure is named, and none goes on',
+  )
+  assert.ok(all.length >= 52 && all.length < 60)
+  const second = await erase(app, { cursor: first.nextCursor })
+  assert.deepEqual([first.erased.length + second.erased.length, second.nextCursor], [60, null])
+
+  await app.notarize({ ...genericBody(), subject: LABEL })
+  refusedFrom = sent + 1
+  const body = { subject: LABEL, code: 'x' }
+  assertProblem(await post(app, '/v1/subjects/erase', body), 503, 'overloaded')
+  await assertVerifies(app)
+})
+
 test('find and erase need their scopes, and take no label that is none', async () => {
   const app = await sharedApp()
   const reader = await addKey(app, { scopes: ['records:read'] })

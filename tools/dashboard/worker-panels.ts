@@ -74,12 +74,13 @@ export const WORKER_ROWS: readonly Row[] = [
       {
         title: 'Erasures and key rotation',
         description:
-          'Documents that are erased and still stored; ledgers that an older envelope key signs for. Normal: 0 after minutes.',
+          'Documents that are erased and still stored; ledgers whose rules of retention are not carried out; ledgers that an older envelope key signs for. Normal: 0 after minutes.',
         unit: 'short',
         runbook: 'erasures-pending.md',
         queries: [
           [most('tallystick_erasures_pending'), 'erasures pending'],
           [most('tallystick_erasures_refused'), 'erasures refused'],
+          [most('tallystick_retention_failing_ledgers'), 'ledgers with rules that fail'],
           [most('tallystick_key_rotation_pending_ledgers'), 'ledgers to rotate'],
           [most('tallystick_key_rotation_failing_ledgers'), 'ledgers that fail to'],
         ],

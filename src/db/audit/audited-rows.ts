@@ -309,8 +309,15 @@ export type AuditedHold = {
   recordIds: Uuid[] | null
 }
 
+/** Records of a hold that stands: those by which it is found. */
 export const HOLDS_BY_SEQ = `
-  select seq, case_id, type, agent_id, record_ids from tallystick.holds where ledger_id = $1 order by seq`
+  select h.seq, h.case_id, h.type, h.agent_id,
+    case when h.lifted_seq is not null or h.record_ids is null then h.record_ids else (
+      select array_agg(n.record_id order by n.place) from unnest(h.record_ids) with ordinality n (record_id, place)
+      where exists (select from tallystick.hold_records r
+        where r.ledger_id = h.ledger_id and r.record_id = n.record_id and r.seq = h.seq)
+    ) end as record_ids
+  from tallystick.holds h where h.ledger_id = $1 order by h.seq`
 
 /** `hold`: seq of the entry that set it. */
 export type AuditedLift = { seq: number; hold: number }

@@ -133,6 +133,7 @@ const LEDGER_TABLES = [
   'erasures',
   'retention_rules',
   'holds',
+  'hold_records',
   'ledger_closures',
   'checkpoints',
   'tree_tiles',

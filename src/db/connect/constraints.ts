@@ -57,6 +57,11 @@ export function explainConstraint(error: unknown): unknown {
   })
 }
 
+/** The same error, for who sees beforehand that the constraint would refuse. */
+export function refusalBy(constraint: 'keeping_max' | 'holds_records_max'): ApiError {
+  return new ApiError(...REFUSALS[constraint]!)
+}
+
 export function translateConstraint(error: unknown): never {
   throw explainConstraint(error)
 }

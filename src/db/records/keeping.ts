@@ -1,6 +1,6 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { HOLDS_NAMED_MAX, KEEPING_LISTED_MAX } from '../limits.ts'
+import { HOLDS_NAMED_MAX, KEEPING_MAX } from '../limits.ts'
 
 /* Rules of retention, and holds. append_entries decides by them (migrations/functions/retention.sql). */
 
@@ -25,7 +25,7 @@ export async function listRules(db: Db, ledgerId: Uuid): Promise<RuleRow[]> {
       ) r
       join tallystick.entries e on e.ledger_id = $1 and e.seq = r.seq
       order by r.seq desc limit $2`,
-    values: [ledgerId, KEEPING_LISTED_MAX],
+    values: [ledgerId, KEEPING_MAX],
   })
   return rows
 }
@@ -63,6 +63,21 @@ export async function listHolds(
     values: [ledgerId, before, standing, limit],
   })
   return rows
+}
+
+/** How many rules the ledger has, holds that stand, and records that these name. */
+export async function countKeeping(
+  db: Db,
+  ledgerId: Uuid,
+): Promise<{ readonly rules: number; readonly holds: number; readonly records: number }> {
+  const { rows } = await db.query<{ rules: number; holds: number; records: number }>({
+    name: 'count_keeping',
+    text: `select (select count(*) from tallystick.retention_rules where ledger_id = $1) as rules,
+        count(*) as holds, coalesce(sum(cardinality(record_ids)), 0)::int8 as records
+      from tallystick.holds where ledger_id = $1 and coalesce(lifted_seq, ${NEVER}) = ${NEVER}`,
+    values: [ledgerId],
+  })
+  return rows[0]!
 }
 
 /** null: the ledger has set no such hold. */

@@ -54,11 +54,11 @@ export async function releaseSweep(
         : [end.nextSeq, 0]
   await pool.query({
     name: 'release_sweep',
-    text: `update tallystick.retention_sweeps set claimed_until = '-infinity',
+    text: `update tallystick.retention_sweeps set claimed_until = '-infinity', failing = $5,
         next_seq = case when changed_seq = $2 then $3 else next_seq end,
         due_at = case when changed_seq = $2 then now() + $4 * interval '1 second' else due_at end
       where ledger_id = $1`,
-    values: [ledgerId, changedSeq, next, pauseSeconds],
+    values: [ledgerId, changedSeq, next, pauseSeconds, end === 'failed'],
   })
 }
 
@@ -77,10 +77,13 @@ export async function readRuleEntries(
   return rows.map((row) => ({ ...toSignedLine(row), seq: row.seq }))
 }
 
-/** Ledgers whose sweep is due or under way. */
-export async function countDueSweeps(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>(
-    'select count(*) from tallystick.retention_sweeps where due_at <= now()',
+/** `due`: ledgers whose sweep is due or under way. `failing`: those whose newest page failed. */
+export async function countSweeps(
+  pool: pg.Pool,
+): Promise<{ readonly due: number; readonly failing: number }> {
+  const { rows } = await pool.query<{ due: number; failing: number }>(
+    `select count(*) filter (where due_at <= now()) as due, count(*) filter (where failing) as failing
+     from tallystick.retention_sweeps where due_at <= now() or failing`,
   )
-  return rows[0]!.count
+  return rows[0]!
 }

@@ -53,6 +53,9 @@ type Erased = {
 /**
  * Erases the documents of a person's records, as many as one receipt names; the caller goes on where it ends. A document that is held, or
  * needed for a decision of a peer, stays, and is told. Each erasure is decided by the database, as one that was asked for by itself.
+ *
+ * Where an erasure fails, no other one begins, and the receipt says what was erased until then; `next` is behind the last record
+ * that has no such document. Throws the error if nothing was erased.
  */
 export async function eraseSubject(
   deps: EraseDeps,
@@ -73,45 +76,29 @@ export async function eraseSubject(
   const held: Erased['held'][number][] = []
   let next: SubjectPlace | null = after
   let [count, isFull] = [0, false]
-  for (let pages = 0; next !== null && !isFull && pages < SUBJECT_PAGES_MAX; pages++) {
-    const page: Page = await readPage(deps, caller, label, next)
-    const wanted: Wanted[] = []
-    let last: SubjectPlace = next
-    for (const record of page.records) {
-      count += record.documents.length
-      isFull = count > SUBJECT_ERASED_MAX
-      if (isFull) break
-      last = { seq: record.seq, index: record.index }
-      for (const document of record.documents) wanted.push({ record, document })
-    }
-    const cases = await listCasesOn(
-      deps.readPool,
-      caller.ledgerId,
-      wanted.map(({ record: { recordId }, document: { seq, type, agents } }) => ({
-        recordId,
-        seq,
-        type,
-        agents,
-      })),
-    )
-    const free: Wanted[] = []
-    for (const [i, one] of wanted.entries()) {
-      const of = cases[i]!
-      if (of === null) free.push(one)
-      else held.push({ ...nameOf(one.record, one.document), case: of })
-    }
-    // Payloads last: a request that breaks off leaves a record that is found by its label.
-    free.sort((a, b) => Number(a.document.document === 'payload') - Number(b.document.document === 'payload'))
-    for (let start = 0; start < free.length; start += SUBJECT_ERASURES_AT_ONCE) {
-      const some = free.slice(start, start + SUBJECT_ERASURES_AT_ONCE)
-      const outcomes = await Promise.all(some.map((one) => eraseOne(deps, caller, one, { code, reason })))
-      for (const [i, outcome] of outcomes.entries()) {
-        const { record, document } = some[i]!
-        if (typeof outcome === 'number') erased.push(outcome)
-        else if (outcome !== null) held.push({ ...nameOf(record, document), case: outcome })
+  try {
+    for (let pages = 0; next !== null && !isFull && pages < SUBJECT_PAGES_MAX; pages++) {
+      const page: Page = await readPage(deps, caller, label, next)
+      const records: PageRecord[] = []
+      for (const record of page.records) {
+        count += record.documents.length
+        isFull = count > SUBJECT_ERASED_MAX
+        if (isFull) break
+        records.push(record)
       }
+      const start: SubjectPlace = next
+      const done = await erasePage(deps, caller, records, { code, reason })
+      erased.push(...done.erased)
+      const whole = done.failed ? records.slice(0, records.indexOf(done.failed.record)) : records
+      for (const one of done.held)
+        if (whole.includes(one.record)) held.push({ ...nameOf(one), case: one.case })
+      const last = whole.at(-1)
+      next = last ? { seq: last.seq, index: last.index } : start
+      if (done.failed) throw done.failed.error
+      if (!isFull) next = page.next
     }
-    next = isFull ? last : page.next
+  } catch (error) {
+    if (erased.length === 0) throw error
   }
   erased.sort((a, b) => a - b)
   const seq = await administerLedger(deps, caller, {
@@ -122,12 +109,71 @@ export async function eraseSubject(
   return { seq, erased, held, next }
 }
 
+type Said = { readonly code: string; readonly reason: string | null }
+
+type ErasedPage = {
+  readonly erased: readonly number[]
+  readonly held: readonly (Wanted & { readonly case: string })[]
+  /** The first record with a document that was not decided on, and why; null: there is none. */
+  readonly failed: { readonly record: PageRecord; readonly error: unknown } | null
+}
+
+async function erasePage(
+  deps: EraseDeps,
+  caller: Caller,
+  records: readonly PageRecord[],
+  said: Said,
+): Promise<ErasedPage> {
+  const wanted = records.flatMap((record) => record.documents.map((document) => ({ record, document })))
+  const cases = await listCasesOn(
+    deps.readPool,
+    caller.ledgerId,
+    wanted.map(({ record: { recordId }, document: { seq, type, agents } }) => ({
+      recordId,
+      seq,
+      type,
+      agents,
+    })),
+  )
+  const erased: number[] = []
+  const held: (Wanted & { readonly case: string })[] = []
+  const undecided = new Set<Wanted>()
+  for (const [i, one] of wanted.entries()) {
+    const of = cases[i]!
+    if (of === null) undecided.add(one)
+    else held.push({ ...one, case: of })
+  }
+  // Payloads last: a request that breaks off leaves a record that is found by its label.
+  const free = [...undecided].sort((a, b) => Number(isPayload(a)) - Number(isPayload(b)))
+  for (let start = 0; start < free.length; start += SUBJECT_ERASURES_AT_ONCE) {
+    const some = free.slice(start, start + SUBJECT_ERASURES_AT_ONCE)
+    const outcomes = await Promise.allSettled(some.map((one) => eraseOne(deps, caller, one, said)))
+    for (const [i, outcome] of outcomes.entries()) {
+      const one = some[i]!
+      if (outcome.status === 'rejected') continue
+      undecided.delete(one)
+      if (typeof outcome.value === 'number') erased.push(outcome.value)
+      else if (outcome.value !== null) held.push({ ...one, case: outcome.value })
+    }
+    const rejected = outcomes.find((outcome) => outcome.status === 'rejected')
+    if (!rejected) continue
+    // In the order of the records.
+    const [first] = undecided
+    return { erased, held, failed: { record: first!.record, error: rejected.reason } }
+  }
+  return { erased, held, failed: null }
+}
+
 type Page = Awaited<ReturnType<typeof readPage>>
 type PageRecord = Page['records'][number]
 type PageDocument = PageRecord['documents'][number]
 type Wanted = { readonly record: PageRecord; readonly document: PageDocument }
 
-function nameOf({ recordId }: PageRecord, document: PageDocument) {
+function isPayload({ document }: Wanted): boolean {
+  return document.document === 'payload'
+}
+
+function nameOf({ record: { recordId }, document }: Wanted) {
   return { ...viewOf(recordId, document), record: formatId('rec', recordId) }
 }
 
@@ -136,7 +182,7 @@ async function eraseOne(
   deps: EraseDeps,
   caller: Caller,
   { record: { recordId }, document: found }: Wanted,
-  { code, reason }: { readonly code: string; readonly reason: string | null },
+  { code, reason }: Said,
 ): Promise<number | string | null> {
   if (found.needed !== null) return `needed ${found.needed}`
   try {

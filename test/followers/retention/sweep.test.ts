@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listHolds, listRules } from '../../../src/db/records/keeping.ts'
-import { claimSweep, releaseSweep } from '../../../src/db/records/retention-work.ts'
+import { claimSweep, countSweeps, releaseSweep } from '../../../src/db/records/retention-work.ts'
 import { RETENTION_ENTRIES_PER_CALL } from '../../../src/followers/limits.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { isHeld, retentionOf } from '../../../src/records/keeping/rules.ts'
@@ -196,6 +196,13 @@ test('a rule that no entry signs erases nothing, and says so', async (t) => {
   )
   assert.deepEqual(place, { next: 2, soon: true }, 'it keeps its place, and comes again soon')
   assert.ok((await app.get(id)).payload)
+  assert.deepEqual(await countSweeps(sweeper.pool), { due: 0, failing: 1 }, 'it is counted between tries')
+  await app.sql(`do $$ begin
+    set local session_replication_role = replica;
+    update tallystick.retention_rules set days = 400 where ledger_id = '${app.ledgerId}';
+  end $$`)
+  await sweeper.run(2)
+  assert.deepEqual(await countSweeps(sweeper.pool), { due: 0, failing: 0 })
 })
 
 test('entries of a page are signed a portion at a time, with the time of their portion', async (t) => {

@@ -69,6 +69,7 @@ export const HEALTHY: Series = {
   [`tallystick_erasures_refused{${WORKER}}`]: flat(0),
   [`tallystick_records_overdue{${WORKER}}`]: `0 5 0 0 3 0+0x${MINUTES}`,
   [`tallystick_erasures_pending{${WORKER}}`]: `0 5 0 0 3 0+0x${MINUTES}`,
+  [`tallystick_retention_failing_ledgers{${WORKER}}`]: `0 1 1 0+0x${MINUTES}`,
   [`tallystick_entries_verified_total{${WORKER}}`]: growing(6_000),
   [`tallystick_entry_verification_lag_seconds{${WORKER}}`]: flat(2),
   [`tallystick_audit_last_timestamp_seconds{result="good", ${WORKER}}`]: flat(0),
@@ -339,6 +340,12 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickErasuresPending',
     series: { [`tallystick_erasures_pending{${WORKER}}`]: flat(7) },
     description: '7 documents are erased by an entry, shown to nobody, and still stored.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickRetentionFails',
+    series: { [`tallystick_retention_failing_ledgers{${WORKER}}`]: flat(2) },
+    description: 'Of 2 ledgers documents are kept for longer than their rules say.',
   },
   {
     ...ticket,
