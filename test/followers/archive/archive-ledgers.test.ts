@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { readFindKey } from '../../../src/db/chain/signed-entries.ts'
+import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts'
 import { archiveLedgers } from '../../../src/followers/archive/archive-ledgers.ts'
+import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
 import { parseSeal, sealName } from '../../../src/verify/archive/seal.ts'
 import { buildTestApp } from '../../helpers/app.ts'
@@ -71,6 +74,29 @@ test('what is erased cannot be read in the archive any more, and its neighbours 
   )
   // A key file from before is of no use to somebody who reads by the rules.
   assert.equal((await archiver.verify(before)).failure, null)
+})
+
+test('no document is taken away while its key is kept, as of a ledger that is moved', async (t) => {
+  const app = await buildTestApp(t)
+  const archiver = await openArchiver(t, app)
+  const eraser = openEraser(t, app)
+  const batch = (await postBatch(app, 3)).json().records as { id: string }[]
+  await archiver.run()
+  await erase(app, batch[1]!.id)
+  const close = (closed: string) => app.sql(`update tallystick.chain_heads set closed = ${closed}`)
+  const pending = await listPendingErasures(archiver.pool, null, 10)
+  await close("'moving'")
+  const signedBy = await readFindKey(archiver.pool)
+  await assert.rejects(
+    eraseAll(archiver.deps, pending, signedBy),
+    /keys of the archive from 0 on were not replaced/,
+  )
+  await close('null')
+  const seq = (await app.entries()).find(({ kind }) => kind === 'batch-notarized').seq
+  const findKey = async () => (await archiver.keys()).pieces.get(0)!.find(documentPlace(seq, 1))
+  assert.notEqual(await findKey(), null)
+  await eraser.run()
+  assert.equal(await findKey(), null)
 })
 
 test('a worker that is killed before it moved the position finds what it wrote', async (t) => {
