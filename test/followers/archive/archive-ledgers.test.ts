@@ -7,6 +7,7 @@ import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts
 import { archiveLedgers } from '../../../src/followers/archive/archive-ledgers.ts'
 import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
+import { directoryStore } from '../../../src/verify/archive/directory-store.ts'
 import { parseSeal, sealName } from '../../../src/verify/archive/seal.ts'
 import { buildTestApp } from '../../helpers/app.ts'
 import { openArchiver } from '../../helpers/archiver.ts'
@@ -162,4 +163,44 @@ test('an archive that is another one than was written is not gone on with', asyn
   await app.notarize()
   await archiver.run()
   assert.match(String(archiver.logged.at(-1)?.err), /is of 0 entries, though 4 were archived/)
+})
+
+test('a worker that stalled, and wakes up behind another one, replaces nothing of what that wrote', async (t) => {
+  const app = await buildTestApp(t)
+  const waking = Promise.withResolvers<void>()
+  const stalled = Promise.withResolvers<void>()
+  let shared: ReturnType<typeof directoryStore> | null = null
+  const slow = await openArchiver(t, app, {
+    of: () => ({
+      ...shared!,
+      async put(name, bytes) {
+        const outcome = await shared!.put(name, bytes)
+        if (!name.startsWith('seals/')) return outcome
+        stalled.resolve()
+        await waking.promise
+        return outcome
+      },
+    }),
+    close() {},
+  })
+  const other = await openArchiver(t, app)
+  shared = directoryStore(other.directory)
+  await app.notarize()
+  await slow.publish()
+  const late = archiveLedgers(slow.deps).catch((error: Error) => error)
+  await stalled.promise
+  await app.sql("update tallystick.archives set claimed_until = now() - interval '1 second'")
+  await app.notarize()
+  await other.run()
+  waking.resolve()
+  assert.match(String(await late), /another worker went on with it/)
+
+  await app.notarize()
+  await other.run()
+  assert.deepEqual(
+    other.logged.filter(({ level }) => level === 'error'),
+    [],
+  )
+  const report = await other.verify()
+  assert.deepEqual([report.failure, report.entries], [null, (await app.entries()).length])
 })
