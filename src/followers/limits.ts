@@ -144,8 +144,10 @@ export const ARCHIVE_SEAL_ENTRIES_MAX = 65_536
 export const ARCHIVE_SEAL_SECONDS_DEFAULT = 3_600
 /** A year: a ledger at rest is archived at last. */
 export const ARCHIVE_SEAL_SECONDS_MAX = 31_536_000
-/** After this silence another worker may go on. Renewed with each piece of a prefix. */
+/** After this silence another worker may go on. An object is written and read back in 240 s at most, or has failed. */
 export const ARCHIVE_CLAIM_MS = 300_000
+/** While objects are written or read; and with each piece, before the seal, and before the checkpoint. */
+export const ARCHIVE_CLAIM_RENEWED_EVERY_MS = 30_000
 /** Objects that are on their way to the store, or back. */
 export const ARCHIVE_WRITES_AT_ONCE = 8
 /** Days: what S3 takes for a retention period. */

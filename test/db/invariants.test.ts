@@ -1115,6 +1115,40 @@ test('operators and functions of a schema that the caller owns do not come betwe
   await checkLedger(clients.owner, ledger.id)
 })
 
+test('rows of a ledger that is moved stay as they are in each table that a login may change, but for those that others guard', async (t) => {
+  await open(t)
+  const { rows } = await clients.owner.query<{ name: string }>(
+    `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'ledger_id'
+     where c.relnamespace = 'tallystick'::regnamespace and c.relkind in ('r', 'p')
+       and not exists (
+         select from pg_trigger t where t.tgrelid = c.oid and t.tgfoid = 'tallystick.refuse_while_moving'::regproc
+           and t.tgenabled = 'O' and t.tgtype = $1)
+     order by 1`,
+    [BEFORE_EACH_CHANGED_ROW],
+  )
+  // By append_entries, which asks the head; by erase_documents; and by a worker that takes no work of such a ledger.
+  const guarded = [
+    'batch_chunks',
+    'batch_keys',
+    'chain_heads',
+    'documents',
+    'entries',
+    'gated_records',
+    'idempotency_keys',
+    'open_deadlines',
+    'record_references',
+    'records',
+    'waiting_completions',
+  ]
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    guarded,
+  )
+})
+
+/** Bits of pg_trigger.tgtype: for each row (1), before (2), insert (4), delete (8), update (16). */
+const BEFORE_EACH_CHANGED_ROW = 31
+
 test('the logins may do what this list says with each table and function of the schema, and public nothing', async (t) => {
   await open(t)
   const { rows } = await clients.owner.query<{ object: string; login: string; privileges: string }>(`

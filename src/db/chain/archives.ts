@@ -136,15 +136,17 @@ export async function lockArchiveKeys(
   return rows
 }
 
+/** Throws where the row stays as it is: the trigger refuse_while_moving passes over those of a ledger that is moved. */
 export async function replaceArchiveKeys(
   client: pg.ClientBase,
   ledgerId: Uuid,
   { fromSeq, sealed }: ArchiveKeyRow,
 ): Promise<void> {
-  await client.query(
+  const { rowCount } = await client.query(
     'update tallystick.archive_keys set sealed = $3 where ledger_id = $1 and from_seq = $2',
     [ledgerId, fromSeq, sealed],
   )
+  if (rowCount !== 1) throw new Error(`keys of the archive from ${fromSeq} on were not replaced`)
 }
 
 export type ArchiveKeyPlace = { readonly ledgerId: Uuid; readonly fromSeq: number }

@@ -31,7 +31,12 @@ import {
 } from '../../verify/archive/seal.ts'
 import { type ArchiveStore, ArchiveStoreError } from '../../verify/archive/store.ts'
 import { readTile } from '../checkpoints/read-tile.ts'
-import { ARCHIVE_CLAIM_MS, ARCHIVE_SEAL_ENTRIES_MAX, ARCHIVE_WRITES_AT_ONCE } from '../limits.ts'
+import {
+  ARCHIVE_CLAIM_MS,
+  ARCHIVE_CLAIM_RENEWED_EVERY_MS,
+  ARCHIVE_SEAL_ENTRIES_MAX,
+  ARCHIVE_WRITES_AT_ONCE,
+} from '../limits.ts'
 import { ArchiveConflict, type ObserveObject, sha256Hex, writeObject } from './write-objects.ts'
 import { type Piece, readPieces } from './write-piece.ts'
 
@@ -52,8 +57,8 @@ export type SealDeps = {
 export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<number | null> {
   const { pool, workerId } = deps
   const { ledgerId, from } = due
-  const claim = () => claimArchive(pool, due, { by: workerId, ms: ARCHIVE_CLAIM_MS })
-  if (!(await claim())) return null
+  const claim = new Claim(() => claimArchive(pool, due, { by: workerId, ms: ARCHIVE_CLAIM_MS }))
+  if (!(await claim.take())) return null
   const store = deps.stores.of(formatId('led', ledgerId))
   try {
     const there = await readNewest(store, due)
@@ -61,17 +66,46 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
     const size = there ?? (await findSealSize(pool, ledgerId, from, ARCHIVE_SEAL_ENTRIES_MAX))
     if (size === null) return null
     const note = (await findCheckpoint(pool, ledgerId, size))!
-    const kept = await findSeal(deps, store, due, { size, note })
+    const kept = await findSeal(deps, store, due, { size, note, claim })
     const seal = kept ?? (await writeSeal(deps, store, due, { size, note, claim }))
-    await replaceCheckpoint(store, note)
-    await advanceArchive(pool, ledgerId, from, { size, sealDigest: seal })
+    await replaceCheckpoint(store, { size, note, claim })
+    if (!(await advanceArchive(pool, ledgerId, from, { size, sealDigest: seal }))) throw lost()
     return size
   } finally {
     await releaseArchive(pool, ledgerId, workerId).catch(() => {})
   }
 }
 
-type Target = { readonly size: number; readonly note: string }
+type Target = { readonly size: number; readonly note: string; readonly claim: Claim }
+
+/** A claim that a worker keeps while it works: one that has lost it MUST NOT write the seal or the checkpoint. */
+class Claim {
+  readonly #ask: () => Promise<boolean>
+  #takenMs = 0
+
+  constructor(ask: () => Promise<boolean>) {
+    this.#ask = ask
+  }
+
+  async take(): Promise<boolean> {
+    this.#takenMs = performance.now()
+    return this.#ask()
+  }
+
+  /** Throws ArchiveStoreError where another worker has it. */
+  async keep(): Promise<void> {
+    if (!(await this.take())) throw lost()
+  }
+
+  /** The same, now and then: to be called with each object. */
+  async keepLong(): Promise<void> {
+    if (performance.now() - this.#takenMs >= ARCHIVE_CLAIM_RENEWED_EVERY_MS) await this.keep()
+  }
+}
+
+function lost(): ArchiveStoreError {
+  return new ArchiveStoreError('it took so long that another worker went on with it')
+}
 
 /** The size of the archive's checkpoint, if it is beyond the position. Throws ArchiveConflict where it is not the one that was written. */
 async function readNewest(store: ArchiveStore, { from, sealDigest }: DueArchive): Promise<number | null> {
@@ -95,7 +129,7 @@ async function findSeal(
   deps: SealDeps,
   store: ArchiveStore,
   { from, sealDigest }: DueArchive,
-  { size, note }: Target,
+  { size, note, claim }: Target,
 ): Promise<Uint8Array | null> {
   const bytes = await store.get(sealName(size), ARCHIVE_SEAL_BYTES_MAX)
   if (bytes === null) return null
@@ -110,6 +144,7 @@ async function findSeal(
     if (object === null || sha256Hex(object) !== sha256)
       throw new ArchiveConflict(name, object === null ? 'is missing' : 'is not what its seal names')
     deps.observeObject?.(object.length)
+    await claim.keepLong()
   })
   return Buffer.from(sha256Hex(bytes), 'hex')
 }
@@ -121,7 +156,7 @@ async function writeSeal(
   deps: SealDeps,
   store: ArchiveStore,
   { ledgerId, from, sealDigest }: DueArchive,
-  { size, note, claim }: Target & { readonly claim: () => Promise<boolean> },
+  { size, note, claim }: Target,
 ): Promise<Uint8Array> {
   const { pool } = deps
   const objects: ArchiveObject[] = []
@@ -130,11 +165,17 @@ async function writeSeal(
     const [named, ...written] = await writePiece(deps, store, piece)
     pieces.push(named)
     objects.push(...written)
-    if (!(await claim())) throw new ArchiveStoreError('it took so long that another worker went on with it')
+    await claim.keep()
   }
-  const tiles = await eachAtOnce(tilesBetween(from, size), ARCHIVE_WRITES_AT_ONCE, async (address) =>
-    writeObject(store, tileName(address), await readTile(pool, ledgerId, address, note), deps.observeObject),
-  )
+  const tiles = await eachAtOnce(tilesBetween(from, size), ARCHIVE_WRITES_AT_ONCE, async (address) => {
+    await claim.keepLong()
+    return writeObject(
+      store,
+      tileName(address),
+      await readTile(pool, ledgerId, address, note),
+      deps.observeObject,
+    )
+  })
   const erasures = await listErasuresOf(pool, ledgerId, from, size)
   const seal: ArchiveSeal = {
     archive: 1,
@@ -150,6 +191,7 @@ async function writeSeal(
   }
   const bytes = Buffer.from(JSON.stringify(seal))
   parseSeal(bytes, size)
+  await claim.keep()
   const { sha256 } = await writeObject(store, sealName(size), bytes, deps.observeObject)
   return Buffer.from(sha256, 'hex')
 }
@@ -170,8 +212,14 @@ async function writePiece(
   ]
 }
 
-/** Read back as well: a store that keeps the one before would have readers miss all that came since. */
-async function replaceCheckpoint(store: ArchiveStore, note: string): Promise<void> {
+/**
+ * Read before, for a worker that woke up late must not put an older one there; and after, for a store that keeps the one before would have
+ * readers miss all that came since.
+ */
+async function replaceCheckpoint(store: ArchiveStore, { size, note, claim }: Target): Promise<void> {
+  const before = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
+  if (before !== null && parseCheckpoint(before.toString('utf8')).checkpoint.size > size) throw lost()
+  await claim.keep()
   await store.replace(CHECKPOINT_OBJECT, Buffer.from(note))
   const kept = await store.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
   if (kept?.toString('utf8') !== note)

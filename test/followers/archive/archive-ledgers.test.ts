@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { readFindKey } from '../../../src/db/chain/signed-entries.ts'
+import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts'
 import { archiveLedgers } from '../../../src/followers/archive/archive-ledgers.ts'
+import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
+import { directoryStore } from '../../../src/verify/archive/directory-store.ts'
 import { parseSeal, sealName } from '../../../src/verify/archive/seal.ts'
 import { buildTestApp } from '../../helpers/app.ts'
 import { openArchiver } from '../../helpers/archiver.ts'
@@ -73,6 +77,29 @@ test('what is erased cannot be read in the archive any more, and its neighbours 
   assert.equal((await archiver.verify(before)).failure, null)
 })
 
+test('no document is taken away while its key is kept, as of a ledger that is moved', async (t) => {
+  const app = await buildTestApp(t)
+  const archiver = await openArchiver(t, app)
+  const eraser = openEraser(t, app)
+  const batch = (await postBatch(app, 3)).json().records as { id: string }[]
+  await archiver.run()
+  await erase(app, batch[1]!.id)
+  const close = (closed: string) => app.sql(`update tallystick.chain_heads set closed = ${closed}`)
+  const pending = await listPendingErasures(archiver.pool, null, 10)
+  await close("'moving'")
+  const signedBy = await readFindKey(archiver.pool)
+  await assert.rejects(
+    eraseAll(archiver.deps, pending, signedBy),
+    /keys of the archive from 0 on were not replaced/,
+  )
+  await close('null')
+  const seq = (await app.entries()).find(({ kind }) => kind === 'batch-notarized').seq
+  const findKey = async () => (await archiver.keys()).pieces.get(0)!.find(documentPlace(seq, 1))
+  assert.notEqual(await findKey(), null)
+  await eraser.run()
+  assert.equal(await findKey(), null)
+})
+
 test('a worker that is killed before it moved the position finds what it wrote', async (t) => {
   const app = await buildTestApp(t)
   const archiver = await openArchiver(t, app)
@@ -136,4 +163,44 @@ test('an archive that is another one than was written is not gone on with', asyn
   await app.notarize()
   await archiver.run()
   assert.match(String(archiver.logged.at(-1)?.err), /is of 0 entries, though 4 were archived/)
+})
+
+test('a worker that stalled, and wakes up behind another one, replaces nothing of what that wrote', async (t) => {
+  const app = await buildTestApp(t)
+  const waking = Promise.withResolvers<void>()
+  const stalled = Promise.withResolvers<void>()
+  let shared: ReturnType<typeof directoryStore> | null = null
+  const slow = await openArchiver(t, app, {
+    of: () => ({
+      ...shared!,
+      async put(name, bytes) {
+        const outcome = await shared!.put(name, bytes)
+        if (!name.startsWith('seals/')) return outcome
+        stalled.resolve()
+        await waking.promise
+        return outcome
+      },
+    }),
+    close() {},
+  })
+  const other = await openArchiver(t, app)
+  shared = directoryStore(other.directory)
+  await app.notarize()
+  await slow.publish()
+  const late = archiveLedgers(slow.deps).catch((error: Error) => error)
+  await stalled.promise
+  await app.sql("update tallystick.archives set claimed_until = now() - interval '1 second'")
+  await app.notarize()
+  await other.run()
+  waking.resolve()
+  assert.match(String(await late), /another worker went on with it/)
+
+  await app.notarize()
+  await other.run()
+  assert.deepEqual(
+    other.logged.filter(({ level }) => level === 'error'),
+    [],
+  )
+  const report = await other.verify()
+  assert.deepEqual([report.failure, report.entries], [null, (await app.entries()).length])
 })
