@@ -32,10 +32,15 @@ export class RangeTree {
       throw new ProofError('checkpoint_too_old', `a range up to ${to}, in a checkpoint of ${size} entries`)
   }
 
-  /** The leaf of the next entry. Throws `seq_not_dense`. */
-  append(leaf: Uint8Array, seq: number): void {
+  /** Any entry of the bundle, before all else: throws `seq_not_dense` where the next one of the range belongs. */
+  verifyTurn(seq: number): void {
     const next = this.#next()
-    if (seq !== next) throw new ProofError('seq_not_dense', `seq ${seq} stands where ${next} belongs`)
+    if (next <= this.#range.to && seq > next)
+      throw new ProofError('seq_not_dense', `seq ${seq} stands where ${next} belongs`)
+  }
+
+  /** The leaf of the next entry, which has had its turn. */
+  append(leaf: Uint8Array): void {
     if (this.#last !== null) extendFrontier(this.#sha256, this.#frontier, this.#last)
     this.#last = leaf
   }

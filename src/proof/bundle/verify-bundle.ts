@@ -175,6 +175,7 @@ export class BundleVerifier {
       throw new ProofError('ledger_created_misplaced', `seq ${seq} is ${kind}`)
     if (seq <= this.#lastSeq)
       throw new ProofError('seq_not_dense', `seq ${seq} stands after ${this.#lastSeq}`)
+    this.#range?.verifyTurn(seq)
   }
 
   /** The definition, under the key that it names itself. */
@@ -230,7 +231,7 @@ export class BundleVerifier {
     if (seq >= size)
       throw new ProofError('checkpoint_too_old', `entry ${seq}, in a checkpoint of ${size} entries`)
     if (path !== null) verifyInclusion(this.#providers.sha256, leaf, seq, size, path, root)
-    else this.#range!.append(leaf, seq)
+    else this.#range!.append(leaf)
   }
 
   /** An entry without a path is one of the range, and may be any. Others must be needed. */
