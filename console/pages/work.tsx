@@ -18,7 +18,7 @@ export function WorkPage({ session }: { session: Session }) {
       {!has(session, 'records:write') && (
         <p class="note">
           This key only reads. Verdicts need a key of this agent with <code>records:write</code>:{' '}
-          <code>tallystick keys create NAME --agent {me} --scopes records:read,records:write</code>
+          <code>tallystick keys create NAME --agent {me} --scopes records:read,audit:read,records:write</code>
         </p>
       )}
       <Waiting

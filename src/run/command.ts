@@ -22,7 +22,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./smoke.ts')).main,
   },
   operate: {
-    summary: 'what to do after an alarm: faults, dead letters, what waits',
+    summary: 'what to do after an alert: faults, dead letters, what waits',
     load: async () => (await import('./operate.ts')).main,
   },
   'move-ledger': {

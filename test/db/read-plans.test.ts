@@ -90,8 +90,7 @@ async function checkEach(client: pg.ClientBase, asked: readonly Asked[]): Promis
     assert.doesNotMatch(plan, /Seq Scan|Bitmap|Merge Join|Hash Join/, `${text}\n${plan}`)
     for (const [, index, condition] of plan.matchAll(/ using (\S+) on .*\n *Index Cond: (.*)/g)) {
       // By the ledger alone it would read all that the ledger has: the second column counts, wherever the others stand.
-      const [ledger, second] = columnsOf.get(index!)!
-      for (const column of [ledger!, second!])
+      for (const column of columnsOf.get(index!)!.slice(0, 2))
         assert.match(condition!, new RegExp(`(?<![.\\w])${column}\\b`), `${text}\n${plan}`)
     }
   }

@@ -115,7 +115,7 @@ function assertConventional(metric: Exposed): void {
   assert.ok(samples.length < 400, `${name} has ${samples.length} samples`)
 }
 
-/** As processes serve them, with traces, a replica and a witness, so that the metrics of these are there too. */
+/** As processes serve them, with traces, a replica, a witness and an archive, so that the metrics of these are there too. */
 async function scrapeAll(t: TestContext) {
   const { apiUrl, workerUrl } = await createTestDatabase(t)
   const { vkeys } = makeCosigners(1)
@@ -124,6 +124,7 @@ async function scrapeAll(t: TestContext) {
       TALLYSTICK_REPLICA_URL: apiUrl,
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
       TALLYSTICK_WITNESSES: `${vkeys[0]} https://w0.example`,
+      TALLYSTICK_ARCHIVE: `file://${temporaryDir()}`,
     }),
     workerUrl,
     dataDir: temporaryDir(),

@@ -17,7 +17,7 @@ type MemberOptions = {
 export class Member {
   readonly name: string
   readonly restUrl: string
-  /** Of the superuser, around HAProxy and the proxies. */
+  /** URL of the superuser, around HAProxy and the proxies. */
   readonly url: string
   /** Whether it is stopped or cut off: what it says of the cluster may be old. */
   isCutOff = false

@@ -1,4 +1,4 @@
-"""What a client knows of how far its ledgers have come."""
+"""Sizes of its ledgers that a client knows."""
 
 from __future__ import annotations
 

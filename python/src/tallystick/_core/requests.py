@@ -48,7 +48,7 @@ class Request:
     policy: RetryPolicy
     unretried: str | None
     known_size: int
-    """Of a read: it shows no fewer entries. 0: the caller demands none."""
+    """Fewest entries that a read may show. 0: the caller demands none."""
 
     def headers_with(self, api_key: str, known_size: int) -> httpx2.Headers:
         """The headers of one attempt. Their `repr` hides the key."""

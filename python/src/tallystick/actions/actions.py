@@ -200,7 +200,7 @@ class Actions:
         return permitted
 
     def _record(self, payload: dict[str, Any], options: RecordOptions) -> Exception | None:
-        """What kept it from being taken."""
+        """Reason for which it was not taken."""
         try:
             self._notarizer.record(payload, **options)
             self._lost = 0
@@ -298,7 +298,7 @@ def _error_of(error: BaseException | str | None) -> dict[str, Any]:
 
 
 def _traceparent_of_telemetry() -> str | None:
-    """That of OpenTelemetry's current span, if the program has it."""
+    """Trace of OpenTelemetry's current span, if the program has it."""
     trace = sys.modules.get('opentelemetry.trace')
     if trace is None:
         return None

@@ -145,7 +145,7 @@ class Notarizer:
             thread.join()
 
     def _end(self, thread: Thread | None) -> None:
-        """Whoever is last lets another process have the spool."""
+        """Lets another process have the spool, if this is its last user."""
         with self._condition:
             if thread is not None:
                 self._threads.discard(thread)

@@ -1,4 +1,4 @@
-"""Who may make an entry: agents, API keys with their scopes, and keys by which agents sign for themselves."""
+"""Agents that may make an entry: their API keys with scopes, and keys by which they sign for themselves."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

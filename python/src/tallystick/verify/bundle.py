@@ -53,7 +53,7 @@ def _syntax(what: str) -> Refused:
 class BundleReport(NamedTuple):
     line: str
     notices: list[str]
-    """What was not checked, and what the bundle does not show."""
+    """Gaps: checks that were not made, and entries that the bundle does not show."""
 
 
 def verify_bundle(lines: Lines, trust: OfflineTrust) -> BundleReport:

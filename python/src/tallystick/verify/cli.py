@@ -128,7 +128,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _kind_of(path: str) -> str:
-    """What a file is, by its first bytes. Standard input is an export."""
+    """Kind of a file, by its first bytes. Standard input is an export."""
     if path == '-':
         return 'export'
     if Path(path).is_dir():

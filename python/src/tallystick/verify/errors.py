@@ -2,7 +2,7 @@
 
 
 class Refused(Exception):
-    """What was read is not genuine. `code` is one of docs/formats; `seq` the entry that is refused, where it is one."""
+    """A refusal: the input is not genuine. `code` is one of docs/formats; `seq` the entry that is refused, where it is one."""
 
     def __init__(self, code: str, reason: str, seq: int | None = None) -> None:
         super().__init__(code, reason, seq)

@@ -28,7 +28,7 @@ from .strict_json import parse
 
 @dataclass
 class Trust:
-    """What the verifier knows from elsewhere."""
+    """Facts that the verifier has from elsewhere."""
 
     kids: list[bytes] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Trust:
 
 @dataclass
 class ReceiptHead:
-    """What a receipt that was kept says of a ledger."""
+    """Facts of a ledger by a receipt that was kept."""
 
     size: int
     root: bytes
@@ -90,7 +90,7 @@ def verify_export(lines: Lines, trust: Trust) -> Report:
     own, own_damage = _parse_notes([note] if note is not None else [])
     damage = damage or own_damage
     if lines.body_start == lines.body_end:
-        # Whose checkpoint it is stands in the first entry, so without one it is nobody's.
+        # The first entry says whose checkpoint it is, so without one it is nobody's.
         own, damage = [], None
     state = Ledger(_expected(trust, header, kept, own), _digests(lines))
     entries = _entries(lines, header.context, trust, lines.size)

@@ -31,7 +31,7 @@ BUILT_IN = (
 
 
 class Head(NamedTuple):
-    """What a size of the ledger must be: of a checkpoint, or of a receipt, which has no chain."""
+    """Demand on the ledger at a size: of a checkpoint, or of a receipt, which has no chain."""
 
     size: int
     root: bytes
@@ -404,7 +404,7 @@ class Ledger:
         self._add_id(statement.subjects[0].name)
 
     def end(self) -> None:
-        """What only the whole can show."""
+        """Checks that only the whole allows."""
         if self.statement_before is not None:
             raise Refused('statement_pair', 'the last statement is not registered').at(self.size - 1)
         if self.pending:

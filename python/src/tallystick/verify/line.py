@@ -48,7 +48,7 @@ class Received(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What the entries before and behind have to know of one that is genuine by itself."""
+    """Facts of an entry that is genuine by itself, for the entries before and behind it."""
 
     seq: int
     kind: str
@@ -81,7 +81,7 @@ def await_erasures(pending: Pending, entry: Entry) -> None:
 
 
 class Context(NamedTuple):
-    """What the first line says, as far as lines are read by it."""
+    """Facts of the first line by which the others are read."""
 
     keys: dict[bytes, Key]
     withheld: bool
@@ -262,7 +262,7 @@ def check_item(item: Any) -> None:
 
 
 def documents_of(statement: Statement, items: list[dict[str, Any]] | None) -> list[tuple[str, str, str | None]]:
-    """What an entry digests for the first time: subject, digest, and the digest of its references."""
+    """Documents that an entry digests for the first time: subject, digest, and the digest of its references."""
     if statement.kind == 'batch-notarized':
         return [(item['record'], item['digest'], item.get('references')) for item in items or ()]
     found: list[tuple[str, str, str | None]] = []

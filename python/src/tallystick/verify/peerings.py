@@ -1,4 +1,4 @@
-"""What two ledgers have said to each other, as one of them has it in its chain (docs/formats/federation.md)."""
+"""Conversation of two ledgers, as one of them has it in its chain (docs/formats/federation.md)."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Peerings:
             peering.documents[int(claim['seq']), name] = digest
 
     def _accept(self, name: str, claim: dict[str, Any], received: Received) -> Peering:
-        """What every entry of another ledger is held to."""
+        """Rules for every entry of another ledger."""
         peering = self._known(name)
         if claim['ledger'] != peering.other:
             raise Refused('ledger_foreign', f'{claim["ledger"]} is not the ledger of {name}')

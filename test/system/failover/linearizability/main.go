@@ -28,9 +28,9 @@ type operation struct {
 	Op     string `json:"op"`
 	Call   int64  `json:"call"`
 	Return int64  `json:"return"`
-	// Of an append: which it is.
+	// Place of an append.
 	Key uint32 `json:"key"`
-	// Of a read: where the record was said to stand. Of a step: the version that it is for.
+	// State that a read found; of a step, the version that it is for.
 	At int `json:"at"`
 	// Place of an append in the ledger; key that a read found, -1: none; size; version. Of a step 1: taken, 0: refused.
 	Result int `json:"result"`
