@@ -29,13 +29,13 @@ const BEHIND = `tallystick.chain_heads h
   join tallystick.entries e on e.ledger_id = h.ledger_id and e.seq = coalesce(a.size, 0)
   where newest.size > coalesce(a.size, 0)`
 
-/** Not those that are closed as restored, nor those with a fault: it is not decided with which entries they go on. */
+/** Not those that are closed as restored or being moved, nor those with a fault: it is not decided with which entries, or where, they go on. */
 export async function listDueArchives(db: Db, { entries, seconds, limit }: DuePolicy): Promise<DueArchive[]> {
   const { rows } = await db.query<DueArchive>(
     `select h.ledger_id, coalesce(a.size, 0) as "from", a.seal_digest from ${BEHIND}
        and (newest.size - coalesce(a.size, 0) >= $1 or e.recorded_at <= now() - $2 * interval '1 second')
        and (a.claimed_until is null or a.claimed_until < now())
-       and h.closed is distinct from 'restored'
+       and (h.closed is null or h.closed = 'frozen')
        and not exists (select from tallystick.ledger_faults f where f.ledger_id = h.ledger_id and f.cleared_at is null)
      -- in no order that a ledger could rely on: faulty ones must not stand in front of the others for ever
      order by random() limit $3`,

@@ -1,25 +1,33 @@
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, open, rename, unlink } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { link, mkdir, open, realpath, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { readBody } from './read-body.ts'
 import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 
 /** An archive in a directory: a file for each object. */
 export function directoryStore(directory: string): ArchiveStore {
   return {
     name: directory,
-    get: (name, bytesMax) => failing(name, () => readObject(join(directory, name), bytesMax)),
+    get: (name, bytesMax) => failing(name, () => readObject(directory, name, bytesMax)),
     put: (name, bytes) => failing(name, () => putObject(join(directory, name), bytes)),
     replace: (name, bytes) => failing(name, () => replaceObject(join(directory, name), bytes)),
   }
 }
 
-async function readObject(path: string, bytesMax: number): Promise<Buffer | null> {
-  const file = await open(path, 'r').catch(onlyIf('ENOENT', null))
-  if (file === null) return null
+/** Regular files only, and no symbolic link below the directory: whoever made the archive must not have its reader read other files. */
+async function readObject(directory: string, name: string, bytesMax: number): Promise<Buffer | null> {
+  const root = await realpath(directory).catch(onlyIf('ENOENT', null))
+  const path = root && (await realpath(join(root, name)).catch(onlyIf('ENOENT', null)))
+  if (root === null || path === null) return null
+  if (path !== join(root, name)) throw new Error('it is a link, or lies behind one')
+  // Not waiting for a writer of a pipe.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
-    const { size } = await file.stat()
-    if (size > bytesMax) throw new Error(`${size} bytes, of ${bytesMax} at most`)
-    return await file.readFile()
+    const stat = await file.stat()
+    if (!stat.isFile()) throw new Error('it is no file')
+    if (stat.size > bytesMax) throw new Error(`${stat.size} bytes, of ${bytesMax} at most`)
+    return await readBody(file.createReadStream({ autoClose: false }), bytesMax)
   } finally {
     await file.close()
   }
@@ -54,8 +62,11 @@ async function writeDraft(path: string, bytes: Uint8Array): Promise<string> {
   try {
     await file.writeFile(bytes)
     await file.datasync()
-  } finally {
     await file.close()
+  } catch (error) {
+    await file.close().catch(() => {})
+    await unlink(draft)
+    throw error
   }
   return draft
 }

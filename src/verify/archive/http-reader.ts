@@ -1,4 +1,5 @@
 import { ARCHIVE_REQUEST_MS_MAX } from './limits.ts'
+import { readBody } from './read-body.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
 /** An archive behind a web server, or the public address of a bucket: an object is what GET answers below `url`. */
@@ -21,15 +22,4 @@ export function httpReader(url: URL, name: string): ArchiveReader {
       }
     },
   }
-}
-
-async function readBody(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const part of body) {
-    bytes += part.length
-    if (bytes > bytesMax) throw new Error(`it has more than ${bytesMax} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
 import { ARCHIVE_ATTEMPTS_MAX, ARCHIVE_REQUEST_MS_MAX, ARCHIVE_SOCKETS_MAX } from './limits.ts'
+import { readBody } from './read-body.ts'
 import type { ArchivePlace, S3Settings } from './settings.ts'
 import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 
@@ -82,11 +84,8 @@ function s3Store(
     async get(name, bytesMax) {
       try {
         return await bounded(async (abortSignal) => {
-          const { Body, ContentLength = 0 } = await client.send(new sdk.GetObjectCommand(target(name)), {
-            abortSignal,
-          })
-          if (ContentLength > bytesMax) throw new Error(`${ContentLength} bytes, of ${bytesMax} at most`)
-          return Buffer.from(await Body!.transformToByteArray())
+          const { Body } = await client.send(new sdk.GetObjectCommand(target(name)), { abortSignal })
+          return readBody(Body as Readable, bytesMax)
         })
       } catch (error) {
         if (statusOf(error) === NOT_FOUND) return null

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readFindKey } from '../../../src/db/chain/signed-entries.ts'
@@ -203,4 +203,28 @@ test('a worker that stalled, and wakes up behind another one, replaces nothing o
   )
   const report = await other.verify()
   assert.deepEqual([report.failure, report.entries], [null, (await app.entries()).length])
+})
+
+test('a ledger that is moved is not due', async (t) => {
+  const app = await buildTestApp(t)
+  const archiver = await openArchiver(t, app)
+  await app.notarize()
+  await archiver.publish()
+  for (const closed of ['moving', 'moved']) {
+    await app.sql(`update tallystick.chain_heads set closed = '${closed}'`)
+    await archiveLedgers(archiver.deps)
+  }
+  assert.deepEqual(archiver.logged, [])
+})
+
+test('a link in the place of an object is not followed', async (t) => {
+  const app = await buildTestApp(t)
+  const archiver = await openArchiver(t, app)
+  await app.notarize()
+  await archiver.run()
+  const path = join(archiver.directory, 'checkpoint')
+  await writeFile(join(archiver.archive, 'elsewhere'), await readFile(path))
+  await rm(path)
+  await symlink(join(archiver.archive, 'elsewhere'), path)
+  await assert.rejects(directoryStore(archiver.directory).get('checkpoint', 65_536), /it is a link/)
 })

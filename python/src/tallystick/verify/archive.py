@@ -6,7 +6,9 @@ import base64
 import hashlib
 import hmac
 import json
+import os
 import re
+import stat
 import struct
 import tempfile
 import zlib
@@ -19,7 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import Refused, Unreadable
 from .formats import is_hex64
-from .limits import ARCHIVE_LINES_BYTES_MAX
+from .limits import ARCHIVE_LINES_BYTES_MAX, ARCHIVE_OBJECT_BYTES_MAX, ARCHIVE_SEAL_BYTES_MAX
 from .merkle import leaf_hash, node_hash
 from .note import parse_checkpoint
 from .source import Lines
@@ -31,7 +33,7 @@ _PIECE_ENTRIES_MAX = 4_096
 _NONCE_BYTES = 12
 _SECRET_BYTES = 37
 _SEAL = {'archive', 'ledger', 'keys', 'from', 'size', 'previous', 'checkpoint', 'erasures', 'pieces', 'objects'}
-_NAME = re.compile(r'(tile/[0-9a-z./]{1,64}|(lines|documents)/[0-9]{1,16}-[0-9a-f]{64})\Z')
+_PIECE_NAME = re.compile(r'(lines|documents)/[0-9]{1,16}-[0-9a-f]{64}\Z')
 
 
 class Keys:
@@ -62,7 +64,7 @@ def _secrets(packed: bytes) -> list[tuple[int, int, bytes]]:
 
 class Archive:
     def __init__(self, directory: Path, keys: Keys | None) -> None:
-        self._directory = directory
+        self._directory = directory.resolve()
         self._keys = keys
         checkpoint = self._read('checkpoint')
         if checkpoint is None:
@@ -91,17 +93,29 @@ class Archive:
         file.write(_line({'checkpoint': self.note}))
         return Lines(file, file.tell())
 
-    def _read(self, name: str) -> bytes | None:
+    def _read(self, name: str, bytes_max: int = ARCHIVE_OBJECT_BYTES_MAX) -> bytes | None:
+        """Regular files only, and no symbolic link below the directory."""
+        path = self._directory / name
         try:
-            return (self._directory / name).read_bytes()
+            if path.resolve(strict=True) != path:
+                raise Unreadable(f'{name}: it is a link, or lies behind one')
+            with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_NOFOLLOW', 0)), 'rb') as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    raise Unreadable(f'{name}: it is no file')
+                data = file.read(bytes_max + 1)
         except (FileNotFoundError, NotADirectoryError):
             return None
+        except (IsADirectoryError, RuntimeError):
+            raise Unreadable(f'{name}: it is no file') from None
+        if len(data) > bytes_max:
+            raise Unreadable(f'{name}: it has more than {bytes_max} bytes')
+        return data
 
     def _read_seals(self) -> list[dict[str, Any]]:
         seals: list[dict[str, Any]] = []
         at, expected = self.size, None
         while at > 0:
-            data = self._read(f'seals/{at}')
+            data = self._read(f'seals/{at}', ARCHIVE_SEAL_BYTES_MAX)
             if data is None:
                 raise Refused('archive_object', f'seals/{at} is missing')
             if expected is not None and hashlib.sha256(data).hexdigest() != expected:
@@ -249,7 +263,7 @@ def _parse_seal(data: bytes, size: int) -> dict[str, Any]:
         for piece in seal['pieces']:
             named += [piece['lines'], *([] if piece['documents'] is None else [piece['documents']])]
         seal['digests'] = {one['name']: one['sha256'] for one in seal['objects']}
-        if set(seal['digests']) != set(named) or not all(_NAME.match(name) for name in named):
+        if set(seal['digests']) != set(named):
             raise ValueError
         return dict(seal)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -267,6 +281,12 @@ def _is_seal(seal: Any, size: int) -> bool:
         start, end = piece['from'], piece['end']
         if start != at or type(end) is not int or not start < end <= min(size, start + _PIECE_ENTRIES_MAX):
             return False
+        for kind in ('lines', 'documents'):
+            name = piece[kind]
+            if name is None and kind == 'documents':
+                continue
+            if not name.startswith(f'{kind}/{at}-') or not _PIECE_NAME.match(name):
+                return False
         at = end
     erasures = all(isinstance(one[0], str) and type(one[1]) is int and type(one[2]) is int for one in seal['erasures'])
     return at == size and erasures and isinstance(seal['ledger']['id'], str) and isinstance(seal['keys'], list)

@@ -1,0 +1,12 @@
+/** All of a stream. Throws, and ends the stream, when it has more than `bytesMax` bytes: nobody says how long it is whom one could believe. */
+export async function readBody(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  // Leaving the loop destroys the stream.
+  for await (const part of body) {
+    bytes += part.length
+    if (bytes > bytesMax) throw new Error(`it has more than ${bytesMax} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
