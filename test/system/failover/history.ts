@@ -116,7 +116,7 @@ async function runClient(state: State, principal: string, client: number): Promi
   }
 }
 
-/** Writes down what `work` did. Of reads without an answer nothing is known, and nothing changed. */
+/** Writes down what `work` did, but for reads without an answer: nothing is known of them, and nothing changed. */
 async function note(state: State, client: number, work: () => Promise<Operation | null>): Promise<void> {
   const call = process.hrtime.bigint()
   const operation = await work()

@@ -51,8 +51,16 @@ test('what the operator is given to paste into psql shows who writes most, who h
   )
   await assertFailingPeer(app, queries.get('peer-fails.md')![0]!)
   await assertWaiting(app, queries.get('no-database.md')![0]!)
-  assert.equal([...queries.values()].flat().length, 5)
+  await assertArchivedAnew(app, queries.get('archive-fails.md')![0]!)
+  assert.equal([...queries.values()].flat().length, 6)
 })
+
+/** All ledgers, and not one of them alone. */
+async function assertArchivedAnew(app: TestApp, query: string): Promise<void> {
+  await app.sql('insert into tallystick.archives (ledger_id) select ledger_id from tallystick.chain_heads')
+  await withClient(app.database.ownerUrl, (owner) => owner.query(query))
+  assert.deepEqual(await app.sql('select ledger_id from tallystick.archives'), [])
+}
 
 /** One that is invited has no cursor yet, so only the one that was accepted can fail. */
 async function assertFailingPeer(app: TestApp, query: string): Promise<void> {

@@ -76,10 +76,10 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog='tallystick-verify',
-        description='Verifies an export, archive, bundle, proof, receipt or Transparent Statement, without the server and program that made it.',
+        description='Verifies an export, archive, bundle, proof, receipt or Transparent Statement, without the server that made it.',
         epilog='Exit codes: 0 it is intact; 1 it is not; 64 wrong arguments; 65 not a file of this kind; 74 a file cannot be read.',
     )
-    parser.add_argument('file', metavar='FILE', help='what to verify; a directory is an archive, - is standard input, which holds an export or a bundle')
+    parser.add_argument('file', metavar='FILE', help='what to verify; a directory is an archive, - an export or a bundle on standard input')
     parser.add_argument('--as', dest='kind', choices=KINDS, help='what FILE is; otherwise its beginning tells')
     parser.add_argument('--reconcile', metavar='FILE', help='the export of the other one of two ledgers that share records')
     parser.add_argument('--key', action='append', default=[], metavar='KID', help='the first kid of the ledger, known from elsewhere')
