@@ -6,6 +6,8 @@ export const ARCHIVE_OBJECT_BYTES_MAX = 64 * 1024 * 1024
 export const ARCHIVE_LINES_BYTES_MAX = 64 * 1024 * 1024
 /** A seal names each of its objects, in 150 bytes: those of eight million entries without a checkpoint between. */
 export const ARCHIVE_SEAL_BYTES_MAX = 64 * 1024 * 1024
+/** All seals of an archive, which a verifier holds: of two billion entries. */
+export const ARCHIVE_SEALS_BYTES_MAX = 1024 * 1024 * 1024
 /** 37 bytes for each secret; a key file has those of all pieces of a ledger. */
 export const ARCHIVE_KEY_FILE_BYTES_MAX = 256 * 1024 * 1024
 /** Faulty objects that a report names one by one. */

@@ -8,6 +8,7 @@ import {
   ARCHIVE_OBJECT_BYTES_MAX,
   ARCHIVE_RETRY_PAUSE_MS,
   ARCHIVE_SEAL_BYTES_MAX,
+  ARCHIVE_SEALS_BYTES_MAX,
 } from './limits.ts'
 import { type ArchiveObject, type ArchiveSeal, CHECKPOINT_OBJECT, parseSeal, sealName } from './seal.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
@@ -36,6 +37,7 @@ export class ArchiveObjects {
   async readSeals(size: number): Promise<ArchiveSeal[]> {
     const seals: ArchiveSeal[] = []
     let expected: string | null = null
+    let left = ARCHIVE_SEALS_BYTES_MAX
     for (let at = size; at > 0; ) {
       const bytes = await this.#get(sealName(at), ARCHIVE_SEAL_BYTES_MAX)
       if (bytes === null) throw new ProofError('archive_object', `${sealName(at)} is missing`)
@@ -44,6 +46,9 @@ export class ArchiveObjects {
           'archive_object',
           `${sealName(at)} is not the one that ${sealName(seals[0]!.size)} names`,
         )
+      left -= bytes.length
+      if (left < 0)
+        throw new ProofError('archive_object', `the seals have more than ${ARCHIVE_SEALS_BYTES_MAX} bytes`)
       const seal = parseSeal(bytes, at)
       seals.unshift(seal)
       expected = seal.previous

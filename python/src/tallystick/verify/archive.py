@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .errors import Refused, Unreadable
 from .formats import is_hex64
-from .limits import ARCHIVE_LINES_BYTES_MAX, ARCHIVE_OBJECT_BYTES_MAX, ARCHIVE_SEAL_BYTES_MAX
+from .limits import ARCHIVE_LINES_BYTES_MAX, ARCHIVE_OBJECT_BYTES_MAX, ARCHIVE_SEAL_BYTES_MAX, ARCHIVE_SEALS_BYTES_MAX
 from .merkle import leaf_hash, node_hash
 from .note import parse_checkpoint
 from .source import Lines
@@ -113,13 +113,16 @@ class Archive:
 
     def _read_seals(self) -> list[dict[str, Any]]:
         seals: list[dict[str, Any]] = []
-        at, expected = self.size, None
+        at, expected, left = self.size, None, ARCHIVE_SEALS_BYTES_MAX
         while at > 0:
             data = self._read(f'seals/{at}', ARCHIVE_SEAL_BYTES_MAX)
             if data is None:
                 raise Refused('archive_object', f'seals/{at} is missing')
             if expected is not None and hashlib.sha256(data).hexdigest() != expected:
                 raise Refused('archive_object', f'seals/{at} is another one than the next one names')
+            left -= len(data)
+            if left < 0:
+                raise Refused('archive_object', f'the seals have more than {ARCHIVE_SEALS_BYTES_MAX} bytes')
             seal = _parse_seal(data, at)
             seals.insert(0, seal)
             at, expected = seal['from'], seal['previous']

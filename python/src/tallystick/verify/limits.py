@@ -7,6 +7,7 @@ ARCHIVE_LINES_BYTES_MAX = 64 * 1024 * 1024
 """Lines of a piece of an archive, decompressed."""
 ARCHIVE_OBJECT_BYTES_MAX = 64 * 1024 * 1024
 ARCHIVE_SEAL_BYTES_MAX = 64 * 1024 * 1024
+ARCHIVE_SEALS_BYTES_MAX = 1024 * 1024 * 1024
 LINE_BYTES_MAX = 32 * 1024 * 1024
 """An entry has 2,048 items of 16 KiB at most."""
 CBOR_DEPTH_MAX = 64
