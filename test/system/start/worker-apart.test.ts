@@ -37,8 +37,8 @@ test('the metrics of npm start are those of both processes', { skip }, async (t)
   await start(t, { TALLYSTICK_METRICS_PORT: port })
   const metrics = parseExposition(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
   const documented = readReferencePage().map(({ name }) => name)
-  // Traces are off here.
-  const expected = documented.filter((name) => !name.startsWith('tallystick_trace'))
+  // Traces are off here, and there is no archive.
+  const expected = documented.filter((name) => !/^tallystick_(trace|archive)/.test(name))
   assert.deepEqual([...metrics.keys()].sort(), expected.sort())
   const processesOf = (name: string) => metrics.get(name)!.samples.map(({ labels }) => labels['process'])
   assert.deepEqual(processesOf('process_cpu_seconds_total'), ['server', 'worker'])
