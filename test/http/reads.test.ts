@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, type TestContext, test } from 'node:test'
+import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Tallystick } from '../../sdk/client.ts'
 import { READ_CONNECTIONS_MAX, REPLICA_PROBE_EVERY_MS, SEARCH_CONNECTIONS_MAX } from '../../src/db/limits.ts'
@@ -15,429 +15,438 @@ import { type Replicated, type Standby, startReplicated, startStandby } from '..
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { addTestHome } from '../helpers/test-home.ts'
 
-let servers: Replicated
-/** A standby that nobody reads from, and which one test promotes. */
-let next: Standby
-let makeApp: (environment?: Record<string, string>) => Promise<TestApp>
-/** One with the usual limit of lag, and one that refuses a replica that is behind at all. */
-let app: TestApp
-let strict: TestApp
+describe('reads from a replica', () => {
+  let servers: Replicated
+  /** A standby that nobody reads from, and which one test promotes. */
+  let next: Standby
+  let makeApp: (environment?: Record<string, string>) => Promise<TestApp>
+  /** One with the usual limit of lag, and one that refuses a replica that is behind at all. */
+  let app: TestApp
+  let strict: TestApp
 
-before(async () => {
-  servers = await startReplicated(ALL_TESTS, { max_standby_streaming_delay: 0 })
-  next = await startStandby(ALL_TESTS, servers.primary)
-  makeApp = async (environment = {}) => {
+  before(async () => {
+    servers = await startReplicated(ALL_TESTS, { max_standby_streaming_delay: 0 })
+    next = await startStandby(ALL_TESTS, servers.primary)
+    makeApp = async (environment = {}) => {
+      const opened = await openApp(ALL_TESTS, {
+        database: servers.database,
+        environment: { TALLYSTICK_REPLICA_URL: servers.replica.apiUrl, ...environment },
+      })
+      return opened.of(await opened.makeLedger())
+    }
+    // Paused for longer than this it is not read at all.
+    app = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '600000' })
+    strict = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '100' })
+  })
+
+  beforeEach(async () => {
+    await servers.replica.resume()
+    await servers.replica.caughtUp()
+  })
+
+  after(() => servers?.replica.resume().catch(() => {}))
+
+  /** Lets the replica catch up, and then keeps it there. */
+  async function pauseReplica(): Promise<void> {
+    await servers.replica.caughtUp()
+    await servers.replica.pause()
+  }
+
+  /** Answer of a request, and which figure of reads it raised. */
+  async function read(of: TestApp, url: string, options: SendOptions = {}) {
+    const before = { ...of.deps.reads.figures }
+    const response = await of.send('GET', url, options)
+    const { replica, primary, fallback } = of.deps.reads.figures
+    const from = {
+      replica: replica - before.replica,
+      primary: primary - before.primary,
+      fallback: fallback - before.fallback,
+    }
+    const where = Object.entries(from).flatMap(([name, count]) => (count > 0 ? [name] : []))
+    return { response, where: where.join(), size: sizeOf(response.headers) }
+  }
+
+  function sizeOf(headers: Record<string, unknown>): number | null {
+    const size = headers['tallystick-ledger-size']
+    return size === undefined ? null : Number(size)
+  }
+
+  test('a write says how many entries the ledger has after it, and a read from the replica on how many it rests', async () => {
+    const response = expectStatus(
+      201,
+      await app.send('POST', '/v1/records', { body: { type: 'generic/1', payload: {} } }),
+    )
+    const { entry, id } = response.json()
+    assert.equal(sizeOf(response.headers), entry.seq + 1)
+    await servers.replica.caughtUp()
+    const one = await read(app, `/v1/records/${id}`)
+    assert.deepEqual([one.where, one.size], ['replica', entry.seq + 1])
+    const key = { 'idempotency-key': 'once' }
+    const body = { type: 'generic/1', payload: {} }
+    const first = await app.send('POST', '/v1/records', { body, headers: key })
+    await app.notarize()
+    const again = await app.send('POST', '/v1/records', { body, headers: key })
+    assert.equal(sizeOf(again.headers), sizeOf(first.headers))
+  })
+
+  test('a paused replica answers an old list, and never to a reader that knows of more', async () => {
+    await app.notarize()
+    await pauseReplica()
+    const { id, entry } = await app.notarize()
+    const ids = (response: { json(): { data: { id: string }[] } }) =>
+      response.json().data.map((one) => one.id)
+    const stale = await read(app, '/v1/records')
+    assert.deepEqual([stale.where, stale.size], ['replica', entry.seq])
+    assert.ok(
+      !ids(stale.response).includes(id),
+      'the control: without a demand the newest record is not there',
+    )
+    for (const url of ['/v1/records', '/v1/records?order=asc', '/v1/events', '/v1/entries', '/v1/export']) {
+      const { response } = await read(app, url, { headers: { 'if-known-size': `${entry.seq + 1}` } })
+      assert.ok(response.body.includes(id), `${url} lacks what the reader knows of`)
+    }
+    assert.equal(app.deps.reads.fallbacks.behind > 0, true)
+  })
+
+  test('a client of the SDK never reads behind what it wrote or read', async (t: TestContext) => {
+    const baseUrl = await app.app.listen({ port: 0, host: '127.0.0.1' })
+    t.after(() => app.app.server.closeAllConnections())
+    const options = { baseUrl, apiKey: app.ledger.key.key, fetch: ownConnections }
+    const [writer, another, notarizing, fresh] = Array.from({ length: 4 }, () => new Tallystick(options))
+    await pauseReplica()
+    const newest = async ({ records }: Tallystick, call = {}) =>
+      (await records.list({ limit: 1 }, call).page()).data[0]!.id
+    const { id, entry } = await writer!.records.notarize({ payload: { n: 1 } })
+    assert.equal(await newest(writer!), id)
+    assert.notEqual(await newest(another!), id, 'the control: another client knows nothing of it')
+    assert.equal(await newest(another!, { ifKnownSize: entry.seq + 1 }), id)
+    const notarizer = notarizing!.notarizer()
+    notarizer.record({ n: 2 })
+    await notarizer.close()
+    const batched = await newest(notarizing!)
+    assert.notEqual(batched, id)
+    await assert.rejects(newest(fresh!, { ifKnownSize: entry.seq + 1_000 }), { code: 'ledger_smaller' })
+    const line = new Tallystick({ ...options, fresh: true })
+    assert.equal(await newest(line), batched)
+  })
+
+  test('a replica never says that a thing is not there', async () => {
+    await pauseReplica()
+    const { id, entry } = await app.notarize()
+    const one = await read(app, `/v1/records/${id}`)
+    assert.deepEqual([one.response.statusCode, one.where, one.size], [200, 'fallback', null])
+    expectStatus(200, await app.send('GET', `/v1/records/${id}/entries`))
+    expectStatus(404, await app.send('GET', '/v1/records/rec_01900000-0000-7000-8000-000000000000'))
+    const publish = await makePublish(ALL_TESTS, app)
+    await publish()
+    expectStatus(200, await app.send('GET', `/v1/entries/${entry.seq}/proof`))
+  })
+
+  test('an erased document is shown by nobody once its erasure was answered', async (t: TestContext) => {
+    const { id } = await app.notarize({ type: 'generic/1', payload: { secret: 'a name' } })
+    const { id: another } = await app.notarize({ type: 'generic/1', payload: { name: 'kept' } })
+    const other = await addKey(app, { scopes: ['records:read', 'audit:read'] })
+    await pauseReplica()
+    const shown = async (url: string) => {
+      const { response, where } = await read(app, url, { key: other })
+      return { has: response.body.includes('a name'), where }
+    }
+    // The control: what the replica has is the document.
+    for (const url of [`/v1/records/${id}`, '/v1/records', '/v1/entries'])
+      assert.deepEqual(await shown(url), { has: true, where: 'replica' }, url)
+    expectStatus(
+      202,
+      await app.send('DELETE', `/v1/records/${id}/payload`, { body: { code: 'data_subject_request' } }),
+    )
+    for (const url of [
+      `/v1/records/${id}`,
+      '/v1/records',
+      `/v1/records/${id}/tree`,
+      '/v1/entries',
+      '/v1/export',
+    ]) {
+      const { has } = await shown(url)
+      assert.equal(has, false, `${url} shows an erased document`)
+    }
+    assert.equal((await shown(`/v1/records/${another}`)).where, 'fallback')
+    await servers.replica.resume()
+    await servers.replica.caughtUp()
+    assert.deepEqual(await shown(`/v1/records/${id}`), { has: false, where: 'replica' })
+    await openEraser(t, app).run()
+    await servers.replica.caughtUp()
+    assert.deepEqual(await shown('/v1/records'), { has: false, where: 'replica' })
+  })
+
+  test('a document of another ledger is shown by nobody once its erasure was received', async () => {
+    const guest = await app.newLedger()
+    const home = await addTestHome(app, guest)
+    const record = await home.share({ payload: { secret: 'a guest’s name' } })
+    await pauseReplica()
+    const shown = async () => {
+      const { response, where } = await read(app, `/v1/records/${record.id}?peer=${home.peer}`, {
+        key: guest.key.key,
+      })
+      expectStatus(200, response)
+      return { has: response.body.includes('a guest’s name'), where }
+    }
+    assert.deepEqual(await shown(), { has: true, where: 'replica' }, 'the control')
+    await record.erase({ name: record.id, sha256: record.payload.digest }, record.last().seq)
+    assert.deepEqual(await shown(), { has: false, where: 'fallback' })
+    await servers.replica.resume()
+    await servers.replica.caughtUp()
+    assert.deepEqual(await shown(), { has: false, where: 'replica' })
+  })
+
+  test('requests that read and search wait for none of each other, and one that gets no connection asks the primary', async () => {
+    const gate = Promise.withResolvers<void>()
+    let begun = 0
+    const all = READ_CONNECTIONS_MAX
+    const first = Promise.withResolvers<void>()
+    const answers = Array.from({ length: all + SEARCH_CONNECTIONS_MAX }, (_, i) =>
+      app.deps.reads.of(...asked(), async ({ readPool, searches }) => {
+        const [one, other] = i < all ? [readPool, searches.pool] : [searches.pool, readPool]
+        await one.query('select 1')
+        if (++begun === all) first.resolve()
+        await first.promise
+        await gate.promise
+        await other.query('select 1')
+      }),
+    )
+    await first.promise
+    const startedMs = performance.now()
+    const { where } = await read(app, '/v1/records')
+    assert.equal(where, 'fallback')
+    assert.ok(performance.now() - startedMs < 2_000, 'it waited for the others')
+    assert.ok(app.deps.reads.fallbacks.busy > 0)
+    await new Promise((resolve) => setTimeout(resolve, 2 * REPLICA_PROBE_EVERY_MS))
+    const metrics = await app.deps.metrics.registry.metrics()
+    assert.match(metrics, /^tallystick_replica_up 1$/m)
+    gate.resolve()
+    await Promise.all(answers)
+    assert.equal((await read(app, '/v1/records')).where, 'replica')
+  })
+
+  test('a replica that says nothing is given up in a second', async (t: TestContext) => {
+    const proxy = await startTcpProxy(ALL_TESTS, servers.replica.apiUrl)
+    const through = await makeApp({ TALLYSTICK_REPLICA_URL: proxy.url })
+    t.after(() => proxy.accept())
+    assert.equal((await read(through, '/v1/records')).where, 'replica')
+    proxy.isolate()
+    const startedMs = performance.now()
+    assert.equal((await read(through, '/v1/records')).where, 'fallback')
+    assert.ok(performance.now() - startedMs < 3_000)
+    assert.equal(through.deps.reads.fallbacks.away, 1)
+    proxy.accept()
+    await untilRead(through)
+  })
+
+  test('a standby of a primary that was replaced is not read', async () => {
+    await servers.replica.caughtUp()
+    await next.caughtUp()
+    await next.sql('select pg_promote()')
     const opened = await openApp(ALL_TESTS, {
       database: servers.database,
-      environment: { TALLYSTICK_REPLICA_URL: servers.replica.apiUrl, ...environment },
+      apiUrl: () => next.apiUrl,
+      environment: {
+        TALLYSTICK_REPLICA_URL: servers.replica.apiUrl,
+        TALLYSTICK_REPLICA_LAG_MS_MAX: '600000',
+      },
     })
-    return opened.of(await opened.makeLedger())
-  }
-  // Paused for longer than this it is not read at all.
-  app = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '600000' })
-  strict = await makeApp({ TALLYSTICK_REPLICA_LAG_MS_MAX: '100' })
-})
-
-beforeEach(async () => {
-  await servers.replica.resume()
-  await servers.replica.caughtUp()
-})
-
-after(() => servers?.replica.resume().catch(() => {}))
-
-/** Lets the replica catch up, and then keeps it there. */
-async function pauseReplica(): Promise<void> {
-  await servers.replica.caughtUp()
-  await servers.replica.pause()
-}
-
-/** Answer of a request, and which figure of reads it raised. */
-async function read(of: TestApp, url: string, options: SendOptions = {}) {
-  const before = { ...of.deps.reads.figures }
-  const response = await of.send('GET', url, options)
-  const { replica, primary, fallback } = of.deps.reads.figures
-  const from = {
-    replica: replica - before.replica,
-    primary: primary - before.primary,
-    fallback: fallback - before.fallback,
-  }
-  const where = Object.entries(from).flatMap(([name, count]) => (count > 0 ? [name] : []))
-  return { response, where: where.join(), size: sizeOf(response.headers) }
-}
-
-function sizeOf(headers: Record<string, unknown>): number | null {
-  const size = headers['tallystick-ledger-size']
-  return size === undefined ? null : Number(size)
-}
-
-test('a write says how many entries the ledger has after it, and a read from the replica on how many it rests', async () => {
-  const response = expectStatus(
-    201,
-    await app.send('POST', '/v1/records', { body: { type: 'generic/1', payload: {} } }),
-  )
-  const { entry, id } = response.json()
-  assert.equal(sizeOf(response.headers), entry.seq + 1)
-  await servers.replica.caughtUp()
-  const one = await read(app, `/v1/records/${id}`)
-  assert.deepEqual([one.where, one.size], ['replica', entry.seq + 1])
-  const key = { 'idempotency-key': 'once' }
-  const body = { type: 'generic/1', payload: {} }
-  const first = await app.send('POST', '/v1/records', { body, headers: key })
-  await app.notarize()
-  const again = await app.send('POST', '/v1/records', { body, headers: key })
-  assert.equal(sizeOf(again.headers), sizeOf(first.headers))
-})
-
-test('a paused replica answers an old list, and never to a reader that knows of more', async () => {
-  await app.notarize()
-  await pauseReplica()
-  const { id, entry } = await app.notarize()
-  const ids = (response: { json(): { data: { id: string }[] } }) => response.json().data.map((one) => one.id)
-  const stale = await read(app, '/v1/records')
-  assert.deepEqual([stale.where, stale.size], ['replica', entry.seq])
-  assert.ok(!ids(stale.response).includes(id), 'the control: without a demand the newest record is not there')
-  for (const url of ['/v1/records', '/v1/records?order=asc', '/v1/events', '/v1/entries', '/v1/export']) {
-    const { response } = await read(app, url, { headers: { 'if-known-size': `${entry.seq + 1}` } })
-    assert.ok(response.body.includes(id), `${url} lacks what the reader knows of`)
-  }
-  assert.equal(app.deps.reads.fallbacks.behind > 0, true)
-})
-
-test('a client of the SDK never reads behind what it wrote or read', async (t: TestContext) => {
-  const baseUrl = await app.app.listen({ port: 0, host: '127.0.0.1' })
-  t.after(() => app.app.server.closeAllConnections())
-  const options = { baseUrl, apiKey: app.ledger.key.key, fetch: ownConnections }
-  const [writer, another, notarizing, fresh] = Array.from({ length: 4 }, () => new Tallystick(options))
-  await pauseReplica()
-  const newest = async ({ records }: Tallystick, call = {}) =>
-    (await records.list({ limit: 1 }, call).page()).data[0]!.id
-  const { id, entry } = await writer!.records.notarize({ payload: { n: 1 } })
-  assert.equal(await newest(writer!), id)
-  assert.notEqual(await newest(another!), id, 'the control: another client knows nothing of it')
-  assert.equal(await newest(another!, { ifKnownSize: entry.seq + 1 }), id)
-  const notarizer = notarizing!.notarizer()
-  notarizer.record({ n: 2 })
-  await notarizer.close()
-  const batched = await newest(notarizing!)
-  assert.notEqual(batched, id)
-  await assert.rejects(newest(fresh!, { ifKnownSize: entry.seq + 1_000 }), { code: 'ledger_smaller' })
-  const line = new Tallystick({ ...options, fresh: true })
-  assert.equal(await newest(line), batched)
-})
-
-test('a replica never says that a thing is not there', async () => {
-  await pauseReplica()
-  const { id, entry } = await app.notarize()
-  const one = await read(app, `/v1/records/${id}`)
-  assert.deepEqual([one.response.statusCode, one.where, one.size], [200, 'fallback', null])
-  expectStatus(200, await app.send('GET', `/v1/records/${id}/entries`))
-  expectStatus(404, await app.send('GET', '/v1/records/rec_01900000-0000-7000-8000-000000000000'))
-  const publish = await makePublish(ALL_TESTS, app)
-  await publish()
-  expectStatus(200, await app.send('GET', `/v1/entries/${entry.seq}/proof`))
-})
-
-test('an erased document is shown by nobody once its erasure was answered', async (t: TestContext) => {
-  const { id } = await app.notarize({ type: 'generic/1', payload: { secret: 'a name' } })
-  const { id: another } = await app.notarize({ type: 'generic/1', payload: { name: 'kept' } })
-  const other = await addKey(app, { scopes: ['records:read', 'audit:read'] })
-  await pauseReplica()
-  const shown = async (url: string) => {
-    const { response, where } = await read(app, url, { key: other })
-    return { has: response.body.includes('a name'), where }
-  }
-  // The control: what the replica has is the document.
-  for (const url of [`/v1/records/${id}`, '/v1/records', '/v1/entries'])
-    assert.deepEqual(await shown(url), { has: true, where: 'replica' }, url)
-  expectStatus(
-    202,
-    await app.send('DELETE', `/v1/records/${id}/payload`, { body: { code: 'data_subject_request' } }),
-  )
-  for (const url of [
-    `/v1/records/${id}`,
-    '/v1/records',
-    `/v1/records/${id}/tree`,
-    '/v1/entries',
-    '/v1/export',
-  ]) {
-    const { has } = await shown(url)
-    assert.equal(has, false, `${url} shows an erased document`)
-  }
-  assert.equal((await shown(`/v1/records/${another}`)).where, 'fallback')
-  await servers.replica.resume()
-  await servers.replica.caughtUp()
-  assert.deepEqual(await shown(`/v1/records/${id}`), { has: false, where: 'replica' })
-  await openEraser(t, app).run()
-  await servers.replica.caughtUp()
-  assert.deepEqual(await shown('/v1/records'), { has: false, where: 'replica' })
-})
-
-test('a document of another ledger is shown by nobody once its erasure was received', async () => {
-  const guest = await app.newLedger()
-  const home = await addTestHome(app, guest)
-  const record = await home.share({ payload: { secret: 'a guest’s name' } })
-  await pauseReplica()
-  const shown = async () => {
-    const { response, where } = await read(app, `/v1/records/${record.id}?peer=${home.peer}`, {
-      key: guest.key.key,
-    })
-    expectStatus(200, response)
-    return { has: response.body.includes('a guest’s name'), where }
-  }
-  assert.deepEqual(await shown(), { has: true, where: 'replica' }, 'the control')
-  await record.erase({ name: record.id, sha256: record.payload.digest }, record.last().seq)
-  assert.deepEqual(await shown(), { has: false, where: 'fallback' })
-  await servers.replica.resume()
-  await servers.replica.caughtUp()
-  assert.deepEqual(await shown(), { has: false, where: 'replica' })
-})
-
-test('requests that read and search wait for none of each other, and one that gets no connection asks the primary', async () => {
-  const gate = Promise.withResolvers<void>()
-  let begun = 0
-  const all = READ_CONNECTIONS_MAX
-  const first = Promise.withResolvers<void>()
-  const answers = Array.from({ length: all + SEARCH_CONNECTIONS_MAX }, (_, i) =>
-    app.deps.reads.of(...asked(), async ({ readPool, searches }) => {
-      const [one, other] = i < all ? [readPool, searches.pool] : [searches.pool, readPool]
-      await one.query('select 1')
-      if (++begun === all) first.resolve()
-      await first.promise
-      await gate.promise
-      await other.query('select 1')
-    }),
-  )
-  await first.promise
-  const startedMs = performance.now()
-  const { where } = await read(app, '/v1/records')
-  assert.equal(where, 'fallback')
-  assert.ok(performance.now() - startedMs < 2_000, 'it waited for the others')
-  assert.ok(app.deps.reads.fallbacks.busy > 0)
-  await new Promise((resolve) => setTimeout(resolve, 2 * REPLICA_PROBE_EVERY_MS))
-  const metrics = await app.deps.metrics.registry.metrics()
-  assert.match(metrics, /^tallystick_replica_up 1$/m)
-  gate.resolve()
-  await Promise.all(answers)
-  assert.equal((await read(app, '/v1/records')).where, 'replica')
-})
-
-test('a replica that says nothing is given up in a second', async (t: TestContext) => {
-  const proxy = await startTcpProxy(ALL_TESTS, servers.replica.apiUrl)
-  const through = await makeApp({ TALLYSTICK_REPLICA_URL: proxy.url })
-  t.after(() => proxy.accept())
-  assert.equal((await read(through, '/v1/records')).where, 'replica')
-  proxy.isolate()
-  const startedMs = performance.now()
-  assert.equal((await read(through, '/v1/records')).where, 'fallback')
-  assert.ok(performance.now() - startedMs < 3_000)
-  assert.equal(through.deps.reads.fallbacks.away, 1)
-  proxy.accept()
-  await untilRead(through)
-})
-
-test('a standby of a primary that was replaced is not read', async () => {
-  await servers.replica.caughtUp()
-  await next.caughtUp()
-  await next.sql('select pg_promote()')
-  const opened = await openApp(ALL_TESTS, {
-    database: servers.database,
-    apiUrl: () => next.apiUrl,
-    environment: { TALLYSTICK_REPLICA_URL: servers.replica.apiUrl, TALLYSTICK_REPLICA_LAG_MS_MAX: '600000' },
+    const after = opened.of(app.ledger)
+    assert.equal((await read(after, '/v1/records')).where, 'replica', 'nothing was lost')
+    const lost = await app.notarize({ type: 'generic/1', payload: { lost: 1 } })
+    await app.notarize()
+    await servers.replica.caughtUp()
+    const { where, response } = await read(after, '/v1/records')
+    assert.deepEqual([where, response.body.includes(lost.id)], ['fallback', false])
+    assert.equal(after.deps.reads.fallbacks.ahead, 1)
+    // From here on the new primary has as many entries, and then more, on a chain of its own.
+    for (let more = 0; more < 3; more++) await after.notarize()
+    for (const url of ['/v1/records', '/v1/entries', '/v1/export']) {
+      const { response } = await read(after, url)
+      assert.ok(!response.body.includes(lost.id), `${url} shows what was lost`)
+    }
+    assert.ok(after.deps.reads.fallbacks.diverged >= 3)
+    await next.stop()
   })
-  const after = opened.of(app.ledger)
-  assert.equal((await read(after, '/v1/records')).where, 'replica', 'nothing was lost')
-  const lost = await app.notarize({ type: 'generic/1', payload: { lost: 1 } })
-  await app.notarize()
-  await servers.replica.caughtUp()
-  const { where, response } = await read(after, '/v1/records')
-  assert.deepEqual([where, response.body.includes(lost.id)], ['fallback', false])
-  assert.equal(after.deps.reads.fallbacks.ahead, 1)
-  // From here on the new primary has as many entries, and then more, on a chain of its own.
-  for (let more = 0; more < 3; more++) await after.notarize()
-  for (const url of ['/v1/records', '/v1/entries', '/v1/export']) {
-    const { response } = await read(after, url)
-    assert.ok(!response.body.includes(lost.id), `${url} shows what was lost`)
-  }
-  assert.ok(after.deps.reads.fallbacks.diverged >= 3)
-  await next.stop()
-})
 
-test('a replica that is further behind than it may be is not read, and an idle primary makes no lag', async () => {
-  await pauseReplica()
-  await new Promise((resolve) => setTimeout(resolve, 300))
-  assert.equal((await read(strict, '/v1/records')).where, 'replica', 'nothing was written meanwhile')
-  const { id } = await strict.notarize()
-  await strict.send('GET', '/v1/records') // looks at the primary
-  await new Promise((resolve) => setTimeout(resolve, 250))
-  const { where, response } = await read(strict, '/v1/records')
-  assert.equal(where, 'fallback')
-  assert.ok(response.body.includes(id))
-  await servers.replica.resume()
-  await servers.replica.caughtUp()
-  await untilRead(strict)
-})
-
-test('a size that the ledger has not is refused, and so is one that is none', async () => {
-  const { size } = await read(app, '/v1/records')
-  const headers = { 'if-known-size': `${size! + 1}` }
-  assertProblem(await app.send('GET', '/v1/records', { headers }), 412, 'ledger_smaller')
-  assertProblem(await app.send('GET', '/v1/entries', { headers }), 412, 'ledger_smaller')
-  for (const text of ['0', '-1', '1.5', 'many', '01', '"3"'])
-    assertProblem(
-      await app.send('GET', '/v1/records', { headers: { 'if-known-size': text } }),
-      400,
-      'bad_request',
-    )
-})
-
-test('without a replica the header is held to as well', async () => {
-  const alone = await makeApp({ TALLYSTICK_REPLICA_URL: '' })
-  const { entry } = await alone.notarize()
-  const known = (size: number) => ({ headers: { 'if-known-size': `${size}` } })
-  const one = await read(alone, '/v1/records', known(entry.seq + 1))
-  assert.deepEqual([one.response.statusCode, one.where], [200, 'primary'])
-  for (const url of ['/v1/records', '/v1/entries', '/v1/export'])
-    assertProblem(await alone.send('GET', url, known(entry.seq + 2)), 412, 'ledger_smaller')
-})
-
-test('a read that replay cancels is answered by the primary', async () => {
-  await app.sql('create table if not exists public.churn (n int)')
-  await app.sql('grant select on public.churn to tallystick_api')
-  await app.sql('insert into public.churn select generate_series(1, 1000)')
-  await servers.replica.caughtUp()
-  const codes: string[] = []
-  const answer = app.deps.reads.of(...asked(), async ({ readPool }) => {
-    if (codes.length > 0) return 'by the primary'
-    await readPool.query('select count(*), pg_sleep(15) from public.churn').catch((error) => {
-      codes.push(error.code)
-      throw error
-    })
-    return 'by the replica'
+  test('a replica that is further behind than it may be is not read, and an idle primary makes no lag', async () => {
+    await pauseReplica()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    assert.equal((await read(strict, '/v1/records')).where, 'replica', 'nothing was written meanwhile')
+    const { id } = await strict.notarize()
+    await strict.send('GET', '/v1/records') // looks at the primary
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    const { where, response } = await read(strict, '/v1/records')
+    assert.equal(where, 'fallback')
+    assert.ok(response.body.includes(id))
+    await servers.replica.resume()
+    await servers.replica.caughtUp()
+    await untilRead(strict)
   })
-  await new Promise((resolve) => setTimeout(resolve, 300))
-  await app.sql('delete from public.churn')
-  await app.sql('vacuum public.churn')
-  assert.equal(await answer, 'by the primary')
-  assert.deepEqual(codes, ['40001'])
-  assert.equal(app.deps.reads.fallbacks.failed, 1)
-  await untilRead(app)
-})
 
-test('a server of another system is not read', async (t: TestContext) => {
-  const foreign = await startPostgres({
-    dataDir: temporaryDirInMemory(),
-    temporary: true,
-    settings: TEST_SETTINGS,
-  })
-  t.after(() => foreign.stop())
-  const other = await makeApp({ TALLYSTICK_REPLICA_URL: foreign.ownerUrl })
-  assert.equal((await read(other, '/v1/records')).where, 'fallback')
-  assert.equal(other.deps.reads.fallbacks.foreign, 1)
-})
-
-test('each GET says where it reads, and reads there', async (t: TestContext) => {
-  const publish = await makePublish(t, app)
-  const { id, entry, agent } = await app.notarize()
-  await publish()
-  await servers.replica.caughtUp()
-  const { ledger } = app.ledger
-  const [known] = (await app.send('GET', '/v1/agents')).json().data
-  const values: Record<string, string> = {
-    '/v1/records/:id': id,
-    '/v1/records/:id/entries': id,
-    '/v1/records/:id/tree': id,
-    '/v1/records/:id/proof': id,
-    '/v1/records/:id/receipt': id,
-    '/v1/entries/:seq/proof': `${entry.seq}`,
-    '/v1/entries/:seq/receipt': `${entry.seq}`,
-    '/v1/agents/:id': known.id ?? agent,
-    '/v1/agents/:id/signing-keys': known.id,
-    '/v1/checkpoints/consistency': '?from=1&to=2',
-    '/v1/checkpoints/consistency/receipt': '?from=1',
-    '/tlog/:ledger/tile/*': '',
-  }
-  const gets = app.routes.filter(({ method, url }) => method === 'GET' && url.startsWith('/'))
-  const asked = gets.map(({ url, config }) => {
-    const value = values[url] ?? 'none'
-    if (url.startsWith('/v1/types/')) return { url, address: '/v1/types/generic/1', reads: config!.reads }
-    const address = url
-      .replace(':ledger', ledger.id)
-      .replace('tile/*', `tile/entries/000.p/${entry.seq + 1}`)
-      .replace(/:(id|seq)/, value)
-      .replace(/:\w+/g, '1')
-    return { url, address: value.startsWith('?') ? address + value : address, reads: config!.reads }
-  })
-  const answers: Record<string, string[]> = { replica: [], other: [] }
-  for (const { url, address, reads } of asked) {
-    if (url === '/v1/export' || url === '/v1/entries' || url.startsWith('/console')) continue
-    const { where, response } = await read(app, address)
-    if (reads === 'replica') {
-      assert.match(
-        where,
-        /^(replica|fallback)$/,
-        `${url} (${response.statusCode}) says that it reads from the replica`,
+  test('a size that the ledger has not is refused, and so is one that is none', async () => {
+    const { size } = await read(app, '/v1/records')
+    const headers = { 'if-known-size': `${size! + 1}` }
+    assertProblem(await app.send('GET', '/v1/records', { headers }), 412, 'ledger_smaller')
+    assertProblem(await app.send('GET', '/v1/entries', { headers }), 412, 'ledger_smaller')
+    for (const text of ['0', '-1', '1.5', 'many', '01', '"3"'])
+      assertProblem(
+        await app.send('GET', '/v1/records', { headers: { 'if-known-size': text } }),
+        400,
+        'bad_request',
       )
-      if (where === 'replica') answers['replica']!.push(url)
-    } else assert.equal(where, '', `${url} says that it reads from elsewhere`)
+  })
+
+  test('without a replica the header is held to as well', async () => {
+    const alone = await makeApp({ TALLYSTICK_REPLICA_URL: '' })
+    const { entry } = await alone.notarize()
+    const known = (size: number) => ({ headers: { 'if-known-size': `${size}` } })
+    const one = await read(alone, '/v1/records', known(entry.seq + 1))
+    assert.deepEqual([one.response.statusCode, one.where], [200, 'primary'])
+    for (const url of ['/v1/records', '/v1/entries', '/v1/export'])
+      assertProblem(await alone.send('GET', url, known(entry.seq + 2)), 412, 'ledger_smaller')
+  })
+
+  test('a read that replay cancels is answered by the primary', async () => {
+    await app.sql('create table if not exists public.churn (n int)')
+    await app.sql('grant select on public.churn to tallystick_api')
+    await app.sql('insert into public.churn select generate_series(1, 1000)')
+    await servers.replica.caughtUp()
+    const codes: string[] = []
+    const answer = app.deps.reads.of(...asked(), async ({ readPool }) => {
+      if (codes.length > 0) return 'by the primary'
+      await readPool.query('select count(*), pg_sleep(15) from public.churn').catch((error) => {
+        codes.push(error.code)
+        throw error
+      })
+      return 'by the replica'
+    })
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await app.sql('delete from public.churn')
+    await app.sql('vacuum public.churn')
+    assert.equal(await answer, 'by the primary')
+    assert.deepEqual(codes, ['40001'])
+    assert.equal(app.deps.reads.fallbacks.failed, 1)
+    await untilRead(app)
+  })
+
+  test('a server of another system is not read', async (t: TestContext) => {
+    const foreign = await startPostgres({
+      dataDir: temporaryDirInMemory(),
+      temporary: true,
+      settings: TEST_SETTINGS,
+    })
+    t.after(() => foreign.stop())
+    const other = await makeApp({ TALLYSTICK_REPLICA_URL: foreign.ownerUrl })
+    assert.equal((await read(other, '/v1/records')).where, 'fallback')
+    assert.equal(other.deps.reads.fallbacks.foreign, 1)
+  })
+
+  test('each GET says where it reads, and reads there', async (t: TestContext) => {
+    const publish = await makePublish(t, app)
+    const { id, entry, agent } = await app.notarize()
+    await publish()
+    await servers.replica.caughtUp()
+    const { ledger } = app.ledger
+    const [known] = (await app.send('GET', '/v1/agents')).json().data
+    const values: Record<string, string> = {
+      '/v1/records/:id': id,
+      '/v1/records/:id/entries': id,
+      '/v1/records/:id/tree': id,
+      '/v1/records/:id/proof': id,
+      '/v1/records/:id/receipt': id,
+      '/v1/entries/:seq/proof': `${entry.seq}`,
+      '/v1/entries/:seq/receipt': `${entry.seq}`,
+      '/v1/agents/:id': known.id ?? agent,
+      '/v1/agents/:id/signing-keys': known.id,
+      '/v1/checkpoints/consistency': '?from=1&to=2',
+      '/v1/checkpoints/consistency/receipt': '?from=1',
+      '/tlog/:ledger/tile/*': '',
+    }
+    const gets = app.routes.filter(({ method, url }) => method === 'GET' && url.startsWith('/'))
+    const asked = gets.map(({ url, config }) => {
+      const value = values[url] ?? 'none'
+      if (url.startsWith('/v1/types/')) return { url, address: '/v1/types/generic/1', reads: config!.reads }
+      const address = url
+        .replace(':ledger', ledger.id)
+        .replace('tile/*', `tile/entries/000.p/${entry.seq + 1}`)
+        .replace(/:(id|seq)/, value)
+        .replace(/:\w+/g, '1')
+      return { url, address: value.startsWith('?') ? address + value : address, reads: config!.reads }
+    })
+    const answers: Record<string, string[]> = { replica: [], other: [] }
+    for (const { url, address, reads } of asked) {
+      if (url === '/v1/export' || url === '/v1/entries' || url.startsWith('/console')) continue
+      const { where, response } = await read(app, address)
+      if (reads === 'replica') {
+        assert.match(
+          where,
+          /^(replica|fallback)$/,
+          `${url} (${response.statusCode}) says that it reads from the replica`,
+        )
+        if (where === 'replica') answers['replica']!.push(url)
+      } else assert.equal(where, '', `${url} says that it reads from elsewhere`)
+    }
+    const replied = answers['replica']!
+    const notFound = ['/v1/types/:name/:version', '/v1/statements/:id', '/v1/registration-policy']
+    assert.deepEqual(
+      asked
+        .filter(({ url, reads }) => reads === 'replica' && !replied.includes(url) && !notFound.includes(url))
+        .map(({ url }) => url),
+      ['/v1/entries', '/v1/export'],
+    )
+    for (const url of ['/v1/entries', '/v1/export'])
+      assert.match((await read(app, url)).where, /^replica$/, url)
+  })
+
+  test('metrics say where reads went, and how far the replica is behind', async () => {
+    await pauseReplica()
+    await app.notarize()
+    await servers.replica.resume()
+    await servers.replica.caughtUp()
+    await untilRead(app)
+    const text = await app.deps.metrics.registry.metrics()
+    const value = (metric: string) => Number(new RegExp(`^${metric} (\\S+)$`, 'm').exec(text)?.[1])
+    const { replica, fallback } = app.deps.reads.figures
+    assert.equal(value('tallystick_reads_total\\{source="replica"\\}'), replica)
+    assert.equal(value('tallystick_reads_total\\{source="fallback"\\}'), fallback)
+    assert.ok(value('tallystick_replica_fallbacks_total\\{reason="behind"\\}') > 0)
+    assert.equal(value('tallystick_replica_up'), 1)
+    assert.equal(value('tallystick_replica_lag_seconds'), 0)
+    assert.equal(value('tallystick_replica_lag_bytes'), 0)
+  })
+
+  test('a replica that is promoted, or gone, is not read, and the service goes on', async () => {
+    const { id } = await app.notarize()
+    await servers.replica.sql('select pg_promote()')
+    const promoted = await read(app, `/v1/records/${id}`)
+    assert.deepEqual([promoted.response.statusCode, promoted.where], [200, 'fallback'])
+    assert.ok(app.deps.reads.fallbacks.promoted > 0)
+    await servers.replica.stop()
+    const gone = await read(app, `/v1/records/${id}`)
+    assert.deepEqual([gone.response.statusCode, gone.where], [200, 'fallback'])
+    expectStatus(200, await app.send('GET', '/readyz', { key: null }))
+    assert.match(app.logs(), /reads go to the primary, not to the replica/)
+  })
+
+  /** A request that asks the app's ledger, and its reply. */
+  function asked(): [FastifyRequest, FastifyReply] {
+    const request = { headers: {}, caller: { ledgerId: app.ledgerId } } as unknown as FastifyRequest
+    const reply = { sent: false, header() {}, removeHeader() {} } as unknown as FastifyReply
+    return [request, reply]
   }
-  const replied = answers['replica']!
-  const notFound = ['/v1/types/:name/:version', '/v1/statements/:id', '/v1/registration-policy']
-  assert.deepEqual(
-    asked
-      .filter(({ url, reads }) => reads === 'replica' && !replied.includes(url) && !notFound.includes(url))
-      .map(({ url }) => url),
-    ['/v1/entries', '/v1/export'],
-  )
-  for (const url of ['/v1/entries', '/v1/export'])
-    assert.match((await read(app, url)).where, /^replica$/, url)
-})
 
-test('metrics say where reads went, and how far the replica is behind', async () => {
-  await pauseReplica()
-  await app.notarize()
-  await servers.replica.resume()
-  await servers.replica.caughtUp()
-  await untilRead(app)
-  const text = await app.deps.metrics.registry.metrics()
-  const value = (metric: string) => Number(new RegExp(`^${metric} (\\S+)$`, 'm').exec(text)?.[1])
-  const { replica, fallback } = app.deps.reads.figures
-  assert.equal(value('tallystick_reads_total\\{source="replica"\\}'), replica)
-  assert.equal(value('tallystick_reads_total\\{source="fallback"\\}'), fallback)
-  assert.ok(value('tallystick_replica_fallbacks_total\\{reason="behind"\\}') > 0)
-  assert.equal(value('tallystick_replica_up'), 1)
-  assert.equal(value('tallystick_replica_lag_seconds'), 0)
-  assert.equal(value('tallystick_replica_lag_bytes'), 0)
-})
+  /** One connection a request: none is left open. */
+  const ownConnections: typeof fetch = (url, init) =>
+    fetch(url, { ...init, headers: { ...init?.headers, connection: 'close' } })
 
-test('a replica that is promoted, or gone, is not read, and the service goes on', async () => {
-  const { id } = await app.notarize()
-  await servers.replica.sql('select pg_promote()')
-  const promoted = await read(app, `/v1/records/${id}`)
-  assert.deepEqual([promoted.response.statusCode, promoted.where], [200, 'fallback'])
-  assert.ok(app.deps.reads.fallbacks.promoted > 0)
-  await servers.replica.stop()
-  const gone = await read(app, `/v1/records/${id}`)
-  assert.deepEqual([gone.response.statusCode, gone.where], [200, 'fallback'])
-  expectStatus(200, await app.send('GET', '/readyz', { key: null }))
-  assert.match(app.logs(), /reads go to the primary, not to the replica/)
-})
-
-/** A request that asks the app's ledger, and its reply. */
-function asked(): [FastifyRequest, FastifyReply] {
-  const request = { headers: {}, caller: { ledgerId: app.ledgerId } } as unknown as FastifyRequest
-  const reply = { sent: false, header() {}, removeHeader() {} } as unknown as FastifyReply
-  return [request, reply]
-}
-
-/** One connection a request: none is left open. */
-const ownConnections: typeof fetch = (url, init) =>
-  fetch(url, { ...init, headers: { ...init?.headers, connection: 'close' } })
-
-/** Returns as soon as reads rest on the replica again. */
-async function untilRead(of: TestApp): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    if ((await read(of, '/v1/records')).where === 'replica') return
-    await new Promise((resolve) => setTimeout(resolve, 100))
+  /** Returns as soon as reads rest on the replica again. */
+  async function untilRead(of: TestApp): Promise<void> {
+    for (let tries = 0; tries < 100; tries++) {
+      if ((await read(of, '/v1/records')).where === 'replica') return
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    assert.fail('reads did not come back to the replica')
   }
-  assert.fail('reads did not come back to the replica')
-}
+})

@@ -34,7 +34,7 @@ export function makeHeaders(operation: Operation, status: number): { headers?: R
     ...(status === 401 && { 'WWW-Authenticate': CHALLENGE }),
     ...((retryable || status === 202 || status === 303) && { 'Retry-After': RETRY_AFTER }),
     ...(limited && (status < 400 || status === 429) && RATE_LIMITS),
-    ...((success || status === 304) && sized && { 'Tallystick-Ledger-Size': LEDGER_SIZE }),
+    ...((success || status === 303 || status === 304) && sized && { 'Tallystick-Ledger-Size': LEDGER_SIZE }),
     ...((success || status === 304) && answersRecord(operation, success ? status : 200) && { ETag: ETAG }),
     ...(success && takesIdempotencyKey(operation.problems) && { 'Idempotency-Replayed': REPLAYED }),
   }

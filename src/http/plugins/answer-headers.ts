@@ -14,7 +14,7 @@ export function useAnswerHeaders(app: FastifyInstance): void {
     if (request.routeOptions.config.access !== 'public' && !reply.hasHeader('cache-control'))
       reply.header('cache-control', 'no-store')
     const size = (request.caller as Caller | null)?.written.size ?? null
-    if (size !== null) reply.header(LEDGER_SIZE_HEADER, size)
+    if (size !== null && reply.statusCode < 400) reply.header(LEDGER_SIZE_HEADER, size)
     done(null, payload)
   })
 }
