@@ -279,11 +279,14 @@ test('a cosignature counts where the key of its witness is known', async () => {
 test('a link with another key does not replace the one in use', async () => {
   await inTab({}, async (page) => {
     const link = (key: string) => page.evaluate(`location.hash = 'key=${key}'`)
-    const [asked] = await Promise.all([page.waitForEvent('dialog'), link(fleet.keys.reads)])
-    await asked.dismiss()
+    const answer = (yes: boolean) =>
+      page.evaluate(`globalThis.asked = 0; globalThis.confirm = () => (globalThis.asked++, ${yes})`)
+    await answer(false)
+    await link(fleet.keys.reads)
+    await until(async () => (await page.evaluate('globalThis.asked')) === 1)
     assert.equal(await page.evaluate(`sessionStorage.getItem('tallystick.apiKey')`), fleet.keys.all)
-    const [again] = await Promise.all([page.waitForEvent('dialog'), link(fleet.keys.reads)])
-    await again.accept()
+    await answer(true)
+    await link(fleet.keys.reads)
     await page.waitForSelector('text=key console')
   })
 })
