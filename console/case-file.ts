@@ -1,10 +1,9 @@
-import { ApiError, TallystickError } from '../sdk/errors.ts'
+import { announceExport } from '../sdk/announce.ts'
+import { TallystickError } from '../sdk/errors.ts'
 import { CASE_FILE_PART_CHARS } from './limits.ts'
 import type { Session } from './session.ts'
 
 const DAY_MS = 86_400_000
-/** A ledger that takes no entries may be looked at all the same. */
-const CLOSED: ReadonlySet<string> = new Set(['ledger_frozen', 'ledger_closed'])
 
 /** Days in UTC, both inclusive; empty filters are none. */
 export type CaseFileRequest = {
@@ -35,28 +34,14 @@ export async function makeCaseFile(
   const filter = Object.fromEntries(
     Object.entries(filters).filter(([, value]) => value.trim() !== ''),
   ) as Partial<typeof filters>
-  const isAnnounced = await announce(client, { of: filter, from: first, to: last, documents }, signal)
   const range = { from: first, to: last }
+  const isAnnounced = await announceExport(client, { of: filter, ...range, documents }, { signal })
   const request = { size, documents, tool: 'tallystick console', signal }
   const lines =
     Object.keys(filter).length > 0
       ? client.bundles.filter({ ...range, ...filter }, request)
       : client.bundles.range(first, last, request)
   return { name: `${ledger.id}-${from}-${to}.bundle`, content: await gather(lines, onEntries), isAnnounced }
-}
-
-async function announce(
-  { exports }: Session['client'],
-  { documents, ...of }: { of: object; from: number; to: number; documents: boolean },
-  signal: AbortSignal,
-): Promise<boolean> {
-  try {
-    await exports.announce({ ...of, documents: documents ? 'all' : 'withheld' }, { signal })
-    return true
-  } catch (error) {
-    if (error instanceof ApiError && CLOSED.has(error.code)) return false
-    throw error
-  }
 }
 
 /** Lines as a file, in parts that the page does not have to hold. */

@@ -51,7 +51,7 @@ export function keptWitnesses(): readonly string[] {
 }
 
 export function keepWitnesses(keys: readonly string[]): void {
-  localStorage.setItem(WITNESSES, JSON.stringify([...new Set(keys)]))
+  localStorage.setItem(WITNESSES, JSON.stringify(keys))
 }
 
 /** Entries that a checkpoint covers: the second line of the note. */

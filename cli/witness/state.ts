@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, readFile, realpath } from 'node:fs/promises'
+import { mkdir, readdir, readFile, realpath } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { SpoolError } from '../../sdk/errors.ts'
 import { replaceFile } from '../../sdk/node/files.ts'
@@ -11,6 +11,7 @@ import { type LogTree, parseLogTree } from '../../src/proof/tree/checkpoint.ts'
 import { verifyCosignatures } from '../../src/proof/tree/cosignature.ts'
 import { makeNoteKey, type Note, type NoteKey, parseNote } from '../../src/proof/tree/note.ts'
 import { SourceError } from '../../src/verify/source.ts'
+import { syncDirectory } from '../../src/verify/sync-directory.ts'
 import { UsageError } from '../run.ts'
 import { type Identity, newIdentity, parseIdentity, signerOf } from './identity.ts'
 import { WITNESS_FORKS_KEPT_MAX, WITNESS_LOCK_STALE_MS } from './limits.ts'
@@ -44,7 +45,7 @@ export class WitnessState {
     name: string | undefined,
     providers: ProofProviders,
   ): Promise<WitnessState> {
-    if (await mkdir(path, { recursive: true, mode: 0o700 })) await syncFolder(dirname(resolve(path)))
+    if (await mkdir(path, { recursive: true, mode: 0o700 })) await syncDirectory(dirname(resolve(path)))
     const folder = await realpath(path)
     const lock = await SpoolLock.acquire(folder, WITNESS_LOCK_STALE_MS).catch((error: Error) => {
       if (!(error instanceof SpoolError)) throw error
@@ -171,7 +172,7 @@ export class WitnessState {
   async #write(file: string, content: string): Promise<void> {
     this.#lock.requireHeld()
     await replaceFile(join(this.#folder, file), content)
-    await syncFolder(this.#folder)
+    await syncDirectory(this.#folder)
     this.#lock.requireHeld()
   }
 }
@@ -205,7 +206,7 @@ async function makeIdentity(folder: string, name: string | undefined): Promise<I
   if (name === undefined) throw new UsageError('a new folder needs --name, such as witness.example/w1')
   const identity = newIdentity(name)
   await replaceFile(join(folder, IDENTITY), formatIdentity(identity))
-  await syncFolder(folder)
+  await syncDirectory(folder)
   return identity
 }
 
@@ -222,12 +223,3 @@ function lost(path: string, what: string): SourceError {
 
 export const START_ANEW =
   'What to do: begin with an empty folder, which gets a new key, and give its verifier key to everybody who relies on the old one'
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
-}

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { GetRecordsQuery, LedgerRecord } from '../../sdk/generated/api.ts'
+import { useAct } from '../asking.ts'
 import { PAGE_ROWS, SCAN_RECORDS_MAX, SCAN_ROWS } from '../limits.ts'
 import { go } from '../navigate.ts'
 import { count, Failure, Page } from '../parts/basics.tsx'
@@ -132,14 +133,8 @@ function FilterForm({ query }: { query: URLSearchParams }) {
 
 function Results({ session, query }: { session: Session; query: URLSearchParams }) {
   const [found, setFound] = useState<Found | null>(null)
-  const [isBusy, setIsBusy] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
-  const read = async (from: Found | null) => {
-    setIsBusy(true)
-    setError(null)
-    await readOn(session, query, from).then(setFound, setError)
-    setIsBusy(false)
-  }
+  const { isBusy, error, act } = useAct()
+  const read = (from: Found | null) => act(async () => setFound(await readOn(session, query, from)))
   useEffect(() => {
     read(null)
   }, [])

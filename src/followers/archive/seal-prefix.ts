@@ -17,6 +17,7 @@ import { describeLedger } from '../../records/export.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import { eachAtOnce } from '../../verify/archive/each-at-once.ts'
 import { ARCHIVE_OBJECT_BYTES_MAX, ARCHIVE_SEAL_BYTES_MAX } from '../../verify/archive/limits.ts'
+import { sha256Hex } from '../../verify/archive/read-objects.ts'
 import type { ArchiveStores } from '../../verify/archive/s3-store.ts'
 import {
   type ArchiveObject,
@@ -37,7 +38,7 @@ import {
   ARCHIVE_SEAL_ENTRIES_MAX,
   ARCHIVE_WRITES_AT_ONCE,
 } from '../limits.ts'
-import { ArchiveConflict, type ObserveObject, sha256Hex, writeObject } from './write-objects.ts'
+import { ArchiveConflict, type ObserveObject, writeObject } from './write-objects.ts'
 import { type Piece, readPieces } from './write-piece.ts'
 
 export type SealDeps = {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { equalBytes } from '../../proof/bytes.ts'
 import { ARCHIVE_OBJECT_BYTES_MAX } from '../../verify/archive/limits.ts'
+import { sha256Hex } from '../../verify/archive/read-objects.ts'
 import type { ArchiveObject } from '../../verify/archive/seal.ts'
 import { type ArchiveStore, ArchiveStoreError } from '../../verify/archive/store.ts'
 
@@ -14,10 +14,6 @@ export class ArchiveConflict extends Error {
 
 /** Hears of each object that was written and read back. */
 export type ObserveObject = (bytes: number) => void
-
-export function sha256Hex(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
-}
 
 /**
  * Writes an object unless it is there, reads it back, and compares. Throws ArchiveConflict where another one was there before, and

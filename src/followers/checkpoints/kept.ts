@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { toHex } from '../../proof/bytes.ts'
 import { isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { type Checkpoint, parseCheckpoint } from '../../proof/tree/checkpoint.ts'
+import { syncDirectory } from '../../verify/sync-directory.ts'
 
 export type Kept = {
   readonly ledger: string
@@ -86,7 +87,7 @@ export class KeptCheckpoints {
 
   /** A file's name is durable when its directory is, not when its content is. */
   async #write(path: string, note: string): Promise<void> {
-    if (await mkdir(this.#dir, { recursive: true, mode: 0o700 })) await syncDir(dirname(this.#dir))
+    if (await mkdir(this.#dir, { recursive: true, mode: 0o700 })) await syncDirectory(dirname(this.#dir))
     const file = await open(`${path}.new`, 'w', 0o600)
     try {
       await file.writeFile(note)
@@ -95,7 +96,7 @@ export class KeptCheckpoints {
       await file.close()
     }
     await rename(`${path}.new`, path)
-    await syncDir(this.#dir)
+    await syncDirectory(this.#dir)
   }
 
   #pathOf(ledger: string): string {
@@ -107,15 +108,6 @@ const NOTE = '.note'
 
 function toKept([ledger, checkpoint]: [string, Checkpoint]): Kept {
   return { ledger, ledgerId: parseId('led', ledger), checkpoint }
-}
-
-async function syncDir(dir: string): Promise<void> {
-  const handle = await open(dir, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 function onlyMissing<T>(instead: T): (error: NodeJS.ErrnoException) => T {

@@ -72,15 +72,18 @@ function inCalls(erasures: readonly PendingErasure[]): PendingErasure[][] {
   const calls: PendingErasure[][] = []
   const chunks = new Set<Uuid>()
   for (const erasure of erasures) {
-    const call = calls.at(-1)
-    if (isOfItem(erasure)) chunks.add(chunkIdOf(erasure.subjectId))
-    const isFull = call?.length === ERASURES_PER_CALL || chunks.size > ERASURE_CHUNKS_PER_CALL
-    if (call && !isFull && call[0]!.ledgerId === erasure.ledgerId) call.push(erasure)
+    const call = calls.at(-1) ?? []
+    const chunk = isOfItem(erasure) ? chunkIdOf(erasure.subjectId) : null
+    const hasRoom =
+      call[0]?.ledgerId === erasure.ledgerId &&
+      call.length < ERASURES_PER_CALL &&
+      (chunk === null || chunks.has(chunk) || chunks.size < ERASURE_CHUNKS_PER_CALL)
+    if (hasRoom) call.push(erasure)
     else {
       calls.push([erasure])
       chunks.clear()
-      if (isOfItem(erasure)) chunks.add(chunkIdOf(erasure.subjectId))
     }
+    if (chunk !== null) chunks.add(chunk)
   }
   return calls
 }

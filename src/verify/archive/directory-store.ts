@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { link, mkdir, open, realpath, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { syncDirectory } from '../sync-directory.ts'
 import { readBody } from './read-body.ts'
 import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 
@@ -69,15 +70,6 @@ async function writeDraft(path: string, bytes: Uint8Array): Promise<string> {
     throw error
   }
   return draft
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 async function failing<T>(name: string, work: () => Promise<T>): Promise<T> {

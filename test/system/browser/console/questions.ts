@@ -71,9 +71,10 @@ export const QUESTIONS: readonly Question[] = [
     question: 'What became of the order that a customer asks about?',
     go: async (page) => {
       await find(page, 'order:77')
-      await part(page, /^Records$/)
-        .getByRole('link', { name: /^rec/ })
-        .click()
+      // The list of all records is there until the answer comes.
+      const found = part(page, /^Records$/)
+      await found.getByText('1 record.').waitFor()
+      await found.getByRole('link', { name: /^rec/ }).click()
     },
     answer: () => 'INV-2203',
   },
