@@ -94,11 +94,14 @@ async function raced(client: Client): Promise<string> {
   await client.create({ documents: 'whole', withWitness: true })
   await client.offer('activate', {})
   await client.sees('ACTIVE')
-  const [, cancelled] = await Promise.all([
-    client.offer('completions', { evidence: PASSING }),
+  const [offered, cancelled] = await Promise.all([
+    // 409: it was late, and the performer's server had been told of the end.
+    client.offer('completions', { evidence: PASSING }, [202, 409]),
     sleep(Math.random() * 100).then(() => client.take('cancel', { reason: 'withdrawn' }, [200, 409])),
   ])
   if (cancelled.status === 200) return client.sees('CANCELLED')
+  if (offered.status === 409)
+    throw new Error(`offered and cancelled were both refused: ${JSON.stringify(offered.body)}`)
   await client.sees('VERIFIED')
   await client.take('verdict', { verdict: 'reject' }, [200])
   return client.sees('REJECTED')
@@ -146,9 +149,13 @@ class Client {
   }
 
   /** The performer's, at its own server. */
-  offer(step: 'activate' | 'completions', body: object): Promise<Answer> {
+  offer(
+    step: 'activate' | 'completions',
+    body: object,
+    statuses: readonly number[] = [202],
+  ): Promise<Answer> {
     const { guest, performer } = this.#partners
-    return this.#ask(guest, `/${this.#id}/${step}`, body, [202], performer.key)
+    return this.#ask(guest, `/${this.#id}/${step}`, body, statuses, performer.key)
   }
 
   /** The principal's, at home. */
