@@ -6,14 +6,15 @@ import { test } from 'node:test'
 const ROOT = resolve(import.meta.dirname, '..')
 const SOURCES =
   '{bench,cli,console,examples,helm,k6,migrations,sdk,src,test,tools,worker}/**/*.{ts,tsx,mjs,cjs,js,sql,yaml,tpl}'
+const PYTHON = 'python/{src,tests,tools,examples}/**/*.py'
 /** Made by tools, from texts of other files. */
-const MADE = /^(sdk\/generated\/|migrations\/schema\.sql$|.*\/(node_modules|dist|results)\/)/
-/** Parts whose comments are still to be rewritten. */
+const MADE =
+  /^(sdk\/generated\/|python\/src\/tallystick\/(types|_sync)\/|migrations\/schema\.sql$|.*\/(node_modules|dist|results)\/)/
 /** A sentence that begins so has lost its noun, or has a clause for a subject (CONTRIBUTING.md). */
 const RIDDLE = /(?:^|[.!?]["')\]`*]*\s+)((?:Of|What(?:ever)?|Who(?:m|ever|se)?|That)\b.{0,60})/gi
 
 test('no sentence of a comment begins with a word that leaves out its noun', () => {
-  const faults = globSync(SOURCES, { cwd: ROOT })
+  const faults = globSync([SOURCES, PYTHON], { cwd: ROOT })
     .filter((file) => !MADE.test(file) && !ABOUT_WORDS.has(file))
     .flatMap((file) =>
       riddlesOf(file, readFileSync(join(ROOT, file), 'utf8')).map((fault) => `${file}:${fault}`),
@@ -22,7 +23,9 @@ test('no sentence of a comment begins with a word that leaves out its noun', () 
 })
 
 test('no text takes a server, an operator or an agent for a man', () => {
-  const faults = globSync(`{${SOURCES},*.md,{docs,examples,helm,sdk,src}/**/*.md}`, { cwd: ROOT })
+  const faults = globSync([SOURCES, PYTHON, '{*.md,{docs,examples,helm,python,sdk,src}/**/*.md}'], {
+    cwd: ROOT,
+  })
     .filter((file) => !MADE.test(file) && !file.includes('node_modules/') && !ABOUT_WORDS.has(file))
     .flatMap((file) =>
       readFileSync(join(ROOT, file), 'utf8')
@@ -54,6 +57,10 @@ test('the rule finds sentences in comments of every kind, and takes plain ones',
   )
   assert.deepEqual(found('a.sql', '  a int, -- plain\n  b int  -- of y'), [2])
   assert.deepEqual(found('a.yaml', "# Whoever\nname: x # What\n# Plain? Whose\nname: 'x#what'"), [1, 2, 3])
+  assert.deepEqual(
+    found('a.py', '"""Of x."""\n"""Plain.\n\nWho y\n"""\nf()  # what\n# Plain\nf("""\nof z""")'),
+    [1, 4, 6],
+  )
 })
 
 function riddlesOf(file: string, text: string): string[] {
@@ -62,14 +69,17 @@ function riddlesOf(file: string, text: string): string[] {
   )
 }
 
+const BLOCKS = { begin: /(?:^|\s)\/\*\*?(?=\s|$)(.*)/, margin: /^\s*\*(?!\/)/, end: /\*\/.*/ }
+const DOCSTRINGS = { begin: /^\s*"""(.*)/, margin: /^\s*/, end: /""".*/ }
+
 /** Paragraphs of comments, and comments behind code, by their first lines. */
 function commentsOf(file: string, text: string): { line: number; text: string }[] {
   const marker = file.endsWith('.sql')
     ? /(^|\s)--\s?(.*)/
-    : /\.(yaml|tpl)$/.test(file)
+    : /\.(yaml|tpl|py)$/.test(file)
       ? /(^|\s)#\s(.*)/
       : /(^|\s)\/\/\s?(.*)/
-  const hasBlocks = /\.(tsx?|mjs|cjs|js)$/.test(file)
+  const blocks = file.endsWith('.py') ? DOCSTRINGS : /\.(tsx?|mjs|cjs|js)$/.test(file) ? BLOCKS : null
   const comments: { line: number; text: string }[] = []
   let isOpen = false // the paragraph goes on in the next line
   let inBlock = false
@@ -79,13 +89,12 @@ function commentsOf(file: string, text: string): { line: number; text: string }[
     isOpen = goesOn && found !== ''
   }
   for (const [i, line] of text.split('\n').entries()) {
-    const begun: RegExpExecArray | null | false =
-      hasBlocks && !inBlock && /(?:^|\s)\/\*\*?(?=\s|$)(.*)/.exec(line)
-    if (begun || inBlock) {
-      const body: string = begun ? begun[1]! : line.replace(/^\s*\*(?!\/)/, '')
-      inBlock = !body.includes('*/')
+    const begun: RegExpExecArray | null | false = blocks !== null && !inBlock && blocks.begin.exec(line)
+    if (blocks && (begun || inBlock)) {
+      const body: string = begun ? begun[1]! : line.replace(blocks.margin, '')
+      inBlock = !blocks.end.test(body)
       if (begun) isOpen = false
-      add(i + 1, body.replace(/\*\/.*/, '').trim(), inBlock)
+      add(i + 1, body.replace(blocks.end, '').trim(), inBlock)
       continue
     }
     const found = marker.exec(line)

@@ -50,7 +50,7 @@ async def work(client: Tallystick, directory: Path, name: str) -> int:
     try:
         await asyncio.gather(*(task(number) for number in range(TASKS)))
     finally:
-        await asyncio.to_thread(actions.close)  # what could not be sent is in the spool, for the next run
+        await asyncio.to_thread(actions.close)  # the spool keeps for the next run what could not be sent
     return actions.stats.recorded
 
 

@@ -46,7 +46,7 @@ def test_a_fresh_key_signs_what_verifies_and_endorses_another(alg: str) -> None:
     pem = make_private_key('EdDSA' if alg == 'EdDSA' else 'ES256')
     signer, other = agent_signer(pem), agent_signer(make_private_key())
     key = parse_key(alg, from_base64(signer.spki, ''))
-    for _ in range(16):  # of ES256 every other signature has the higher s first
+    for _ in range(16):  # every other ES256 signature has the higher s first
         made = seal(read_private_key(pem, None), encode_protected(alg, key.kid, 'i', 's', 1), b'{}')
         check_signature(parse_envelope(made), key)
     request = other.registration(ledger='led_x', agent='agt_x', endorsed_by=signer)

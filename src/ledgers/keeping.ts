@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Author } from '../append/entry.ts'
+import type { Selector } from '../db/chain/entry-details.ts'
 import { refusalBy } from '../db/connect/constraints.ts'
 import { HOLDS_RECORDS_MAX, KEEPING_MAX } from '../db/limits.ts'
 import { countKeeping, findHold, type HoldRow, listRules, type RuleRow } from '../db/records/keeping.ts'
@@ -12,11 +13,9 @@ import type { AdministerDeps } from './administration.ts'
 
 type KeepingDeps = AdministerDeps & { readonly readPool: pg.Pool; readonly retentionDaysMin: number }
 
-type Narrowed = { readonly type: string | null; readonly agentId: Uuid | null }
-
 /** `days`: null: for ever. */
-export type WantedRule = Narrowed & { readonly days: number | null; readonly basis: string }
-export type WantedHold = Narrowed & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
+export type WantedRule = Selector & { readonly days: number | null; readonly basis: string }
+export type WantedHold = Selector & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
 
 /**
  * Sets the time for which records are kept, from now on: longer for all of them, shorter for those that come. Throws
@@ -95,6 +94,6 @@ function lifted({ liftedSeq }: HoldRow): ApiError {
   })
 }
 
-function narrowed({ type, agentId }: Narrowed) {
+function narrowed({ type, agentId }: Selector) {
   return { ...(type !== null && { type }), ...(agentId !== null && { agent: formatId('agt', agentId) }) }
 }

@@ -35,7 +35,7 @@ PRINTS = [
 
 @pytest.fixture
 def environment() -> dict[str, str]:
-    """Of a ledger of its own."""
+    """Client of a ledger of its own."""
     with TallystickOperator(operator_key=os.environ['TALLYSTICK_OPERATOR_KEY']) as operator:
         key = operator.ledgers.create(name='README').key
     return {**os.environ, 'TALLYSTICK_API_KEY': key.key, 'PYTHONPATH': str(PACKAGE / 'src')}

@@ -8,6 +8,7 @@ import os
 import random
 import threading
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from tallystick import (
     Tallystick,
     TallystickError,
     TallystickOperator,
+    UsageError,
 )
 from tallystick.types import BatchItemParam, RecordEvent, SignalEvent
 from tallystick.verify import Trust, open_lines, verify_export
@@ -34,7 +36,7 @@ pytestmark = pytest.mark.skipif('TALLYSTICK_URL' not in os.environ, reason='`npm
 
 @pytest.fixture
 def client() -> Iterator[Tallystick]:
-    """Of a ledger of its own."""
+    """Client of a ledger of its own."""
     with TallystickOperator(operator_key=os.environ['TALLYSTICK_OPERATOR_KEY']) as operator:
         made = operator.ledgers.create(name='asked from Python')
     with Tallystick(api_key=made.key.key) as client:
@@ -178,6 +180,13 @@ def test_the_asynchronous_client_does_the_same(client: Tallystick) -> None:
             assert {record.id for record in listed} == {record.id for record in made}
             entries = [entry.seq async for entry in tallystick.entries.stream(after=0, limit=5)]
             assert entries == [1, 2, 3, 4, 5]
+            lines = [entry async for entry in tallystick.entries.stream()]
+            times = [datetime.fromisoformat(entry.recorded_at) for entry in lines]
+            for time in (times[0], times[-1], times[len(times) // 2], times[-1] + timedelta(seconds=1)):
+                first = next((i for i, at in enumerate(times) if at >= time), len(times))
+                assert await tallystick.entries.first_since(time, len(lines)) == first
+            with pytest.raises(UsageError):
+                await tallystick.entries.first_since(datetime(2026, 1, 1), len(lines))
             raw = await tallystick.with_raw_response.records.get(made[0].id)
             assert raw.parsed.id == made[0].id
             async for tailed in tallystick.events.tail(from_='beginning', events=['record.recorded']):

@@ -49,8 +49,8 @@ export type AdministrativeDetails = {
     readonly agents: readonly Uuid[]
     readonly rule: number | null
   }
-  'retention-set': Narrowed & { readonly days: number | null }
-  'hold-set': Narrowed & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
+  'retention-set': Selector & { readonly days: number | null }
+  'hold-set': Selector & { readonly caseId: string; readonly recordIds: readonly Uuid[] | null }
   /** `hold`: seq of the entry that set it. */
   'hold-lifted': { readonly hold: number }
   'subject-erased': NoDetail
@@ -87,7 +87,7 @@ export type AdministrativeDetails = {
 }
 
 /** Records that a rule or a hold is about; null: not narrowed by it. */
-type Narrowed = { readonly type: string | null; readonly agentId: Uuid | null }
+export type Selector = { readonly type: string | null; readonly agentId: Uuid | null }
 
 type NoDetail = Readonly<Record<string, never>>
 

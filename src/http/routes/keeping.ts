@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify'
+import type { Selector } from '../../db/chain/entry-details.ts'
 import { type HoldRow, listHolds, listRules, type RuleRow } from '../../db/records/keeping.ts'
 import { ApiError } from '../../errors.ts'
 import { liftHold, setHold, setRule } from '../../ledgers/keeping.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
-import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
+import { formatId, parseId } from '../../proof/ids.ts'
 import { previewRule } from '../../records/keeping/preview.ts'
 import type { Deps } from '../deps.ts'
 import { heldBy } from '../held.ts'
@@ -160,7 +161,7 @@ export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
 
 type Narrowed = { readonly type?: string | undefined; readonly agent?: string | undefined }
 
-function selectorOf({ type, agent }: Narrowed): { type: string | null; agentId: Uuid | null } {
+function selectorOf({ type, agent }: Narrowed): Selector {
   return { type: type ?? null, agentId: agent === undefined ? null : parseId('agt', agent) }
 }
 

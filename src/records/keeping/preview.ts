@@ -1,9 +1,10 @@
 import type pg from 'pg'
+import type { Selector } from '../../db/chain/entry-details.ts'
 import { readKeptPage } from '../../db/records/kept-records.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { MS_PER_DAY, PREVIEW_PAGES_MAX } from '../limits.ts'
 import { readKeeping } from './read-keeping.ts'
-import { isAbout, isHeld, isOver, retentionOf, type Selector } from './rules.ts'
+import { isAbout, isHeld, isOver, retentionOf } from './rules.ts'
 
 export type Preview = {
   readonly records: number

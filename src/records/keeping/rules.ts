@@ -1,3 +1,4 @@
+import type { Selector } from '../../db/chain/entry-details.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { MS_PER_DAY } from '../limits.ts'
 
@@ -14,9 +15,6 @@ export type KeptFacts = {
   /** Seq of the entry that made it. */
   readonly madeSeq: number
 }
-
-/** Records that a rule or a hold is about; null: not narrowed by it. */
-export type Selector = { readonly type: string | null; readonly agentId: Uuid | null }
 
 /** `replacedSeq`: of the next rule about the same records; null: there is none. */
 type Rule = Selector & {

@@ -53,6 +53,7 @@ class AsyncCheckpointsWithRawResponse:
 
 class AsyncEntriesWithRawResponse:
     def __init__(self, wrapped: AsyncEntries) -> None:
+        self.first_since = raw(wrapped.first_since)
         self.proof = raw(wrapped.proof)
         self.receipt = raw(wrapped.receipt)
 

@@ -53,6 +53,7 @@ class CheckpointsWithRawResponse:
 
 class EntriesWithRawResponse:
     def __init__(self, wrapped: Entries) -> None:
+        self.first_since = raw(wrapped.first_since)
         self.proof = raw(wrapped.proof)
         self.receipt = raw(wrapped.receipt)
 

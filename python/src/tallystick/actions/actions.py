@@ -261,7 +261,7 @@ class Actions:
 
 @contextmanager
 def within(action: Action) -> Generator[None]:
-    """Actions that begin inside are parts of this one. What is raised inside is its outcome, and raised on."""
+    """Actions that begin inside are parts of this one. An exception inside is its outcome, and is raised on."""
     token = current_action.set(action)
     try:
         yield

@@ -29,7 +29,7 @@ class _Node:
     """A trace or a span that has begun."""
 
     action: Action | None
-    """None: of a kind that is no action. What is in it hangs at the action around it."""
+    """None: of a kind that is no action. Its children hang at the action around it."""
     above: '_Node | None'
     agent: str | None
     """Name of the agent that acts in it."""

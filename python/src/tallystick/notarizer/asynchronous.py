@@ -23,9 +23,9 @@ class AsyncNotarizer:
     server has it, exactly once, in the order of `record`. Made by `AsyncTallystick.notarizer()`; of one event loop, whose thread alone
     records.
 
-    A batch is sent when it is full or `linger_s` old, and while one is under way the next one fills. What is not sent when the event loop
-    ends is lost without a spool: `await notarizer.close()` before. Cancelling a task that waits in `flush`, `ready` or `close` takes no
-    record back.
+    A batch is sent when it is full or `linger_s` old, and while one is under way the next one fills. Records that are not sent when the
+    event loop ends are lost without a spool: `await notarizer.close()` before. Cancelling a task that waits in `flush`, `ready` or `close`
+    takes no record back.
     """
 
     def __init__(self, http: 'AsyncTransport', **options: Unpack[NotarizerOptions]) -> None:

@@ -13,7 +13,7 @@ _DIGITS_MAX = 17
 
 
 def to_json(value: Any, at: str = '', depth_max: int = JSON_DEPTH_MAX) -> bytes:
-    """The value as JSON in UTF-8. What is no plain value of JSON (models, datetimes, enumerations) is converted as the client does it; a
+    """The value as JSON in UTF-8. Other values (models, datetimes, enumerations) are converted as the client does it; a
     plain one is looked at, and encoded as it is, in half of the time.
 
     Raises UsageError, and names the place, for what JSON would change: names that are no texts, NaN, integers that no double holds, half a

@@ -133,7 +133,7 @@ class Peerings:
             shared.add(peer)
         return peers
 
-    # What comes
+    # Received
 
     def receive(self, entry: Entry, statement: Statement, ledger: Ledger) -> None:
         claim = statement.predicate['received']

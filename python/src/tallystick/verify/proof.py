@@ -28,7 +28,7 @@ _ITEM = frozenset(('item', 'index', 'count', 'path'))
 
 @dataclass
 class OfflineTrust:
-    """What the reader of a proof or a bundle knows from elsewhere."""
+    """Knowledge that the reader of a proof or a bundle has from elsewhere."""
 
     kids: list[bytes] = field(default_factory=list)
     note_key: NoteKey | None = None

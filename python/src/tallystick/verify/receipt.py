@@ -226,7 +226,7 @@ def _verify_item(found: tuple[bytes, Inclusion], kind: str, predicate: dict[str,
 
 
 def kept_receipt(data: bytes) -> ReceiptHead:
-    """What a receipt that was kept says of a ledger, whose note key its first entry names."""
+    """Compares a kept receipt with a ledger, whose note key its first entry names."""
     whole, attached = split_attached(data)
     receipt = parse_receipt(attached)
     leaf = leaf_hash(whole)

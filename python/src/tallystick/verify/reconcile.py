@@ -40,7 +40,7 @@ class Sent:
 
 @dataclass
 class Taken:
-    """What a ledger received, and by which of its entries."""
+    """Entry that a ledger received, and its own that says so."""
 
     by: int
     seq: int
@@ -50,7 +50,7 @@ class Taken:
 
 @dataclass
 class Side:
-    """What one ledger has said to the other, and heard from it, by a peering."""
+    """One ledger of a peering: its messages to the other one, and from it."""
 
     ledger: str
     peering: Peering
@@ -95,7 +95,7 @@ class Collector:
             self._see_event(entry, predicate)
         elif kind == 'record-shared':
             for share in predicate['share']:
-                # What shares it goes first, so that the other side knows why the rest comes.
+                # The sharing entry goes first, so that the other side knows why the rest comes.
                 self._send(share['peer'], entry, predicate['record'])
                 self._share(predicate['record'], share['peer'])
         elif kind == 'payload-erased':
@@ -232,7 +232,7 @@ def _check_taken(receiver: Side, sender: Side, size: int, counts: Counts) -> Non
 
 
 def _check_arrived(sender: Side, receiver: Side, counts: Counts) -> None:
-    """Of each stream all is received up to the last that is; what comes behind that is under way."""
+    """Checks that each stream is received without a gap; messages behind the last received one are under way."""
     taken = {one.seq for one in receiver.taken}
     over = REVOKED in (sender.peering.state, receiver.peering.state)
     for stream in _streams(sender.sent):
@@ -252,7 +252,7 @@ def _check_arrived(sender: Side, receiver: Side, counts: Counts) -> None:
 
 
 def _streams(sent: list[Sent]) -> Iterator[list[Sent]]:
-    """Of a record, offers for it, rotations and what is said of the peering: each by itself, in the order in which it is sent."""
+    """Splits messages into streams, each in the order of sending: those of a record, offers for it, rotations, and those of the peering."""
     streams: dict[tuple[str | None, str], list[Sent]] = {}
     for one in sent:
         kind = 'offers' if one.offer else 'rotations' if one.kind == 'server-key-rotated' else ''

@@ -108,7 +108,7 @@ def _is_text(value: Any) -> bool:
 
 
 def check_pair(foreign: Foreign, foreign_at: str, subject_digest: str, predicate: dict[str, Any]) -> None:
-    """That a `statement-registered` says what the statement before it says."""
+    """Checks that a `statement-registered` says what the statement before it says."""
     said = {
         'issuer': foreign.issuer,
         'subject': foreign.subject,
@@ -122,7 +122,7 @@ def check_pair(foreign: Foreign, foreign_at: str, subject_digest: str, predicate
 
 
 def judge(foreign: Foreign, policy: dict[str, Any]) -> None:
-    """That the policy takes the statement, and that its issuer has signed it."""
+    """Checks that the policy takes the statement, and that its issuer has signed it."""
     issuer = next((one for one in policy['issuers'] if one['issuer'] == foreign.issuer), None)
     if issuer is None or foreign.content_type not in policy.get('contentTypes', [foreign.content_type]):
         raise Refused('policy_refused', 'the policy does not take this issuer or content type')

@@ -1,4 +1,4 @@
-"""What an entry says to somebody who has neither ledger nor server; and that a record, as a server shows it, is what was signed."""
+"""Reads an entry for somebody who has neither ledger nor server, and compares a record, as a server shows it, with what was signed."""
 
 from __future__ import annotations
 

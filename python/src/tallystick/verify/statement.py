@@ -464,7 +464,7 @@ def _check_subject(name: str, want: str, first: str) -> None:
 
 
 def _check_named(statement: Statement, kind: Kind) -> None:
-    """That a subject and the member of the predicate that names the same thing are the same."""
+    """Checks that a subject equals the member of the predicate that names the same thing."""
     predicate = statement.predicate
     for subject, want in zip(statement.subjects, kind.subjects.split(' '), strict=False):
         name = want.rstrip('?')

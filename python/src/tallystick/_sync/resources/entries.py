@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
+from datetime import datetime
 from typing import Final, Literal, Unpack
 
 from ..._core import operations as ops
@@ -50,6 +51,25 @@ class Entries:
     def tail(self, *, after: int = -1, **options: Unpack[CallOptions]) -> Iterator[EntryLine]:
         """`GET /v1/entries`: the same, without an end: it waits for what comes next."""
         return self.stream(after=after, follow=True, **options)
+
+    def first_since(self, time: datetime, size: int, **options: Unpack[CallOptions]) -> int:
+        """Seq of the first of `size` entries that was recorded at `time` or later; `size`: there is none. It asks for about log2(size)
+        entries. Clocks of servers may be a minute apart: so near a time, entries may stand on either side of it.
+
+        `time` has a time zone; raises `UsageError` without one.
+        """
+        if time.tzinfo is None:
+            raise UsageError('time needs a time zone, such as timezone.utc')
+        low, high = 0, size
+        while low < high:
+            middle = (low + high) // 2
+            with closing(sent_entries(self._http, middle - 1, 1, False, options)) as entries:
+                recorded_at = [entry.line.recorded_at for entry in entries]
+            if datetime.fromisoformat(recorded_at[0]) < time:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
     def proof(self, seq: int, *, size: int | None = None, cosignatures: int | None = None, **options: Unpack[CallOptions]) -> EntryProof:
         """`GET /v1/entries/{seq}/proof`. Waits some seconds for a checkpoint that covers it."""
