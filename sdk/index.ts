@@ -25,7 +25,7 @@ export { TallystickOperator, type TallystickOperatorOptions } from './operator.t
 export type { AgentsQuery, SigningKeyRequest } from './resources/agents.ts'
 export type { AuditRunOptions, AuditsQuery } from './resources/audits.ts'
 export type { Batch, BatchItem } from './resources/batches.ts'
-export type { BundleRequest } from './resources/bundles.ts'
+export type { BundleRequest } from './resources/bundle-lines.ts'
 export type { CheckpointPlace, CheckpointsQuery, ConsistencyProof } from './resources/checkpoints.ts'
 export type { EntryProof, EntryStreamOptions, ExportRequest } from './resources/entries.ts'
 export type {

@@ -1,6 +1,5 @@
-import { type BundleFilter, isFiltered } from '../../src/proof/bundle/is-filtered.ts'
-import { fromBase64, toHex, utf8Decode } from '../../src/proof/bytes.ts'
-import { readUsualEnvelope } from '../../src/proof/envelope/usual-envelope.ts'
+import type { BundleFilter } from '../../src/proof/bundle/is-filtered.ts'
+import { toHex } from '../../src/proof/bytes.ts'
 import { inclusionRanges } from '../../src/proof/tree/tree-ranges.ts'
 import { TallystickError, UsageError } from '../errors.ts'
 import type * as api from '../generated/api.ts'
@@ -8,16 +7,22 @@ import { wrongServer } from '../http/answers.ts'
 import type { CallOptions } from '../http/transport.ts'
 import type { AnyTypes } from '../typed.ts'
 import type { Agents } from './agents.ts'
+import {
+  type BundleRequest,
+  type Document,
+  documentOf,
+  headLine,
+  openEnvelope,
+  predicateOf,
+  type Signer,
+  selectedOf,
+  shownLine,
+  type Tree,
+  textOf,
+} from './bundle-lines.ts'
 import type { Entries, EntryProof } from './entries.ts'
 import type { Records } from './records.ts'
 import type { Statements } from './statements.ts'
-
-/** `size`: of the checkpoint; absent: the newest. `documents`: false leaves them out. `tool`: program that makes it, and its version. */
-export type BundleRequest = CallOptions & {
-  readonly size?: number | undefined
-  readonly documents?: boolean | undefined
-  readonly tool?: string | undefined
-}
 
 /** Records of a run: each costs three requests. */
 export const RUN_RECORDS_MAX = 10_000
@@ -30,8 +35,6 @@ const SIGNING_KEYS_MAX = 65_536
 /** Requests at a time. A server has four streams of entries open for a ledger, and refuses more for a second. */
 const CONCURRENCY = 4
 
-type Document = api.EntryLine['documents'][number]
-type Signer = NonNullable<api.EntryLine['signer']>
 type Line = { readonly [member: string]: unknown }
 /** Entries of a selection, by seq: null, or of a batch the records that are shown. */
 type Plan = {
@@ -364,50 +367,8 @@ export class Bundles {
   }
 }
 
-/**
- * The records of an entry that are selected: null: the entry is about one alone; of a batch their ids; undefined: none. `gated`: gated records that were
- * selected so far, to which it adds.
- */
-function selectedOf(
-  { kind, envelope, items }: api.EntryLine,
-  filter: Omit<BundleFilter, 'from' | 'to'>,
-  gated: Set<string>,
-): string[] | null | undefined {
-  if (kind === 'statement') return undefined
-  const predicate = predicateOf(envelope) as Partial<Record<string, string>>
-  const { actor, onBehalfOf, performer, record, type, traceparent } = predicate
-  if (kind === 'batch-notarized') {
-    const matching = items!.filter((item) =>
-      isFiltered(filter, {
-        type: item.type,
-        agents: [actor, item.onBehalfOf],
-        traceparent: item.traceparent,
-      }),
-    )
-    return matching.length === 0 ? undefined : matching.map((item) => item.record)
-  }
-  if (kind === 'record-notarized' || kind === 'record-created') {
-    const facts = { type: type!, agents: [actor, onBehalfOf, performer], traceparent }
-    if (!isFiltered(filter, facts)) return undefined
-    if (kind === 'record-created') gated.add(record!)
-    return null
-  }
-  return predicate['version'] !== undefined && gated.has(record ?? '') ? null : undefined
-}
-
 function defined(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
-}
-
-/** `foundation`: the definition, the rotations, entries about agents' keys, and a policy. */
-type Tree = {
-  readonly ledger: string
-  readonly size: number
-  readonly checkpoint: string
-  readonly keys: readonly EntryProof['keys'][number][]
-  readonly foundation: readonly number[]
-  /** Keys of the agents, by kid. */
-  readonly signers: ReadonlyMap<string, Signer>
 }
 
 /** Proofs of others do not say which key the ledger had there. */
@@ -417,64 +378,10 @@ function isOfServer({ kind, signer }: api.EntryLine): boolean {
 
 const ABOUT_KEYS: ReadonlySet<string> = new Set(['agent-key-registered', 'agent-key-revoked'])
 
-/** Believes the server: with the code that verifies, an application's bundle would be twice as large, and readers verify. */
-function openEnvelope(envelope: string) {
-  const read = readUsualEnvelope(fromBase64(envelope))
-  if (read === null) throw wrongServer('an envelope of another form')
-  return read
-}
-
-type Predicate = Readonly<Record<'actor' | 'agent' | 'policy', string>>
-
-function predicateOf(envelope: string): Predicate {
-  return JSON.parse(utf8Decode(openEnvelope(envelope).payload)).predicate
-}
-
-function headLine(
-  tree: Tree,
-  of: object,
-  completeness: string,
-  { documents = true, tool }: BundleRequest,
-): string {
-  return textOf({
-    bundle: 1,
-    ledger: tree.ledger,
-    of,
-    completeness,
-    documents: documents ? 'all' : 'withheld',
-    ...(tool !== undefined && { tool }),
-    keys: tree.keys.map(({ kid, alg, spki, compromisedAt }) => ({ kid, alg, spki, compromisedAt })),
-    checkpoint: tree.checkpoint,
-  })
-}
-
-/** The line without its chain hash, which nothing in a bundle signs. */
-function shownLine({ chain: _, ...line }: api.EntryLine, { documents = true }: BundleRequest) {
-  if (!documents) return { ...line, documents: line.documents.map(withoutContent) }
-  const withheld = line.documents.find(({ salt, erasedBy }) => salt === null && erasedBy === null)
-  if (withheld)
-    throw new UsageError(`the API key may not read ${withheld.subject}: make the bundle without documents`)
-  return line
-}
-
-function withoutContent({ subject, digest, erasedBy }: Document): Document {
-  return { subject, digest, salt: null, document: null, erasedBy }
-}
-
-/** The document of a record of a batch, as a line of the whole batch would have it. */
-function documentOf({ id, digest, salt, payload, references, erasure }: api.LedgerRecord): Document {
-  const document = { subject: id, digest, salt, document: payload, erasedBy: erasure?.seq ?? null }
-  return { ...document, ...(references !== null && { references }) }
-}
-
 function callOf({ size: _, documents: __, tool: ___, ...options }: BundleRequest): CallOptions {
   return options
 }
 
 function sorted(seqs: Iterable<number>): number[] {
   return [...seqs].sort((a, b) => a - b)
-}
-
-function textOf(line: object): string {
-  return `${JSON.stringify(line)}\n`
 }

@@ -1,5 +1,5 @@
 import { Tallystick } from '../../../sdk/client.ts'
-import type { BundleRequest } from '../../../sdk/resources/bundles.ts'
+import type { BundleRequest } from '../../../sdk/resources/bundle-lines.ts'
 import { fill } from './make-files.ts'
 
 /*

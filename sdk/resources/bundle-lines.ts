@@ -1,0 +1,115 @@
+import { type BundleFilter, isFiltered } from '../../src/proof/bundle/is-filtered.ts'
+import { fromBase64, utf8Decode } from '../../src/proof/bytes.ts'
+import { readUsualEnvelope } from '../../src/proof/envelope/usual-envelope.ts'
+import { UsageError } from '../errors.ts'
+import type * as api from '../generated/api.ts'
+import { wrongServer } from '../http/answers.ts'
+import type { CallOptions } from '../http/transport.ts'
+import type { EntryProof } from './entries.ts'
+
+/* Lines of a bundle (docs/formats/bundles.md), made of what a server answers. */
+
+/** `size`: of the checkpoint; absent: the newest. `documents`: false leaves them out. `tool`: program that makes it, and its version. */
+export type BundleRequest = CallOptions & {
+  readonly size?: number | undefined
+  readonly documents?: boolean | undefined
+  readonly tool?: string | undefined
+}
+
+export type Document = api.EntryLine['documents'][number]
+export type Signer = NonNullable<api.EntryLine['signer']>
+/** `foundation`: the definition, the rotations, entries about agents' keys, and a policy. */
+export type Tree = {
+  readonly ledger: string
+  readonly size: number
+  readonly checkpoint: string
+  readonly keys: readonly EntryProof['keys'][number][]
+  readonly foundation: readonly number[]
+  /** Keys of the agents, by kid. */
+  readonly signers: ReadonlyMap<string, Signer>
+}
+
+/**
+ * The records of an entry that are selected: null: the entry is about one alone; of a batch their ids; undefined: none. `gated`: gated records that were
+ * selected so far, to which it adds.
+ */
+export function selectedOf(
+  { kind, envelope, items }: api.EntryLine,
+  filter: Omit<BundleFilter, 'from' | 'to'>,
+  gated: Set<string>,
+): string[] | null | undefined {
+  if (kind === 'statement') return undefined
+  const predicate = predicateOf(envelope) as Partial<Record<string, string>>
+  const { actor, onBehalfOf, performer, record, type, traceparent } = predicate
+  if (kind === 'batch-notarized') {
+    const matching = items!.filter((item) =>
+      isFiltered(filter, {
+        type: item.type,
+        agents: [actor, item.onBehalfOf],
+        traceparent: item.traceparent,
+      }),
+    )
+    return matching.length === 0 ? undefined : matching.map((item) => item.record)
+  }
+  if (kind === 'record-notarized' || kind === 'record-created') {
+    const facts = { type: type!, agents: [actor, onBehalfOf, performer], traceparent }
+    if (!isFiltered(filter, facts)) return undefined
+    if (kind === 'record-created') gated.add(record!)
+    return null
+  }
+  return predicate['version'] !== undefined && gated.has(record ?? '') ? null : undefined
+}
+
+/** Believes the server: with the code that verifies, an application's bundle would be twice as large, and readers verify. */
+export function openEnvelope(envelope: string) {
+  const read = readUsualEnvelope(fromBase64(envelope))
+  if (read === null) throw wrongServer('an envelope of another form')
+  return read
+}
+
+type Predicate = Readonly<Record<'actor' | 'agent' | 'policy', string>>
+
+export function predicateOf(envelope: string): Predicate {
+  return JSON.parse(utf8Decode(openEnvelope(envelope).payload)).predicate
+}
+
+export function headLine(
+  tree: Tree,
+  of: object,
+  completeness: string,
+  { documents = true, tool }: BundleRequest,
+): string {
+  return textOf({
+    bundle: 1,
+    ledger: tree.ledger,
+    of,
+    completeness,
+    documents: documents ? 'all' : 'withheld',
+    ...(tool !== undefined && { tool }),
+    keys: tree.keys.map(({ kid, alg, spki, compromisedAt }) => ({ kid, alg, spki, compromisedAt })),
+    checkpoint: tree.checkpoint,
+  })
+}
+
+/** The line without its chain hash, which nothing in a bundle signs. */
+export function shownLine({ chain: _, ...line }: api.EntryLine, { documents = true }: BundleRequest) {
+  if (!documents) return { ...line, documents: line.documents.map(withoutContent) }
+  const withheld = line.documents.find(({ salt, erasedBy }) => salt === null && erasedBy === null)
+  if (withheld)
+    throw new UsageError(`the API key may not read ${withheld.subject}: make the bundle without documents`)
+  return line
+}
+
+function withoutContent({ subject, digest, erasedBy }: Document): Document {
+  return { subject, digest, salt: null, document: null, erasedBy }
+}
+
+/** The document of a record of a batch, as a line of the whole batch would have it. */
+export function documentOf({ id, digest, salt, payload, references, erasure }: api.LedgerRecord): Document {
+  const document = { subject: id, digest, salt, document: payload, erasedBy: erasure?.seq ?? null }
+  return { ...document, ...(references !== null && { references }) }
+}
+
+export function textOf(line: object): string {
+  return `${JSON.stringify(line)}\n`
+}
