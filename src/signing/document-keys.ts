@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /*
  * Keys of the documents of one piece of an archive (docs/formats/archive.md): the leaves of a binary tree of secrets, in which each
@@ -99,9 +99,19 @@ function holds({ depth, first }: Node, place: number): boolean {
 function childTowards({ depth, first, secret }: Node, place: number): Node {
   const half = placesBelow(depth) / 2
   const side = place >= first + half ? 1 : 0
-  return {
-    depth: depth + 1,
-    first: first + side * half,
-    secret: createHmac('sha256', secret).update(Uint8Array.of(side)).digest(),
+  return { depth: depth + 1, first: first + side * half, secret: hmacOfByte(secret, side) }
+}
+
+const BLOCK_BYTES = 64
+
+/** HMAC-SHA256 (RFC 2104 §2) by two whole hashes: 2.5 µs, where `createHmac` takes 15. A document has two on average. */
+function hmacOfByte(key: Uint8Array, byte: number): Buffer {
+  const inner = Buffer.alloc(BLOCK_BYTES + 1, 0x36)
+  const outer = Buffer.alloc(BLOCK_BYTES, 0x5c)
+  for (const [i, one] of key.entries()) {
+    inner[i]! ^= one
+    outer[i]! ^= one
   }
+  inner[BLOCK_BYTES] = byte
+  return hash('sha256', Buffer.concat([outer, hash('sha256', inner, 'buffer')]), 'buffer')
 }
