@@ -107,11 +107,11 @@ export class Deployment {
 
   /** Returns when it is at work: one that can't reach its database when it starts rightly ends. */
   async startWorker(i: number): Promise<void> {
-    const begun = this.#countWorkerStarts()
-    const worker = this.#spawn('src/run/worker.ts', {})
+    const begun = this.#countWorkerStarts(i)
+    const worker = this.#spawn('src/run/worker.ts', i, {})
     this.#workers[i] = worker
     const giveUpAt = Date.now() + READY_MS_MAX
-    while (this.#countWorkerStarts() === begun) {
+    while (this.#countWorkerStarts(i) === begun) {
       if (worker.exitCode !== null || Date.now() > giveUpAt)
         throw new Error(`the worker does not start: ${this.#readLogs()}`)
       await sleep(25)
@@ -122,11 +122,10 @@ export class Deployment {
     await end(this.#workers[i]!, 'SIGKILL')
   }
 
-  #countWorkerStarts(): number {
-    const { dir } = this.#options
-    const logs = readdirSync(dir).filter((name) => name.startsWith('src-run-worker') && name.endsWith('.log'))
-    const text = logs.map((name) => readFileSync(join(dir, name), 'utf8')).join('')
-    return text.split('the worker follows the chains').length
+  /** Counts starts of this worker alone: two that are started at once are both waited for. */
+  #countWorkerStarts(i: number): number {
+    const path = this.#logPath('src/run/worker.ts', i)
+    return existsSync(path) ? readFileSync(path, 'utf8').split('the worker follows the chains').length - 1 : 0
   }
 
   get ownerUrl(): string {
@@ -176,7 +175,7 @@ export class Deployment {
   }
 
   async startApi(i: number): Promise<void> {
-    const child = this.#spawn('src/run/server.ts', {
+    const child = this.#spawn('src/run/server.ts', i, {
       TALLYSTICK_PORT: String(this.#apiPorts[i]!),
       ...this.#options.apiEnv,
     })
@@ -191,11 +190,13 @@ export class Deployment {
 
   /** Throws when a process of ours is gone that nobody here has killed: it must survive what happens to others. */
   requireAlive(): void {
-    for (const child of [...this.#apis, ...this.#workers]) {
-      if (child && (child.exitCode !== null || child.signalCode !== null)) {
-        throw new Error(`${child.spawnargs.at(-1)} has ended by itself: ${this.#readLogs()}`)
+    for (const children of [this.#apis, this.#workers])
+      for (const [i, child] of children.entries()) {
+        if (!child || (child.exitCode === null && child.signalCode === null)) continue
+        const script = child.spawnargs.at(-1)!
+        const end = child.signalCode ?? `exit code ${child.exitCode}`
+        throw new Error(`${script} ${i} has ended by itself, ${end}: ${this.#readLog(script, i)}`)
       }
-    }
   }
 
   async killApi(i: number): Promise<void> {
@@ -260,14 +261,11 @@ export class Deployment {
     await this.#postgres?.stop('immediate')
   }
 
-  #spawn(script: string, env: Record<string, string>): ChildProcess {
+  #spawn(script: string, i: number, env: Record<string, string>): ChildProcess {
     const url = (user: string, password: string) =>
       Object.assign(new URL(this.#address ?? this.ownerUrl), { username: user, password }).href
     mkdirSync(this.#options.dir, { recursive: true })
-    const log = openSync(
-      join(this.#options.dir, `${script.replace(/\W+/g, '-')}-${this.#apis.length}.log`),
-      'a',
-    )
+    const log = openSync(this.#logPath(script, i), 'a')
     const child = spawn(process.execPath, [script], {
       cwd: new URL('../../..', import.meta.url),
       env: {
@@ -297,6 +295,15 @@ export class Deployment {
       TALLYSTICK_MASTER_KEY: current!,
       ...(previous && { TALLYSTICK_MASTER_KEY_PREVIOUS: previous }),
     }
+  }
+
+  /** One for all processes that were started in this place, one after another. */
+  #logPath(script: string, i: number): string {
+    return join(this.#options.dir, `${script.replace(/\W+/g, '-')}-${i}.log`)
+  }
+
+  #readLog(script: string, i: number): string {
+    return readFileSync(this.#logPath(script, i), 'utf8').slice(-2_000)
   }
 
   #readLogs(): string {
