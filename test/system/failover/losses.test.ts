@@ -24,16 +24,18 @@ test('a lost record is named if a checkpoint that closed its ledger covers it, a
   ] as const
   const journal = [
     acked(['a'], 3, 5),
+    acked(['before'], 4, 6),
     acked(['b', 'c'], 4, 11),
     acked(['d'], 5, 12),
+    acked(['below'], 2, 12),
     acked(['e'], 4, 12, 'led_b'),
   ]
   const stored = [{ ledger: 'led_a', id: 'a', seq: 3, intent: 'a', item: 0 }]
   const losses = [{ ledger: 'led_a', known: 5, found: 4, atMs: 15 }]
-  const none = { fault: 'switchover', lost: 0, named: 0, closed: 0 }
-  const killed = { fault: 'kill -9 of the primary', lost: 4, named: 2, closed: 1 }
-  assert.deepEqual(countLosses(faults, journal, stored, losses), [none, killed])
-  assert.deepEqual(countLosses(faults, journal, stored, []), [none, { ...killed, named: 0, closed: 0 }])
+  const switched = { fault: 'switchover', lost: 1, named: 0, closed: 0 }
+  const killed = { fault: 'kill -9 of the primary', lost: 5, named: 2, closed: 1 }
+  assert.deepEqual(countLosses(faults, journal, stored, losses), [switched, killed])
+  assert.deepEqual(countLosses(faults, journal, stored, []), [switched, { ...killed, named: 0, closed: 0 }])
 })
 
 test('a plan has all its kills, both kinds of them, and a slow fault of each kind for sixteen', () => {

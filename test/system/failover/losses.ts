@@ -103,7 +103,10 @@ export function countLosses(
     const lost = ids.filter((id) => !there.has(id)).length
     if (!count || lost === 0) continue
     count.lost += lost
-    const isNamed = losses.some((loss) => loss.ledger === ledger && seq >= loss.found && seq < loss.known)
+    const isNamed = losses.some(
+      (loss) =>
+        countOf(loss.atMs) === count && loss.ledger === ledger && seq >= loss.found && seq < loss.known,
+    )
     if (isNamed) count.named += lost
   }
   return counts
