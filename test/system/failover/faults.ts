@@ -70,9 +70,10 @@ export type Suffered = {
 export function formatSuffered(all: readonly Suffered[]): string {
   return [...Map.groupBy(all, ({ fault }) => fault)]
     .map(([fault, some]) => {
+      const givenUp = some.reduce((sum, { callsGivenUp }) => sum + callsGivenUp, 0)
       const longest = (member: 'clusterMs' | 'recordsMs' | 'beyondMs') =>
         Math.max(...some.map((one) => one[member]))
-      return `  ${fault}, ${some.length} times: without a commit of the cluster ${longest('clusterMs')} ms at most, without a record ${longest('recordsMs')}, while the cluster committed ${longest('beyondMs')}`
+      return `  ${fault}, ${some.length} times: without a commit of the cluster ${longest('clusterMs')} ms at most, without a record ${longest('recordsMs')}, while the cluster committed ${longest('beyondMs')}; calls that the SDK gave up ${givenUp}`
     })
     .join('\n')
 }
