@@ -19,6 +19,8 @@ import { Cluster } from './cluster.ts'
 import {
   FAILOVER_FAULTS,
   type FailoverFaultName,
+  findGivenUp,
+  findLate,
   formatSuffered,
   planFaults,
   type Suffered,
@@ -36,8 +38,6 @@ const GATED_CLIENTS = { clients: 4, persistMs: 300_000 }
 /** Between two faults; what was lost is found meanwhile. */
 const LOAD_MS = { min: 1_500, max: 3_000 }
 const HURRY_EVERY_MS = 5_000
-/** While the cluster commits, until records are written again. */
-const BEYOND_MS_MAX = 3_000
 
 type Scene = {
   readonly cluster: Cluster
@@ -126,20 +126,12 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
   console.log(formatChaos('failover', reckoning))
   const { verdict, control } = await checkHistory(join(dir, 'history.ndjson'))
   console.log(`failover: history: ${verdict.output}; with one read altered: ${control.output}`)
-  const late = suffered.filter(({ beyondMs }) => beyondMs > BEYOND_MS_MAX)
-  const switched = suffered.filter(({ fault }) => fault === 'switchover')
-  const givenUp = switched.reduce((sum, { callsGivenUp }) => sum + callsGivenUp, 0)
   return [
     ...findFaults(reckoning),
     ...(verdict.isLinearizable ? [] : [`history: ${verdict.output}`]),
     ...(control.isLinearizable ? ['history: the altered read was not found'] : []),
-    ...late.map(
-      ({ fault, beyondMs }) => `${fault}: ${beyondMs} ms without a record, though the cluster committed`,
-    ),
-    ...(givenUp === 0 ? [] : [`the SDK gave up ${givenUp} calls in switchovers`]),
-    ...(switched.every(({ attemptsRefused }) => attemptsRefused === 0)
-      ? ['no switchover refused the SDK anything: the run has shown nothing']
-      : []),
+    ...findLate(suffered),
+    ...findGivenUp(suffered),
   ]
 }
 

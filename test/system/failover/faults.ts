@@ -77,3 +77,22 @@ export function formatSuffered(all: readonly Suffered[]): string {
     })
     .join('\n')
 }
+
+/** While the cluster commits, until records are written again. */
+const BEYOND_MS_MAX = 3_000
+
+/** Faults after which records came back later than the cluster did. */
+export function findLate(all: readonly Suffered[]): string[] {
+  return all
+    .filter(({ beyondMs }) => beyondMs > BEYOND_MS_MAX)
+    .map(({ fault, beyondMs }) => `${fault}: ${beyondMs} ms without a record, though the cluster committed`)
+}
+
+/** A switchover may refuse an attempt of the SDK, and no call. */
+export function findGivenUp(all: readonly Suffered[]): string[] {
+  const switchovers = all.filter(({ fault }) => fault === 'switchover')
+  const givenUp = switchovers.reduce((sum, { callsGivenUp }) => sum + callsGivenUp, 0)
+  if (givenUp > 0) return [`the SDK gave up ${givenUp} calls in switchovers`]
+  const hasRefused = switchovers.some(({ attemptsRefused }) => attemptsRefused > 0)
+  return hasRefused ? [] : ['no switchover refused the SDK anything: the run has shown nothing']
+}

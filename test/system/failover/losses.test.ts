@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { randomFrom } from '../../../bench/random.ts'
 import type { JournalLine } from '../faults/journal.ts'
-import { planFaults } from './faults.ts'
+import { findGivenUp, findLate, planFaults, type Suffered } from './faults.ts'
 import { countLosses } from './losses.ts'
 
 const acked = (ids: readonly string[], seq: number, atMs: number, ledger = 'led_a'): JournalLine => ({
@@ -52,4 +52,30 @@ test('a plan has all its kills, both kinds of them, and a slow fault of each kin
     partition: 1,
   })
   assert.deepEqual(planFaults(16, randomFrom(1)), plan)
+})
+
+const suffered = (fields: Partial<Suffered>): Suffered => ({
+  fault: 'switchover',
+  endedAtMs: 0,
+  clusterMs: 4_000,
+  recordsMs: 4_300,
+  beyondMs: 300,
+  callsGivenUp: 0,
+  attemptsRefused: 5,
+  ...fields,
+})
+
+test('records that come back later than the cluster are told', () => {
+  assert.deepEqual(findLate([suffered({}), suffered({ beyondMs: 3_001 })]), [
+    'switchover: 3001 ms without a record, though the cluster committed',
+  ])
+})
+
+test('a call that the SDK gives up is told in a switchover alone, and so are switchovers that refuse nothing', () => {
+  const killed = suffered({ fault: 'kill -9 of the primary', callsGivenUp: 3 })
+  assert.deepEqual(findGivenUp([killed, suffered({ attemptsRefused: 0 }), suffered({})]), [])
+  assert.deepEqual(findGivenUp([killed, suffered({ callsGivenUp: 2 })]), [
+    'the SDK gave up 2 calls in switchovers',
+  ])
+  assert.equal(findGivenUp([killed, suffered({ attemptsRefused: 0 })]).length, 1)
 })
