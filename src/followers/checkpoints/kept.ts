@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { toHex } from '../../proof/bytes.ts'
+import { equalBytes, toHex } from '../../proof/bytes.ts'
 import { isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { type Checkpoint, parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { syncDirectory } from '../../verify/sync-directory.ts'
@@ -15,7 +15,8 @@ type KeptLog = { error(details: object, message: string): void }
 
 /**
  * Each ledger's newest checkpoint in a file of its own, outside Postgres: a restored backup undoes the table
- * together with the chain, but not these.
+ * together with the chain, but not these. Workers may share the folder: each remembers those that it has kept or read, and the file is
+ * what counts.
  */
 export class KeptCheckpoints {
   readonly #dir: string
@@ -50,14 +51,16 @@ export class KeptCheckpoints {
     return [...ledgers].map((ledger) => toKept([ledger, this.#newest.get(ledger)!]))
   }
 
-  /** The newest checkpoint kept of the ledger; null where there is none. */
+  /**
+   * The newest checkpoint kept of the ledger, as its file says it: another worker that shares the folder may have kept it. A file that
+   * is gone leaves the one that this process knows; null where there is none.
+   */
   async find(ledger: string): Promise<Checkpoint | null> {
-    const known = this.#newest.get(ledger)
-    if (known) return known
-    const note = await readFile(this.#pathOf(ledger), 'utf8').catch(onlyMissing(null))
-    if (note === null) return null
+    const known = this.#newest.get(ledger) ?? null
+    const note = await this.findNote(ledger)
+    if (note === null) return known
     const { checkpoint } = parseCheckpoint(note)
-    this.#newest.set(ledger, checkpoint)
+    if (known === null || !isSame(known, checkpoint)) this.#remember(ledger, checkpoint)
     return checkpoint
   }
 
@@ -70,8 +73,7 @@ export class KeptCheckpoints {
   async keep(ledger: string, note: string): Promise<void> {
     const { checkpoint } = parseCheckpoint(note)
     await this.#write(this.#pathOf(ledger), note)
-    this.#newest.delete(ledger)
-    this.#newest.set(ledger, checkpoint)
+    this.#remember(ledger, checkpoint)
   }
 
   /**
@@ -83,6 +85,11 @@ export class KeptCheckpoints {
     const { size, chain } = parseCheckpoint(note).checkpoint
     const path = join(this.#dir, `${ledger}.${size}-${toHex(chain).slice(0, 8)}${NOTE}`)
     await this.#write(path, note)
+  }
+
+  #remember(ledger: string, checkpoint: Checkpoint): void {
+    this.#newest.delete(ledger)
+    this.#newest.set(ledger, checkpoint)
   }
 
   /** A file's name is durable when its directory is, not when its content is. */
@@ -105,6 +112,10 @@ export class KeptCheckpoints {
 }
 
 const NOTE = '.note'
+
+function isSame(a: Checkpoint, b: Checkpoint): boolean {
+  return a.size === b.size && equalBytes(a.chain, b.chain)
+}
 
 function toKept([ledger, checkpoint]: [string, Checkpoint]): Kept {
   return { ledger, ledgerId: parseId('led', ledger), checkpoint }

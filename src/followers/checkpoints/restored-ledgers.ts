@@ -54,8 +54,7 @@ export class RestoredLedgers {
 
   /** How many were found that were not known to be so. */
   async #check(kept: readonly Kept[]): Promise<number> {
-    const contradictions = await listContradictions(this.#deps.pool, kept)
-    const standing = contradictions.filter(({ isAcknowledged }) => !isAcknowledged)
+    const standing = await this.#listStanding(kept)
     const closed = await this.#close(standing)
     const found = standing.filter(({ ledger }) => closed.has(ledger) || !this.#findings.has(ledger))
     for (const { ledger } of kept) this.#findings.delete(ledger)
@@ -64,6 +63,23 @@ export class RestoredLedgers {
     }
     this.#report(found)
     return found.length
+  }
+
+  /**
+   * Those that nobody has acknowledged. Another worker that shares the folder may have kept a later checkpoint, which was acknowledged, or
+   * which the ledger extends: the file counts, and not what this process remembers. A file that can't be read excuses nothing.
+   */
+  async #listStanding(kept: readonly Kept[]): Promise<Contradiction[]> {
+    const { pool } = this.#deps
+    const remembered = (await listContradictions(pool, kept)).filter(isStanding)
+    if (remembered.length === 0) return []
+    const inFiles = await Promise.all(
+      remembered.map(async ({ ledger, ledgerId, checkpoint }) => {
+        const inFile = await this.#deps.kept.find(ledger).catch(() => null)
+        return { ledger, ledgerId, checkpoint: inFile ?? checkpoint }
+      }),
+    )
+    return (await listContradictions(pool, inFiles)).filter(isStanding)
   }
 
   async #close(contradictions: readonly Contradiction[]): Promise<ReadonlySet<string>> {
@@ -92,4 +108,8 @@ export class RestoredLedgers {
       )
     }
   }
+}
+
+function isStanding({ isAcknowledged }: Contradiction): boolean {
+  return !isAcknowledged
 }

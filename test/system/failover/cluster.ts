@@ -11,7 +11,7 @@ import { type Ends, startTcpProxy, type TcpProxy } from '../../helpers/tcp-proxy
 import { exitOnSignals } from '../faults/deployment.ts'
 import { connecting, end, findPort } from '../faults/processes.ts'
 import { balancerConfig, type MemberPlace, patroniConfig, type Replication } from './configuration.ts'
-import { ANSWER_MS_MAX, FAILOVER_MS_MAX, HEALTHY_MS_MAX } from './limits.ts'
+import { ANSWER_MS_MAX, COMMIT_MS_MAX, FAILOVER_MS_MAX, HEALTHY_MS_MAX } from './limits.ts'
 import { Member } from './member.ts'
 
 /** Debian's; the embedded Postgres has neither pg_basebackup nor pg_rewind. */
@@ -147,9 +147,14 @@ export class Cluster {
 
   /** Returns when a commit was made through HAProxy by a primary of a later timeline; that one. */
   async untilServing(after: number): Promise<number> {
-    for (const giveUpAt = Date.now() + FAILOVER_MS_MAX; Date.now() < giveUpAt; await sleep(50)) {
-      const timeline = await commitOnce(this.superuserUrl).catch(() => 0)
-      if (timeline > after) return timeline
+    const committer = new Committer(this.superuserUrl)
+    try {
+      for (const giveUpAt = Date.now() + FAILOVER_MS_MAX; Date.now() < giveUpAt; await sleep(50)) {
+        const timeline = await committer.commit().catch(() => 0)
+        if (timeline > after) return timeline
+      }
+    } finally {
+      await committer.end()
     }
     throw new Error(`no primary of a timeline after ${after} commits\n${this.readLogs()}`)
   }
@@ -222,22 +227,48 @@ export class Cluster {
   }
 }
 
-/** Timeline of the primary that has committed just now. */
-async function commitOnce(url: string): Promise<number> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: ANSWER_MS_MAX,
-    query_timeout: ANSWER_MS_MAX,
-  })
-  client.on('error', () => {})
-  try {
+/** A client that commits through HAProxy, and keeps its connection for as long as that lasts. */
+export class Committer {
+  readonly #url: string
+  #client: pg.Client | null = null
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  /**
+   * Timeline of the primary that has committed, and has waited for standbys where it must: a commit of a transaction that has written
+   * nothing waits for none. Rejects if it did not in COMMIT_MS_MAX.
+   */
+  async commit(): Promise<number> {
+    try {
+      this.#client ??= await this.#connect()
+      const { rows } = await this.#client.query(
+        `select ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int as timeline,
+           pg_logical_emit_message(true, 'soak', '')`,
+      )
+      return rows[0].timeline
+    } catch (error) {
+      await this.end()
+      throw error
+    }
+  }
+
+  async end(): Promise<void> {
+    const client = this.#client
+    this.#client = null
+    client?.end().catch(() => {})
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionString: this.#url,
+      connectionTimeoutMillis: ANSWER_MS_MAX,
+      query_timeout: COMMIT_MS_MAX,
+    })
+    client.on('error', () => {})
     await client.connect()
-    const { rows } = await client.query(
-      `select ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int as timeline, pg_current_xact_id()`,
-    )
-    return rows[0].timeline
-  } finally {
-    client.end().catch(() => {})
+    return client
   }
 }
 

@@ -16,26 +16,36 @@ import { startListener } from '../faults/webhook-listeners.ts'
 import { formatChaos, unless } from '../soak/chaos.ts'
 import { findFaults, reckonChaos } from '../soak/chaos-reckoning.ts'
 import { Cluster } from './cluster.ts'
-import { FAILOVER_FAULTS, type FailoverFaultName, type FaultTimes, planFaults } from './faults.ts'
+import {
+  FAILOVER_FAULTS,
+  type FailoverFaultName,
+  findGivenUp,
+  findLate,
+  formatSuffered,
+  planFaults,
+  type Suffered,
+} from './faults.ts'
 import { GapWatch } from './gap-watch.ts'
 import { checkHistory, startHistory } from './history.ts'
-import { countLost, startOperator } from './losses.ts'
+import { countLosses, type FaultLosses, startOperator } from './losses.ts'
+import { type RunningSdkClients, startSdkClients } from './sdk-clients.ts'
 
 export type FailoverPlan = { readonly mode: 'sync' | 'async'; readonly kills: number; readonly seed: number }
 
 /** A third of what two cores do beside three databases. */
 const RECORD_CLIENTS = { clients: 16, pauseMsMax: 400 }
 const GATED_CLIENTS = { clients: 4, persistMs: 300_000 }
-const LOAD_MS = { min: 300, max: 1_500 }
+/** Between two faults; what was lost is found meanwhile. */
+const LOAD_MS = { min: 1_500, max: 3_000 }
 const HURRY_EVERY_MS = 5_000
-/** Beyond the cluster's own time, until records are acknowledged again. */
-const BACK_MS_MAX = 3_000
 
 type Scene = {
   readonly cluster: Cluster
   readonly home: Deployment
   readonly clients: RunningClients
   readonly random: Random
+  readonly gaps: GapWatch
+  readonly sdk: RunningSdkClients | null
 }
 
 /**
@@ -67,7 +77,7 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
   ] as const
   for (const side of sides) await side.createLedger(OPERATOR_KEY)
   const peerings = await peerAll(sides)
-  const [recordsA, recordsB, gatedA, read, list, raced] = await home.createLedgers(6)
+  const [recordsA, recordsB, gatedA, read, list, raced, used] = await home.createLedgers(7)
   const listeners = await Promise.all(
     [gatedA!, recordsA!].map((ledger) => startListener(home.urls[0]!, ledger)),
   )
@@ -84,19 +94,22 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
   })
   const shared = startFederationClients(await pairsOf(sides, peerings))
   const history = await startHistory(home.urls, { list: list!, gated: raced! }, join(dir, 'history.ndjson'))
-  const workloads = [history, shared, gated, clients]
+  const sdk = startSdkClients(home.urls, used!)
+  const workloads = [sdk, history, shared, gated, clients]
   for (const workload of workloads) t.after(() => workload.abandon())
   const failed = Promise.all(workloads.map((workload) => workload.ended()))
   failed.catch(() => {}) // reported below
 
-  const scene = { cluster, home, clients, random: randomFrom(plan.seed) }
-  const times = await unless(failed, suffer(scene, plan.kills))
+  const suffered = await unless(failed, suffer({ cluster, home, clients, sdk }, plan))
   for (const workload of workloads) await workload.finish()
   home.requireAlive()
   console.log(
     `failover: ${formatAttempts(clients.attempts)}; gated: ${JSON.stringify(gated.ends)}; shared: ${JSON.stringify(shared.ends)}`,
   )
-  console.log(formatTimes(times))
+  console.log(formatSuffered(suffered))
+  console.log(
+    `failover: SDK: ${sdk.calls} calls answered, ${sdk.failed} given up; refused attempts: ${JSON.stringify(sdk.refused)}`,
+  )
   const reckoning = await reckonChaos({
     dir,
     home,
@@ -113,12 +126,12 @@ async function loseNothing(t: Ends, plan: FailoverPlan): Promise<string[]> {
   console.log(formatChaos('failover', reckoning))
   const { verdict, control } = await checkHistory(join(dir, 'history.ndjson'))
   console.log(`failover: history: ${verdict.output}; with one read altered: ${control.output}`)
-  const late = times.filter(({ backMs }) => backMs > BACK_MS_MAX)
   return [
     ...findFaults(reckoning),
     ...(verdict.isLinearizable ? [] : [`history: ${verdict.output}`]),
     ...(control.isLinearizable ? ['history: the altered read was not found'] : []),
-    ...late.map(({ fault, backMs }) => `${fault}: ${backMs} ms until records were acknowledged again`),
+    ...findLate(suffered),
+    ...findGivenUp(suffered),
   ]
 }
 
@@ -136,27 +149,31 @@ async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
   t.after(() => operator.stop())
   const failed = Promise.all([clients.ended(), history.ended()])
   failed.catch(() => {}) // reported below
-  const scene = { cluster, home, clients, random: randomFrom(plan.seed) }
-  const times = await unless(failed, suffer(scene, plan.kills))
+  const suffered = await unless(
+    failed,
+    suffer({ cluster, home, clients, sdk: null }, plan).catch((error: Error) => {
+      throw new Error(`${error.message}; the operator: ${operator.error}`)
+    }),
+  )
   await Promise.all([clients.finish(), history.finish()])
   await operator.stop()
   const { losses } = operator
   home.requireAlive()
   console.log(`failover: ${formatAttempts(clients.attempts)}`)
-  console.log(formatTimes(times))
+  console.log(formatSuffered(suffered))
   const { journal, stored, entries } = await readAll(home, dir, ledgers.slice(0, 2))
   const { acked, found, lost, doubled, ghosts, torn } = reckon(journal, stored)
-  const { named, beyond } = countLost(journal, stored, losses)
+  const perFault = countLosses(suffered, journal, stored, losses)
+  const unfound = perFault.filter((one) => one.fault === WITH_LOSS && one.lost > 0 && one.closed === 0)
   console.log(
-    `failover: acked=${acked} found=${found} lost=${lost} doubled=${doubled} ghosts=${ghosts} torn=${torn}; entries=${entries} verified\n` +
-      `  of the lost: below a checkpoint that was kept, and named when their ledger closed: ${named}; beyond the last one: ${beyond}\n` +
+    `failover: acked=${acked} found=${found} lost=${lost} doubled=${doubled} ghosts=${ghosts} torn=${torn}; entries=${entries} verified\n${formatLosses(perFault)}\n` +
       `  ledgers closed and reopened: ${losses.map(({ known, found }) => `${known}→${found}`).join(', ') || 'none'}; ${formatLoad()}`,
   )
   // The control of the check itself: readers saw records that are lost.
   const { verdict } = await checkHistory(join(dir, 'history.ndjson'))
   console.log(`failover: history: ${verdict.output}`)
   const isSeen = losses.some(({ ledger }) => ledger === list!.ledger)
-  const counts = { doubled, ghosts, torn, 'lost without a closed ledger': losses.length === 0 ? lost : 0 }
+  const counts = { doubled, ghosts, torn, 'faults whose loss closed no ledger': unfound.length }
   return [
     ...(isSeen && verdict.isLinearizable ? ['history: the loss was not found'] : []),
     ...Object.entries(counts).flatMap(([name, bad]) => (bad === 0 ? [] : [`${name}=${bad}`])),
@@ -164,6 +181,19 @@ async function findLost(t: Ends, plan: FailoverPlan): Promise<string[]> {
       ? ['nothing was acknowledged, or nothing lost: the run has shown nothing']
       : []),
   ]
+}
+
+const WITH_LOSS: FailoverFaultName = 'kill -9 while standbys are behind'
+
+function formatLosses(perFault: readonly FaultLosses[]): string {
+  return [...Map.groupBy(perFault, ({ fault }) => fault)]
+    .map(([fault, all]) => {
+      const lossy = all.filter(({ lost }) => lost > 0)
+      const sum = (member: 'lost' | 'named') => lossy.reduce((total, one) => total + one[member], 0)
+      const found = lossy.filter(({ closed }) => closed > 0).length
+      return `  ${fault}: ${lossy.length} of ${all.length} lost records, and ${found} of these closed ledgers; records lost ${sum('lost')}, below a checkpoint that was kept ${sum('named')}`
+    })
+    .join('\n')
 }
 
 async function startOnCluster(t: Ends, { mode }: FailoverPlan) {
@@ -181,48 +211,55 @@ async function startOnCluster(t: Ends, { mode }: FailoverPlan) {
 }
 
 /** One fault after the other. */
-async function suffer({ cluster, home, clients, random }: Scene, kills: number): Promise<FaultTimes[]> {
-  const times: FaultTimes[] = []
-  const gaps = new GapWatch(clients)
+async function suffer(
+  on: Pick<Scene, 'cluster' | 'home' | 'clients' | 'sdk'>,
+  { kills, seed }: FailoverPlan,
+): Promise<Suffered[]> {
+  const all: Suffered[] = []
+  const gaps = new GapWatch(on.clients, on.cluster.superuserUrl)
+  const scene: Scene = { ...on, gaps, random: randomFrom(seed) }
   try {
-    for (const fault of planFaults(kills, random)) {
-      await sleep(random.integer(LOAD_MS.min, LOAD_MS.max))
-      times.push(await sufferOne({ cluster, home, clients, random }, fault, gaps))
-      const { clusterMs, backMs, gapMs } = times.at(-1)!
-      console.log(`  ${fault}: ${clusterMs} + ${backMs} ms, gap ${gapMs} ms`)
+    await sleep(LOAD_MS.max)
+    for (const fault of planFaults(kills, scene.random)) {
+      const one = await sufferOne(scene, fault)
+      all.push(one)
+      console.log(
+        `  ${fault}: cluster ${one.clusterMs} ms, records ${one.recordsMs} ms, beyond ${one.beyondMs} ms`,
+      )
     }
-    return times
+    return all
   } finally {
-    gaps.stop()
+    await gaps.stop()
   }
 }
 
-async function sufferOne(
-  { cluster, home, clients, random }: Scene,
-  fault: FailoverFaultName,
-  gaps: GapWatch,
-): Promise<FaultTimes> {
+async function sufferOne(scene: Scene, fault: FailoverFaultName): Promise<Suffered> {
+  const { cluster, home, clients, random, gaps, sdk } = scene
   const { begin, heal } = FAILOVER_FAULTS[fault] as (typeof FAILOVER_FAULTS)['machine gone']
   const [leader, before] = [await cluster.leader(), await cluster.timeline()]
+  const counted = countSdk(sdk)
   gaps.begin()
-  const beganAt = performance.now()
   await begin({ cluster, leader, random } as never)
   await cluster.untilServing(before)
-  const clusterMs = Math.round(performance.now() - beganAt)
   await untilAcknowledging(clients, home)
-  const backMs = Math.round(performance.now() - beganAt) - clusterMs
   await heal?.({ cluster, leader, random } as never)
   await cluster.untilHealthy()
   await untilAcknowledging(clients, home)
-  return { fault, clusterMs, backMs, gapMs: gaps.longestMs }
+  await sleep(random.integer(LOAD_MS.min, LOAD_MS.max))
+  const { cluster: clusterMs, records: recordsMs, beyond: beyondMs } = gaps.longest
+  const { givenUp, refused } = countSdk(sdk)
+  return {
+    fault,
+    endedAtMs: Date.now(),
+    clusterMs: Math.round(clusterMs),
+    recordsMs: Math.round(recordsMs),
+    beyondMs: Math.round(beyondMs),
+    callsGivenUp: givenUp - counted.givenUp,
+    attemptsRefused: refused - counted.refused,
+  }
 }
 
-function formatTimes(times: readonly FaultTimes[]): string {
-  const byFault = Map.groupBy(times, ({ fault }) => fault)
-  return [...byFault]
-    .map(([fault, all]) => {
-      const longest = (member: 'clusterMs' | 'backMs' | 'gapMs') => Math.max(...all.map((one) => one[member]))
-      return `  ${fault}, ${all.length} times: the cluster ${longest('clusterMs')} ms at most, then records after ${longest('backMs')} ms at most, longest gap ${longest('gapMs')} ms`
-    })
-    .join('\n')
+function countSdk(sdk: RunningSdkClients | null): { readonly givenUp: number; readonly refused: number } {
+  const refused = Object.values(sdk?.refused ?? {}).reduce((sum, count) => sum + count, 0)
+  return { givenUp: sdk?.failed ?? 0, refused }
 }

@@ -11,8 +11,11 @@ type FailoverFault = {
   readonly heal?: (scene: Scene) => Promise<unknown> | unknown
 }
 
-/** Standbys are behind by so much when their primary dies. Shorter than the time after which they would connect anew. */
-const HELD_MS = { min: 1_500, max: 3_000 }
+/**
+ * Standbys are behind by so much when their primary dies. Longer than two checkpoints are apart, so that one is kept of entries that will
+ * be lost; shorter than the time after which standbys would connect anew.
+ */
+const HELD_MS = { min: 2_500, max: 4_000 }
 
 export const FAILOVER_FAULTS = {
   'kill -9 of the primary': { begin: ({ leader }) => leader.killPostgres() },
@@ -50,12 +53,46 @@ export function planFaults(kills: number, random: Random): FailoverFaultName[] {
   return names
 }
 
-export type FaultTimes = {
+/** Outcome of one fault, until the cluster was whole again. */
+export type Suffered = {
   readonly fault: FailoverFaultName
-  /** From the fault to a commit on another primary, by somebody who asks HAProxy every 50 ms. */
+  /** Unix ms. */
+  readonly endedAtMs: number
+  /** Longest times without a commit (gaps.ts). */
   readonly clusterMs: number
-  /** From there to the next acknowledged record. */
-  readonly backMs: number
-  /** Longest time without an acknowledged record, until the cluster was whole again. */
-  readonly gapMs: number
+  readonly recordsMs: number
+  readonly beyondMs: number
+  /** Of applications that use the SDK: calls that it gave up, and attempts of calls that were refused or broke. */
+  readonly callsGivenUp: number
+  readonly attemptsRefused: number
+}
+
+export function formatSuffered(all: readonly Suffered[]): string {
+  return [...Map.groupBy(all, ({ fault }) => fault)]
+    .map(([fault, some]) => {
+      const givenUp = some.reduce((sum, { callsGivenUp }) => sum + callsGivenUp, 0)
+      const longest = (member: 'clusterMs' | 'recordsMs' | 'beyondMs') =>
+        Math.max(...some.map((one) => one[member]))
+      return `  ${fault}, ${some.length} times: without a commit of the cluster ${longest('clusterMs')} ms at most, without a record ${longest('recordsMs')}, while the cluster committed ${longest('beyondMs')}; calls that the SDK gave up ${givenUp}`
+    })
+    .join('\n')
+}
+
+/** While the cluster commits, until records are written again. */
+const BEYOND_MS_MAX = 3_000
+
+/** Faults after which records came back later than the cluster did. */
+export function findLate(all: readonly Suffered[]): string[] {
+  return all
+    .filter(({ beyondMs }) => beyondMs > BEYOND_MS_MAX)
+    .map(({ fault, beyondMs }) => `${fault}: ${beyondMs} ms without a record, though the cluster committed`)
+}
+
+/** A switchover may refuse an attempt of the SDK, and no call. */
+export function findGivenUp(all: readonly Suffered[]): string[] {
+  const switchovers = all.filter(({ fault }) => fault === 'switchover')
+  const givenUp = switchovers.reduce((sum, { callsGivenUp }) => sum + callsGivenUp, 0)
+  if (givenUp > 0) return [`the SDK gave up ${givenUp} calls in switchovers`]
+  const hasRefused = switchovers.some(({ attemptsRefused }) => attemptsRefused > 0)
+  return hasRefused ? [] : ['no switchover refused the SDK anything: the run has shown nothing']
 }

@@ -1,39 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { RunningClients } from '../faults/clients.ts'
+import { Committer } from './cluster.ts'
+import { Gaps } from './gaps.ts'
 
 const LOOK_EVERY_MS = 10
+const PROBE_EVERY_MS = 50
 
-/** Longest time in which clients had no record acknowledged. */
+/**
+ * Watches the longest times without a commit: of the cluster, which a client of its own asks through HAProxy and waits for standbys as
+ * everybody does, and of records.
+ */
 export class GapWatch {
   readonly #clients: RunningClients
+  readonly #gaps = new Gaps(performance.now())
   readonly #timer: NodeJS.Timeout
-  #acknowledged = 0
-  #movedAtMs = performance.now()
-  #longestMs = 0
+  readonly #probing: Promise<void>
+  #written = 0
+  #isStopped = false
 
-  constructor(clients: RunningClients) {
+  constructor(clients: RunningClients, databaseUrl: string) {
     this.#clients = clients
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS)
+    this.#probing = this.#probe(databaseUrl)
   }
 
   begin(): void {
-    this.#longestMs = 0
-    this.#movedAtMs = performance.now()
+    this.#gaps.begin(performance.now())
   }
 
-  get longestMs(): number {
-    this.#look()
-    return Math.round(this.#longestMs)
+  get longest(): Gaps['longest'] {
+    return this.#gaps.longest
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
+    this.#isStopped = true
     clearInterval(this.#timer)
+    await this.#probing
   }
 
+  /** An answer to a repetition tells nothing: it needs no commit. */
   #look(): void {
-    const nowMs = performance.now()
-    this.#longestMs = Math.max(this.#longestMs, nowMs - this.#movedAtMs)
-    if (this.#clients.acknowledgedRecords === this.#acknowledged) return
-    this.#acknowledged = this.#clients.acknowledgedRecords
-    this.#movedAtMs = nowMs
+    const written = this.#clients.attempts['201'] ?? 0
+    if (written !== this.#written) this.#gaps.recordWritten(performance.now())
+    this.#written = written
+  }
+
+  async #probe(databaseUrl: string): Promise<void> {
+    const committer = new Committer(databaseUrl)
+    for (; !this.#isStopped; await sleep(PROBE_EVERY_MS)) {
+      const timeline = await committer.commit().catch(() => null) // the cluster is away
+      if (timeline !== null) this.#gaps.clusterCommitted(performance.now())
+    }
+    await committer.end()
   }
 }

@@ -8,5 +8,7 @@ export const LAG_BYTES_MAX = 1024 ** 3
 export const HEALTHY_MS_MAX = 180_000
 /** From a fault to a commit on another primary. */
 export const FAILOVER_MS_MAX = 120_000
+/** One commit of the soak's own, which may wait for a standby. */
+export const COMMIT_MS_MAX = 30_000
 /** Answers of Patroni and Postgres to this test. */
 export const ANSWER_MS_MAX = 2_000

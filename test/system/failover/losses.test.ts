@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { randomFrom } from '../../../bench/random.ts'
 import type { JournalLine } from '../faults/journal.ts'
-import { planFaults } from './faults.ts'
-import { countLost } from './losses.ts'
+import { findGivenUp, findLate, planFaults, type Suffered } from './faults.ts'
+import { countLosses } from './losses.ts'
 
-const acked = (ids: readonly string[], seq: number, ledger = 'led_a'): JournalLine => ({
+const acked = (ids: readonly string[], seq: number, atMs: number, ledger = 'led_a'): JournalLine => ({
   intent: ids[0]!,
   ledger,
   items: ids.length,
@@ -14,14 +14,28 @@ const acked = (ids: readonly string[], seq: number, ledger = 'led_a'): JournalLi
   ids,
   seq,
   replayed: false,
+  atMs,
 })
 
-test('a lost record is named if a checkpoint that closed its ledger covers it, and the database lacks it', () => {
-  const journal = [acked(['a'], 3), acked(['b', 'c'], 4), acked(['d'], 5), acked(['e'], 4, 'led_b')]
+test('a lost record is named if a checkpoint that closed its ledger covers it, and counts for the fault after it', () => {
+  const faults = [
+    { fault: 'switchover', endedAtMs: 10 },
+    { fault: 'kill -9 of the primary', endedAtMs: 20 },
+  ] as const
+  const journal = [
+    acked(['a'], 3, 5),
+    acked(['before'], 4, 6),
+    acked(['b', 'c'], 4, 11),
+    acked(['d'], 5, 12),
+    acked(['below'], 2, 12),
+    acked(['e'], 4, 12, 'led_b'),
+  ]
   const stored = [{ ledger: 'led_a', id: 'a', seq: 3, intent: 'a', item: 0 }]
-  const losses = [{ ledger: 'led_a', known: 5, found: 4 }]
-  assert.deepEqual(countLost(journal, stored, losses), { named: 2, beyond: 2 })
-  assert.deepEqual(countLost(journal, stored, []), { named: 0, beyond: 4 })
+  const losses = [{ ledger: 'led_a', known: 5, found: 4, atMs: 15 }]
+  const switched = { fault: 'switchover', lost: 1, named: 0, closed: 0 }
+  const killed = { fault: 'kill -9 of the primary', lost: 5, named: 2, closed: 1 }
+  assert.deepEqual(countLosses(faults, journal, stored, losses), [switched, killed])
+  assert.deepEqual(countLosses(faults, journal, stored, []), [switched, { ...killed, named: 0, closed: 0 }])
 })
 
 test('a plan has all its kills, both kinds of them, and a slow fault of each kind for sixteen', () => {
@@ -38,4 +52,30 @@ test('a plan has all its kills, both kinds of them, and a slow fault of each kin
     partition: 1,
   })
   assert.deepEqual(planFaults(16, randomFrom(1)), plan)
+})
+
+const suffered = (fields: Partial<Suffered>): Suffered => ({
+  fault: 'switchover',
+  endedAtMs: 0,
+  clusterMs: 4_000,
+  recordsMs: 4_300,
+  beyondMs: 300,
+  callsGivenUp: 0,
+  attemptsRefused: 5,
+  ...fields,
+})
+
+test('records that come back later than the cluster are told', () => {
+  assert.deepEqual(findLate([suffered({}), suffered({ beyondMs: 3_001 })]), [
+    'switchover: 3001 ms without a record, though the cluster committed',
+  ])
+})
+
+test('a call that the SDK gives up is told in a switchover alone, and so are switchovers that refuse nothing', () => {
+  const killed = suffered({ fault: 'kill -9 of the primary', callsGivenUp: 3 })
+  assert.deepEqual(findGivenUp([killed, suffered({ attemptsRefused: 0 }), suffered({})]), [])
+  assert.deepEqual(findGivenUp([killed, suffered({ callsGivenUp: 2 })]), [
+    'the SDK gave up 2 calls in switchovers',
+  ])
+  assert.equal(findGivenUp([killed, suffered({ attemptsRefused: 0 })]).length, 1)
 })

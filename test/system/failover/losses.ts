@@ -3,15 +3,25 @@ import { type Ledger, OPERATOR_KEY } from '../faults/deployment.ts'
 import type { JournalLine } from '../faults/journal.ts'
 import type { StoredRecord } from '../faults/reckoning.ts'
 import { acknowledge } from '../restore/operator.ts'
+import type { FailoverFaultName, Suffered } from './faults.ts'
 
 /** Closing of a ledger whose database has less than what was published of it. `known`, `found`: sizes. */
-export type Loss = { readonly ledger: string; readonly known: number; readonly found: number }
+export type Loss = {
+  readonly ledger: string
+  readonly known: number
+  readonly found: number
+  /** When it was acknowledged. Unix ms. */
+  readonly atMs: number
+}
 
 const LOOK_EVERY_MS = 250
+const LOOK_MS_MAX = 10_000
 
 export type RunningOperator = {
-  /** Each closing that was seen, and acknowledged. Two workers may each have kept another checkpoint, and each close a ledger. */
+  /** Each closing that was seen, and acknowledged. */
   readonly losses: readonly Loss[]
+  /** Failure of the last look that failed; null: none did. */
+  readonly error: unknown
   stop(): Promise<void>
 }
 
@@ -19,10 +29,14 @@ export type RunningOperator = {
 export function startOperator(url: string, ledgers: readonly Ledger[]): RunningOperator {
   const losses: Loss[] = []
   const stopping = new AbortController()
+  let failure: unknown = null
   const run = async () => {
     for (; !stopping.signal.aborted; await sleep(LOOK_EVERY_MS)) {
       for (const { ledger } of ledgers) {
-        const reopened = await reopen(url, ledger).catch(() => null) // the database may be away
+        const reopened = await reopen(url, ledger).catch((error: unknown) => {
+          failure = error // the database may be away
+          return null
+        })
         if (reopened) losses.push(reopened)
       }
     }
@@ -30,6 +44,9 @@ export function startOperator(url: string, ledgers: readonly Ledger[]): RunningO
   const running = run()
   return {
     losses,
+    get error() {
+      return failure
+    },
     async stop() {
       stopping.abort()
       await running
@@ -46,6 +63,7 @@ async function reopen(url: string, ledger: string): Promise<Loss | null> {
 async function findLoss(url: string, ledger: string): Promise<Loss | null> {
   const response = await fetch(`${url}/v1/ledgers/${ledger}/restore`, {
     headers: { authorization: `Bearer ${OPERATOR_KEY}` },
+    signal: AbortSignal.timeout(LOOK_MS_MAX),
   })
   const body = (await response.json()) as {
     readonly known: { readonly size: number }
@@ -53,21 +71,43 @@ async function findLoss(url: string, ledger: string): Promise<Loss | null> {
     readonly entry: object | null
   }
   if (!response.ok || body.entry !== null) return null
-  return { ledger, known: body.known.size, found: body.found.size }
+  return { ledger, known: body.known.size, found: body.found.size, atMs: Date.now() }
 }
 
-/** Lost records that lie below a checkpoint which closed their ledger, and those that no checkpoint had reached yet. */
-export function countLost(
+/** Records that one fault lost, and ledgers that were closed for it. */
+export type FaultLosses = {
+  readonly fault: FailoverFaultName
+  readonly lost: number
+  /** Of the lost: those below a checkpoint which closed their ledger. The others no kept checkpoint had reached yet. */
+  readonly named: number
+  /** Closings of ledgers. */
+  readonly closed: number
+}
+
+/** What each of the faults lost: an acknowledged record is lost by the first that ended later, and found missing after that one. */
+export function countLosses(
+  faults: readonly Pick<Suffered, 'fault' | 'endedAtMs'>[],
   journal: readonly JournalLine[],
   stored: readonly StoredRecord[],
   losses: readonly Loss[],
-): { readonly named: number; readonly beyond: number } {
+): FaultLosses[] {
   const there = new Set(stored.map(({ id }) => id))
-  const counts = { named: 0, beyond: 0 }
-  for (const { ledger, ids, seq } of journal) {
+  const counts = faults.map(({ fault }) => ({ fault, lost: 0, named: 0, closed: 0 }))
+  const countOf = (atMs: number) => counts[faults.findIndex(({ endedAtMs }) => atMs <= endedAtMs)]
+  for (const { atMs } of losses) {
+    const count = countOf(atMs)
+    if (count) count.closed++
+  }
+  for (const { ledger, ids, seq, atMs } of journal) {
+    const count = countOf(atMs)
     const lost = ids.filter((id) => !there.has(id)).length
-    const isNamed = losses.some((loss) => loss.ledger === ledger && seq >= loss.found && seq < loss.known)
-    counts[isNamed ? 'named' : 'beyond'] += lost
+    if (!count || lost === 0) continue
+    count.lost += lost
+    const isNamed = losses.some(
+      (loss) =>
+        countOf(loss.atMs) === count && loss.ledger === ledger && seq >= loss.found && seq < loss.known,
+    )
+    if (isNamed) count.named += lost
   }
   return counts
 }

@@ -21,6 +21,8 @@ export type JournalLine = {
   /** −1 unless acked. */
   readonly seq: number
   readonly replayed: boolean
+  /** When it was written down. Unix ms. */
+  readonly atMs: number
 }
 
 /**
@@ -34,8 +36,8 @@ export class Journal {
     this.#file = openSync(join(dir, `client-${client}.ndjson`), 'a')
   }
 
-  write(line: JournalLine): void {
-    writeSync(this.#file, `${JSON.stringify(line)}\n`)
+  write(line: Omit<JournalLine, 'atMs'>): void {
+    writeSync(this.#file, `${JSON.stringify({ ...line, atMs: Date.now() })}\n`)
   }
 
   close(): void {

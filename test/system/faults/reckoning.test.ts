@@ -13,6 +13,7 @@ const line = (intent: string, fields: Partial<JournalLine>): JournalLine => ({
   ids: [],
   seq: -1,
   replayed: false,
+  atMs: 0,
   ...fields,
 })
 const record = (intent: string, item: number, id: string, seq: number): StoredRecord => ({

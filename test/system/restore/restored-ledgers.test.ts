@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findBindingNote } from '../../../src/followers/checkpoints/contradictions.ts'
@@ -218,6 +218,47 @@ test('two workers that find it at once close it once, and an acknowledgement mea
   ).rows
   assert.equal(closed.length, 0)
   await app.notarize()
+})
+
+test('two workers that share a folder need one acknowledgement, though they remember different checkpoints', async (t) => {
+  const { app, worker } = await setUp(t)
+  const other = await makeRestoreWorker(t, app, join(worker.notesDir, '..'))
+  await keepUnknown(worker, app.ledger, 9)
+  const chain = await keepUnknown(other, app.ledger, 10)
+  await other.restored.step()
+  await worker.restored.step()
+  await acknowledge(app, 10, chain)
+  await worker.restored.step()
+  await app.notarize()
+  await publishCheckpoints(other)
+  await worker.restored.step()
+  await app.notarize()
+  assert.deepEqual(await app.sql('select known_size from tallystick.ledger_closures'), [{ known_size: '10' }])
+})
+
+test('a worker does not replace a checkpoint that another one has kept, unless its ledger extends it', async (t) => {
+  const { app, worker } = await setUp(t)
+  await publishCheckpoints(worker)
+  const other = await makeRestoreWorker(t, app, join(worker.notesDir, '..'))
+  await keepUnknown(other, app.ledger, 10)
+  await app.notarize()
+  await makeOlder(app)
+  await publishCheckpoints(worker)
+  assert.match((worker.logged[0] as { err: Error }).err.message, /had 10 entries and has fewer now/)
+  assert.match((await worker.kept.findNote(app.ledger.ledger.id))!, /\n10\n/)
+  await worker.restored.step()
+  assertProblem(await post(app), 503, 'ledger_closed')
+})
+
+test('a worker whose notes are gone, or can’t be read, closes by what it remembers', async (t) => {
+  const { app, worker } = await setUp(t)
+  const another = await app.newLedger()
+  await keepUnknown(worker, app.ledger, 10)
+  await keepUnknown(worker, another, 10)
+  await rm(join(worker.notesDir, `${app.ledger.ledger.id}.note`))
+  await writeFile(join(worker.notesDir, `${another.ledger.id}.note`), 'no note')
+  await worker.restored.step()
+  assert.equal(worker.restored.count('closed'), 2)
 })
 
 test('a frozen ledger that was restored is frozen again when it is acknowledged', async (t) => {

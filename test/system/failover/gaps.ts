@@ -1,0 +1,40 @@
+/** Commits of the probe that are further apart: the cluster was away between them. */
+const PROBE_GAP_MS_MAX = 1_000
+
+/** Times without a commit, of the cluster and of our clients. All times are ms of one clock. */
+export class Gaps {
+  #clusterAtMs: number
+  /** Since then the cluster has committed without a gap. */
+  #upSinceMs: number
+  #recordsAtMs: number
+  #longest = { cluster: 0, records: 0, beyond: 0 }
+
+  constructor(nowMs: number) {
+    this.#clusterAtMs = this.#upSinceMs = this.#recordsAtMs = nowMs
+  }
+
+  /** Forgets the longest ones. */
+  begin(nowMs: number): void {
+    this.#recordsAtMs = Math.max(this.#recordsAtMs, nowMs)
+    this.#longest = { cluster: 0, records: 0, beyond: 0 }
+  }
+
+  clusterCommitted(atMs: number): void {
+    const gapMs = atMs - this.#clusterAtMs
+    if (gapMs > PROBE_GAP_MS_MAX) this.#upSinceMs = atMs
+    this.#clusterAtMs = atMs
+    this.#longest.cluster = Math.max(this.#longest.cluster, gapMs)
+    const beyondMs = atMs - Math.max(this.#upSinceMs, this.#recordsAtMs)
+    this.#longest.beyond = Math.max(this.#longest.beyond, beyondMs)
+  }
+
+  recordWritten(atMs: number): void {
+    this.#longest.records = Math.max(this.#longest.records, atMs - this.#recordsAtMs)
+    this.#recordsAtMs = atMs
+  }
+
+  /** Longest times since `begin`. `beyond`: in which the cluster committed, and no client had a record written. */
+  get longest(): { readonly cluster: number; readonly records: number; readonly beyond: number } {
+    return this.#longest
+  }
+}

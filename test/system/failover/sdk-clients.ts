@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Tallystick } from '../../../sdk/client.ts'
+import { TallystickError } from '../../../sdk/errors.ts'
+import type { Ledger } from '../faults/deployment.ts'
+
+/** Clients of each address. */
+const CLIENTS = 2
+const PAUSE_MS_MAX = 100
+const PAGE = 100
+
+export type RunningSdkClients = {
+  /** Calls that were answered. */
+  readonly calls: number
+  /** Attempts that were refused, or had no answer: each by its status or error. */
+  readonly refused: Readonly<Record<string, number>>
+  /** Calls that the SDK gave up. */
+  readonly failed: number
+  /** All clients have ended; rejects when one has failed. */
+  ended(): Promise<unknown>
+  /** No new calls; then each record that was written must be in the list of all. */
+  finish(): Promise<void>
+  abandon(): Promise<void>
+}
+
+type State = {
+  readonly written: Set<string>
+  readonly refused: Record<string, number>
+  calls: number
+  failed: number
+  stopping: boolean
+}
+
+/** Applications that use the SDK as it comes: each writes a record and reads one, in turn. */
+export function startSdkClients(urls: readonly string[], { bearer }: Ledger): RunningSdkClients {
+  const state: State = { written: new Set(), refused: {}, calls: 0, failed: 0, stopping: false }
+  const clients = urls.flatMap((baseUrl) =>
+    Array.from(
+      { length: CLIENTS },
+      () => new Tallystick({ baseUrl, apiKey: bearer, fetch: countingFetch(state.refused) }),
+    ),
+  )
+  const running = Promise.all(clients.map((client) => run(state, client)))
+  running.catch(() => {}) // reported by finish
+  const stop = async () => {
+    state.stopping = true
+    await running
+  }
+  return {
+    get calls() {
+      return state.calls
+    },
+    get failed() {
+      return state.failed
+    },
+    refused: state.refused,
+    ended: () => running,
+    async finish() {
+      await stop()
+      const missing = new Set(state.written)
+      for await (const { id } of clients[0]!.records.list({ limit: PAGE })) missing.delete(id)
+      assert.equal(missing.size, 0, `records that are not listed: ${[...missing].slice(0, 5).join(', ')}`)
+    },
+    abandon: stop,
+  }
+}
+
+async function run(state: State, client: Tallystick): Promise<void> {
+  for (let n = 0; !state.stopping; n++) {
+    try {
+      const { id } = await client.records.notarize({ payload: { n } })
+      state.written.add(id)
+      const { payload } = await client.records.get(id)
+      assert.deepEqual(payload, { n })
+      state.calls += 2
+    } catch (error) {
+      if (!(error instanceof TallystickError) || !error.retryable) throw error
+      state.failed++
+    }
+    await sleep(Math.random() * PAUSE_MS_MAX)
+  }
+}
+
+function countingFetch(refused: Record<string, number>): typeof fetch {
+  const count = (label: string) => {
+    refused[label] = (refused[label] ?? 0) + 1
+  }
+  return async (...args) => {
+    try {
+      const answer = await fetch(...args)
+      if (!answer.ok) count(String(answer.status))
+      return answer
+    } catch (error) {
+      count((error as Error).name)
+      throw error
+    }
+  }
+}
