@@ -26,6 +26,7 @@ export const environment = {
     lock: null,
   }),
   databaseUrl: (): string | undefined => process.env['DATABASE_URL'],
+  replicaUrl: (): string | undefined => process.env['TALLYSTICK_REPLICA_URL'] || undefined,
   /** Where a server of this machine keeps its data. */
   dataDirectory: (): string | undefined => process.env['TALLYSTICK_DATA'] || undefined,
   /** For a program of somebody else's: without our keys. */

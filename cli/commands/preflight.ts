@@ -21,6 +21,7 @@ to flush a commit to its disk, its settings, its connections, and how far the cl
 
   --database URL        the database, by the login of the owner, a server or a worker; otherwise the variable DATABASE_URL,
                         which no process list shows
+  --replica URL         the standby that servers are to read from, by their login; otherwise the variable TALLYSTICK_REPLICA_URL
   --server URL          an API server as well: whether it is ready, its round trip, version and clock. Needs no key
   --gate-ms MS          what a flush may take, in the median; ${PREFLIGHT_GATE_MS_DEFAULT} by default. Above it, it ends with 1
   --connections N       so many that commit at once, at most; ${PREFLIGHT_CONNECTIONS_MAX} by default. 1: none beside others
@@ -38,6 +39,7 @@ ${HELP_EXIT_CODES}`
 
 const OPTIONS = {
   database: { type: 'string' },
+  replica: { type: 'string' },
   server: { type: 'string' },
   'gate-ms': { type: 'string' },
   connections: { type: 'string' },
@@ -54,14 +56,24 @@ export const preflight = defineCommand({
   async run(values, positionals, io) {
     noArguments(positionals, 'preflight --database URL')
     const databaseUrl = parseDatabase(values.database ?? environment.databaseUrl())
+    const replicaUrl = values.replica ?? environment.replicaUrl()
+    if (replicaUrl !== undefined) parsePostgres(replicaUrl, '--replica and TALLYSTICK_REPLICA_URL take')
     const options = parseOptions(values)
-    const { host, pathname } = new URL(databaseUrl)
-    const address = `postgres://${host}${pathname}`
+    const address = addressOf(databaseUrl)
     // Loaded when it is asked for, because it brings the Postgres client.
     const { Database } = await import('../../src/db/connect/connection.ts')
     const { runPreflight } = await import('../preflight/preflight.ts')
     const database = asUsage(() => new Database(databaseUrl, environment.databaseOptions()))
-    const result = await translated(address, () => runPreflight({ ...options, database, now: Date.now }))
+    const replica =
+      replicaUrl === undefined
+        ? null
+        : {
+            database: asUsage(() => new Database(replicaUrl, environment.databaseOptions())),
+            address: addressOf(replicaUrl),
+          }
+    const result = await translated(address, () =>
+      runPreflight({ ...options, database, replica, now: Date.now }),
+    )
     const report = makeReport(result, { address, gateMs: options.gateMs, at: new Date() })
     if (values.json) io.stdout.write(jsonLine(report, io.stdout))
     else printTable(result.findings, io.stdout)
@@ -83,11 +95,19 @@ function printTable(findings: readonly Finding[], out: Out): void {
 function parseDatabase(url: string | undefined): string {
   if (url === undefined || url === '')
     throw new UsageError('which database? Say --database URL, or set DATABASE_URL')
+  return parsePostgres(url, '--database and DATABASE_URL take')
+}
+
+function parsePostgres(url: string, who: string): string {
   const protocol = parseUrl(url)?.protocol
   if (protocol === 'postgres:' || protocol === 'postgresql:') return url
-  throw new UsageError(
-    '--database and DATABASE_URL take an address that begins with postgres:// or postgresql://',
-  )
+  throw new UsageError(`${who} an address that begins with postgres:// or postgresql://`)
+}
+
+/** Without user and password. */
+function addressOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `postgres://${host}${pathname}`
 }
 
 function parseOptions(values: Values) {

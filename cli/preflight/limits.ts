@@ -20,3 +20,6 @@ export const PREFLIGHT_ROUND_TRIP_WARN_MS = 5
 export const PREFLIGHT_ANSWER_CHARS_MAX = 64 * 1024
 export const PREFLIGHT_CONNECTIONS_MAX = 64
 export const PREFLIGHT_LOAD_MS = 1_000
+/** A standby that takes longer to replay what the primary has is not read by servers either (TALLYSTICK_REPLICA_LAG_MS_MAX). */
+export const PREFLIGHT_REPLAY_MS_MAX = 10_000
+export const PREFLIGHT_REPLAY_POLL_MS = 10

@@ -10,6 +10,7 @@ import {
   readServerFacts,
   type ServerFacts,
 } from '../../src/db/schema/preflight.ts'
+import { translated } from '../../src/verify/postgres-errors.ts'
 import { type ClockOffset, measureClock } from './clock.ts'
 import {
   type Commits,
@@ -25,6 +26,7 @@ import * as measured from './judge-measured.ts'
 import { judgeSettings, LOGIN_SETTINGS, SETTINGS } from './judge-settings.ts'
 import type { LatencySummary } from './latencies.ts'
 import { PREFLIGHT_LOAD_MS } from './limits.ts'
+import { askReplica, judgeReplica, type ReplicaAnswers } from './replica.ts'
 import { askServer, type ServerAnswers } from './server.ts'
 
 type PreflightOptions = {
@@ -33,6 +35,8 @@ type PreflightOptions = {
   /** Commits at once: a second each, as far as the limits let them. */
   readonly connections: readonly number[]
   readonly server: { readonly url: URL; readonly version: string } | null
+  /** A standby that servers are to read from. */
+  readonly replica: { readonly database: DatabaseOrUrl; readonly address: string } | null
   readonly now: () => number
 }
 
@@ -50,6 +54,7 @@ export type PreflightResult = {
   readonly connections: ConnectionFacts
   readonly plan: ConnectionPlan
   readonly server: ServerAnswers | null
+  readonly replica: ReplicaAnswers | null
 }
 
 /** Measures, then judges. Writes no table; throws what Postgres and the network throw where it cannot connect. */
@@ -60,6 +65,7 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
     const fsync = await measureStorage(client, asked.facts)
     // Last, because a commit that no standby confirms keeps its connection.
     const timed = await timePostgres(client, options, asked)
+    const replica = await askedReplica(client, options)
     const server = await askedServer(options)
     const findings = [
       ...judgeSettings(asked.facts, asked.loginSettings),
@@ -70,9 +76,17 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
       ...measured.judgeFsync(fsync),
       measured.judgeClock(timed.clock),
       judgeConnections(asked.connections, asked.plan),
+      ...judgeReplicaAnswers(replica),
       ...judgeAnswers(server, timed.clock, options),
     ]
-    return { findings, ...asked, ...timed, fsync, server: server instanceof Error ? null : server }
+    return {
+      findings,
+      ...asked,
+      ...timed,
+      fsync,
+      replica: replica instanceof Error ? null : replica,
+      server: server instanceof Error ? null : server,
+    }
   } finally {
     await client.end()
   }
@@ -150,6 +164,28 @@ function measureLocally(directory: string): FsyncLatencies | null {
     if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return null
     throw error
   }
+}
+
+/** A replica that cannot be read is a finding: servers go on without it. After the commits, which it has to replay. */
+async function askedReplica(
+  client: pg.Client,
+  { replica }: PreflightOptions,
+): Promise<ReplicaAnswers | Error | null> {
+  if (replica === null) return null
+  const asking = translated(replica.address, () => askReplica(client, replica.database))
+  return asking.catch((error: Error) => error)
+}
+
+function judgeReplicaAnswers(answers: ReplicaAnswers | Error | null): Finding[] {
+  if (answers === null) return []
+  if (!(answers instanceof Error)) return [judgeReplica(answers)]
+  return [
+    fail(
+      'replica',
+      answers.message,
+      'is it running, the address right, and does pg_hba.conf let servers in? Until then reads stay on the primary',
+    ),
+  ]
 }
 
 /** A server that does not answer is a finding: the other measurements are worth as much without it. */

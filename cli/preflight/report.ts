@@ -8,7 +8,7 @@ import type { PreflightResult } from './preflight.ts'
 export type PreflightReport = ReturnType<typeof makeReport>
 
 export function makeReport(result: PreflightResult, about: { address: string; gateMs: number; at: Date }) {
-  const { facts, commits, fsync, server, plan, connections } = result
+  const { facts, commits, fsync, server, replica, plan, connections } = result
   return {
     ok: isWell(result.findings),
     at: about.at.toISOString(),
@@ -43,6 +43,11 @@ export function makeReport(result: PreflightResult, about: { address: string; ga
       perApiProcess: API_CONNECTIONS,
       perWorker: WORKER_CONNECTIONS,
       apiProcessesBesideAWorker: plan.workerFits ? plan.apiProcesses : 0,
+    },
+    replica: replica && {
+      isStandby: replica.facts.isStandby,
+      isOfThisSystem: replica.facts.system === replica.primary.system,
+      replayMs: replica.replayMs === Infinity ? null : replica.replayMs,
     },
     server: server && {
       version: server.version,

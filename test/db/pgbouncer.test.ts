@@ -69,6 +69,6 @@ async function configureThrough(t: TestContext, mode: 'session' | 'transaction')
 }
 
 function preflight({ workerUrl }: Config) {
-  const nothing = { connections: [], server: null }
+  const nothing = { connections: [], server: null, replica: null }
   return runPreflight({ ...nothing, gateMs: 5, database: workerUrl!, now: Date.now })
 }

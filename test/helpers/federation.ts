@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { findPort } from '../system/faults/processes.ts'
 import type { Test } from './app.ts'
 import { createTestDatabase } from './database.ts'
@@ -11,7 +12,8 @@ import {
 import { DELIVERY, PASSING, PAYLOAD } from './gated-app.ts'
 import { until } from './wait.ts'
 
-export type { Agent, Answer, Member, Organisation, OwnDatabase } from './federation-organisation.ts'
+export type { Agent, Answer, Organisation, OwnDatabase } from './federation-organisation.ts'
+export { Member } from './federation-organisation.ts'
 
 export type OrganisationsOptions = {
   /** API and worker of each as processes, which can be killed; otherwise they run in this one. */
@@ -79,8 +81,8 @@ export async function untilPeer(
 export type SharedRecord = {
   readonly id: string
   readonly peer: string
-  readonly home: Organisation
-  readonly guest: Organisation
+  readonly home: Member
+  readonly guest: Member
   /** Agent of the guest; null: the home's. */
   readonly performer: Agent | null
 }
@@ -115,7 +117,7 @@ export async function share(
 
 /** View of the record at a side; null if it has none. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
-export async function look(side: Organisation, { id }: Pick<SharedRecord, 'id'>): Promise<any> {
+export async function look(side: Member, { id }: Pick<SharedRecord, 'id'>): Promise<any> {
   const { status, body } = await side.send('GET', `/v1/records/${id}`)
   if (status === 404) return null
   if (status === 200) return body
@@ -162,4 +164,26 @@ export async function live(record: SharedRecord): Promise<any> {
   await untilBoth(record, 'VERIFIED')
   await take(record, 'verdict', { verdict: 'accept' })
   return untilBoth(record, 'ACCEPTED')
+}
+
+/** How far the two sides agree, as this one knows. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+export async function reconciliation(side: Member, id: string): Promise<any> {
+  return side.ask('GET', `/v1/peers/${id}/reconciliation`)
+}
+
+/** Asks the other side anew, and waits for what it says. */
+export async function askAnew(side: Member, id: string) {
+  const asked = await side.ask('POST', `/v1/peers/${id}/reconciliation`, { body: {} })
+  assert.equal(asked.asking, true)
+  await until(async () => !(await reconciliation(side, id)).asking, SHARED_MS_MAX)
+  return reconciliation(side, id)
+}
+
+/** Waits until nothing is on its way to the peer. */
+export async function untilQuiet(side: Member, id: string): Promise<void> {
+  await until(async () => {
+    const { sent, offers } = await reconciliation(side, id)
+    return sent.inFlight === 0 && offers.made.pending === 0
+  }, SHARED_MS_MAX)
 }

@@ -5,8 +5,9 @@ import { WitnessState } from '../../cli/witness/state.ts'
 import { Witness } from '../../cli/witness/witness.ts'
 import type { WitnessSetting } from '../../src/followers/witnesses/settings.ts'
 import { fromHex } from '../../src/proof/bytes.ts'
-import { formatAddCheckpoint } from '../../src/proof/tree/add-checkpoint.ts'
-import { formatNoteKey, parseNoteKey } from '../../src/proof/tree/note.ts'
+import { formatAddCheckpoint, type KnownLog } from '../../src/proof/tree/add-checkpoint.ts'
+import { verifyCosignatures } from '../../src/proof/tree/cosignature.ts'
+import { formatNoteKey, parseNote, parseNoteKey } from '../../src/proof/tree/note.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { temporaryFiles } from './temporary-files.ts'
 import type { TestChain } from './test-chain.ts'
@@ -15,7 +16,12 @@ import { consistencyOf } from './test-proof.ts'
 const { sha256 } = nativeProviders
 
 type WitnessTest = { after(cleanup: () => unknown): void }
-export type RunningWitness = WitnessSetting & { readonly vkey: string; readonly state: WitnessState }
+export type RunningWitness = WitnessSetting & {
+  readonly vkey: string
+  readonly state: WitnessState
+  /** Has it cosign one more log from now on. */
+  know(log: string): void
+}
 
 /** The witness of `tallystick witness`, in this process, for logs by their verifier keys. */
 export async function startWitness(
@@ -25,19 +31,27 @@ export async function startWitness(
 ): Promise<RunningWitness> {
   const folder = `${temporaryFiles(t).directory}/witness`
   const state = await WitnessState.open(folder, name, nativeProviders)
-  const known = logs.map((vkey) => {
-    const key = parseNoteKey(vkey, 'signature', sha256)
-    return [key.name, { origin: key.name, keys: [key] }] as const
-  })
+  const known = new Map<string, KnownLog>()
+  const know = (log: string) => {
+    const key = parseNoteKey(log, 'signature', sha256)
+    known.set(key.name, { origin: key.name, keys: [key] })
+  }
+  for (const log of logs) know(log)
   const warn = () => {}
-  const deps = { state, logs: new Map(known), providers: nativeProviders, now: Date.now, warn }
+  const deps = { state, logs: known, providers: nativeProviders, now: Date.now, warn }
   const server = await serve({ witness: new Witness(deps), state, warn }, { host: '127.0.0.1', port: 0 })
   t.after(async () => {
     await server.close()
     await state.close()
   })
   const vkey = formatNoteKey(name, 'cosignature', state.key.key.raw, sha256)
-  return { key: state.key, url: server.url, vkey, state }
+  return { key: state.key, url: server.url, vkey, state, know }
+}
+
+/** Witnesses among these keys that have cosigned the note. */
+export function cosignersOf(note: string, vkeys: readonly string[]): string[] {
+  const keys = vkeys.map((vkey) => parseNoteKey(vkey, 'cosignature', sha256))
+  return verifyCosignatures(parseNote(note), keys, nativeProviders).map(({ witness }) => witness)
 }
 
 /** Answer of the witness to an operator who sends the right proof for what it shows. */

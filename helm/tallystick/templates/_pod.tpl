@@ -161,7 +161,9 @@ volumeMounts:
 {{- range .root.Values.topologySpreadKeys }}
 - maxSkew: 1
   topologyKey: {{ . | quote }}
-  whenUnsatisfiable: ScheduleAnyway
+  whenUnsatisfiable: {{ $.root.Values.topologySpreadWhenUnsatisfiable }}
+  # Tainted nodes, as those of a zone that is lost, hold no place that would have to be filled first.
+  nodeTaintsPolicy: Honor
   labelSelector:
     matchLabels:
       {{- include "tallystick.selectorLabels" $ | nindent 6 }}

@@ -102,6 +102,18 @@ that is wrong is said at once.
 - "metrics.prometheusRule.disabled names {{ . }}, which is no alert: docs/runbooks/README.md has their names"
 {{- end }}
 {{- end }}
+{{- $gateway := .Values.gateway -}}
+{{- if $gateway.enabled }}
+{{- if not $gateway.parentRefs }}
+- "gateway.parentRefs is empty: name the Gateway that the routes belong to"
+{{- end }}
+{{- if and (or $gateway.ledgers (not $gateway.isDefault)) (not $gateway.deployment) }}
+- "gateway.deployment is not set: give each of several deployments a name of its own"
+{{- end }}
+{{- if and (not $gateway.hostnames) .Values.publicUrl (not (include "tallystick.publicHost" .)) }}
+- "gateway.hostnames is empty, and publicUrl names no host"
+{{- end }}
+{{- end }}
 {{- if and .Values.ingress.enabled (not .Values.ingress.hosts) .Values.publicUrl (not (include "tallystick.publicHost" .)) }}
 - "ingress.hosts is empty, and publicUrl names no host"
 {{- end }}

@@ -139,3 +139,49 @@ export async function readConnectionFacts(client: pg.ClientBase): Promise<Connec
   )
   return rows[0]!
 }
+
+/** A server that TALLYSTICK_REPLICA_URL leads to. */
+export type ReplicaFacts = {
+  readonly isStandby: boolean
+  readonly isPaused: boolean
+  /** Identifier of its cluster; null: this login may not ask. */
+  readonly system: bigint | null
+  /** `denied`: this login may not read ledgers; `none`: the database has none. */
+  readonly ledgers: 'readable' | 'denied' | 'none'
+}
+
+export async function readReplicaFacts(client: pg.ClientBase): Promise<ReplicaFacts> {
+  const { rows } = await client.query<Pick<ReplicaFacts, 'isStandby' | 'isPaused'>>(
+    `select pg_is_in_recovery() as "isStandby",
+       case when pg_is_in_recovery() then pg_is_wal_replay_paused() else false end as "isPaused"`,
+  )
+  return { ...rows[0]!, system: await findSystemIdentifier(client), ledgers: await readLedgers(client) }
+}
+
+async function readLedgers(client: pg.ClientBase): Promise<ReplicaFacts['ledgers']> {
+  try {
+    await client.query('select size from tallystick.chain_heads limit 1')
+    return 'readable'
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (code === '42501') return 'denied'
+    if (code === '42P01' || code === '3F000') return 'none'
+    throw error
+  }
+}
+
+/** End of the primary's log that standbys are sent, in bytes. */
+export async function readFlushedLog(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query<{ bytes: number }>(
+    "select pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0') as bytes",
+  )
+  return rows[0]!.bytes
+}
+
+/** End of the log that a standby has replayed, in bytes; null: it does not say. */
+export async function readReplayedLog(client: pg.ClientBase): Promise<number | null> {
+  const { rows } = await client.query<{ bytes: number | null }>(
+    "select pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') as bytes",
+  )
+  return rows[0]!.bytes
+}

@@ -240,5 +240,6 @@ const PREFLIGHT = {
   gateMs: 5,
   connections: [],
   server: null,
+  replica: null,
   now: Date.now,
 } as const

@@ -20,7 +20,13 @@ export async function startDeployment(
   {
     withWorker = false,
     prepare = async () => {},
-  }: { withWorker?: boolean; prepare?: (ownerUrl: string, superuserUrl: string) => Promise<void> } = {},
+    environment = {},
+  }: {
+    withWorker?: boolean
+    prepare?: (ownerUrl: string, superuserUrl: string) => Promise<void>
+    /** Over the usual one. */
+    environment?: Record<string, string>
+  } = {},
 ): Promise<Deployment> {
   const postgres = await startTestPostgres(t, { settings: { ...TEST_SETTINGS, shared_buffers: '32MB' } })
   const { ownerUrl } = postgres
@@ -42,6 +48,7 @@ export async function startDeployment(
     TALLYSTICK_DATA: temporaryDir(),
     TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
     TALLYSTICK_LOG_LEVEL: 'silent',
+    ...environment,
   })
   const server = await startServer(config)
   const worker = withWorker ? await startWorker(config) : null

@@ -26,9 +26,10 @@ export type Haproxy = {
 export async function startHaproxy(
   servers: Readonly<Record<Name, string>>,
   map: Readonly<Record<string, Name>> = {},
+  free?: string,
 ): Promise<Haproxy> {
   const dir = temporaryDir()
-  const port = await freePort()
+  const port = free ?? (await freePort())
   const socket = join(dir, 'haproxy.sock')
   const mapFile = join(dir, 'ledgers.map')
   writeFileSync(

@@ -1,20 +1,38 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { before, test } from 'node:test'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { Tallystick } from '../../../sdk/index.ts'
 import type { NewLedger } from '../../../src/ledgers/create-ledger.ts'
 import { formatId } from '../../../src/proof/ids.ts'
+import { parseCheckpoint } from '../../../src/proof/tree/checkpoint.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { OPERATOR_KEY } from '../../helpers/app.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { TEST_MASTER_KEY } from '../../helpers/database.ts'
 import { post } from '../../helpers/deployment.ts'
+import {
+  askAnew,
+  live,
+  Member,
+  type Organisation,
+  offer,
+  peer,
+  registerDelivery,
+  share,
+  startOrganisations,
+  take,
+  untilBoth,
+  untilQuiet,
+} from '../../helpers/federation.ts'
+import { freePort } from '../../helpers/free-port.ts'
 import { DELIVERY } from '../../helpers/gated-app.ts'
 import { runScript } from '../../helpers/run-script.ts'
 import { until } from '../../helpers/wait.ts'
 import { startReceiver } from '../../helpers/webhook-receiver.ts'
+import { cosignersOf, type RunningWitness, startWitness } from '../../helpers/witness.ts'
 import { type Deployment, startDeployment } from './deployments.ts'
 import { type Haproxy, isHaproxyThere, startHaproxy } from './haproxy.ts'
 
@@ -25,27 +43,38 @@ const MOVES = Number(process.env['TALLYSTICK_TEST_MOVES'] ?? 4)
 /** On a machine that is busy with other things a move has been seen to take longer than the SDK's five retries. */
 const PATIENT = { retriesMax: 60 }
 const TIMEOUT_MS = 500_000
+/** A peer that was refused waits for some seconds before it asks again. */
+const PEER_MS_MAX = 60_000
 
 let a: Deployment
 let b: Deployment
 let haproxy: Haproxy
 let map: string
-const cleanups: (() => Promise<void>)[] = []
+let witness: RunningWitness
+const cleanups: (() => unknown)[] = []
 
 before(
   async () => {
     if (skip) return
-    const t = { name: 'two deployments', after: (cleanup: () => Promise<void>) => cleanups.push(cleanup) }
-    a = await startDeployment(t, { withWorker: true, prepare: (_, url) => allowMoves(url) })
+    const t = { name: 'two deployments', after: (cleanup: () => unknown) => cleanups.push(cleanup) }
+    witness = await startWitness(t, 'w1.example', [])
+    // Peers reach both by the address of HAProxy.
+    const port = await freePort()
+    const environment = {
+      TALLYSTICK_PUBLIC_URL: `http://127.0.0.1:${port}`,
+      TALLYSTICK_WITNESSES: `${witness.vkey} ${witness.url}`,
+    }
+    a = await startDeployment(t, { withWorker: true, environment, prepare: (_, url) => allowMoves(url) })
     b = await startDeployment(t, {
       withWorker: true,
+      environment,
       async prepare(ownerUrl, superuserUrl) {
         await allowMoves(superuserUrl)
         const shared = await move({ ownerUrl: a.ownerUrl }, { ownerUrl }, 'share-keys')
         assert.equal(shared.code, 0, shared.stderr)
       },
     })
-    haproxy = await startHaproxy({ a: a.url, b: b.url, c: b.url })
+    haproxy = await startHaproxy({ a: a.url, b: b.url, c: b.url }, {}, port)
     map = /^\d+ \((.+ledgers\.map)\)/m.exec(await haproxy.command('show map'))![1]!
   },
   { timeout: TIMEOUT_MS },
@@ -229,6 +258,76 @@ test('moves a ledger with all that it has, and writers, without losing a request
   assert.equal((await move(a, b, 'forget', ledger.ledger.id)).code, 0)
   assert.deepEqual(await standing(a, ledger), [])
   await verify(b, ledger)
+})
+
+test('a ledger that has moved goes on with its peers, holds and witnesses', {
+  skip,
+  timeout: TIMEOUT_MS,
+}, async (t) => {
+  const home = new Member('moved', [haproxy.url], a.superuserUrl)
+  await home.createLedger(OPERATOR_KEY)
+  const [guest] = (await startOrganisations(t, 1)) as [Organisation]
+  const { noteVerifierKey } = await home.ask('GET', '/v1/ledger')
+  witness.know(noteVerifierKey)
+  await registerDelivery(home)
+  const id = await peer(home, guest)
+  const shared = { home, guest, peer: id, performer: await guest.addAgent('performer') }
+  await live(await share(shared))
+  const onItsWay = await share(shared)
+  await untilBoth(onItsWay, 'CREATED')
+  await offer(onItsWay, 'activate')
+  await untilBoth(onItsWay, 'ACTIVE')
+  const kept = await home.ask('POST', '/v1/records', { body: { type: 'generic/1', payload: { n: 1 } } })
+  const hold = await home.ask('POST', '/v1/holds', { body: { case: '2027/1', records: [kept.id] } })
+  const { ownKey } = (await guest.ask('GET', `/v1/peers/${id}`)).witness
+  const cosigned = () => home.ask('GET', '/v1/checkpoints/latest?cosignatures=2') as Promise<string>
+  const untilCosigned = async () => {
+    const { size } = await home.ask('GET', '/v1/ledger')
+    await until(async () => {
+      const { status, body } = await home.send('GET', '/v1/checkpoints/latest?cosignatures=2')
+      return status === 200 && parseCheckpoint(body).checkpoint.size >= size
+    }, PEER_MS_MAX)
+    assert.equal(cosignersOf(await cosigned(), [witness.vkey, ownKey]).length, 2)
+  }
+  await untilCosigned()
+
+  const moved = await move(a, b, home.ledger)
+  assert.equal(moved.code, 0, moved.stdout + moved.stderr)
+  // The guest's server is answered ledger_moving until requests go to the target, and asks again.
+  await offer(onItsWay, 'completions')
+  const [, ...command] = switchTo('b')
+  await promisify(execFile)('sh', ['-c', command.join(' ')], { env: { LEDGER: home.ledger } })
+  assert.equal((await move(a, b, 'finish', home.ledger)).code, 0)
+  await untilBoth(onItsWay, 'VERIFIED', PEER_MS_MAX)
+  await take(onItsWay, 'verdict', { verdict: 'accept' })
+  await untilBoth(onItsWay, 'ACCEPTED', PEER_MS_MAX)
+  await live(await share(shared))
+  for (const side of [home, guest]) {
+    await untilQuiet(side, id)
+    const { reconciled, reasons, summary } = await askAnew(side, id)
+    assert.deepEqual([reconciled, reasons, summary.records, summary.differences], [true, [], 3, []])
+  }
+
+  const erase = () =>
+    home.send('DELETE', `/v1/records/${kept.id}/payload`, { body: { code: 'data_subject_request' } })
+  const held = await erase()
+  assert.deepEqual(
+    [held.status, held.body.code, held.body.holds],
+    [409, 'held', [{ seq: hold.seq, case: '2027/1' }]],
+  )
+  await home.ask('POST', `/v1/holds/${hold.seq}/lift`, { body: {} })
+  assert.equal((await erase()).status, 202)
+
+  await untilCosigned()
+  const theirs = (await home.ask('GET', `/v1/peers/${id}`)).witness
+  await until(async () => {
+    const { size } = await guest.ask('GET', '/v1/ledger')
+    const { seenSize, fork } = (await home.ask('GET', `/v1/peers/${id}`)).witness
+    assert.equal(fork, null)
+    return seenSize >= Math.max(size, theirs.seenSize)
+  }, PEER_MS_MAX)
+  const report = await verifyLedger(database(b.ownerUrl, home.ledger), { lateTail: 'noticed' })
+  assert.equal(report.ok, true, JSON.stringify(report))
 })
 
 test('goes on after a kill at each step', { skip, timeout: TIMEOUT_MS }, async () => {

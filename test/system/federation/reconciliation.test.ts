@@ -4,42 +4,24 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { compareHeld } from '../../../src/outside/federation/reconciliation.ts'
 import {
+  askAnew,
   live,
   look,
   type Organisation,
   offer,
   peer,
+  reconciliation,
   registerDelivery,
   share,
   startOrganisations,
   take,
   untilBoth,
+  untilQuiet,
 } from '../../helpers/federation.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { runAlone } from '../../helpers/run-command.ts'
-import { until } from '../../helpers/wait.ts'
 
 const HEX = 'ab'.repeat(32)
-
-// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
-async function reconciliation(side: Organisation, id: string): Promise<any> {
-  return side.ask('GET', `/v1/peers/${id}/reconciliation`)
-}
-
-/** Asks the other side anew, and waits for what it says. */
-async function askAnew(side: Organisation, id: string) {
-  const asked = await side.ask('POST', `/v1/peers/${id}/reconciliation`, { body: {} })
-  assert.equal(asked.asking, true)
-  await until(async () => !(await reconciliation(side, id)).asking, 20_000)
-  return reconciliation(side, id)
-}
-
-async function untilQuiet(side: Organisation, id: string): Promise<void> {
-  await until(async () => {
-    const { sent, offers } = await reconciliation(side, id)
-    return sent.inFlight === 0 && offers.made.pending === 0
-  }, 20_000)
-}
 
 test('two servers, and the exports of both', async (t) => {
   const [home, guest, other] = (await startOrganisations(t, 3)) as [Organisation, Organisation, Organisation]

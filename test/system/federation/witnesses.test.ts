@@ -2,22 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fromHex } from '../../../src/proof/bytes.ts'
 import { formatAddCheckpoint } from '../../../src/proof/tree/add-checkpoint.ts'
-import { verifyCosignatures } from '../../../src/proof/tree/cosignature.ts'
-import { formatNoteKey, parseNote, parseNoteKey } from '../../../src/proof/tree/note.ts'
+import { formatNoteKey } from '../../../src/proof/tree/note.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
 import { type Organisation, peer, startOrganisations } from '../../helpers/federation.ts'
 import { makeChain, type TestChain } from '../../helpers/test-chain.ts'
 import { consistencyOf } from '../../helpers/test-proof.ts'
 import { until } from '../../helpers/wait.ts'
+import { cosignersOf } from '../../helpers/witness.ts'
 import { Mallory } from './mallory.ts'
 
 const { sha256 } = nativeProviders
-
-/** Witnesses among these keys that have cosigned the note. */
-function cosignersOf(note: string, vkeys: readonly string[]): string[] {
-  const keys = vkeys.map((vkey) => parseNoteKey(vkey, 'cosignature', sha256))
-  return verifyCosignatures(parseNote(note), keys, nativeProviders).map(({ witness }) => witness)
-}
 
 test('peers cosign each other’s checkpoints, and nobody has to set anything for it', async (t) => {
   const [acme, bolt] = (await startOrganisations(t, 2)) as [Organisation, Organisation]

@@ -21,7 +21,27 @@ const SOURCES = [
     sum: 'h1:R6z2HZvstK4RLUMxroNACzBj74xGxt3kG59b5Xc+Xps=',
     files: ['config/crd/bases/keda.sh_scaledobjects.yaml'],
   },
+  {
+    module: 'sigs.k8s.io/gateway-api@v1.6.3',
+    sum: 'h1:lKpJa5bGlraC/QeACvCpsHLdmO6y0iKfzVl6gzaFEYc=',
+    files: ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
+  },
+  {
+    module: 'github.com/envoyproxy/gateway@v1.9.1',
+    sum: 'h1:vAVp6/AlBXJ1aOhp1mxL7fNEzVEfjADUguUhm2wzxQY=',
+    files: [
+      'charts/gateway-helm/charts/crds/crds/generated/gateway.envoyproxy.io_backendtrafficpolicies.yaml',
+    ],
+  },
+  {
+    module: 'github.com/cloudnative-pg/cloudnative-pg@v1.29.1',
+    sum: 'h1:ZNEt1TMlnQKXI1kho2UqQuqdfvIvjGln4kN7C1lsmGA=',
+    files: ['config/crd/bases/postgresql.cnpg.io_clusters.yaml'],
+  },
 ]
+
+/** `v1`, `apps/v1`, `networking.k8s.io/v1`, and not `gateway.networking.k8s.io/v1`. */
+const IS_KUBERNETES = /^(?:[a-z]+(?:\.k8s\.io)?\/)?v\d/
 
 type Crd = {
   readonly spec: {
@@ -65,7 +85,7 @@ async function listCrdFiles(): Promise<string[]> {
 export function findUnknownFieldsOfCrds(validators: Validators, renderings: readonly Rendering[]): string[] {
   return renderings.flatMap((rendering) =>
     rendering.objects
-      .filter(({ apiVersion }) => /\.(?:com|sh)\//.test(apiVersion))
+      .filter(({ apiVersion }) => !IS_KUBERNETES.test(apiVersion))
       .flatMap((object) => {
         const validate = validators.get(`${object.apiVersion}/${object.kind}`)
         const where = `${rendering.name}: ${object.kind}/${object.metadata.name}`

@@ -49,6 +49,13 @@ export const REFUSALS: readonly (readonly [values: string, message: RegExp])[] =
     'extraEnv[0].name=A,api.extraEnv[0].name=A',
     /A stands twice in the environment of api: extraEnv names it twice/,
   ],
+  ['gateway.enabled=true', /gateway\.parentRefs is empty: name the Gateway/],
+  [
+    'gateway.enabled=true,gateway.isDefault=false,gateway.parentRefs[0].name=g',
+    /gateway\.deployment is not set: give each/,
+  ],
+  ['gateway.ledgers[0]=led_x', /\/gateway\/ledgers\/0': 'led_x' does not match/],
+  ['topologySpreadWhenUnsatisfiable=Never', /topologySpreadWhenUnsatisfiable': value must be one of/],
   ['api.replicaCount=3', /\/api': additional properties 'replicaCount' not allowed/],
   ['api.replicas=many', /\/api\/replicas': got string, want integer/],
   ['image.digest=sha256:abc', /\/image\/digest': 'sha256:abc' does not match/],

@@ -54,7 +54,7 @@ const OWN_LABELS = ['name', 'instance', 'component', 'part-of', 'managed-by', 'v
 function labelFaults(object: KubernetesObject): string[] {
   const { labels = {}, name } = object.metadata
   // Objects of somebody else: extraObjects.
-  if (name.includes('as-a-')) return []
+  if (name.includes('as-a-') || object.apiVersion.startsWith('gateway.envoyproxy.io/')) return []
   // The pod of `helm test` is no template of another object, and has a pod's labels.
   const wanted = object.kind === 'Pod' ? OWN_LABELS.slice(0, 3) : [...OWN_LABELS, 'helm.sh/chart']
   const long = Object.values(labels).filter((value) => value.length > 63)

@@ -12,6 +12,8 @@ import { installGoTool } from '../../../tools/go-tool.ts'
 import { CHART_DIR, faultsOf, ROOT } from './command.ts'
 import { findRefusedConfigurations } from './configuration.ts'
 import { findUnknownFieldsOfCrds, loadCrds } from './crds.ts'
+import { findMissingNames, readExample } from './example.ts'
+import { findStrays } from './http-routes.ts'
 import { findUnknownFields, installValidator } from './kubernetes-schemas.ts'
 import { findLenience, REFUSALS } from './refusals.ts'
 import { listCases, type Rendering, renderAll } from './render.ts'
@@ -64,8 +66,15 @@ const count = renderings.reduce((sum, { objects }) => sum + objects.length, 0)
 await check(`the schemas of Kubernetes ${KUBERNETES_VERSIONS.join(' and ')} know every field`, () =>
   findUnknownFields(validator, renderings),
 )
-await check('so do the definitions of the Prometheus operator and of KEDA', async () =>
-  findUnknownFieldsOfCrds(crds, renderings),
+const example = readExample('cloudnative-pg.yaml', NEWEST)
+await check(`the definitions of other kinds, ${crds.size} in all, know every field too`, async () =>
+  findUnknownFieldsOfCrds(crds, [...renderings, example]),
+)
+await check('the example of a database has what the values beside it name', async () =>
+  findMissingNames(example.objects, parse(readFileSync(join(CHART_DIR, 'ci', 'zones-values.yaml'), 'utf8'))),
+)
+await check('requests reach the deployment of their ledger by the rules of the Gateway API', async () =>
+  findStrays(renderings),
 )
 await check(`${count} objects hold to the rules`, async () =>
   renderings.flatMap(({ helm, name, objects }) =>

@@ -1,0 +1,207 @@
+/*
+ * npm run bench:cells: records a second through HAProxy (examples/haproxy) of one deployment and of three, each with a Postgres, a server
+ * and a worker of its own, on this machine; and of the first one without HAProxy. All three are there in each phase, so that only the ledgers
+ * that are written to differ. The CPU by part says what machines of their own would do: a deployment's is its own, and only HAProxy is shared.
+ *
+ * -- --seconds 6: of each phase; --rounds 2: the phases in turn. It needs HAProxy, and better the system's Postgres.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from '../cpu.ts'
+import { type Database, openDatabase } from '../database.ts'
+import type { Target } from '../load-connection.ts'
+import { runLoad } from '../load-process.ts'
+import { type Deployment, deploy, type System, startSystem } from '../system.ts'
+import { printTable } from '../table.ts'
+
+const NAMES = ['a', 'b', 'c'] as const
+const PORT = 20_000 + Math.floor(Math.random() * 20_000)
+const WARM_UP_MS = 1_500
+const READY_MS_MAX = 10_000
+
+type Cell = { readonly database: Database; readonly deployment: Deployment; readonly system: System }
+type Way = 'one, directly' | 'one' | 'three'
+type Kind = 'single' | 'batch'
+
+/** Connections, and records of a request. */
+const LOADS: Readonly<Record<Kind, { readonly connections: number; readonly items: number }>> = {
+  single: { connections: 64, items: 1 },
+  batch: { connections: 4, items: 1_000 },
+}
+const WAYS: readonly Way[] = ['one, directly', 'one', 'three']
+
+type Figures = {
+  readonly itemsPerSecond: number
+  readonly requestsPerSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Cores in use: of all deployments, and of HAProxy. */
+  readonly cells: number
+  readonly haproxy: number
+}
+
+async function main(durationMs: number, rounds: number): Promise<void> {
+  const cells: Cell[] = []
+  let haproxy: Haproxy | null = null
+  try {
+    for (const _ of NAMES) cells.push(await startCell())
+    haproxy = await startHaproxy(cells)
+    const rows = [
+      ['through HAProxy', 'records/s', 'requests/s', 'p50', 'p99', 'cores: deployments · HAProxy'],
+    ]
+    for (const kind of ['single', 'batch'] as const) {
+      const found: Record<Way, Figures[]> = { 'one, directly': [], one: [], three: [] }
+      for (let round = 0; round < rounds; round++)
+        for (const way of WAYS) found[way].push(await measure(kind, way, cells, haproxy, durationMs))
+      for (const way of WAYS) rows.push([`${kind}, ${way}`, ...textsOf(medianOf(found[way]))])
+    }
+    printTable(rows)
+  } finally {
+    haproxy?.stop()
+    for (const { system, deployment, database } of cells) {
+      await system.stop()
+      await database.close()
+      deployment.close()
+    }
+  }
+}
+
+async function startCell(): Promise<Cell> {
+  const database = await openDatabase({ databaseUrl: undefined, embedded: false }, () => {})
+  const deployment = await deploy(database.ownerUrl)
+  const system = await startSystem(deployment, { servers: 1, worker: true, inspect: false })
+  return { database, deployment, system }
+}
+
+async function measure(
+  kind: Kind,
+  way: Way,
+  cells: readonly Cell[],
+  haproxy: Haproxy,
+  durationMs: number,
+): Promise<Figures> {
+  const { connections, items } = LOADS[kind]
+  const written = way === 'three' ? cells : cells.slice(0, 1)
+  let uses: readonly CpuUse[] = []
+  let before: readonly CpuSnapshot[] = []
+  const snapshots = () => [...cells.map(snapshotOf), takeCpuSnapshot(haproxy.cpu)]
+  const load = await runLoad(
+    {
+      targets: [way === 'one, directly' ? cells[0]!.system.targets[0]! : haproxy.target],
+      connections,
+      pace: { kind: 'closed' },
+      request: {
+        host: 'localhost',
+        bearers: written.map(({ system }) => system.bearer),
+        kind: kind === 'batch' ? 'batch' : 'record',
+        items,
+        payloadBytes: 400,
+        idempotencyKeys: false,
+        seed: 1,
+        expectedStatus: 201,
+      },
+      warmUpMs: WARM_UP_MS,
+      durationMs,
+      drainMsMax: 10_000,
+      sampleEvery: 0,
+    },
+    {
+      onEdge(edge) {
+        if (edge === 'measure') before = snapshots()
+        else uses = snapshots().map((after, i) => cpuBetween(before[i]!, after))
+      },
+    },
+  )
+  const failed = Object.entries(load.statuses).filter(([status]) => status !== '201')
+  if (failed.length > 0 || load.unanswered > 0)
+    throw new Error(`${kind}, ${way}: ${JSON.stringify(load.statuses)}, ${load.unanswered} unanswered`)
+  const coresOf = ({ api = 0, worker = 0, postgres = 0 }: CpuUse) => api + worker + postgres
+  return {
+    itemsPerSecond: load.itemsPerSecond,
+    requestsPerSecond: load.achievedPerSecond,
+    p50Ms: load.latency.p50 / 1e6,
+    p99Ms: load.latency.p99 / 1e6,
+    cells: uses.slice(0, -1).reduce((sum, use) => sum + coresOf(use), 0),
+    haproxy: uses.at(-1)!['haproxy'] ?? 0,
+  }
+}
+
+function snapshotOf({ database, system }: Cell): CpuSnapshot {
+  const worker = system.worker === null ? [] : [system.worker.pid]
+  const processes = { api: system.servers.map(({ pid }) => pid), worker }
+  return takeCpuSnapshot({ processes, postmaster: database.postmaster })
+}
+
+function textsOf({ itemsPerSecond, requestsPerSecond, p50Ms, p99Ms, cells, haproxy }: Figures): string[] {
+  return [
+    itemsPerSecond.toFixed(0),
+    requestsPerSecond.toFixed(0),
+    `${p50Ms.toFixed(1)} ms`,
+    `${p99Ms.toFixed(1)} ms`,
+    `${cells.toFixed(2)} · ${haproxy.toFixed(2)}`,
+  ]
+}
+
+/** The round with the median rate. */
+function medianOf(figures: readonly Figures[]): Figures {
+  const sorted = figures.toSorted((one, two) => one.itemsPerSecond - two.itemsPerSecond)
+  return sorted[Math.floor(sorted.length / 2)]!
+}
+
+type Haproxy = {
+  readonly target: Target
+  readonly cpu: Parameters<typeof takeCpuSnapshot>[0]
+  stop(): void
+}
+
+async function startHaproxy(cells: readonly Cell[]): Promise<Haproxy> {
+  const dir = mkdtempSync(join(tmpdir(), 'tallystick-bench-haproxy-'))
+  const map = join(dir, 'ledgers.map')
+  writeFileSync(map, cells.map(({ system }, i) => `${system.ledger} ${NAMES[i]}\n`).join(''))
+  const [a, b, c] = cells.map(({ system }) => `127.0.0.1:${system.targets[0]!.port}`)
+  const configuration = join(import.meta.dirname, '../../examples/haproxy/haproxy.cfg')
+  const child: ChildProcess = spawn('haproxy', ['-db', '-f', configuration], {
+    env: {
+      PATH: `${process.env['PATH']}:/usr/sbin`,
+      BIND: `127.0.0.1:${PORT}`,
+      DEPLOYMENT_A: a,
+      DEPLOYMENT_B: b,
+      DEPLOYMENT_C: c,
+      NEW_LEDGERS: 'a',
+      LEDGERS_MAP: map,
+      RUNTIME_SOCKET: join(dir, 'haproxy.sock'),
+    },
+    stdio: ['ignore', 'ignore', 'ignore'],
+  })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  const stop = () => {
+    kill()
+    process.off('exit', kill)
+    rmSync(dir, { recursive: true })
+  }
+  await untilReady(child)
+  return {
+    target: { host: '127.0.0.1', port: PORT },
+    cpu: { processes: { haproxy: [child.pid!] }, postmaster: null },
+    stop,
+  }
+}
+
+async function untilReady(child: ChildProcess): Promise<void> {
+  const endsAtMs = performance.now() + READY_MS_MAX
+  for (;;) {
+    const answer = await fetch(`http://127.0.0.1:${PORT}/readyz`).catch(() => null)
+    if (answer?.ok) return
+    if (performance.now() > endsAtMs || child.exitCode !== null) throw new Error('HAProxy did not start')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '6' }, rounds: { type: 'string', default: '2' } },
+})
+await main(Number(values.seconds) * 1_000, Number(values.rounds))

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import type { DatabaseOrUrl } from '../../src/db/connect/connection.ts'
+import {
+  openPreflightClient,
+  type ReplicaFacts,
+  readFlushedLog,
+  readReplayedLog,
+  readReplicaFacts,
+} from '../../src/db/schema/preflight.ts'
+import { type Finding, fail, ok, warn } from './finding.ts'
+import { PREFLIGHT_REPLAY_MS_MAX, PREFLIGHT_REPLAY_POLL_MS } from './limits.ts'
+
+/**
+ * What a standby says, and what the primary says of the same. `replayMs`: how long it took until it had all that the primary had when
+ * it was asked; null: it does not say how far it is, or the primary is a standby itself; Infinity: longer than anybody waited.
+ */
+export type ReplicaAnswers = {
+  readonly facts: ReplicaFacts
+  readonly primary: Pick<ReplicaFacts, 'system' | 'ledgers'>
+  readonly replayMs: number | null
+}
+
+/** Throws what Postgres and the network throw. */
+export async function askReplica(primary: pg.ClientBase, database: DatabaseOrUrl): Promise<ReplicaAnswers> {
+  const client = await openPreflightClient(database)
+  try {
+    const facts = await readReplicaFacts(client)
+    const ours = await readReplicaFacts(primary)
+    const isCompared = facts.isStandby && !facts.isPaused && !ours.isStandby
+    return { facts, primary: ours, replayMs: isCompared ? await measureReplay(primary, client) : null }
+  } finally {
+    await client.end()
+  }
+}
+
+async function measureReplay(primary: pg.ClientBase, replica: pg.ClientBase): Promise<number | null> {
+  const wanted = await readFlushedLog(primary)
+  const beganAt = performance.now()
+  for (;;) {
+    const replayed = await readReplayedLog(replica)
+    const tookMs = performance.now() - beganAt
+    if (replayed === null) return null
+    if (replayed >= wanted) return tookMs
+    if (tookMs > PREFLIGHT_REPLAY_MS_MAX) return Infinity
+    await sleep(PREFLIGHT_REPLAY_POLL_MS)
+  }
+}
+
+/** What keeps servers from reading there comes first, and alone: the rest says nothing then. */
+export function judgeReplica({ facts, primary, replayMs }: ReplicaAnswers): Finding {
+  if (!facts.isStandby)
+    return fail(
+      'replica',
+      'it is no standby: it takes writes of its own, so reads stay on the primary',
+      'let TALLYSTICK_REPLICA_URL name a standby of this primary',
+    )
+  if (facts.system !== null && primary.system !== null && facts.system !== primary.system)
+    return fail(
+      'replica',
+      `it is a standby of another system (${facts.system}, not ${primary.system})`,
+      'let TALLYSTICK_REPLICA_URL name a standby of this primary: a copy by pg_basebackup, not one by pg_dump',
+    )
+  if (facts.ledgers === 'denied')
+    return fail(
+      'replica',
+      'this login may not read ledgers there',
+      'let TALLYSTICK_REPLICA_URL have the login of servers (tallystick_api)',
+    )
+  if (facts.ledgers === 'none' && primary.ledgers !== 'none')
+    return fail(
+      'replica',
+      'its database has no ledgers, and that of the primary has some',
+      'let TALLYSTICK_REPLICA_URL name the same database as the primary',
+    )
+  return judgeReplay(facts, replayMs)
+}
+
+function judgeReplay({ isPaused }: ReplicaFacts, replayMs: number | null): Finding {
+  if (isPaused)
+    return fail('replica', 'its replay is paused, so it falls behind', 'there: select pg_wal_replay_resume()')
+  if (replayMs === null)
+    return warn(
+      'replica',
+      'it does not say how far it has replayed, so reads stay on the primary',
+      'use a standby by streaming replication',
+    )
+  if (replayMs === Infinity)
+    return fail(
+      'replica',
+      `after ${PREFLIGHT_REPLAY_MS_MAX / 1000} s it has not replayed what the primary had`,
+      'look there at pg_stat_wal_receiver, at the CPU, and at long reads (max_standby_streaming_delay)',
+    )
+  return ok(
+    'replica',
+    `a standby of this system, readable; it has what the primary had after ${Math.round(replayMs)} ms`,
+  )
+}
