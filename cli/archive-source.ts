@@ -33,10 +33,11 @@ export async function openArchiveSource({ place, ledger, keyFile }: Archive): Pr
     keyFile === null
       ? null
       : parseArchiveKeys(Buffer.from(await readBytes(keyFile, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
-  return archiveLedger(await openReader(place, ledger), keys)
+  return archiveLedger(await openArchiveReader(place, ledger), keys)
 }
 
-async function openReader(place: string, ledger: string | null): Promise<ArchiveReader> {
+/** Throws UsageError where the place is none. */
+export async function openArchiveReader(place: string, ledger: string | null): Promise<ArchiveReader> {
   const url = /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null
   switch (url?.protocol) {
     case undefined:
