@@ -12,6 +12,8 @@ import {
   uuid,
 } from '../connect/binary-array.ts'
 
+import type { Db } from '../connect/client.ts'
+
 /*
  * A ledger that comes back from its archive: the SQL of `restore-archive`, as owner. The triggers fire as for any append, so the
  * database holds the rows to each other once more; and what administrative entries say goes by the functions that append_entries calls.
@@ -53,12 +55,12 @@ export async function restoreServerKeys(
 
 /** Whether the deployment has the private halves: of the key of the ledger's next entry, and of its checkpoints. */
 export async function findOwnKeys(
-  client: pg.ClientBase,
+  db: Db,
   ledgerId: Uuid,
 ): Promise<{ readonly envelope: boolean; readonly note: boolean }> {
-  const { rows } = await client.query<{ envelope: boolean; note: boolean }>(
+  const { rows } = await db.query<{ envelope: boolean; note: boolean }>(
     `select exists (select from tallystick.envelope_key_secrets s where s.kid = h.envelope_kid) as envelope,
-       exists (select from tallystick.note_key_secrets s where s.kid = l.note_kid) as note
+       exists (select from tallystick.server_keys k where k.kid = l.note_kid and k.retired_at is null) as note
      from tallystick.chain_heads h join tallystick.ledgers l on l.ledger_id = h.ledger_id where h.ledger_id = $1`,
     [ledgerId],
   )
@@ -355,11 +357,6 @@ async function storeDetails(
 ): Promise<void> {
   const told = entries.filter(({ detail }) => detail !== null)
   if (told.length === 0) return
-  await insertKeys(
-    client,
-    ledgerId,
-    told.filter(({ kind }) => kind === 'key-created'),
-  )
   const others = told.filter(({ kind }) => kind !== 'key-created')
   const kinds = new Set(others.map(({ kind }) => kind))
   const arrays = {
@@ -383,6 +380,11 @@ async function storeDetails(
   for (const { known, recordedAtMs } of others)
     if (known !== null) await insertClosure(client, ledgerId, known, new Date(recordedAtMs))
   await call('append_details', 'ledgers', 'kinds', 'subjects', 'details', 'outcomes', 'seqs')
+  await insertKeys(
+    client,
+    ledgerId,
+    told.filter(({ kind }) => kind === 'key-created'),
+  )
   if (kinds.has('retention-set') || kinds.has('hold-set') || kinds.has('hold-lifted')) {
     await call('append_keeping', 'ledgers', 'kinds', 'details', 'outcomes', 'seqs')
     await client.query(
