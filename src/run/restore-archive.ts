@@ -1,7 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import type pg from 'pg'
-import { openArchiveReader } from '../../cli/archive-source.ts'
+import { openArchiveReader, readArchiveKeys } from '../../cli/archive-source.ts'
 import { readCheckpointFile } from '../../cli/checkpoint-file.ts'
 import { withClient } from '../db/connect/client.ts'
 import { withTransaction } from '../db/connect/transaction.ts'
@@ -10,7 +10,6 @@ import { hashKey, makeApiKey, makeKeyMac } from '../ledgers/api-keys.ts'
 import { formatId, isId, parseId } from '../proof/ids.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
-import { parseArchiveKeys } from '../verify/archive/key-file.ts'
 import { formatReport } from '../verify/report.ts'
 import { parseConfig, required } from './config.ts'
 import { RESTORE_PROGRESS_MS } from './limits.ts'
@@ -43,7 +42,7 @@ export function main(args: readonly string[]): Promise<void> {
       ledger,
       masterKey,
       reader: await openArchiveReader(place, ledger),
-      keys: parseArchiveKeys(await readFile(keyFile, 'utf8')),
+      keys: await readArchiveKeys(keyFile),
       kept: (await Promise.all(given.checkpoints.map(readCheckpointFile))).flat(),
       acceptsLoss: given.acceptsLoss,
       onProgress: tellProgress(),

@@ -48,5 +48,11 @@ export async function startScratch(environment: NodeJS.ProcessEnv = {}): Promise
     await migrate({ ownerUrl, masterKey: makeMasterKey(MASTER_KEY), passwords })
     return ownerUrl
   }
-  return { addDatabase, config, operatorKey: OPERATOR_KEY, superuserUrl, stop: () => postgres.stop('immediate') }
+  return {
+    addDatabase,
+    config,
+    operatorKey: OPERATOR_KEY,
+    superuserUrl,
+    stop: () => postgres.stop('immediate'),
+  }
 }

@@ -9,25 +9,34 @@ import { insertCosignature } from '../../src/db/chain/cosignatures.ts'
 import { withClient } from '../../src/db/connect/client.ts'
 import { ensureServerKeys } from '../../src/db/schema/server-keys.ts'
 import { archiveLedgers } from '../../src/followers/archive/archive-ledgers.ts'
+import { rotateKeys } from '../../src/followers/rotation/rotate-keys.ts'
+import { entryOfLine, RestoreError } from '../../src/run/restore/entry-of-line.ts'
 import { makeArchiveKeys } from '../../src/signing/archive-keys.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { formatArchiveKeys } from '../../src/verify/archive/key-file.ts'
-import { entryOfLine, RestoreError } from '../../src/run/restore/entry-of-line.ts'
 import { parseSeal, sealName } from '../../src/verify/archive/seal.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
+import { makeRotator, rotateKey } from '../followers/rotation/rotation.ts'
 import { addSigningKey, signedBatch, signedRecord, signingOf } from '../helpers/agent-signer.ts'
-import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, openApp, type TestApp } from '../helpers/app.ts'
+import {
+  buildTestApp,
+  expectStatus,
+  genericBody,
+  OPERATOR_KEY,
+  openApp,
+  type TestApp,
+} from '../helpers/app.ts'
 import { openArchiver } from '../helpers/archiver.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
-import { makeCosigners } from '../helpers/cosigners.ts'
 import { connect } from '../helpers/connect.ts'
+import { makeCosigners } from '../helpers/cosigners.ts'
 import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from '../helpers/database.ts'
 import { openEraser } from '../helpers/eraser.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
-import { documentsOf, makePersonalGated } from '../helpers/personal-gated.ts'
 import { makePeers } from '../helpers/peered-chains.ts'
+import { documentsOf, makePersonalGated } from '../helpers/personal-gated.ts'
 import { ERASE, erase, PERSONAL, postBatch } from '../helpers/personal-records.ts'
 import { runScript } from '../helpers/run-script.ts'
 import { addStatement } from '../helpers/signed-statements.ts'
@@ -115,9 +124,14 @@ test('a ledger comes back from its archive: every answer is the same, and every 
   const files = temporaryFiles(t)
   await fill(app)
   const personal = await makePersonalGated(app)
-  const batch = (await post(app, '/v1/records/batch', {
-    records: Array.from({ length: 70 }, (_, i) => ({ ...genericBody({ i }), references: ['of-all', `of-${i}`] })),
-  })).records as { id: string }[]
+  const batch = (
+    await post(app, '/v1/records/batch', {
+      records: Array.from({ length: 70 }, (_, i) => ({
+        ...genericBody({ i }),
+        references: ['of-all', `of-${i}`],
+      })),
+    })
+  ).records as { id: string }[]
   const { id: single } = await app.notarize(PERSONAL)
   const { id: kept } = await app.notarize()
   await archiver.run()
@@ -128,11 +142,17 @@ test('a ledger comes back from its archive: every answer is the same, and every 
   const by = await addSigningKey(app, { alg: 'ES256' })
   const signed = signedRecord(by, signingOf(app))
   const own = [await post(app, '/v1/records', signed)]
-  await post(app, '/v1/records/batch', signedBatch(by, signingOf(app), [{ payload: { a: 1 } }, { payload: { a: 2 } }]))
+  await post(
+    app,
+    '/v1/records/batch',
+    signedBatch(by, signingOf(app), [{ payload: { a: 1 } }, { payload: { a: 2 } }]),
+  )
   await archiver.publish()
   const { vkeys: _, cosigned } = makeCosigners(2)
   const note = (await app.send('GET', '/v1/checkpoints/latest')).body
-  const lines = cosigned(note, 0, 1).slice(note.length).split(/(?<=\n)/)
+  const lines = cosigned(note, 0, 1)
+    .slice(note.length)
+    .split(/(?<=\n)/)
   for (const [i, line] of lines.entries())
     await insertCosignature(archiver.pool, {
       ...{ ledgerId: app.ledgerId, size: (await app.entries()).length, peerId: null, line },
@@ -146,11 +166,21 @@ test('a ledger comes back from its archive: every answer is the same, and every 
 
   const target = await createTestDatabase(t)
   const apiKeyFile = join(files.directory, 'api-key')
-  const run = await restore(target, { ...copy, keys }, '--checkpoint', checkpoint, '--api-key-out', apiKeyFile)
+  const run = await restore(
+    target,
+    { ...copy, keys },
+    '--checkpoint',
+    checkpoint,
+    '--api-key-out',
+    apiKeyFile,
+  )
   assert.deepEqual([run.code, run.stderr], [0, ''])
   const [secretLine, integrity, said] = run.stdout.trim().split('\n')
   assert.match(secretLine!, /^key_\S+ has a new secret/)
-  assert.match(integrity!, new RegExp(`^INTEGRITY_OK entries=${size} .*checkpoint=given covered=${size} .*erased=11$`))
+  assert.match(
+    integrity!,
+    new RegExp(`^INTEGRITY_OK entries=${size} .*checkpoint=given covered=${size} .*erased=11$`),
+  )
   assert.match(said!, /is restored, and closed: .* it can be reopened/)
 
   const opened = await openApp(t, { database: target })
@@ -169,25 +199,35 @@ test('a ledger comes back from its archive: every answer is the same, and every 
   const report = await verifyLedger(database(target.superuserUrl, copy.ledger), { checkpoints: [note] })
   assert.deepEqual([report.failure, report.notices], [null, []])
   assert.equal(await checkLedger(await connect(t, target.superuserUrl), app.ledgerId), size)
+  const type = (await app.entries()).find(({ kind }) => kind === 'type-registered')
+  for (const [definitions, said] of [
+    [new Map(), /lacks the definition of delivery\/1/],
+    [new Map([[type.seq, '{}']]), /has another definition of delivery\/1/],
+  ] as const)
+    assert.throws(() => entryOfLine(JSON.stringify(type), definitions), said)
   const refused = await restored.send('POST', '/v1/records', { body: genericBody() })
   assert.deepEqual([refused.statusCode, refused.json().code], [503, 'ledger_closed'])
 
   await t.test('and an operator reopens it', async () => {
     const at = `/v1/ledgers/${copy.ledger}`
-    const { known } = expectStatus(200, await restored.send('GET', `${at}/restore`, { key: OPERATOR_KEY })).json()
+    const { known } = expectStatus(
+      200,
+      await restored.send('GET', `${at}/restore`, { key: OPERATOR_KEY }),
+    ).json()
     assert.equal(known.size, size)
     expectStatus(200, await restored.send('POST', `${at}/restore`, { key: OPERATOR_KEY, body: { known } }))
     await restored.notarize()
   })
 })
 
-/** A small ledger, archived in two prefixes. */
-async function archived(t: TestContext) {
+/** A small ledger, archived in two prefixes. `between`: work between the two. */
+async function archived(t: TestContext, between = async (_: TestApp) => {}) {
   const app = await buildTestApp(t)
   const archiver = await openArchiver(t, app)
   const files = temporaryFiles(t)
   await app.notarize(PERSONAL)
   await archiver.run()
+  await between(app)
   await postBatch(app, 3)
   await archiver.run()
   const keys = files.write('keys.json', await archiver.keyFile())
@@ -207,8 +247,8 @@ test('an archive that lacks an object, or has another one, is named, and leaves 
   const target = await createTestDatabase(t)
   const sql = await connect(t, target.superuserUrl)
   const seal = parseSeal(await readFile(join(archiver.directory, sealName(size))), size)
-  const named = ['lines/', 'documents/', 'tile/0/'].map((start) =>
-    seal.objects.find(({ name }) => name.startsWith(start))!.name,
+  const named = ['lines/', 'documents/', 'tile/0/'].map(
+    (start) => seal.objects.find(({ name }) => name.startsWith(start))!.name,
   )
   for (const name of [...named, sealName(size)]) {
     const path = join(archiver.directory, name)
@@ -236,7 +276,9 @@ test('an archive that ends before a kept checkpoint is refused, unless the loss 
   const target = await createTestDatabase(t)
   const refused = await restore(target, copy, '--checkpoint', kept)
   assert.equal(refused.code, 1)
-  assert.ok(refused.stderr.includes(`ends with ${size} entries, and a checkpoint that you kept covers ${size + 1}`))
+  assert.ok(
+    refused.stderr.includes(`ends with ${size} entries, and a checkpoint that you kept covers ${size + 1}`),
+  )
   const accepted = await restore(target, copy, '--checkpoint', kept, '--accept-loss')
   assert.deepEqual([accepted.code, accepted.stderr], [0, ''])
   assert.match(accepted.stdout, /, 1 known entries are lost; it can be reopened/)
@@ -279,7 +321,11 @@ test('a restore that is killed leaves nothing, and is run again', async (t) => {
 })
 
 test('a deployment with other keys shows the ledger, and does not reopen it', async (t) => {
-  const { app, copy, size } = await archived(t)
+  const { app, copy, size } = await archived(t, async (app) => {
+    await rotateKey(app)
+    await rotateKeys(makeRotator(t, app))
+  })
+  assert.ok((await app.entries()).some(({ kind }) => kind === 'server-key-rotated'))
   const target = await createTestDatabase(t)
   const sql = await connect(t, target.superuserUrl)
   for (const table of ['envelope_key_secrets', 'note_key_secrets', 'server_keys'])
@@ -327,7 +373,10 @@ test('no document is restored without its key, and nothing without a key file', 
   assert.match(none.stderr, /say with --archive-key where the keys/)
   const text = await readFile(copy.keys, 'utf8')
   const [from] = JSON.parse(text).pieces[0]
-  const other = files.write('other.json', formatArchiveKeys(copy.ledger, [{ from, packed: makeArchiveKeys() }]))
+  const other = files.write(
+    'other.json',
+    formatArchiveKeys(copy.ledger, [{ from, packed: makeArchiveKeys() }]),
+  )
   const wrong = await restore(target, { ...copy, keys: other })
   assert.match(wrong.stderr, /documents cannot be opened/)
 })
