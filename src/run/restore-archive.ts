@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import type pg from 'pg'
 import { openArchiveReader, readArchiveKeys } from '../../cli/archive-source.ts'
 import { readCheckpointFile } from '../../cli/checkpoint-file.ts'
+import { parseKid } from '../../cli/parse-kid.ts'
 import { withClient } from '../db/connect/client.ts'
 import { withTransaction } from '../db/connect/transaction.ts'
 import { findValidKey, insertKeySecret } from '../db/ledgers/restoring.ts'
@@ -23,6 +24,7 @@ const USAGE = `usage: restore-archive --archive PLACE --ledger ID --archive-key 
   --ledger ID         the ledger (led_…), which the database does not have
   --archive-key FILE  keys of its documents, from archive-keys
   --checkpoint FILE   a checkpoint kept outside, which the archive must extend. Repeatable
+  --key KID           the kid (64 hex digits) of the ledger's first envelope key, known from elsewhere. Repeatable
   --accept-loss       restores an archive that ends before a kept checkpoint; the ledger then waits for you to acknowledge what is lost
   --api-key-out FILE  gives a valid key of the ledger a new secret, and writes it there: API keys lose theirs`
 
@@ -44,6 +46,7 @@ export function main(args: readonly string[]): Promise<void> {
       reader: await openArchiveReader(place, ledger),
       keys: await readArchiveKeys(keyFile),
       kept: (await Promise.all(given.checkpoints.map(readCheckpointFile))).flat(),
+      kids: given.kids,
       acceptsLoss: given.acceptsLoss,
       onProgress: tellProgress(),
     }
@@ -70,6 +73,7 @@ function parseOptions(args: readonly string[]) {
       ledger: { type: 'string' },
       'archive-key': { type: 'string' },
       checkpoint: { type: 'string', multiple: true },
+      key: { type: 'string', multiple: true },
       'accept-loss': { type: 'boolean' },
       'api-key-out': { type: 'string' },
     },
@@ -88,6 +92,7 @@ function parseOptions(args: readonly string[]) {
     ledger,
     keyFile,
     checkpoints: values.checkpoint ?? [],
+    kids: (values.key ?? []).map(parseKid),
     acceptsLoss: values['accept-loss'] ?? false,
     apiKeyOut: values['api-key-out'],
   }

@@ -17,7 +17,7 @@ import { formatArchiveKeys } from '../../src/verify/archive/key-file.ts'
 import { parseSeal, sealName } from '../../src/verify/archive/seal.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
-import { makeRotator, rotateKey } from '../followers/rotation/rotation.ts'
+import { kidOf, makeRotator, rotateKey } from '../followers/rotation/rotation.ts'
 import { addSigningKey, signedBatch, signedRecord, signingOf } from '../helpers/agent-signer.ts'
 import {
   buildTestApp,
@@ -169,8 +169,7 @@ test('a ledger comes back from its archive: every answer is the same, and every 
   const run = await restore(
     target,
     { ...copy, keys },
-    '--checkpoint',
-    checkpoint,
+    ...['--checkpoint', checkpoint, '--key', await kidOf(app)],
     '--api-key-out',
     apiKeyFile,
   )
@@ -179,7 +178,7 @@ test('a ledger comes back from its archive: every answer is the same, and every 
   assert.match(secretLine!, /^key_\S+ has a new secret/)
   assert.match(
     integrity!,
-    new RegExp(`^INTEGRITY_OK entries=${size} .*checkpoint=given covered=${size} .*erased=11$`),
+    new RegExp(`^INTEGRITY_OK entries=${size} .*keys=given checkpoint=given covered=${size} .*erased=11$`),
   )
   assert.match(said!, /is restored, and closed: .* it can be reopened/)
 
@@ -366,7 +365,7 @@ test('a ledger with peers is refused, by the entry that says so', () => {
   assert.match(refused[at]!, new RegExp(`^entry ${at} \\(peer-added\\) is about another ledger`))
 })
 
-test('no document is restored without its key, and nothing without a key file', async (t) => {
+test('no document is restored without its key, nothing without a key file, and no ledger of another key', async (t) => {
   const { copy, files } = await archived(t)
   const target = await createTestDatabase(t)
   const none = await runScript(SCRIPT, ['--archive', copy.archive, '--ledger', copy.ledger])
@@ -379,4 +378,7 @@ test('no document is restored without its key, and nothing without a key file', 
   )
   const wrong = await restore(target, { ...copy, keys: other })
   assert.match(wrong.stderr, /documents cannot be opened/)
+  const foreign = await restore(target, copy, '--key', 'a'.repeat(64))
+  assert.match(foreign.stderr, /code=trusted_key_absent/)
+  assert.deepEqual(await ledgersOf(await connect(t, target.superuserUrl)), [0, 0])
 })

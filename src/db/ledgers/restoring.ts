@@ -29,7 +29,7 @@ export type RestoredEntry = Omit<EntryRow, 'ledgerId'> & {
   readonly known: { readonly size: number; readonly chain: Uint8Array } | null
 }
 
-export type RestoredServerKey = {
+type RestoredServerKey = {
   readonly kid: Uint8Array
   readonly use: 'envelope' | 'note'
   readonly alg: string
@@ -40,17 +40,16 @@ export type RestoredServerKey = {
   readonly compromisedAt: string | null
 }
 
-/** Inserts public halves that the database lacks. They are retired, because nobody has their private halves: no ledger may be moved to one. */
-export async function restoreServerKeys(
+/** Inserts a public half that the database lacks. It is retired, because nobody has its private half: no ledger may be moved to it. */
+export async function restoreServerKey(
   client: pg.ClientBase,
-  keys: readonly RestoredServerKey[],
+  { kid, use, alg, spki, ...times }: RestoredServerKey,
 ): Promise<void> {
-  for (const { kid, use, alg, spki, ...times } of keys)
-    await client.query(
-      `insert into tallystick.server_keys (kid, use, alg, spki, activated_at, retired_at, compromised_at)
-       values ($1, $2, $3, $4, coalesce($5::timestamptz, now()), coalesce($6::timestamptz, now()), $7) on conflict do nothing`,
-      [kid, use, alg, spki, times.activatedAt, times.retiredAt, times.compromisedAt],
-    )
+  await client.query(
+    `insert into tallystick.server_keys (kid, use, alg, spki, activated_at, retired_at, compromised_at)
+     values ($1, $2, $3, $4, coalesce($5::timestamptz, now()), coalesce($6::timestamptz, now()), $7) on conflict do nothing`,
+    [kid, use, alg, spki, times.activatedAt, times.retiredAt, times.compromisedAt],
+  )
 }
 
 /** Whether the deployment has the private halves: of the key of the ledger's next entry, and of its checkpoints. */

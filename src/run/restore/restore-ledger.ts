@@ -6,15 +6,15 @@ import {
   findOwnKeys,
   type RestoredCheckpoint,
   type RestoredEntry,
-  type RestoredServerKey,
   restoreArchive,
   restoreCheckpoint,
   restoreEntries,
-  restoreServerKeys,
+  restoreServerKey,
   STANDS_ALONE,
 } from '../../db/ledgers/restoring.ts'
 import { growTree, packFrontier, unpackFrontier } from '../../followers/checkpoints/grow-tree.ts'
-import { fromBase64, fromHex, utf8Encode } from '../../proof/bytes.ts'
+import { fromBase64, fromHex, toHex, utf8Encode } from '../../proof/bytes.ts'
+import type { SignatureAlgorithm } from '../../proof/crypto.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
@@ -48,13 +48,15 @@ export type Restore = {
   readonly masterKey: MasterKey
   /** Checkpoint notes kept outside. The archive must extend those of at most its size. */
   readonly kept: readonly string[]
+  /** Kids (hex) of envelope keys that are known from elsewhere: the chain must name each. */
+  readonly kids: readonly string[]
   /** Whether entries may be lost that a kept checkpoint covers. */
   readonly acceptsLoss: boolean
   readonly onProgress?: (entries: number, total: number) => void
 }
 
 export type Restored = {
-  /** Of the rows, from the first entry, as `verify --database` would find them. */
+  /** Findings about the rows, as those of `verify --database`. */
   readonly report: VerifyReport
   /** Entries that are known, and were not in the archive. */
   readonly lost: number
@@ -75,7 +77,7 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
   const { size, within, beyond } = await compareKept(restore)
   const writer = new LedgerWriter(client, ledgerId)
   const archive = await verifyLedger(writer.follow(reader, restore.keys, ledger), {
-    checkpoints: within,
+    ...{ checkpoints: within, kids: restore.kids },
     onProgress: ({ entries, total }) => restore.onProgress?.(entries, total),
   })
   if (!archive.ok) throw new RestoreError(namedFaults(archive))
@@ -86,7 +88,10 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
   for (const note of writer.notes) await restoreCheckpoint(client, ledgerId, splitNote(note))
   await continueArchive(client, ledgerId, restore, size)
   await closeRestored(client, ledgerId, known ?? writer.head)
-  const report = await verifyLedger(databaseOf(client, ledger, 'the restored rows'), { checkpoints: within })
+  const report = await verifyLedger(databaseOf(client, ledger, 'the restored rows'), {
+    checkpoints: within,
+    kids: restore.kids,
+  })
   if (!report.ok) throw new RestoreError(namedFaults(report))
   return { report, lost: (known?.size ?? size) - size, own: await findOwnKeys(client, ledgerId) }
 }
@@ -122,7 +127,8 @@ class LedgerWriter {
   /** Portions that were given to the verifier. */
   readonly #given: { readonly lines: Uint8Array; readonly end: number }[] = []
   #verified = 0
-  #keys: readonly RestoredServerKey[] = []
+  /** Keys as the newest seal names them, by kid (hex). Hints: of their times alone. */
+  #hints: ReadonlyMap<string, KeyTimes> = new Map()
   /** A registered statement, which the entry behind it explains. */
   #statement: RestoredEntry | null = null
   #last: RestoredEntry | null = null
@@ -166,7 +172,7 @@ class LedgerWriter {
 
   #begin(seals: readonly ArchiveSeal[], note: string): void {
     this.notes = seals.map((seal, i) => (i === seals.length - 1 ? note : seal.checkpoint))
-    this.#keys = seals.at(-1)!.keys.flatMap(serverKey)
+    this.#hints = new Map(seals.at(-1)!.keys.map((key) => [(key as { kid: string }).kid, key as KeyTimes]))
   }
 
   #tee(opened: OpenLedger, ledger: string): OpenLedger {
@@ -210,7 +216,7 @@ class LedgerWriter {
       const entry = entryOfLine(text, this.#definitions)
       this.#definitions.delete(entry.seq)
       this.#last = entry
-      if (entry.seq === 0) await this.#writeLedger(entry)
+      await this.#writeKeys(entry)
       if (entry.kind === STATEMENT) {
         this.#statement = entry
         continue
@@ -224,32 +230,33 @@ class LedgerWriter {
     await flush()
   }
 
-  /** Keys, and the head before the first entry. */
-  async #writeLedger({ envelope, kid }: RestoredEntry): Promise<void> {
+  /** Keys that the entry names, before it; and before the first one the head. */
+  async #writeKeys({ kind, envelope, kid }: RestoredEntry): Promise<void> {
+    if (kind !== 'ledger-created' && kind !== 'server-key-rotated') return
     const { predicate } = parseStatement(parseEnvelope(envelope).payload)
+    if (kind === 'server-key-rotated') return this.#writeKey('envelope', predicate['newKey'] as NamedKey)
     this.#definition = predicate['definition'] as unknown as LedgerDefinition
-    const key = parsePublicKey('EdDSA', fromBase64(this.#definition.noteKey))
-    const times = { activatedAt: null, retiredAt: null, compromisedAt: null }
-    const noteKey = { use: 'note', kid: keyThumbprint(sha256, key), ...key, ...times } as const
-    await restoreServerKeys(this.#client, [...this.#keys, noteKey])
+    const { envelopeKey, noteKey } = this.#definition
+    await this.#writeKey('envelope', envelopeKey)
+    await this.#writeKey('note', { alg: 'EdDSA', spki: noteKey })
     if (!(await beginLedger(this.#client, this.#ledgerId, kid)))
       throw new RestoreError('the database has that ledger already')
   }
+
+  async #writeKey(use: 'envelope' | 'note', { alg, spki }: NamedKey): Promise<void> {
+    const key = parsePublicKey(alg, fromBase64(spki))
+    const kid = keyThumbprint(sha256, key)
+    const { activatedAt = null, retiredAt = null, compromisedAt = null } = this.#hints.get(toHex(kid)) ?? {}
+    await restoreServerKey(this.#client, {
+      ...{ use, kid, alg, spki: key.spki },
+      ...{ activatedAt, retiredAt, compromisedAt },
+    })
+  }
 }
 
-type LedgerDefinition = { readonly origin: string; readonly noteKey: string }
-
-/** A key of a seal, which is a hint; [] where it is none. The kid is that of the bytes. */
-function serverKey(key: unknown): RestoredServerKey[] {
-  const said = key as Partial<
-    Record<'alg' | 'spki' | 'activatedAt' | 'retiredAt' | 'compromisedAt', string | null>
-  >
-  if (said.alg !== 'EdDSA' && said.alg !== 'ES256') return []
-  const spki = fromBase64(said.spki ?? '')
-  const { activatedAt = null, retiredAt = null, compromisedAt = null } = said
-  const kid = keyThumbprint(sha256, parsePublicKey(said.alg, spki))
-  return [{ use: 'envelope', kid, alg: said.alg, spki, activatedAt, retiredAt, compromisedAt }]
-}
+type NamedKey = { readonly alg: SignatureAlgorithm; readonly spki: string }
+type LedgerDefinition = { readonly origin: string; readonly envelopeKey: NamedKey; readonly noteKey: string }
+type KeyTimes = { readonly [time in 'activatedAt' | 'retiredAt' | 'compromisedAt']?: string | null }
 
 /** The stored hash tiles, and the frontier: as the worker makes them. */
 async function writeTree(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
