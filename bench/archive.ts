@@ -2,7 +2,8 @@
  * npm run bench:archive -- [RECORDS] [BATCH]
  *
  * Writes RECORDS in batches of BATCH (1: each by itself) while the worker archives them to a directory; says how fast both went, and
- * what lies there. Then verifies the archive as `tallystick verify --archive` does, without and with keys.
+ * what lies there. Then verifies the archive as `tallystick verify --archive` does, without and with keys, and restores the ledger into
+ * another database.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -58,7 +59,13 @@ try {
     DATABASE_URL: scratch.superuserUrl,
     TALLYSTICK_MASTER_KEY: Buffer.from(scratch.config.masterKey!).toString('hex'),
   })
-  await verify(['--archive-key', join(keys, `${made.ledger.id}.json`)])
+  const keyFile = join(keys, `${made.ledger.id}.json`)
+  await verify(['--archive-key', keyFile])
+  await restore(['--ledger', made.ledger.id, '--archive-key', keyFile], {
+    ...env,
+    DATABASE_URL: await scratch.addDatabase('restored'),
+    TALLYSTICK_MASTER_KEY: Buffer.from(scratch.config.masterKey!).toString('hex'),
+  })
 
   async function write(client: Tallystick): Promise<void> {
     let left = records
@@ -115,6 +122,13 @@ async function verify(more: readonly string[]): Promise<void> {
   const beganAt = performance.now()
   const told = await run(['cli/tallystick.ts', 'verify', '--archive', archive, ...more], process.env)
   say(`${told.trim()} in ${Math.round(performance.now() - beganAt)} ms`)
+}
+
+async function restore(more: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const beganAt = performance.now()
+  const told = await run(['src/run/restore-archive.ts', '--archive', archive, ...more], env)
+  const ms = performance.now() - beganAt
+  say(`${told.trim()}\nrestored in ${Math.round(ms)} ms: ${perSecond(records, ms)} records/s`)
 }
 
 async function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {

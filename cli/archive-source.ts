@@ -5,7 +5,7 @@ import { isId } from '../src/proof/ids.ts'
 import { archiveLedger } from '../src/verify/archive/archive-ledger.ts'
 import { directoryStore } from '../src/verify/archive/directory-store.ts'
 import { httpReader } from '../src/verify/archive/http-reader.ts'
-import { parseArchiveKeys } from '../src/verify/archive/key-file.ts'
+import { type ArchiveKeys, parseArchiveKeys } from '../src/verify/archive/key-file.ts'
 import { ARCHIVE_KEY_FILE_BYTES_MAX } from '../src/verify/archive/limits.ts'
 import { openArchiveStores } from '../src/verify/archive/open-stores.ts'
 import { CHECKPOINT_OBJECT } from '../src/verify/archive/seal.ts'
@@ -29,14 +29,17 @@ type Archive = {
 export async function openArchiveSource({ place, ledger, keyFile }: Archive): Promise<LedgerSource> {
   if (ledger !== null && !isId('led', ledger))
     throw new UsageError(`${ledger.slice(0, 64)} is not the id of a ledger (led_…)`)
-  const keys =
-    keyFile === null
-      ? null
-      : parseArchiveKeys(Buffer.from(await readBytes(keyFile, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
-  return archiveLedger(await openReader(place, ledger), keys)
+  const keys = keyFile === null ? null : await readArchiveKeys(keyFile)
+  return archiveLedger(await openArchiveReader(place, ledger), keys)
 }
 
-async function openReader(place: string, ledger: string | null): Promise<ArchiveReader> {
+/** The keys of a file that `archive-keys` has written. Throws SourceError. */
+export async function readArchiveKeys(path: string): Promise<ArchiveKeys> {
+  return parseArchiveKeys(Buffer.from(await readBytes(path, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
+}
+
+/** Throws UsageError where the place is none. */
+export async function openArchiveReader(place: string, ledger: string | null): Promise<ArchiveReader> {
   const url = /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null
   switch (url?.protocol) {
     case undefined:

@@ -131,6 +131,7 @@ const PROCESSES = new Set([
   'src/run/worker.ts',
   'src/run/migrate.ts',
   'src/run/move-ledger.ts',
+  'src/run/restore-archive.ts',
   'src/run/operate.ts',
   'src/run/rds-token.ts',
   'src/run/rotate-key.ts',

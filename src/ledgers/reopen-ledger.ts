@@ -1,5 +1,6 @@
 import { type Closure, findClosure, type Head } from '../db/chain/closures.ts'
 import { readFindKey, readFirstEntries } from '../db/chain/signed-entries.ts'
+import { findOwnKeys } from '../db/ledgers/restoring.ts'
 import { ApiError } from '../errors.ts'
 import { toHex } from '../proof/bytes.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
@@ -30,6 +31,7 @@ export async function reopenLedger(
     throw new ApiError('state_conflict', 'that is not what was known of the ledger when it was closed')
   }
   if (closure.entry) return closure
+  await refuseWithoutKeys(deps, ledgerId)
   const [author, findKey, [first]] = await Promise.all([
     systemAuthor(deps, ledgerId),
     readFindKey(deps.readPool),
@@ -48,6 +50,18 @@ export async function reopenLedger(
     },
   )
   return getClosure(deps, ledgerId)
+}
+
+/** A ledger that was brought from an archive may be of another deployment. */
+async function refuseWithoutKeys(deps: KeyDeps, ledgerId: Uuid): Promise<void> {
+  const { envelope, note } = await findOwnKeys(deps.readPool, ledgerId)
+  if (envelope && note) return
+  const missing = [...(envelope ? [] : ['envelope']), ...(note ? [] : ['note'])].join(' and ')
+  throw new ApiError(
+    'state_conflict',
+    `this deployment has no private ${missing} key of ${formatId('led', ledgerId)}, so it stays closed; a deployment that has is given ` +
+      'its keys by `move-ledger share-keys` (docs/archive.md)',
+  )
 }
 
 export function describeHead({ size, chain }: Head): { size: number; chain: string } {

@@ -14,8 +14,11 @@ export type ArchivedEntry = {
   readonly documents: readonly ArchivedDocument[]
 }
 
-/** An entry's line without envelope and documents, and the documents. A batch comes as a whole, which is 18 MiB at most. */
-export async function archiveEntry(read: EntryRead): Promise<ArchivedEntry> {
+/**
+ * An entry's line without envelope and documents, and the documents. A batch comes as a whole, which is 18 MiB at most. `definition`: of the
+ * type that the entry registers, as it is stored.
+ */
+export async function archiveEntry(read: EntryRead, definition: Buffer | null): Promise<ArchivedEntry> {
   const { entry, received } = read
   const start =
     `{"seq":${entry.seq},"kind":"${entry.kind}","recordedAt":"${entry.recordedAt.toISOString()}",` +
@@ -27,7 +30,9 @@ export async function archiveEntry(read: EntryRead): Promise<ArchivedEntry> {
     return { line: `${start}[${erasedBy.join(',')}],"items":[${items.join(',')}]${signer}}\n`, documents }
   }
   const documents = [...read.records.map(payloadOf), ...read.documents.map(stepDocumentOf)]
-  const end = received === null ? '' : `,"received":"${received.toString('base64')}"`
+  const end =
+    (received === null ? '' : `,"received":"${received.toString('base64')}"`) +
+    (definition === null ? '' : `,"definition":${JSON.stringify(definition.toString('utf8'))}`)
   return {
     line: `${start}[${documents.map(({ shown }) => shown).join(',')}],"items":null${end}${signer}}\n`,
     documents,

@@ -218,8 +218,8 @@ function canonicalItem(
   return `{${text.slice(1)},"type":${quote(item.type)}}`
 }
 
-/** `subjects`: hashes of labels, one for each record. */
-function chunksOf(
+/** Rows of a batch's records. `subjects`: hashes of labels, one for each record. */
+export function chunksOf(
   first: Uuid,
   actor: Uuid,
   records: readonly ChunkRecord[],

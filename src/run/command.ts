@@ -45,6 +45,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'write the keys of archived documents into files',
     load: async () => (await import('./archive-keys.ts')).main,
   },
+  'restore-archive': {
+    summary: 'bring a ledger from its archive into a database that lacks it',
+    load: async () => (await import('./restore-archive.ts')).main,
+  },
   'rds-token': {
     summary: 'print a token that RDS takes for a password',
     load: async () => (await import('./rds-token.ts')).main,

@@ -19,6 +19,10 @@ export const SCHEMA_WAIT_SECONDS_MAX = 3_600
 /** A file that holds the master key or the operator's. */
 export const KEY_FILE_BYTES_MAX = 1_024
 
+// restore-archive
+/** Between two lines about how far it is. */
+export const RESTORE_PROGRESS_MS = 10_000
+
 // The worker's process
 /** Half of the way to the lowest: where cores are short it gets a tenth of what an ordinary process gets. */
 export const WORKER_NICENESS = 10

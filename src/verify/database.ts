@@ -53,6 +53,12 @@ export function database(from: DatabaseOrUrl, ledger: string | null): LedgerSour
   }
 }
 
+/** The same on a connection whose transaction is the caller's, with what it has not committed yet. */
+export function databaseOf(client: LedgerSnapshot['client'], ledger: string, name: string): LedgerSource {
+  const snapshot = { client, close: async () => {} }
+  return { name, open: () => translated(name, () => openLedger(snapshot, ledger, name)) }
+}
+
 /** Entries, and records of batches. */
 const SMALL_MAX = 2_000
 /** The worker takes a document away within seconds. */

@@ -1,3 +1,4 @@
+import { withClient } from '../../src/db/connect/client.ts'
 import { migrate } from '../../src/db/schema/migrate.ts'
 import { type Config, parseConfig } from '../../src/run/config.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
@@ -8,6 +9,8 @@ export type Scratch = {
   readonly operatorKey: string
   /** The superuser's login to the same database. */
   readonly superuserUrl: string
+  /** A further database, migrated: the owner's login to it. */
+  addDatabase(name: string): Promise<string>
   stop(): Promise<void>
 }
 
@@ -37,5 +40,19 @@ export async function startScratch(environment: NodeJS.ProcessEnv = {}): Promise
   const superuserUrl = Object.assign(new URL(postgres.superuserUrl), {
     pathname: new URL(postgres.ownerUrl).pathname,
   }).href
-  return { config, operatorKey: OPERATOR_KEY, superuserUrl, stop: () => postgres.stop('immediate') }
+  const addDatabase = async (name: string) => {
+    await withClient(superuserUrl, (client) =>
+      client.query(`create database ${name} template template0 owner tallystick_owner`),
+    )
+    const ownerUrl = Object.assign(new URL(postgres.ownerUrl), { pathname: `/${name}` }).href
+    await migrate({ ownerUrl, masterKey: makeMasterKey(MASTER_KEY), passwords })
+    return ownerUrl
+  }
+  return {
+    addDatabase,
+    config,
+    operatorKey: OPERATOR_KEY,
+    superuserUrl,
+    stop: () => postgres.stop('immediate'),
+  }
 }

@@ -54,6 +54,15 @@ export async function findType(pool: Db, ledgerId: Uuid, name: string): Promise<
   }
 }
 
+/** The definition, canonical JSON, of the type that the entry at `seq` registers; null: it registers none. */
+export async function findDefinition(db: Db, ledgerId: Uuid, seq: number): Promise<Buffer | null> {
+  const { rows } = await db.query<{ definition: Buffer }>(
+    'select definition from tallystick.types where ledger_id = $1 and registered_seq = $2',
+    [ledgerId, seq],
+  )
+  return rows[0]?.definition ?? null
+}
+
 export type TypeSummaryRow = {
   readonly name: string
   readonly gated: boolean

@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { Turn } from '../../append/turn.ts'
 import { getOrKeepArchiveKeys } from '../../db/chain/archives.ts'
 import { readEntries } from '../../db/chain/read-entries.ts'
+import { findDefinition } from '../../db/ledgers/types.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { archiveEntry } from '../../records/archive-lines.ts'
 import { archiveKeyContext, makeArchiveKeys } from '../../signing/archive-keys.ts'
@@ -52,12 +53,14 @@ async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: 
   let bytes = 0
   let hasDocument = false
   for await (const read of readEntries(deps.pool, ledgerId, from, endMax)) {
-    const entry = await archiveEntry(read)
+    const { seq, kind } = read.entry
+    const definition = kind === 'type-registered' ? await findDefinition(deps.pool, ledgerId, seq) : null
+    const entry = await archiveEntry(read, definition)
     lines.push(entry.line)
     bytes += entry.line.length
     for (const { item, text } of entry.documents) {
       if (turn.isOver) await turn.next()
-      const key = keys.find(documentPlace(read.entry.seq - from, item))
+      const key = keys.find(documentPlace(seq - from, item))
       // Destroyed meanwhile: the line still says that nobody has erased it, and its reader finds the entry that did.
       const sealed = text === null || key === null ? NO_DOCUMENT : sealDocument(text, key)
       if (sealed !== NO_DOCUMENT) hasDocument = true

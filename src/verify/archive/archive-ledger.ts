@@ -15,20 +15,37 @@ import { TileDigests } from './tile-digests.ts'
 /** Below this, starting threads would take longer than they save. */
 const SMALL_ENTRIES_MAX = 2_000
 
+/** Hears of content of an archive that no export has. None of it is verified. */
+export type ArchiveObserver = {
+  /** Seals, the oldest first, and the newest checkpoint. */
+  seals(seals: readonly ArchiveSeal[], note: string): void
+  /** Definition of the type that the entry at `seq` registers, before the entry's line is given. */
+  definition(seq: number, definition: string): void
+}
+
 /**
  * The archive of a ledger (docs/formats/archive.md), as an export of it. Without `keys` its documents are sealed, and count as withheld.
  * Each object that is missing or another one is named: the first is the finding, and the others are notices.
  */
-export function archiveLedger(reader: ArchiveReader, keys: ArchiveKeys | null): LedgerSource {
-  return { name: reader.name, open: () => openArchive(new ArchiveObjects(reader), keys) }
+export function archiveLedger(
+  reader: ArchiveReader,
+  keys: ArchiveKeys | null,
+  observer?: ArchiveObserver,
+): LedgerSource {
+  return { name: reader.name, open: () => openArchive(new ArchiveObjects(reader), keys, observer) }
 }
 
-async function openArchive(objects: ArchiveObjects, keys: ArchiveKeys | null): Promise<OpenLedger> {
+async function openArchive(
+  objects: ArchiveObjects,
+  keys: ArchiveKeys | null,
+  observer: ArchiveObserver | undefined,
+): Promise<OpenLedger> {
   const note = await objects.readCheckpoint()
   if (note === null) throw new SourceError('not_a_ledger', `${objects.name} holds no archive of a ledger`)
   const { size } = parseCheckpoint(note).checkpoint
   const seals = await objects.readSeals(size)
   const newest = seals.at(-1)!
+  observer?.seals(seals, note)
   const head = parseExportHead(JSON.stringify({ export: 1, ledger: newest.ledger, keys: newest.keys }))
   if (keys !== null && keys.ledger !== head.ledger)
     throw new SourceError(
@@ -39,7 +56,10 @@ async function openArchive(objects: ArchiveObjects, keys: ArchiveKeys | null): P
   if (keys === null)
     notices.push('documents are sealed, and were not shown: name their keys with --archive-key')
   const tiles = new TileDigests(seals.map((seal) => seal.size))
-  const context = { objects, keys, size, erasures: erasuresOf(seals), unexplained: [] as string[] }
+  const context = {
+    ...{ objects, keys, size, erasures: erasuresOf(seals), unexplained: [] as string[] },
+    onDefinition: observer?.definition,
+  }
   return {
     ledger: head.ledger,
     keys: head.keys,

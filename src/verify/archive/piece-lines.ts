@@ -17,6 +17,8 @@ export type PieceContext = {
   readonly erasures: ReadonlyMap<string, number>
   /** Documents without a key, and without an entry that says why. */
   readonly unexplained: string[]
+  /** Hears of each definition of a type, before the line of its entry is given. */
+  readonly onDefinition?: ((seq: number, definition: string) => void) | undefined
 }
 
 /** A line of an archive; unchecked, but for its form, because the line of an export that is made of it is checked. */
@@ -28,6 +30,8 @@ type ArchiveLine = {
     | null
   )[]
   readonly items: readonly { record: string; digest: string }[] | null
+  /** Definition of the type that the entry registers. */
+  readonly definition?: string
   readonly [member: string]: unknown
 }
 
@@ -52,7 +56,10 @@ export async function exportLines(
       .slice(0, -1)
       .map((line) => JSON.parse(line) as ArchiveLine)
     const opener = new Opener(piece, documents, context)
-    const exported = parsed.map((line, i) => exportLine(line, envelopes[i]!, piece.from + i, opener))
+    const exported = parsed.map((line, i) => {
+      if (line.definition !== undefined) context.onDefinition?.(piece.from + i, line.definition)
+      return exportLine(line, envelopes[i]!, piece.from + i, opener)
+    })
     if (parsed.length === piece.end - piece.from) return Buffer.from(exported.join(''))
   } catch {
     // Its bytes are those that the seal names, so the seal is a false one.
@@ -90,7 +97,7 @@ function splitBundle(bundle: Buffer): Buffer[] {
 }
 
 function exportLine(
-  { documents, items, ...members }: ArchiveLine,
+  { documents, items, definition, ...members }: ArchiveLine,
   envelope: Buffer,
   seq: number,
   opener: Opener,

@@ -8,9 +8,12 @@ import { ArchiveStoreError } from '../../../src/verify/archive/store.ts'
 import { findGoTool } from '../../../tools/go-tool.ts'
 import { buildTestApp, type TestApp } from '../../helpers/app.ts'
 import { openArchiver } from '../../helpers/archiver.ts'
+import { createTestDatabase, TEST_MASTER_KEY } from '../../helpers/database.ts'
 import { type HttpFault, type HttpFaults, startHttpFaults } from '../../helpers/http-faults.ts'
 import { postBatch } from '../../helpers/personal-records.ts'
+import { runScript } from '../../helpers/run-script.ts'
 import { BUCKET, S3_ACCESS, S3_REGION, type S3Gateway, startS3Gateway } from '../../helpers/s3-gateway.ts'
+import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
 /* A bucket with Object Lock, by a server that is none of ours, behind a proxy that does what bad ones do. */
 
@@ -56,7 +59,7 @@ async function setUp(t: TestContext): Promise<Stage> {
 
 const errorsOf = ({ archiver }: Stage) => archiver.logged.filter(({ level }) => level === 'error')
 
-test('a ledger in a bucket verifies, and its objects are locked', options, async (t) => {
+test('a ledger in a bucket verifies, its objects are locked, and it comes back into another database', options, async (t) => {
   const stage = await setUp(t)
   const { archiver, gateway, app } = stage
   await archiver.run()
@@ -78,6 +81,23 @@ test('a ledger in a bucket verifies, and its objects are locked', options, async
     client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key, VersionId })),
     /AccessDenied|locked|WORM/i,
   )
+
+  const target = await createTestDatabase(t)
+  const keys = temporaryFiles(t).write('keys.json', await archiver.keyFile())
+  const place = ['--archive', `s3://${BUCKET}/fleet`, '--ledger', archiver.ledger, '--archive-key', keys]
+  const restored = await runScript('src/run/restore-archive.ts', place, {
+    env: {
+      DATABASE_URL: target.ownerUrl,
+      TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
+      TALLYSTICK_ARCHIVE_S3_ENDPOINT: gateway.url,
+      TALLYSTICK_ARCHIVE_S3_REGION: S3_REGION,
+      TALLYSTICK_ARCHIVE_S3_PATH_STYLE: 'true',
+      AWS_ACCESS_KEY_ID: S3_ACCESS.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: S3_ACCESS.secretAccessKey,
+    },
+  })
+  assert.equal(restored.code, 0, restored.stderr)
+  assert.match(restored.stdout, new RegExp(`^INTEGRITY_OK entries=${report.entries} `))
 })
 
 test('a bucket that refuses, cuts or is slow now and then is asked again', options, async (t) => {

@@ -177,7 +177,8 @@ class Archive:
                 subject, digest, erased_by = line['items'][item]['record'], line['items'][item]['digest'], said
             shown = self._show(subject, erased_by, seq, piece, item, next(sealed, b''))
             documents.append({'subject': subject, 'digest': digest, **shown})
-        return {**line, 'envelope': base64.b64encode(envelope).decode(), 'documents': documents}
+        members = {name: value for name, value in line.items() if name != 'definition'}
+        return {**members, 'envelope': base64.b64encode(envelope).decode(), 'documents': documents}
 
     def _show(self, subject: str, said: int | None, seq: int, piece: int, item: int, sealed: bytes) -> dict[str, Any]:
         erased_by = self._erasures.get((subject, seq), said)

@@ -1,0 +1,145 @@
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import type pg from 'pg'
+import { openArchiveReader, readArchiveKeys } from '../../cli/archive-source.ts'
+import { readCheckpointFile } from '../../cli/checkpoint-file.ts'
+import { parseKid } from '../../cli/parse-kid.ts'
+import { withClient } from '../db/connect/client.ts'
+import { withTransaction } from '../db/connect/transaction.ts'
+import { findValidKey, insertKeySecret } from '../db/ledgers/restoring.ts'
+import { hashKey, makeApiKey, makeKeyMac } from '../ledgers/api-keys.ts'
+import { formatId, isId, parseId } from '../proof/ids.ts'
+import type { MasterKey } from '../signing/master-key.ts'
+import { makeMasterKeys } from '../signing/master-keys.ts'
+import { formatReport } from '../verify/report.ts'
+import { parseConfig, required } from './config.ts'
+import { RESTORE_PROGRESS_MS } from './limits.ts'
+import { getOwnerDatabase } from './owner-database.ts'
+import { type Restored, restoreLedger } from './restore/restore-ledger.ts'
+import { runToEnd, UsageError } from './run-to-end.ts'
+
+const USAGE = `usage: restore-archive --archive PLACE --ledger ID --archive-key FILE [OPTIONS], or npm run restore-archive -- …
+
+  --archive PLACE     a directory, s3://bucket/prefix, or an address of the web
+  --ledger ID         the ledger (led_…), which the database does not have
+  --archive-key FILE  keys of its documents, from archive-keys
+  --checkpoint FILE   a checkpoint kept outside, which the archive must extend. Repeatable
+  --key KID           the kid (64 hex digits) of the ledger's first envelope key, known from elsewhere. Repeatable
+  --accept-loss       restores an archive that ends before a kept checkpoint; the ledger then waits for you to acknowledge what is lost
+  --api-key-out FILE  gives a valid key of the ledger a new secret, and writes it there: API keys lose theirs`
+
+/**
+ * `npm run restore-archive`: as the owner, brings a ledger from its archive into a migrated database that lacks it (docs/archive.md). One
+ * transaction: one that was killed has left nothing, and is run again.
+ */
+export function main(args: readonly string[]): Promise<void> {
+  return runToEnd('restore-archive', USAGE, async () => {
+    const { ledger, place, keyFile, ...given } = parseOptions(args)
+    const config = parseConfig(process.env)
+    const masterKey = makeMasterKeys(
+      required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it seals the keys of documents'),
+      config.previousMasterKey,
+    )
+    const restore = {
+      ledger,
+      masterKey,
+      reader: await openArchiveReader(place, ledger),
+      keys: await readArchiveKeys(keyFile),
+      kept: (await Promise.all(given.checkpoints.map(readCheckpointFile))).flat(),
+      kids: given.kids,
+      acceptsLoss: given.acceptsLoss,
+      onProgress: tellProgress(),
+    }
+    const database = getOwnerDatabase(config, 'the database that gets the ledger')
+    const { restored, apiKey } = await withClient(database, (client) =>
+      withTransaction(client, async () => {
+        const restored = await restoreLedger(client, restore)
+        const { apiKeyOut } = given
+        return {
+          restored,
+          apiKey: apiKeyOut === undefined ? null : await issueKey(client, ledger, masterKey, apiKeyOut),
+        }
+      }),
+    )
+    report(ledger, restored, apiKey)
+  })
+}
+
+function parseOptions(args: readonly string[]) {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      archive: { type: 'string' },
+      ledger: { type: 'string' },
+      'archive-key': { type: 'string' },
+      checkpoint: { type: 'string', multiple: true },
+      key: { type: 'string', multiple: true },
+      'accept-loss': { type: 'boolean' },
+      'api-key-out': { type: 'string' },
+    },
+  })
+  const { archive, ledger, 'archive-key': keyFile } = values
+  if (archive === undefined) throw new UsageError('say with --archive where the ledger lies')
+  if (ledger === undefined || !isId('led', ledger))
+    throw new UsageError('say with --ledger which one (led_…)')
+  if (keyFile === undefined)
+    throw new UsageError(
+      'say with --archive-key where the keys of its documents are: without documents there is nothing to restore that verify --archive ' +
+        'does not show',
+    )
+  return {
+    place: archive,
+    ledger,
+    keyFile,
+    checkpoints: values.checkpoint ?? [],
+    kids: (values.key ?? []).map(parseKid),
+    acceptsLoss: values['accept-loss'] ?? false,
+    apiKeyOut: values['api-key-out'],
+  }
+}
+
+/** Now and then, on standard error. */
+function tellProgress(): (entries: number, total: number) => void {
+  let toldMs = performance.now()
+  return (entries, total) => {
+    if (performance.now() - toldMs < RESTORE_PROGRESS_MS) return
+    toldMs = performance.now()
+    console.error(`${entries} of ${total} entries`)
+  }
+}
+
+/** A new secret for a key that the chain has: a new key would be an entry, and the ledger takes none. Written before the commit. */
+async function issueKey(
+  client: pg.ClientBase,
+  ledger: string,
+  masterKey: MasterKey,
+  path: string,
+): Promise<string> {
+  const ledgerId = parseId('led', ledger)
+  const found = await findValidKey(client, ledgerId)
+  if (!found) throw new Error('the ledger has no valid key to give a new secret: leave --api-key-out out')
+  const { keyId, agentId, scopes, expiresAt } = found
+  const secret = makeApiKey(ledgerId)
+  const secretHash = hashKey(secret)
+  const key = formatId('key', keyId)
+  const granted = { ledger, key, agent: formatId('agt', agentId), scopes, secretHash }
+  const mac = makeKeyMac(masterKey).of({ ...granted, expiresAtMs: expiresAt?.getTime() ?? null })
+  await insertKeySecret(client, ledgerId, { keyId, secretHash, mac, expiresAt })
+  await writeFile(path, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  return key
+}
+
+function report(ledger: string, { report, lost, own }: Restored, apiKey: string | null): void {
+  for (const notice of report.notices) console.error(notice)
+  if (apiKey !== null) console.log(`${apiKey} has a new secret; the other keys have none`)
+  console.log(formatReport(report))
+  const missing = [...(own.envelope ? [] : ['envelope']), ...(own.note ? [] : ['note'])]
+  const canReopen =
+    missing.length === 0
+      ? 'it can be reopened: docs/backup-and-restore.md'
+      : `this deployment has no private ${missing.join(' and ')} key of it, so it cannot be reopened`
+  const loss = lost === 0 ? '' : `, ${lost} known entries are lost`
+  console.log(`${ledger} is restored, and closed: it is read, and takes no entries${loss}; ${canReopen}`)
+}
+
+if (import.meta.main) await main(process.argv.slice(2))

@@ -1,0 +1,306 @@
+import type pg from 'pg'
+import { readLeaves, readTree, storeTree } from '../../db/chain/checkpoints.ts'
+import {
+  beginLedger,
+  closeRestored,
+  findOwnKeys,
+  type RestoredCheckpoint,
+  type RestoredEntry,
+  restoreArchive,
+  restoreCheckpoint,
+  restoreEntries,
+  restoreServerKey,
+  STANDS_ALONE,
+} from '../../db/ledgers/restoring.ts'
+import { growTree, packFrontier, unpackFrontier } from '../../followers/checkpoints/grow-tree.ts'
+import { fromBase64, fromHex, toHex, utf8Encode } from '../../proof/bytes.ts'
+import type { SignatureAlgorithm } from '../../proof/crypto.ts'
+import { parseEnvelope } from '../../proof/envelope/cose.ts'
+import { parseId, type Uuid } from '../../proof/ids.ts'
+import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
+import { STATEMENT } from '../../proof/statement/kinds.ts'
+import { parseStatement } from '../../proof/statement/statement.ts'
+import { type Checkpoint, parseCheckpoint, verifyCheckpoint } from '../../proof/tree/checkpoint.ts'
+import { TILE_HASHES } from '../../proof/tree/merkle.ts'
+import { signatureLine } from '../../proof/tree/note.ts'
+import { archiveKeyContext } from '../../signing/archive-keys.ts'
+import type { MasterKey } from '../../signing/master-key.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { archiveLedger } from '../../verify/archive/archive-ledger.ts'
+import type { ArchiveKeys } from '../../verify/archive/key-file.ts'
+import { ARCHIVE_OBJECT_BYTES_MAX, ARCHIVE_SEAL_BYTES_MAX } from '../../verify/archive/limits.ts'
+import { sha256Hex } from '../../verify/archive/read-objects.ts'
+import { type ArchiveSeal, CHECKPOINT_OBJECT, sealName } from '../../verify/archive/seal.ts'
+import type { ArchiveReader } from '../../verify/archive/store.ts'
+import { databaseOf } from '../../verify/database.ts'
+import { TREE_ENTRIES_PER_STEP } from '../../verify/limits.ts'
+import { formatReport, type VerifyReport } from '../../verify/report.ts'
+import type { LedgerSource, OpenLedger } from '../../verify/source.ts'
+import { verifyLedger } from '../../verify/verify-ledger.ts'
+import { entryOfLine, linesOf, RestoreError, withAuthor } from './entry-of-line.ts'
+
+const { sha256, verifySignature } = nativeProviders
+
+export type Restore = {
+  readonly ledger: string
+  readonly reader: ArchiveReader
+  readonly keys: ArchiveKeys
+  readonly masterKey: MasterKey
+  /** Checkpoint notes kept outside. The archive must extend those of at most its size. */
+  readonly kept: readonly string[]
+  /** Kids (hex) of envelope keys that are known from elsewhere: the chain must name each. */
+  readonly kids: readonly string[]
+  /** Whether entries may be lost that a kept checkpoint covers. */
+  readonly acceptsLoss: boolean
+  readonly onProgress?: (entries: number, total: number) => void
+}
+
+export type Restored = {
+  /** Findings about the rows, as those of `verify --database`. */
+  readonly report: VerifyReport
+  /** Entries that are known, and were not in the archive. */
+  readonly lost: number
+  /** Private halves that the deployment has. */
+  readonly own: { readonly envelope: boolean; readonly note: boolean }
+}
+
+/**
+ * Brings a ledger from its archive into a database that lacks it. To be called in a transaction of the owner's, whose rollback
+ * leaves nothing: entries are written as the archive's verifier takes them, and the rows are verified before anybody can see
+ * them. The ledger is closed: it takes no entries. Throws RestoreError, SourceError.
+ */
+export async function restoreLedger(client: pg.ClientBase, restore: Restore): Promise<Restored> {
+  const { ledger, reader } = restore
+  const ledgerId = parseId('led', ledger)
+  // A plan that is made for empty tables, and kept, reads them whole for each row.
+  await client.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+  const { size, within, beyond } = await compareKept(restore)
+  const writer = new LedgerWriter(client, ledgerId)
+  const archive = await verifyLedger(writer.follow(reader, restore.keys, ledger), {
+    ...{ checkpoints: within, kids: restore.kids },
+    onProgress: ({ entries, total }) => restore.onProgress?.(entries, total),
+  })
+  if (!archive.ok) throw new RestoreError(namedFaults(archive))
+  if (archive.entries !== size) throw new RestoreError('the archive has grown meanwhile: run it again')
+  await writer.finish()
+  const known = beyond === null ? null : writer.verifyKnown(beyond)
+  await writeTree(client, ledgerId)
+  for (const note of writer.notes) await restoreCheckpoint(client, ledgerId, splitNote(note))
+  await continueArchive(client, ledgerId, restore, size)
+  await closeRestored(client, ledgerId, known ?? writer.head)
+  const report = await verifyLedger(databaseOf(client, ledger, 'the restored rows'), {
+    checkpoints: within,
+    kids: restore.kids,
+  })
+  if (!report.ok) throw new RestoreError(namedFaults(report))
+  return { report, lost: (known?.size ?? size) - size, own: await findOwnKeys(client, ledgerId) }
+}
+
+function namedFaults(report: VerifyReport): string {
+  return [formatReport(report), ...report.notices].join('\n')
+}
+
+type Kept = { readonly size: number; readonly within: string[]; readonly beyond: string | null }
+
+/** Throws RestoreError where the archive is none, or ends before what is known of the ledger. */
+async function compareKept({ reader, kept, acceptsLoss }: Restore): Promise<Kept> {
+  const note = await reader.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
+  if (note === null) throw new RestoreError(`${reader.name} holds no archive of a ledger`)
+  const sizeOf = (text: string) => parseCheckpoint(text).checkpoint.size
+  const size = sizeOf(note.toString('utf8'))
+  const within = kept.filter((text) => sizeOf(text) <= size)
+  const [beyond = null] = kept.filter((text) => sizeOf(text) > size).sort((a, b) => sizeOf(b) - sizeOf(a))
+  if (beyond !== null && !acceptsLoss)
+    throw new RestoreError(
+      `the archive ends with ${size} entries, and a checkpoint that you kept covers ${sizeOf(beyond)}: the entries between are lost, ` +
+        'unless another copy has them. Say --accept-loss to restore without them',
+    )
+  return { size, within, beyond }
+}
+
+/** Writes the entries of an archive, each when it has been verified. */
+class LedgerWriter {
+  notes: readonly string[] = []
+  readonly #client: pg.ClientBase
+  readonly #ledgerId: Uuid
+  readonly #definitions = new Map<number, string>()
+  /** Portions that were given to the verifier. */
+  readonly #given: { readonly lines: Uint8Array; readonly end: number }[] = []
+  #verified = 0
+  /** Keys as the newest seal names them, by kid (hex). Hints: of their times alone. */
+  #hints: ReadonlyMap<string, KeyTimes> = new Map()
+  /** A registered statement, which the entry behind it explains. */
+  #statement: RestoredEntry | null = null
+  #last: RestoredEntry | null = null
+  #definition: LedgerDefinition | null = null
+
+  constructor(client: pg.ClientBase, ledgerId: Uuid) {
+    this.#client = client
+    this.#ledgerId = ledgerId
+  }
+
+  /** The archive as a source. Portions behind are written before the next one is given, so a few are held at a time. */
+  follow(reader: ArchiveReader, keys: ArchiveKeys, ledger: string): LedgerSource {
+    const source = archiveLedger(reader, keys, {
+      seals: (seals, note) => this.#begin(seals, note),
+      definition: (seq, definition) => void this.#definitions.set(seq, definition),
+    })
+    return { name: source.name, open: async () => this.#tee(await source.open(), ledger) }
+  }
+
+  /** The state after the last entry. */
+  get head(): { size: number; chain: Uint8Array } {
+    const { seq, chain } = this.#last!
+    return { size: seq + 1, chain }
+  }
+
+  /** Writes all that is left. To be called when all was verified. */
+  async finish(): Promise<void> {
+    await this.#writeVerified()
+  }
+
+  /** Throws ProofError unless the note is a checkpoint of this ledger. */
+  verifyKnown(note: string): Checkpoint {
+    const { origin, noteKey } = this.#definition!
+    return verifyCheckpoint(
+      note,
+      { origin, key: parsePublicKey('EdDSA', fromBase64(noteKey)) },
+      sha256,
+      verifySignature,
+    )
+  }
+
+  #begin(seals: readonly ArchiveSeal[], note: string): void {
+    this.notes = seals.map((seal, i) => (i === seals.length - 1 ? note : seal.checkpoint))
+    this.#hints = new Map(seals.at(-1)!.keys.map((key) => [(key as { kid: string }).kid, key as KeyTimes]))
+  }
+
+  #tee(opened: OpenLedger, ledger: string): OpenLedger {
+    if (opened.ledger !== ledger) throw new RestoreError(`the archive is of ${opened.ledger}`)
+    const write = () => this.#writeVerified()
+    const given = this.#given
+    async function* portions() {
+      for await (const portion of opened.portions()) {
+        await write()
+        given.push({ lines: portion.lines, end: portion.progress })
+        yield portion
+      }
+    }
+    const { observer } = opened
+    return {
+      ...opened,
+      portions,
+      observer: {
+        ...observer!,
+        appended: (step, frontier) => {
+          this.#verified = step.seq + 1
+          observer!.appended(step, frontier)
+        },
+      },
+    }
+  }
+
+  async #writeVerified(): Promise<void> {
+    while (this.#given.length > 0 && this.#given[0]!.end <= this.#verified)
+      await this.#write(this.#given.shift()!.lines)
+  }
+
+  /** In groups, which STANDS_ALONE ends. */
+  async #write(lines: Uint8Array): Promise<void> {
+    let group: RestoredEntry[] = []
+    const flush = async () => {
+      if (group.length > 0) await restoreEntries(this.#client, this.#ledgerId, group)
+      group = []
+    }
+    for (const text of linesOf(lines)) {
+      const entry = entryOfLine(text, this.#definitions)
+      this.#definitions.delete(entry.seq)
+      this.#last = entry
+      await this.#writeKeys(entry)
+      if (entry.kind === STATEMENT) {
+        this.#statement = entry
+        continue
+      }
+      if (this.#statement) group.push(withAuthor(this.#statement, entry))
+      this.#statement = null
+      if (STANDS_ALONE.has(entry.kind)) await flush()
+      group.push(entry)
+      if (STANDS_ALONE.has(entry.kind)) await flush()
+    }
+    await flush()
+  }
+
+  /** Keys that the entry names, before it; and before the first one the head. */
+  async #writeKeys({ kind, envelope, kid }: RestoredEntry): Promise<void> {
+    if (kind !== 'ledger-created' && kind !== 'server-key-rotated') return
+    const { predicate } = parseStatement(parseEnvelope(envelope).payload)
+    if (kind === 'server-key-rotated') return this.#writeKey('envelope', predicate['newKey'] as NamedKey)
+    this.#definition = predicate['definition'] as unknown as LedgerDefinition
+    const { envelopeKey, noteKey } = this.#definition
+    await this.#writeKey('envelope', envelopeKey)
+    await this.#writeKey('note', { alg: 'EdDSA', spki: noteKey })
+    if (!(await beginLedger(this.#client, this.#ledgerId, kid)))
+      throw new RestoreError('the database has that ledger already')
+  }
+
+  async #writeKey(use: 'envelope' | 'note', { alg, spki }: NamedKey): Promise<void> {
+    const key = parsePublicKey(alg, fromBase64(spki))
+    const kid = keyThumbprint(sha256, key)
+    const { activatedAt = null, retiredAt = null, compromisedAt = null } = this.#hints.get(toHex(kid)) ?? {}
+    await restoreServerKey(this.#client, {
+      ...{ use, kid, alg, spki: key.spki },
+      ...{ activatedAt, retiredAt, compromisedAt },
+    })
+  }
+}
+
+type NamedKey = { readonly alg: SignatureAlgorithm; readonly spki: string }
+type LedgerDefinition = { readonly origin: string; readonly envelopeKey: NamedKey; readonly noteKey: string }
+type KeyTimes = { readonly [time in 'activatedAt' | 'retiredAt' | 'compromisedAt']?: string | null }
+
+/** The stored hash tiles, and the frontier: as the worker makes them. */
+async function writeTree(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
+  for (;;) {
+    const { headSize, size: from, hashes } = await readTree(client, ledgerId)
+    if (from === headSize) return
+    const size = Math.min(headSize, from + TREE_ENTRIES_PER_STEP)
+    const frontier = unpackFrontier(from, hashes)
+    const leaves = await readLeaves(client, ledgerId, from - (from % TILE_HASHES), size)
+    const growths = growTree(sha256, frontier, leaves)
+    await storeTree(client, ledgerId, { size, hashes: packFrontier(frontier) }, growths)
+  }
+}
+
+/** The ledger's own lines of a note, and those of others. A line does not hold its witness's kid, so one is made of its name and key id. */
+function splitNote(note: string): RestoredCheckpoint {
+  const { checkpoint, text, signatures } = parseCheckpoint(note)
+  const lineOf = ({ name, keyId, signature }: (typeof signatures)[number]) =>
+    signatureLine(name, keyId, signature)
+  const isOwn = ({ name }: (typeof signatures)[number]) => name === checkpoint.origin
+  return {
+    ...checkpoint,
+    note: `${text}\n${signatures.filter(isOwn).map(lineOf).join('')}`,
+    cosignatures: signatures
+      .filter((one) => !isOwn(one))
+      .map((one) => ({
+        kid: sha256(utf8Encode(`${one.name} ${Buffer.from(one.keyId).toString('hex')}`)),
+        line: lineOf(one),
+      })),
+  }
+}
+
+/** The worker goes on with the same archive, and an erasure finds the keys of what lies there. */
+async function continueArchive(
+  client: pg.ClientBase,
+  ledgerId: Uuid,
+  { reader, keys, masterKey }: Restore,
+  size: number,
+): Promise<void> {
+  const seal = await reader.get(sealName(size), ARCHIVE_SEAL_BYTES_MAX)
+  if (seal === null) throw new RestoreError(`${sealName(size)} is missing`)
+  const sealed = Array.from(keys.pieces, ([fromSeq, one]) => ({
+    fromSeq,
+    sealed: masterKey.seal(one.pack(), archiveKeyContext(ledgerId, fromSeq)),
+  }))
+  await restoreArchive(client, ledgerId, { size, sealDigest: fromHex(sha256Hex(seal)) }, sealed)
+}

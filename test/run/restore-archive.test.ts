@@ -1,0 +1,384 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type pg from 'pg'
+import { insertCosignature } from '../../src/db/chain/cosignatures.ts'
+import { withClient } from '../../src/db/connect/client.ts'
+import { ensureServerKeys } from '../../src/db/schema/server-keys.ts'
+import { archiveLedgers } from '../../src/followers/archive/archive-ledgers.ts'
+import { rotateKeys } from '../../src/followers/rotation/rotate-keys.ts'
+import { entryOfLine, RestoreError } from '../../src/run/restore/entry-of-line.ts'
+import { makeArchiveKeys } from '../../src/signing/archive-keys.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { formatArchiveKeys } from '../../src/verify/archive/key-file.ts'
+import { parseSeal, sealName } from '../../src/verify/archive/seal.ts'
+import { database } from '../../src/verify/database.ts'
+import { verifyLedger } from '../../src/verify/verify-ledger.ts'
+import { kidOf, makeRotator, rotateKey } from '../followers/rotation/rotation.ts'
+import { addSigningKey, signedBatch, signedRecord, signingOf } from '../helpers/agent-signer.ts'
+import {
+  buildTestApp,
+  expectStatus,
+  genericBody,
+  OPERATOR_KEY,
+  openApp,
+  type TestApp,
+} from '../helpers/app.ts'
+import { openArchiver } from '../helpers/archiver.ts'
+import { bareEnvironment } from '../helpers/bare-environment.ts'
+import { checkLedger } from '../helpers/check-ledger.ts'
+import { connect } from '../helpers/connect.ts'
+import { makeCosigners } from '../helpers/cosigners.ts'
+import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from '../helpers/database.ts'
+import { openEraser } from '../helpers/eraser.ts'
+import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
+import { makePeers } from '../helpers/peered-chains.ts'
+import { documentsOf, makePersonalGated } from '../helpers/personal-gated.ts'
+import { ERASE, erase, PERSONAL, postBatch } from '../helpers/personal-records.ts'
+import { runScript } from '../helpers/run-script.ts'
+import { addStatement } from '../helpers/signed-statements.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { until } from '../helpers/wait.ts'
+
+const post = async (app: TestApp, url: string, body: object) =>
+  expectStatus(201, await app.send('POST', url, { body })).json()
+
+type Copy = { readonly archive: string; readonly keys: string; readonly ledger: string }
+
+const SCRIPT = 'src/run/restore-archive.ts'
+const optionsOf = ({ archive, keys, ledger }: Copy) => [
+  ...['--archive', archive, '--archive-key', keys, '--ledger', ledger],
+]
+const environmentOf = ({ ownerUrl }: TestDatabase) => ({
+  DATABASE_URL: ownerUrl,
+  TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
+})
+
+/** As a process of its own. */
+function restore(target: TestDatabase, copy: Copy, ...more: readonly string[]) {
+  return runScript(SCRIPT, [...optionsOf(copy), ...more], { env: environmentOf(target) })
+}
+
+/** Records of every kind and standing, by themselves and in batches, with all that they may have beside them. */
+async function fill(app: GatedApp): Promise<void> {
+  const { id: parent } = await app.notarize({ ...genericBody(), references: ['order-7', 'ä"7'] })
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+  const payload = { nothing: null, text: '\u2028€', number: 1e21 }
+  const occurredAt = '2026-01-02T03:04:05.678Z'
+  await app.notarize({ ...genericBody(payload), parent, occurredAt }, { headers: { traceparent } })
+  const items = Array.from({ length: 130 }, (_, i) => ({
+    ...genericBody({ i }),
+    ...(i % 3 === 0 && { references: [`order-${i}`], parent: i === 0 ? parent : 0 }),
+    ...(i % 5 === 0 && { occurredAt: '2026-05-06T07:08:09.010Z' }),
+  }))
+  await post(app, '/v1/records/batch', { records: items })
+  for (const state of ['CREATED', 'ACTIVE', 'SUBMITTED', 'VERIFIED', 'DISCREPANT', 'ACCEPTED', 'CANCELLED'])
+    await app.reach(state)
+  const deadline = new Date(Date.now() + 86_400_000).toISOString()
+  await app.create({ deadline, gate: 'auto', tolerances: { quantity: { percent: '6' } }, maxRevisions: 2 })
+  await addStatement(app)
+}
+
+/** Rules, holds, agents and keys that came and went. */
+async function administer(app: GatedApp): Promise<void> {
+  await post(app, '/v1/retention/rules', { days: 400, basis: 'law', type: 'generic/1' })
+  const { id } = await app.notarize()
+  const { seq } = await post(app, '/v1/holds', { case: '2026/1', records: [id] })
+  await post(app, '/v1/holds', { case: '2026/2', records: [id] })
+  expectStatus(200, await app.send('POST', `/v1/holds/${seq}/lift`, { body: {} }))
+  const gone = await app.addAgent('gone', ['records:write'])
+  await app.notarize(genericBody(), { key: gone.key })
+  expectStatus(200, await app.send('POST', `/v1/agents/${gone.id}/disable`))
+}
+
+/** Answers that a restored ledger gives as before. */
+const READS = [
+  '/v1/export',
+  '/v1/entries?after=3&limit=20',
+  '/v1/records?limit=100',
+  '/v1/records?reference=order-3',
+  '/v1/records?reference=order-7',
+  '/v1/records?occurredAfter=2026-05-01T00:00:00.000Z&occurredBefore=2026-06-01T00:00:00.000Z&limit=10',
+  `/v1/records?traceId=${'a'.repeat(32)}`,
+  '/v1/records?type=delivery/1&state=ACCEPTED',
+  '/v1/records?state=SUBMITTED',
+  '/v1/agents',
+  '/v1/types',
+  '/v1/types/delivery/1',
+  '/v1/checkpoints/latest',
+  '/v1/retention/rules',
+  '/v1/holds',
+  '/v1/statements',
+  '/v1/registration-policy',
+]
+
+test('a ledger comes back from its archive: every answer is the same, and every column verifies', {
+  timeout: 180_000,
+}, async (t) => {
+  const app = await buildGatedApp(t)
+  const archiver = await openArchiver(t, app)
+  const eraser = openEraser(t, app)
+  const files = temporaryFiles(t)
+  await fill(app)
+  const personal = await makePersonalGated(app)
+  const batch = (
+    await post(app, '/v1/records/batch', {
+      records: Array.from({ length: 70 }, (_, i) => ({
+        ...genericBody({ i }),
+        references: ['of-all', `of-${i}`],
+      })),
+    })
+  ).records as { id: string }[]
+  const { id: single } = await app.notarize(PERSONAL)
+  const { id: kept } = await app.notarize()
+  await archiver.run()
+  for (const { address } of documentsOf(personal)) await app.send('DELETE', address, { body: ERASE })
+  for (const id of [single, batch[1]!.id, batch[69]!.id]) await erase(app, id)
+  await eraser.run()
+  await administer(app)
+  const by = await addSigningKey(app, { alg: 'ES256' })
+  const signed = signedRecord(by, signingOf(app))
+  const own = [await post(app, '/v1/records', signed)]
+  await post(
+    app,
+    '/v1/records/batch',
+    signedBatch(by, signingOf(app), [{ payload: { a: 1 } }, { payload: { a: 2 } }]),
+  )
+  await archiver.publish()
+  const { vkeys: _, cosigned } = makeCosigners(2)
+  const note = (await app.send('GET', '/v1/checkpoints/latest')).body
+  const lines = cosigned(note, 0, 1)
+    .slice(note.length)
+    .split(/(?<=\n)/)
+  for (const [i, line] of lines.entries())
+    await insertCosignature(archiver.pool, {
+      ...{ ledgerId: app.ledgerId, size: (await app.entries()).length, peerId: null, line },
+      witnessKid: new Uint8Array(32).fill(i),
+    })
+  while (await archiveLedgers(archiver.deps)) {}
+  const size = (await app.entries()).length
+  const checkpoint = files.write('kept.note', note)
+  const copy = { archive: archiver.archive, ledger: archiver.ledger } as const
+  const keys = files.write('keys.json', await archiver.keyFile())
+
+  const target = await createTestDatabase(t)
+  const apiKeyFile = join(files.directory, 'api-key')
+  const run = await restore(
+    target,
+    { ...copy, keys },
+    ...['--checkpoint', checkpoint, '--key', await kidOf(app)],
+    '--api-key-out',
+    apiKeyFile,
+  )
+  assert.deepEqual([run.code, run.stderr], [0, ''])
+  const [secretLine, integrity, said] = run.stdout.trim().split('\n')
+  assert.match(secretLine!, /^key_\S+ has a new secret/)
+  assert.match(
+    integrity!,
+    new RegExp(`^INTEGRITY_OK entries=${size} .*keys=given checkpoint=given covered=${size} .*erased=11$`),
+  )
+  assert.match(said!, /is restored, and closed: .* it can be reopened/)
+
+  const opened = await openApp(t, { database: target })
+  const secret = (await readFile(apiKeyFile, 'utf8')).trim()
+  const restored = opened.of({ ...app.ledger, key: { ...app.ledger.key, key: secret } })
+  for (const url of READS) {
+    const [before, after] = [await app.send('GET', url), await restored.send('GET', url)]
+    assert.equal(before.statusCode, 200, `${url}: ${before.body}`)
+    assert.equal(after.body, before.body, url)
+  }
+  for (const id of [kept, single, personal.id, own[0].id, batch[0]!.id, batch[1]!.id])
+    for (const url of [`/v1/records/${id}`, `/v1/records/${id}/proof`, `/v1/records/${id}/entries`]) {
+      const [before, after] = [await app.send('GET', url), await restored.send('GET', url)]
+      assert.equal(after.body, before.body, url)
+    }
+  const report = await verifyLedger(database(target.superuserUrl, copy.ledger), { checkpoints: [note] })
+  assert.deepEqual([report.failure, report.notices], [null, []])
+  assert.equal(await checkLedger(await connect(t, target.superuserUrl), app.ledgerId), size)
+  const type = (await app.entries()).find(({ kind }) => kind === 'type-registered')
+  for (const [definitions, said] of [
+    [new Map(), /lacks the definition of delivery\/1/],
+    [new Map([[type.seq, '{}']]), /has another definition of delivery\/1/],
+  ] as const)
+    assert.throws(() => entryOfLine(JSON.stringify(type), definitions), said)
+  const refused = await restored.send('POST', '/v1/records', { body: genericBody() })
+  assert.deepEqual([refused.statusCode, refused.json().code], [503, 'ledger_closed'])
+
+  await t.test('and an operator reopens it', async () => {
+    const at = `/v1/ledgers/${copy.ledger}`
+    const { known } = expectStatus(
+      200,
+      await restored.send('GET', `${at}/restore`, { key: OPERATOR_KEY }),
+    ).json()
+    assert.equal(known.size, size)
+    expectStatus(200, await restored.send('POST', `${at}/restore`, { key: OPERATOR_KEY, body: { known } }))
+    await restored.notarize()
+  })
+})
+
+/** A small ledger, archived in two prefixes. `between`: work between the two. */
+async function archived(t: TestContext, between = async (_: TestApp) => {}) {
+  const app = await buildTestApp(t)
+  const archiver = await openArchiver(t, app)
+  const files = temporaryFiles(t)
+  await app.notarize(PERSONAL)
+  await archiver.run()
+  await between(app)
+  await postBatch(app, 3)
+  await archiver.run()
+  const keys = files.write('keys.json', await archiver.keyFile())
+  const size = (await app.entries()).length
+  return { app, archiver, files, copy: { archive: archiver.archive, keys, ledger: archiver.ledger }, size }
+}
+
+async function ledgersOf(sql: pg.Client): Promise<unknown[]> {
+  const { rows } = await sql.query(
+    'select (select count(*)::int from tallystick.chain_heads) as heads, (select count(*)::int from tallystick.entries) as entries',
+  )
+  return Object.values(rows[0])
+}
+
+test('an archive that lacks an object, or has another one, is named, and leaves nothing', async (t) => {
+  const { archiver, copy, size } = await archived(t)
+  const target = await createTestDatabase(t)
+  const sql = await connect(t, target.superuserUrl)
+  const seal = parseSeal(await readFile(join(archiver.directory, sealName(size))), size)
+  const named = ['lines/', 'documents/', 'tile/0/'].map(
+    (start) => seal.objects.find(({ name }) => name.startsWith(start))!.name,
+  )
+  for (const name of [...named, sealName(size)]) {
+    const path = join(archiver.directory, name)
+    const bytes = await readFile(path)
+    await writeFile(path, Buffer.concat([bytes.subarray(0, -1), Buffer.of(bytes.at(-1)! ^ 1)]))
+    const changed = await restore(target, copy)
+    assert.equal(changed.code, 1, name)
+    assert.ok(changed.stderr.includes(`code=archive_object reason="${name}`), changed.stderr)
+    await rm(path)
+    assert.ok((await restore(target, copy)).stderr.includes(`${name} is missing`))
+    await writeFile(path, bytes)
+  }
+  assert.deepEqual(await ledgersOf(sql), [0, 0])
+  assert.equal((await restore(target, copy)).code, 0)
+  const again = await restore(target, copy)
+  assert.match(again.stderr, /the database has that ledger already/)
+})
+
+test('an archive that ends before a kept checkpoint is refused, unless the loss is accepted', async (t) => {
+  const { app, archiver, files, copy, size } = await archived(t)
+  await app.notarize()
+  await archiver.publish()
+  const note = (await app.send('GET', '/v1/checkpoints/latest')).body
+  const kept = files.write('kept.ndjson', `${JSON.stringify({ checkpoint: note })}\n`)
+  const target = await createTestDatabase(t)
+  const refused = await restore(target, copy, '--checkpoint', kept)
+  assert.equal(refused.code, 1)
+  assert.ok(
+    refused.stderr.includes(`ends with ${size} entries, and a checkpoint that you kept covers ${size + 1}`),
+  )
+  const accepted = await restore(target, copy, '--checkpoint', kept, '--accept-loss')
+  assert.deepEqual([accepted.code, accepted.stderr], [0, ''])
+  assert.match(accepted.stdout, /, 1 known entries are lost; it can be reopened/)
+  const opened = await openApp(t, { database: target })
+  const restored = opened.of(app.ledger)
+  const answer = await restored.send('GET', `/v1/ledgers/${copy.ledger}/restore`, { key: OPERATOR_KEY })
+  const { known, found } = expectStatus(200, answer).json()
+  assert.deepEqual([known.size, found.size], [size + 1, size])
+})
+
+test('a restore that is killed leaves nothing, and is run again', async (t) => {
+  const { copy } = await archived(t)
+  const target = await createTestDatabase(t)
+  const sql = await connect(t, target.superuserUrl)
+  const holder = await connect(t, target.superuserUrl)
+  await holder.query('begin; lock table tallystick.checkpoints in exclusive mode')
+  const child = spawn(process.execPath, [SCRIPT, ...optionsOf(copy)], {
+    cwd: resolve(import.meta.dirname, '../..'),
+    env: { ...bareEnvironment(), ...environmentOf(target) },
+    stdio: 'ignore',
+  })
+  const ended = once(child, 'exit')
+  await until(async () => {
+    const { rowCount } = await sql.query(
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    )
+    return rowCount === 1
+  })
+  child.kill('SIGKILL')
+  await ended
+  await holder.query('rollback')
+  await until(async () => {
+    const { rowCount } = await sql.query(
+      "select from pg_stat_activity where datname = current_database() and usename = 'tallystick_owner'",
+    )
+    return rowCount === 0
+  })
+  assert.deepEqual(await ledgersOf(sql), [0, 0])
+  assert.equal((await restore(target, copy)).code, 0)
+})
+
+test('a deployment with other keys shows the ledger, and does not reopen it', async (t) => {
+  const { app, copy, size } = await archived(t, async (app) => {
+    await rotateKey(app)
+    await rotateKeys(makeRotator(t, app))
+  })
+  assert.ok((await app.entries()).some(({ kind }) => kind === 'server-key-rotated'))
+  const target = await createTestDatabase(t)
+  const sql = await connect(t, target.superuserUrl)
+  for (const table of ['envelope_key_secrets', 'note_key_secrets', 'server_keys'])
+    await sql.query(`delete from tallystick.${table}`)
+  await withClient(target.ownerUrl, (client) => ensureServerKeys(client, makeMasterKey(TEST_MASTER_KEY)))
+  const run = await restore(target, copy)
+  assert.equal(run.code, 0, run.stderr)
+  assert.match(run.stdout, /no private envelope and note key of it, so it cannot be reopened/)
+  const restored = (await openApp(t, { database: target })).of(app.ledger)
+  const at = `/v1/ledgers/${copy.ledger}/restore`
+  const { known } = expectStatus(200, await restored.send('GET', at, { key: OPERATOR_KEY })).json()
+  const refused = await restored.send('POST', at, { key: OPERATOR_KEY, body: { known } })
+  assert.deepEqual([refused.statusCode, refused.json().code], [409, 'state_conflict'])
+  assert.match(refused.json().detail, /no private envelope and note key/)
+  const report = await verifyLedger(database(target.superuserUrl, copy.ledger))
+  assert.deepEqual([report.failure, report.entries], [null, size])
+  const { rows } = await sql.query(
+    "select count(*)::int as current from tallystick.server_keys where use = 'envelope' and retired_at is null",
+  )
+  assert.equal(rows[0].current, 1)
+})
+
+test('a ledger with peers is refused, by the entry that says so', () => {
+  const { home } = makePeers()
+  const texts = home.lines.map((line) => JSON.stringify(line))
+  const refused = texts.map((text) => {
+    try {
+      entryOfLine(text, new Map())
+      return null
+    } catch (error) {
+      assert.ok(error instanceof RestoreError)
+      return error.message
+    }
+  })
+  const at = home.lines.findIndex(({ kind }) => kind === 'peer-added')
+  assert.ok(at > 0)
+  assert.ok(refused.slice(0, at).every((message) => message === null))
+  assert.match(refused[at]!, new RegExp(`^entry ${at} \\(peer-added\\) is about another ledger`))
+})
+
+test('no document is restored without its key, nothing without a key file, and no ledger of another key', async (t) => {
+  const { copy, files } = await archived(t)
+  const target = await createTestDatabase(t)
+  const none = await runScript(SCRIPT, ['--archive', copy.archive, '--ledger', copy.ledger])
+  assert.match(none.stderr, /say with --archive-key where the keys/)
+  const text = await readFile(copy.keys, 'utf8')
+  const [from] = JSON.parse(text).pieces[0]
+  const other = files.write(
+    'other.json',
+    formatArchiveKeys(copy.ledger, [{ from, packed: makeArchiveKeys() }]),
+  )
+  const wrong = await restore(target, { ...copy, keys: other })
+  assert.match(wrong.stderr, /documents cannot be opened/)
+  const foreign = await restore(target, copy, '--key', 'a'.repeat(64))
+  assert.match(foreign.stderr, /code=trusted_key_absent/)
+  assert.deepEqual(await ledgersOf(await connect(t, target.superuserUrl)), [0, 0])
+})
