@@ -3070,7 +3070,11 @@ begin
     and sha256(c.content) = n.before;
   get diagnostics released = row_count;
   if is_last then
-    update archive_pieces p set state = 'left' where p.ledger_id = ledger and p.from_seq = piece_from;
+    update archive_pieces p set state = 'left'
+    where p.ledger_id = ledger and p.from_seq = piece_from
+      and not exists (
+        select from batch_chunks c
+        where c.ledger_id = ledger and c.seq >= piece_from and c.seq < piece_end and c.content is not null);
   end if;
   return released;
 end $function$;
@@ -4029,7 +4033,7 @@ an agent has 256 at most: the follower reads and digests all keys of a ledger, a
 
 comment on function tallystick.release_chunks(uuid,bigint,bigint[],integer[],bytea[],bytea[],boolean) is 'Takes the content of chunks out of Postgres, whose piece of the archive the caller has read back and compared with them: `before` is the
 SHA-256 of each content, `kept_metadata` what the archive lacks of it. Returns how many left: those that changed meanwhile, or left before, are
-passed over, and all of a ledger that is being moved. `is_last`: nothing else of the piece is to leave. Raises P0002 where the ledger''s
+passed over, and all of a ledger that is being moved. `is_last`: the piece has left, if nothing of it is here any more. Raises P0002 where the ledger''s
 archive has no such piece below its position.
 
 A plan for each call: a session would keep the one that it made for empty tables.';

@@ -1,4 +1,4 @@
-import { compressChunk, decompressChunk } from './chunk-content.ts'
+import { type ChunkRecord, compressChunk, decompressChunk } from './chunk-content.ts'
 
 /*
  * What stays in Postgres of a chunk whose content has left for the archive, which has no metadata: those of its records, in order, each
@@ -7,8 +7,11 @@ import { compressChunk, decompressChunk } from './chunk-content.ts'
 
 const LENGTH_BYTES = 2
 
-/** null: no record has any. `metadata`: canonical JSON. */
-export function encodeMetadata(metadata: readonly (Uint8Array | null)[]): Buffer | null {
+/** null: no record has any. */
+export function encodeMetadata(records: readonly ChunkRecord[]): Buffer | null {
+  const metadata = records.map(({ document }) =>
+    document.erasedSeq === undefined ? document.metadata : null,
+  )
   if (metadata.every((one) => one === null)) return null
   const parts = metadata.flatMap((one) => {
     const length = Buffer.alloc(LENGTH_BYTES)

@@ -180,3 +180,27 @@ export function chunkIdOf(recordId: Uuid): Uuid {
 export function holdsRecord({ count }: Pick<ChunkColumns, 'count'>, recordId: Uuid): boolean {
   return indexOfRecordId(recordId) % CHUNK_RECORDS < count
 }
+
+type Stretch = {
+  readonly seq: number
+  readonly chunk: number
+  readonly end: number
+  readonly limit: number
+}
+
+/** Chunks behind the one at `seq` and `chunk`, of entries before `end`, whose content has not left, in order. */
+export async function listChunksHere(
+  db: Db,
+  ledgerId: Uuid,
+  { seq, chunk, end, limit }: Stretch,
+): Promise<ChunkColumns[]> {
+  const { rows } = await db.query<ChunkColumns>({
+    name: 'list_chunks_here',
+    text: `select ${CHUNK_COLUMNS} from tallystick.batch_chunks c ${CHUNK_ERASURES}
+      where c.ledger_id = $1 and (c.seq, c.chunk) > ($2::int8, $3::int4) and c.seq < $4 and c.content is not null
+      order by c.seq, c.chunk limit $5`,
+    values: [ledgerId, seq, chunk, end, limit],
+    types: PACKED_TYPES,
+  })
+  return rows
+}

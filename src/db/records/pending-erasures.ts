@@ -224,11 +224,7 @@ function rewriteChunk(
   return {
     ...{ seq, chunk },
     before: stored,
-    after: isReleased ? (encodeMetadata(after.map(metadataOf)) ?? Buffer.alloc(0)) : encodeChunk(after),
+    after: isReleased ? (encodeMetadata(after) ?? Buffer.alloc(0)) : encodeChunk(after),
     keysGone: gone.map(chunkKey.reference),
   }
-}
-
-function metadataOf({ document }: ChunkRecord): Uint8Array | null {
-  return document.erasedSeq === undefined ? document.metadata : null
 }
