@@ -13,7 +13,6 @@ import {
   ARCHIVE_PIECES_WAITING_MAX,
 } from './limits.ts'
 import { sha256Hex } from './read-objects.ts'
-import type { ArchiveStores } from './s3-store.ts'
 import { pieceObjectName } from './seal.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
@@ -29,7 +28,7 @@ export const ARCHIVE_READ_OUTCOMES = [
 export type ArchiveReadOutcome = (typeof ARCHIVE_READ_OUTCOMES)[number]
 
 export type ArchivedContentDeps = {
-  readonly stores: Pick<ArchiveStores, 'of'>
+  readonly stores: { of(ledger: string): ArchiveReader }
   /** null: nobody has its keys. */
   readonly openKeys: (place: PlaceInArchive) => DocumentKeys | null
   readonly observe?: (outcome: ArchiveReadOutcome, seconds: number) => void
