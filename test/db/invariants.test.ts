@@ -976,6 +976,8 @@ const GRANTS: Record<string, string> = {
   'retire_envelope_keys()': 'worker: EXECUTE',
   'erase_documents()': 'worker: EXECUTE',
   'forget_labels()': 'worker: EXECUTE',
+  'release_chunks()': 'worker: EXECUTE',
+  'archive_pieces_change()': '',
   'is_of_batch()': '',
   'request_audit()': 'api: EXECUTE; worker: EXECUTE',
   'create_webhook()': 'api: EXECUTE',

@@ -173,8 +173,8 @@ export type AuditedChunk = {
 
 /** The rows MUST go through fillReleased. */
 export const CHUNKS_BY_SEQ = `
-  select c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, c.erased_seq, a.released
-  from tallystick.batch_chunks c ${RELEASED} where c.ledger_id = $1 order by c.seq, c.chunk`
+  select c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, c.erased_seq, ${RELEASED}
+  from tallystick.batch_chunks c where c.ledger_id = $1 order by c.seq, c.chunk`
 
 /** Keys by which searches find a chunk: in hex, ascending, a space between two. */
 export type AuditedChunkKeys = { seq: number; chunk: number; keys: string }

@@ -14,13 +14,12 @@ import { ERASURES_OF_CHUNK, fillReleased, RELEASED, type ReleasedColumn } from '
  * SQL: columns of a chunk `c`, and its records whose erasure an entry says, though the worker may not have taken them away yet. A
  * query that has them MUST have PACKED_TYPES, and its rows MUST go through fillReleased.
  */
-export const CHUNK_COLUMNS = `c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, d.erasures, a.released`
+export const CHUNK_COLUMNS = `c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, d.erasures, ${RELEASED}`
 
 /** SQL: length of the content of a chunk `n`, known without reading it; of one that has left, as long as it was. */
 export const CHUNK_BYTES = 'coalesce(n.released_bytes, length(n.content))'
 
-export const CHUNK_ERASURES = `left join lateral (${ERASURES_OF_CHUNK}) d on true
-  ${RELEASED}`
+export const CHUNK_ERASURES = `left join lateral (${ERASURES_OF_CHUNK}) d on true`
 
 export type ChunkColumns = {
   /** Place of the batch's entry. */

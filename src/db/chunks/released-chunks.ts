@@ -46,20 +46,18 @@ export const ERASURES_OF_CHUNK = `select json_agg(json_build_array(d.subject_id,
       and d.subject_id between c.first_record_id
         and (left(c.first_record_id::text, 33) || lpad(to_hex(64 * c.chunk + c.count - 1), 3, '0'))::uuid`
 
-/** SQL: column `a.released`: where the content of a chunk `c` lies that has left; null of all others, for which it costs no look-up. */
-export const RELEASED = `left join lateral (
+/**
+ * SQL: where the content of a chunk `c` lies that has left; null of all others. In a `case`, and no join, because that would look for the
+ * pieces of all others too.
+ */
+export const RELEASED = `case when c.content is null then (
     select json_build_object('ledgerId', p.ledger_id, 'from', p.from_seq, 'lines', encode(p.lines_digest, 'hex'),
-      'documents', encode(p.documents_digest, 'hex'), 'keys', encode(k.sealed, 'base64'), 'metadata', encode(c.metadata, 'base64'),
-      'erasures', (${ERASURES_OF_CHUNK})) as released
-    from (
-      select * from tallystick.archive_pieces n
-      where n.ledger_id = c.ledger_id and n.from_seq <= c.seq order by n.from_seq desc limit 1
-    ) p
-    left join lateral (
-      select n.sealed from tallystick.archive_keys n where n.ledger_id = p.ledger_id and n.from_seq = p.from_seq offset 0
-    ) k on true
-    where c.content is null
-  ) a on true`
+      'documents', encode(p.documents_digest, 'hex'), 'keys', (
+        select encode(k.sealed, 'base64') from tallystick.archive_keys k where k.ledger_id = p.ledger_id and k.from_seq = p.from_seq
+      ), 'metadata', encode(c.metadata, 'base64'), 'erasures', (${ERASURES_OF_CHUNK}))
+    from tallystick.archive_pieces p
+    where p.ledger_id = c.ledger_id and p.from_seq <= c.seq order by p.from_seq desc limit 1
+  ) end as released`
 
 /**
  * Puts the content into each row that lacks it because it has left. MUST be called before anybody looks into the rows. Throws ApiError

@@ -126,13 +126,12 @@ export async function readErasedChunks(
   if (ids.size === 0) return new Map()
   const { rows } = await pool.query<ChunkColumns>({
     name: 'read_erased_chunks',
-    text: `select c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, null as erasures, a.released
+    text: `select c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, null as erasures, ${RELEASED}
       from unnest($2::uuid[]) i (first_record_id)
       cross join lateral (
         select * from tallystick.batch_chunks x
         where x.ledger_id = $1 and x.first_record_id = i.first_record_id offset 0
-      ) c
-      ${RELEASED}`,
+      ) c`,
     values: [ledgerId, [...ids]],
     types: PACKED_TYPES,
   })

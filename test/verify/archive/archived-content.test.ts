@@ -97,7 +97,7 @@ test('reads beyond what may wait are refused at once', async () => {
 
 test('a store that does not answer in time is not asked for a while', async () => {
   const pieces = [piece(1), piece(2)]
-  const stage = open(pieces, { msMax: 5 })
+  const stage = open(pieces, { msMax: 300 })
   const read = (i: number) => stage.content.read(pieces[i]!.chunk).then(() => 'read', codeOf)
   assert.equal(await read(0), 'archive_unavailable')
   assert.equal(await read(1), 'archive_unavailable')
