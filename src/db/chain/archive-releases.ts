@@ -55,7 +55,7 @@ export type LeavingChunk = {
   readonly chunk: number
   /** SHA-256 of the content that was compared with the archive's. */
   readonly before: Uint8Array
-  /** What stays (src/db/chunks/chunk-metadata.ts). */
+  /** Metadata, which stay (src/db/chunks/chunk-metadata.ts). */
   readonly metadata: Uint8Array | null
 }
 

@@ -1,7 +1,7 @@
 import { type ChunkRecord, compressChunk, decompressChunk } from './chunk-content.ts'
 
 /*
- * What stays in Postgres of a chunk whose content has left for the archive, which has no metadata: those of its records, in order, each
+ * Metadata stay in Postgres when the content of their chunk leaves for the archive, which has none: those of its records, in order, each
  * with its length before it (2 bytes, big-endian; 0: none), compressed with zstd.
  */
 
