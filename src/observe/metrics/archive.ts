@@ -60,17 +60,25 @@ export function watchArchive(
   }
 }
 
-/** Reads of what has left Postgres. */
+/** Reads of what has left Postgres. With `npm start` the server and the worker share one figure. */
 export function watchArchiveReads(metrics: Metrics): NonNullable<ArchivedContentDeps['observe']> {
+  const known = metrics.registry.getSingleMetric(READS) as Histogram<'outcome'> | undefined
+  const reads = known ?? makeReads(metrics)
+  return (outcome, seconds) => reads.observe({ outcome }, seconds)
+}
+
+const READS = 'tallystick_archive_read_duration_seconds'
+
+function makeReads(metrics: Metrics): Histogram<'outcome'> {
   const reads = new Histogram({
-    name: 'tallystick_archive_read_duration_seconds',
+    name: READS,
     help: 'Chunks of records that were read from the archive, because their content has left Postgres, by outcome',
     labelNames: ['outcome'],
     buckets: READ_SECONDS,
     registers: [metrics.registry],
   })
   for (const outcome of ARCHIVE_READ_OUTCOMES) reads.zero({ outcome })
-  return (outcome, seconds) => reads.observe({ outcome }, seconds)
+  return reads
 }
 
 const READ_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
