@@ -12,9 +12,9 @@ export function getOwnerDatabase(
 }
 
 /** The database that gets a ledger that is moved, as its owner. */
-export function getTargetDatabase(config: Config): Database {
+export function getTargetDatabase(config: Config, released: ReleasedContent | null = null): Database {
   const meaning = "the database that gets the ledger, as its owner's login"
-  return open(config, required(config.targetOwnerUrl, 'TALLYSTICK_TARGET_DATABASE_URL', meaning))
+  return open(config, required(config.targetOwnerUrl, 'TALLYSTICK_TARGET_DATABASE_URL', meaning), released)
 }
 
 function open(config: Config, url: string, released: ReleasedContent | null = null): Database {

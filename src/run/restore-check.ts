@@ -3,9 +3,8 @@ import { parseArgs } from 'node:util'
 import { checkRestored, type RestoredLedger } from '../followers/audit/check-restored.ts'
 import { KeptCheckpoints } from '../followers/checkpoints/kept.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
-import { openArchiveStores } from '../verify/archive/open-stores.ts'
 import { formatReport } from '../verify/report.ts'
-import { openArchivedContent } from './archived-content.ts'
+import { openContentForCommand } from './archived-content.ts'
 import { parseConfig, required } from './config.ts'
 import { getOwnerDatabase } from './owner-database.ts'
 import { runToEnd } from './run-to-end.ts'
@@ -33,8 +32,7 @@ export function main(args: readonly string[]): Promise<void> {
 async function check(dir: string): Promise<string | null> {
   const config = parseConfig(process.env)
   const masterKey = config.masterKey && makeMasterKeys(config.masterKey, config.previousMasterKey)
-  const stores = config.archive && (await openArchiveStores(config.archive.place))
-  const released = masterKey && stores && openArchivedContent(masterKey, { stores })
+  const released = await openContentForCommand(config)
   const owner = getOwnerDatabase(config, 'the restored database', released)
   const unreadable: string[] = []
   const kept = new KeptCheckpoints(dir)
@@ -45,7 +43,6 @@ async function check(dir: string): Promise<string | null> {
     console.log(`${found.ledger} ${describe(found)}`)
     for (const notice of found.report?.notices ?? []) console.error(`${found.ledger}: ${notice}`)
   }
-  stores?.close()
   const fault = findFault(ledgers, unreadable.length, dir)
   const summary = `${summarize(ledgers)} master-key=${masterKey ? 'opens' : 'not-given'}`
   console.log(

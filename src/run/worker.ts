@@ -84,7 +84,7 @@ import { openArchiveStores } from '../verify/archive/open-stores.ts'
 import type { ArchiveStores } from '../verify/archive/s3-store.ts'
 import { openArchivedContent } from './archived-content.ts'
 import { type Config, parseConfig, required } from './config.ts'
-import { ARCHIVE_WORKER_PIECE_MS_MAX, PEER_ANSWERS_BYTES_MAX } from './limits.ts'
+import { ARCHIVE_UNHURRIED_MS_MAX, PEER_ANSWERS_BYTES_MAX } from './limits.ts'
 import { withMetrics } from './listen-metrics.ts'
 import { lowerPriority } from './lower-priority.ts'
 import { runProcess, type Service } from './run-process.ts'
@@ -123,7 +123,7 @@ export async function startWorker(
     config.previousMasterKey,
   )
   const stores = config.archive && (await openArchiveStores(config.archive.place))
-  const read = stores && { stores, observe: watchArchiveReads(metrics), msMax: ARCHIVE_WORKER_PIECE_MS_MAX }
+  const read = stores && { stores, observe: watchArchiveReads(metrics), msMax: ARCHIVE_UNHURRIED_MS_MAX }
   const openContent = () => read && openArchivedContent(masterKey, read)
   const database = new Database(
     url,

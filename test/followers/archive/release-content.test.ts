@@ -5,13 +5,15 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
 import type { ReleasedContent } from '../../../src/db/chunks/released-content.ts'
+import { copyLedger, fixFormats } from '../../../src/db/ledgers/moving.ts'
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
-import { testDatabase } from '../../helpers/connect.ts'
+import { connect, testDatabase } from '../../helpers/connect.ts'
+import { createTestDatabase } from '../../helpers/database.ts'
 import { openEraser } from '../../helpers/eraser.ts'
 import { erase, linesOf } from '../../helpers/personal-records.ts'
 import { buildReleasedApp } from '../../helpers/released-app.ts'
@@ -372,4 +374,19 @@ test('nobody takes content out of Postgres that no archive has', async (t) => {
     'delete from tallystick.archive_pieces',
   ])
     await assert.rejects(app.sql(change), /content lies there that is nowhere else/)
+})
+
+test('a ledger whose content has left is moved as it is', async (t) => {
+  const { app, deps } = await buildLeft(t)
+  const target = await createTestDatabase(t)
+  await app.sql("update tallystick.chain_heads set closed = 'moving'")
+  const [from, to] = await Promise.all(
+    [app.database, target].map(({ superuserUrl }) => connect(t, superuserUrl)),
+  )
+  for (const client of [from!, to!]) await fixFormats(client)
+  await copyLedger(from!, to!, app.ledgerId)
+  const verify = (content: ReleasedContent | null) =>
+    verifyLedger(database(testDatabase(target.superuserUrl, content), app.ledger.ledger.id), { threads: 0 })
+  assert.equal((await verify(deps.openContent())).failure, null)
+  await assert.rejects(verify(null), /lies in the archive/)
 })
