@@ -81,7 +81,9 @@ async function measure(when: string): Promise<void> {
      where c.relnamespace = 'tallystick'::regnamespace and c.relkind = 'r' order by bytes desc`,
   )
   const all = rows.reduce((sum, { bytes }) => sum + bytes, 0)
-  const shown = rows.slice(0, 4).map(({ name, bytes }) => `${name} ${bytes} (${Math.round(bytes / records)} a record)`)
+  const shown = rows
+    .slice(0, 4)
+    .map(({ name, bytes }) => `${name} ${bytes} (${Math.round(bytes / records)} a record)`)
   say(`${when}: all tables ${all} bytes; ${shown.join(', ')}`)
 }
 

@@ -1,7 +1,7 @@
 import { archiveKeyContext } from '../signing/archive-keys.ts'
 import { DocumentKeys } from '../signing/document-keys.ts'
-import { makeMasterKeys } from '../signing/master-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
+import { makeMasterKeys } from '../signing/master-keys.ts'
 import { ArchivedContent, type ArchivedContentDeps } from '../verify/archive/archived-content.ts'
 import { openArchiveStores } from '../verify/archive/open-stores.ts'
 import type { Config } from './config.ts'
