@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { Tallystick } from '../sdk/client.ts'
 import { TallystickOperator } from '../sdk/operator.ts'
-import { formatId } from '../src/proof/ids.ts'
+import { formatId, type Uuid } from '../src/proof/ids.ts'
 import { startServer } from '../src/run/server.ts'
 import { startWorker } from '../src/run/worker.ts'
 import { startScratch } from '../test/helpers/scratch.ts'
@@ -89,7 +89,7 @@ async function measure(when: string): Promise<void> {
 
 /** Milliseconds of a record, and of a proof, of random ones; or of one of each piece. */
 async function read(client: Tallystick, what: string, which: number | 'each piece'): Promise<void> {
-  const { rows } = await database.query<{ id: string }>(
+  const { rows } = await database.query<{ id: Uuid }>(
     which === 'each piece'
       ? `select distinct on (p.from_seq) c.first_record_id as id from tallystick.archive_pieces p
          join tallystick.batch_chunks c on c.ledger_id = p.ledger_id and c.seq >= p.from_seq and c.seq < p.end_seq and c.content is null
