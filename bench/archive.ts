@@ -17,9 +17,9 @@ import { TallystickOperator } from '../sdk/operator.ts'
 import { startServer } from '../src/run/server.ts'
 import { startWorker } from '../src/run/worker.ts'
 import { startScratch } from '../test/helpers/scratch.ts'
+import { percentile, perSecond, say, writeRecords } from './archive-records.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-const CLIENTS = 8
 const [records = 100_000, batch = 1_000] = process.argv.slice(2).map(Number)
 const root = mkdtempSync(join(tmpdir(), 'tallystick-bench-archive-'))
 const archive = join(root, 'archive')
@@ -36,8 +36,7 @@ try {
   const made = await operator.ledgers.create({ name: 'archived' })
   const client = new Tallystick({ baseUrl: server.url, apiKey: made.key.key })
   const beganAt = performance.now()
-  const late: number[] = []
-  await write(client)
+  const late = await writeRecords(client, records, batch)
   const wroteMs = performance.now() - beganAt
   const { size } = await client.ledger.get()
   say(
@@ -66,39 +65,12 @@ try {
     DATABASE_URL: await scratch.addDatabase('restored'),
     TALLYSTICK_MASTER_KEY: Buffer.from(scratch.config.masterKey!).toString('hex'),
   })
-
-  async function write(client: Tallystick): Promise<void> {
-    let left = records
-    const lane = async () => {
-      while (left > 0) {
-        const count = Math.min(batch, left)
-        left -= count
-        const at = performance.now()
-        if (batch === 1) await client.records.notarize({ payload: payload() })
-        else
-          await client.batches.notarize(
-            Array.from({ length: count }, () => ({ type: 'generic/1', payload: payload() }) as const),
-          )
-        late.push(performance.now() - at)
-      }
-    }
-    await Promise.all(Array.from({ length: CLIENTS }, lane))
-  }
 } finally {
   await database.end()
   await worker.close()
   await server.close()
   await scratch.stop()
   rmSync(root, { recursive: true })
-}
-
-/** 400 bytes, as other figures are of (docs/BENCHMARKS.md). */
-function payload() {
-  return {
-    tool: 'search',
-    at: Math.random(),
-    text: 'the price of copper in the last quarter of the year. '.repeat(6),
-  }
 }
 
 async function position(): Promise<number> {
@@ -134,16 +106,4 @@ async function restore(more: readonly string[], env: NodeJS.ProcessEnv): Promise
 async function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] })
   return Buffer.concat(await child.stdout.toArray()).toString()
-}
-
-function perSecond(count: number, ms: number): number {
-  return Math.round((count * 1000) / ms)
-}
-
-function percentile(values: readonly number[], share: number): string {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)]!.toFixed(1)
-}
-
-function say(line: string): void {
-  console.log(line)
 }

@@ -1,8 +1,10 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isId } from '../src/proof/ids.ts'
+import type { ReleasedContent } from '../src/db/chunks/released-content.ts'
+import { formatId, isId } from '../src/proof/ids.ts'
 import { archiveLedger } from '../src/verify/archive/archive-ledger.ts'
+import { ArchivedContent } from '../src/verify/archive/archived-content.ts'
 import { directoryStore } from '../src/verify/archive/directory-store.ts'
 import { httpReader } from '../src/verify/archive/http-reader.ts'
 import { type ArchiveKeys, parseArchiveKeys } from '../src/verify/archive/key-file.ts'
@@ -33,13 +35,52 @@ export async function openArchiveSource({ place, ledger, keyFile }: Archive): Pr
   return archiveLedger(await openArchiveReader(place, ledger), keys)
 }
 
+/** Content that a database has no more, from the archive of all its ledgers. */
+export async function openArchivedContent(place: string, keyFile: string): Promise<ReleasedContent> {
+  const keys = await readArchiveKeys(keyFile)
+  const of = await openReaders(place)
+  return new ArchivedContent({
+    stores: { of },
+    msMax: READ_MS_MAX,
+    openKeys: ({ ledgerId, from }) =>
+      formatId('led', ledgerId) === keys.ledger ? (keys.pieces.get(from) ?? null) : null,
+  })
+}
+
+/** Nobody else waits for it. */
+const READ_MS_MAX = 120_000
+
+async function openReaders(place: string): Promise<(ledger: string) => ArchiveReader> {
+  const url = /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null
+  if (url?.protocol === 'http:' || url?.protocol === 'https:')
+    return (ledger) => httpReader(new URL(ledger, url.href.replace(/\/*$/, '/')), displayUrl(url.href))
+  const stores = await openArchiveStores(
+    url === null ? { kind: 'directory', directory: place } : parsePlace(place),
+  )
+  return (ledger) => stores.of(ledger)
+}
+
 /** The keys of a file that `archive-keys` has written. Throws SourceError. */
 export async function readArchiveKeys(path: string): Promise<ArchiveKeys> {
   return parseArchiveKeys(Buffer.from(await readBytes(path, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
 }
 
 /** Throws UsageError where the place is none. */
-export async function openArchiveReader(place: string, ledger: string | null): Promise<ArchiveReader> {
+export async function openReaders(place: string): Promise<(ledger: string) => ArchiveReader> {
+  const url = /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null
+  if (url?.protocol === 'http:' || url?.protocol === 'https:')
+    return (ledger) => httpReader(new URL(ledger, url.href.replace(/\/*$/, '/')), displayUrl(url.href))
+  const stores = await openArchiveStores(
+    url === null ? { kind: 'directory', directory: place } : parsePlace(place),
+  )
+  return (ledger) => stores.of(ledger)
+}
+
+async function readKeys(file: string): Promise<ArchiveKeys> {
+  return parseArchiveKeys(Buffer.from(await readBytes(file, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
+}
+
+async function openArchiveReader(place: string, ledger: string | null): Promise<ArchiveReader> {
   const url = /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null
   switch (url?.protocol) {
     case undefined:

@@ -68,20 +68,25 @@ create table batch_chunks (
   chunk int4 not null check (chunk between 0 and 31),
   first_record_id uuid not null,
   count int4 not null check (count between 1 and 64),
-  content bytea not null check (length(content) between 1 and 5242880),
+  content bytea check (length(content) between 1 and 5242880),
   erased_seq bigint check (erased_seq > seq),
+  released_bytes int4 check (released_bytes > 0),
+  metadata bytea check (length(metadata) between 1 and 5242880),
   -- The ids of a batch are consecutive. The first one's low 12 bits are zero, so that an id says in which chunk it lies.
   constraint batch_chunks_ids check (
-    (get_byte(uuid_send(first_record_id), 14) & 15) * 256 + get_byte(uuid_send(first_record_id), 15) = 64 * chunk)
+    (get_byte(uuid_send(first_record_id), 14) & 15) * 256 + get_byte(uuid_send(first_record_id), 15) = 64 * chunk),
+  constraint batch_chunks_released check ((content is null) = (released_bytes is not null) and (content is null or metadata is null))
 );
 -- Compressed already.
-alter table batch_chunks alter column content set storage external;
+alter table batch_chunks alter column content set storage external, alter column metadata set storage external;
 comment on table batch_chunks is
-  'Records of batches, 64 a row. A row never changes, except that the erasure of a payload rewrites its content without it.';
+  'Records of batches, 64 a row. A row never changes, except that the erasure of a payload rewrites its content without it, and that the content leaves for the archive.';
 comment on column batch_chunks.seq is 'Entry that notarized the batch.';
 comment on column batch_chunks.chunk is 'Place in the batch: all but the last hold 64 records.';
 comment on column batch_chunks.first_record_id is 'Id of the first record; each next one is greater by one.';
-comment on column batch_chunks.content is 'What cannot be derived from the entry, zstd (docs/formats/chunks.md).';
+comment on column batch_chunks.content is 'What cannot be derived from the entry, zstd (docs/formats/chunks.md); null: it lies in the archive alone.';
+comment on column batch_chunks.released_bytes is 'Length of the content that has left for the archive.';
+comment on column batch_chunks.metadata is 'Metadata of its records, zstd, which the archive lacks; null while the content is here, or where no record has any.';
 comment on column batch_chunks.erased_seq is 'Entry that erased the payload that was taken away last.';
 create unique index batch_chunks_by_record on batch_chunks (ledger_id, first_record_id);
 alter table batch_chunks add primary key (ledger_id, seq, chunk);

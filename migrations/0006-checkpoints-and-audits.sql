@@ -133,3 +133,22 @@ create table archive_keys (
 );
 comment on table archive_keys is
   'Secrets from which the keys of archived documents are computed, of entries from from_seq on, sealed under the master key. A document is erased from the archive by removing what gives its key.';
+
+create table archive_pieces (
+  ledger_id uuid not null references archives on delete cascade,
+  from_seq bigint not null check (from_seq >= 0),
+  end_seq bigint not null check (end_seq > from_seq),
+  lines_digest bytea not null check (length(lines_digest) = 32),
+  documents_digest bytea check (length(documents_digest) = 32),
+  state text not null default 'kept' check (state in ('kept', 'leaving', 'left')),
+  primary key (ledger_id, from_seq)
+);
+comment on table archive_pieces is
+  'Pieces of archives, by the SHA-256 of their objects: where content lies that has left Postgres. kept: all of it is here as well; leaving: some has left; left: all that may.';
+comment on column archive_pieces.documents_digest is 'null: the piece has no document.';
+create index archive_pieces_here on archive_pieces (ledger_id, from_seq) where state <> 'left';
+
+create trigger archive_pieces_change before update or delete on archive_pieces
+  for each row execute function archive_pieces_change();
+create trigger archive_pieces_no_truncate before truncate on archive_pieces
+  for each statement execute function refuse_change();

@@ -20,7 +20,8 @@ grant select on
   tree_frontiers, tree_tiles, checkpoints, cosignatures, audits, audit_cursors, ledger_faults,
   webhooks, webhook_cursors, webhook_deliveries,
   peer_keys, peer_budgets, shared_records, received_entries, received_documents, received_types, remote_records, offers, peer_forks, peer_witnesses,
-  peer_cursors, ledger_rotations, peer_backlog, peer_receipts, peer_dead_letters
+  peer_cursors, ledger_rotations, peer_backlog, peer_receipts, peer_dead_letters,
+  archive_pieces, archive_keys
   to tallystick_api, tallystick_worker;
 grant execute on function append_entries, session_name, request_audit, keeping_facts, holds_on to tallystick_api, tallystick_worker;
 
@@ -48,7 +49,9 @@ grant execute on function
 grant select on note_key_secrets, idempotency_keys, webhook_secrets, peers to tallystick_worker;
 grant insert on checkpoints, cosignatures, ledger_faults, peer_receipts to tallystick_worker;
 grant insert, update on tree_tiles, tree_frontiers to tallystick_worker;
-grant select, insert, update on archives, archive_keys to tallystick_worker;
+grant select, insert, update on archives to tallystick_worker;
+grant insert, update on archive_keys to tallystick_worker;
+grant insert on archive_pieces to tallystick_worker;
 grant select, update on retention_sweeps to tallystick_worker;
 grant update on audits, webhook_cursors, peer_cursors to tallystick_worker;
 -- A cursor that nobody believes is removed.
@@ -57,7 +60,7 @@ grant update (verification_job) on waiting_completions to tallystick_worker;
 grant update (state, reason, state_at) on webhooks to tallystick_worker;
 grant delete on webhooks, webhook_secrets, webhook_cursors to tallystick_worker;
 grant insert, update, delete on webhook_deliveries, peer_backlog, peer_dead_letters to tallystick_worker;
-grant execute on function close_restored_ledgers, retire_envelope_keys, erase_documents, forget_labels to tallystick_worker;
+grant execute on function close_restored_ledgers, retire_envelope_keys, erase_documents, forget_labels, release_chunks to tallystick_worker;
 
 -- ---------------------------------------------------------------------------------------------------------
 -- Proof of the writer (docs/decisions/0020-a-login-alone-writes-nothing.md)

@@ -91,6 +91,22 @@ create table tallystick.archive_keys (
   constraint archive_keys_pkey PRIMARY KEY (ledger_id, from_seq)
 );
 
+create table tallystick.archive_pieces (
+  ledger_id uuid not null,
+  from_seq bigint not null,
+  end_seq bigint not null,
+  lines_digest bytea not null,
+  documents_digest bytea,
+  state text not null default 'kept'::text,
+  constraint archive_pieces_check CHECK ((end_seq > from_seq)),
+  constraint archive_pieces_documents_digest_check CHECK ((length(documents_digest) = 32)),
+  constraint archive_pieces_from_seq_check CHECK ((from_seq >= 0)),
+  constraint archive_pieces_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.archives(ledger_id) ON DELETE CASCADE,
+  constraint archive_pieces_lines_digest_check CHECK ((length(lines_digest) = 32)),
+  constraint archive_pieces_pkey PRIMARY KEY (ledger_id, from_seq),
+  constraint archive_pieces_state_check CHECK ((state = ANY (ARRAY['kept'::text, 'leaving'::text, 'left'::text])))
+);
+
 create table tallystick.archives (
   ledger_id uuid not null,
   size bigint not null default 0,
@@ -145,14 +161,19 @@ create table tallystick.batch_chunks (
   chunk integer not null,
   first_record_id uuid not null,
   count integer not null,
-  content bytea not null,
+  content bytea,
   erased_seq bigint,
+  released_bytes integer,
+  metadata bytea,
   constraint batch_chunks_check CHECK ((erased_seq > seq)),
   constraint batch_chunks_chunk_check CHECK (((chunk >= 0) AND (chunk <= 31))),
   constraint batch_chunks_content_check CHECK (((length(content) >= 1) AND (length(content) <= 5242880))),
   constraint batch_chunks_count_check CHECK (((count >= 1) AND (count <= 64))),
   constraint batch_chunks_ids CHECK (((((get_byte(uuid_send(first_record_id), 14) & 15) * 256) + get_byte(uuid_send(first_record_id), 15)) = (64 * chunk))),
-  constraint batch_chunks_pkey PRIMARY KEY (ledger_id, seq, chunk)
+  constraint batch_chunks_metadata_check CHECK (((length(metadata) >= 1) AND (length(metadata) <= 5242880))),
+  constraint batch_chunks_pkey PRIMARY KEY (ledger_id, seq, chunk),
+  constraint batch_chunks_released CHECK ((((content IS NULL) = (released_bytes IS NOT NULL)) AND ((content IS NULL) OR (metadata IS NULL)))),
+  constraint batch_chunks_released_bytes_check CHECK ((released_bytes > 0))
 );
 
 create table tallystick.batch_keys (
@@ -1012,6 +1033,7 @@ create table tallystick.webhooks (
 CREATE INDEX agent_signing_keys_by_agent ON tallystick.agent_signing_keys USING btree (ledger_id, agent_id);
 CREATE INDEX agent_signing_keys_required ON tallystick.agent_signing_keys USING btree (ledger_id, agent_id) WHERE required;
 CREATE INDEX api_key_secrets_by_key ON tallystick.api_key_secrets USING btree (ledger_id, key_id);
+CREATE INDEX archive_pieces_here ON tallystick.archive_pieces USING btree (ledger_id, from_seq) WHERE (state <> 'left'::text);
 CREATE INDEX audits_done ON tallystick.audits USING btree (ok, finished_at) WHERE (state = 'done'::text);
 CREATE UNIQUE INDEX audits_open ON tallystick.audits USING btree (ledger_id) WHERE (state = ANY (ARRAY['queued'::text, 'running'::text]));
 CREATE INDEX audits_waiting ON tallystick.audits USING btree (requested_at) WHERE ((state = 'queued'::text) AND (job_id IS NULL));
@@ -1988,6 +2010,23 @@ begin
   end if;
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.archive_pieces_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if tg_op = 'DELETE' and old.state = 'kept' then return old; end if;
+  if tg_op = 'UPDATE' and (new.ledger_id, new.from_seq, new.end_seq, new.lines_digest)
+      = (old.ledger_id, old.from_seq, old.end_seq, old.lines_digest)
+    and new.documents_digest is not distinct from old.documents_digest
+    and (old.state, new.state) in (('kept', 'leaving'), ('leaving', 'leaving'), ('leaving', 'left')) then
+    return new;
+  end if;
+  raise exception 'a piece of an archive stays: content lies there that is nowhere else'
+    using errcode = 'integrity_constraint_violation', constraint = 'archive_pieces_change';
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.batch_chunks_begin()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1997,7 +2036,7 @@ begin
   if exists (
     select from (
       select ledger_id, seq, sum(count) as records,
-        last + 1 = count(*) and bool_and(count = 64 or chunk = last) and count(erased_seq) = 0
+        last + 1 = count(*) and bool_and(count = 64 or chunk = last) and count(erased_seq) = 0 and count(content) = count(*)
           and count(distinct left(first_record_id::text, 33)) = 1 as whole
       from (select *, max(chunk) over (partition by ledger_id, seq) as last from added) n
       group by ledger_id, seq, last
@@ -2021,6 +2060,7 @@ AS $function$
 begin
   if (new.ledger_id, new.seq, new.chunk, new.first_record_id, new.count)
       = (old.ledger_id, old.seq, old.chunk, old.first_record_id, old.count)
+    and new.released_bytes is not distinct from old.released_bytes
     and new.erased_seq is distinct from old.erased_seq
     and exists (
       select from entries e join erasures x on x.ledger_id = e.ledger_id and x.seq = e.seq
@@ -2030,7 +2070,16 @@ begin
         and place_in_batch(x.subject_id) between 64 * new.chunk and 64 * new.chunk + new.count - 1) then
     return new;
   end if;
-  raise exception 'a chunk of a batch changes only by an erasure, explained by an entry'
+  if (new.ledger_id, new.seq, new.chunk, new.first_record_id, new.count, new.released_bytes)
+      = (old.ledger_id, old.seq, old.chunk, old.first_record_id, old.count, length(old.content))
+    and new.content is null and new.erased_seq is not distinct from old.erased_seq
+    and exists (
+      select from archives a join archive_pieces p on p.ledger_id = a.ledger_id
+      where a.ledger_id = new.ledger_id and p.from_seq <= new.seq and p.end_seq > new.seq and p.end_seq <= a.size
+        and p.state = 'leaving') then
+    return new;
+  end if;
+  raise exception 'a chunk of a batch changes only by an erasure, explained by an entry, or when it leaves for the archive'
     using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_change';
 end $function$;
 
@@ -2336,9 +2385,11 @@ begin
       join item i on i.document_seq = n.seq and i.chunk = n.chunk
       group by n.seq, n.chunk, n.before, n.after
     ), written as (
-      update batch_chunks c set content = n.after, erased_seq = n.at
+      update batch_chunks c set erased_seq = n.at, content = case when c.content is not null then n.after end,
+        metadata = case when c.content is null and n.after <> '' then n.after end
       from rewritten n
-      where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk and sha256(c.content) = n.before
+      where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk
+        and sha256(coalesce(c.content, c.metadata, '')) = n.before
       returning 1
     )
     select count(*) into changed from written;
@@ -2993,6 +3044,41 @@ begin
   where i.outcome = 0 and i.kind = 'agent-key-registered';
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.release_chunks(ledger uuid, piece_from bigint, seqs bigint[], chunk_numbers integer[], befores bytea[], kept_metadata bytea[], is_last boolean)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'tallystick', 'pg_temp'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  piece_end bigint;
+  released int4;
+begin
+  perform require_proof();
+  select p.end_seq into piece_end from archive_pieces p join archives a on a.ledger_id = p.ledger_id
+  where p.ledger_id = ledger and p.from_seq = piece_from and p.end_seq <= a.size for update of p;
+  if piece_end is null then
+    raise exception 'the archive has no such piece' using errcode = 'no_data_found';
+  end if;
+  update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from and p.state <> 'left';
+  -- The trigger refuse_while_moving passes over it.
+  if not found then return 0; end if;
+  update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata
+  from unnest(seqs, chunk_numbers, befores, kept_metadata) n (seq, chunk, before, metadata)
+  where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk and c.seq >= piece_from and c.seq < piece_end
+    and sha256(c.content) = n.before;
+  get diagnostics released = row_count;
+  if is_last then
+    update archive_pieces p set state = 'left'
+    where p.ledger_id = ledger and p.from_seq = piece_from
+      and not exists (
+        select from batch_chunks c
+        where c.ledger_id = ledger and c.seq >= piece_from and c.seq < piece_end and c.content is not null);
+  end if;
+  return released;
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.replace_key_secrets(ledger uuid, key uuid, expected bytea[], secret_hashes bytea[], macs bytea[], expires timestamp with time zone[])
  RETURNS boolean
  LANGUAGE plpgsql
@@ -3336,6 +3422,10 @@ CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ap
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
+CREATE TRIGGER archive_pieces_change BEFORE DELETE OR UPDATE ON tallystick.archive_pieces FOR EACH ROW EXECUTE FUNCTION tallystick.archive_pieces_change();
+CREATE TRIGGER archive_pieces_no_truncate BEFORE TRUNCATE ON tallystick.archive_pieces FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_pieces FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_pieces FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archives FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archives FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audit_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
@@ -3525,6 +3615,7 @@ grant execute on function tallystick.pause_webhook(uuid,uuid) to tallystick_api;
 grant execute on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) to tallystick_api;
 grant execute on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) to tallystick_api;
 grant execute on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) to tallystick_api;
+grant execute on function tallystick.release_chunks(uuid,bigint,bigint[],integer[],bytea[],bytea[],boolean) to tallystick_worker;
 grant execute on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) to tallystick_api;
 grant execute on function tallystick.replay_peer(uuid,uuid,bigint[]) to tallystick_api;
 grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick_api;
@@ -3554,7 +3645,10 @@ grant select on table tallystick.api_key_secrets to tallystick_api;
 grant select on table tallystick.api_key_secrets to tallystick_worker;
 grant select on table tallystick.api_keys to tallystick_api;
 grant select on table tallystick.api_keys to tallystick_worker;
+grant select on table tallystick.archive_keys to tallystick_api;
 grant insert, select, update on table tallystick.archive_keys to tallystick_worker;
+grant select on table tallystick.archive_pieces to tallystick_api;
+grant insert, select on table tallystick.archive_pieces to tallystick_worker;
 grant insert, select, update on table tallystick.archives to tallystick_worker;
 grant select on table tallystick.audit_cursors to tallystick_api;
 grant delete, insert, select, update on table tallystick.audit_cursors to tallystick_worker;
@@ -3666,13 +3760,19 @@ grant delete, select on table tallystick.webhooks to tallystick_worker;
 
 comment on aggregate tallystick.chain_extend(bytea,bytea) is 'Chain after each leaf, as a window aggregate, starting from the chain of the head.';
 
+comment on column tallystick.archive_pieces.documents_digest is 'null: the piece has no document.';
+
 comment on column tallystick.batch_chunks.chunk is 'Place in the batch: all but the last hold 64 records.';
 
-comment on column tallystick.batch_chunks.content is 'What cannot be derived from the entry, zstd (docs/formats/chunks.md).';
+comment on column tallystick.batch_chunks.content is 'What cannot be derived from the entry, zstd (docs/formats/chunks.md); null: it lies in the archive alone.';
 
 comment on column tallystick.batch_chunks.erased_seq is 'Entry that erased the payload that was taken away last.';
 
 comment on column tallystick.batch_chunks.first_record_id is 'Id of the first record; each next one is greater by one.';
+
+comment on column tallystick.batch_chunks.metadata is 'Metadata of its records, zstd, which the archive lacks; null while the content is here, or where no record has any.';
+
+comment on column tallystick.batch_chunks.released_bytes is 'Length of the content that has left for the archive.';
 
 comment on column tallystick.batch_chunks.seq is 'Entry that notarized the batch.';
 
@@ -3794,11 +3894,14 @@ other members are what follows from it.';
 
 comment on function tallystick.append_statements(uuid[],text[],uuid[],bytea[],text[],smallint[],bigint[]) is 'Stores by what a registered statement is found: `seq` is the statement''s, one before the entry that registers it.';
 
+comment on function tallystick.archive_pieces_change() is 'Trigger: a piece of an archive stays what it is, and from `kept` by `leaving` comes to `left`. One that has content which is nowhere
+else stays.';
+
 comment on function tallystick.batch_chunks_begin() is 'Trigger: the chunks of a batch come all at once, numbered from 0, and hold as many records as its entry says, with consecutive
 ids.';
 
-comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. An audit finds what else
-changed with it: the digests of all records are signed.';
+comment on function tallystick.batch_chunks_change() is 'Trigger: a chunk changes only by an erasure of one of its records, explained by the entry, or because its content leaves for the
+archive, which has it. An audit finds what else changed with it: the digests of all records are signed.';
 
 comment on function tallystick.begin_peer_request(uuid,uuid,bytea) is 'Locks the peering until the end of the transaction, and keeps the nonce. Answers whether the nonce is new.';
 
@@ -3838,7 +3941,8 @@ comment on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],
 exist. Returns how many were removed: those that were removed before are passed over. Records of batches lie in compressed chunks,
 which the caller rewrites, each once for all of its records: `chunk_seqs` and `chunk_numbers` say which, `chunks_before` is the
 SHA-256 of the content that it read, `chunks_after` the content without the payloads, and keys_gone[n], of the chunk key_chunks[n], a
-reference that no record of that chunk has any more. Raises 40001 where a chunk has changed meanwhile, and P0002 where a payload has neither
+reference that no record of that chunk has any more. In the place of a content that has left for the archive stands the metadata that is left
+here; empty: none. Raises 40001 where a chunk has changed meanwhile, and P0002 where a payload has neither
 row nor chunk.
 
 A plan for each call: a session would keep the one that it made for empty tables.';
@@ -3927,6 +4031,13 @@ comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[]
 a further one that none of its current keys endorses; so this decides, under the lock of the chain''s head. With those that are revoked
 an agent has 256 at most: the follower reads and digests all keys of a ledger, and an agent rotates its own as often as it likes.';
 
+comment on function tallystick.release_chunks(uuid,bigint,bigint[],integer[],bytea[],bytea[],boolean) is 'Takes the content of chunks out of Postgres, whose piece of the archive the caller has read back and compared with them: `before` is the
+SHA-256 of each content, `kept_metadata` what the archive lacks of it. Returns how many left: those that changed meanwhile, or left before, are
+passed over, and all of a ledger that is being moved. `is_last`: the piece has left, if nothing of it is here any more. Raises P0002 where the ledger''s
+archive has no such piece below its position.
+
+A plan for each call: a session would keep the one that it made for empty tables.';
+
 comment on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) is 'Replaces the secrets of a key as a whole, if they are still the `expected` ones.';
 
 comment on function tallystick.replay_peer(uuid,uuid,bigint[]) is 'Sends dead letters again, and what waits behind them. `at`: their seqs; null: all. Answers how many there were.';
@@ -3988,13 +4099,15 @@ comment on table tallystick.api_keys is 'API keys, as key-created and key-revoke
 
 comment on table tallystick.archive_keys is 'Secrets from which the keys of archived documents are computed, of entries from from_seq on, sealed under the master key. A document is erased from the archive by removing what gives its key.';
 
+comment on table tallystick.archive_pieces is 'Pieces of archives, by the SHA-256 of their objects: where content lies that has left Postgres. kept: all of it is here as well; leaving: some has left; left: all that may.';
+
 comment on table tallystick.archives is 'How far each ledger lies in the archive, and the SHA-256 of the newest seal there. The worker that has the claim writes the next one.';
 
 comment on table tallystick.audit_cursors is 'Position of the follower: every entry before next_seq is verified, and the next one must continue chain and envelope_kid. The position is the ledger''s floor: money moves on entries below it alone. The MAC over the row, under the master key, makes a row believed. No foreign key, because the ledger''s row may be just what is missing.';
 
 comment on table tallystick.audits is 'Audits of whole ledgers: queued (with job_id once a job carries it), running, done or failed. ok and report say what a done one found; a failed one could not read on. No evidence: a reader who doubts a ledger verifies it.';
 
-comment on table tallystick.batch_chunks is 'Records of batches, 64 a row. A row never changes, except that the erasure of a payload rewrites its content without it.';
+comment on table tallystick.batch_chunks is 'Records of batches, 64 a row. A row never changes, except that the erasure of a payload rewrites its content without it, and that the content leaves for the archive.';
 
 comment on table tallystick.batch_keys is 'Values by which searches find chunks of batches. An index: audits compare it with the chunks.';
 

@@ -385,6 +385,12 @@ export const ERROR_CODES = {
     'yes',
     'wait for `Retry-After`: nothing was written',
   ],
+  archive_unavailable: [
+    503,
+    'The archive, in which the content lies, is not available at the moment',
+    'yes',
+    'wait for `Retry-After`; where it stays so, tell the operator: what lies in Postgres is answered',
+  ],
   clock_skew: [
     503,
     "The server's clock is off the database's clock",

@@ -1,4 +1,5 @@
 import { type ArchiveDeps, archiveLedgers } from '../src/followers/archive/archive-ledgers.ts'
+import { type ReleaseDeps, releaseContent } from '../src/followers/archive/release-content.ts'
 import { type CheckCursorsDeps, makeCursorRound } from '../src/followers/audit/check-cursors.ts'
 import { type EnqueueAuditsDeps, enqueueAudits } from '../src/followers/audit/enqueue-audits.ts'
 import {
@@ -29,6 +30,8 @@ import {
   ERASURE_EVERY_MS,
   EXPIRY_EVERY_MS,
   EXPIRY_TIME_SHARE_MAX,
+  RELEASE_EVERY_MS,
+  RELEASE_TIME_SHARE_MAX,
   RESTORED_EVERY_MS,
   RETENTION_EVERY_MS,
   RETENTION_TIME_SHARE_MAX,
@@ -86,6 +89,8 @@ export function registerFollowers(
       readonly restored: RestoredLedgers
       /** null: no archive is set. */
       readonly archive: ArchiveDeps | null
+      /** null: all content stays in Postgres. */
+      readonly release: ReleaseDeps | null
       readonly witnesses: readonly WitnessLane[]
       /** Wakers of the followers of completions, and of the entries that money waits for. */
       readonly completionsWaker: Waker
@@ -159,6 +164,7 @@ export function registerFollowers(
     },
     ...deps.witnesses.map((lane) => lane.follower),
     ...archiveFollowers(deps.archive),
+    ...releaseFollowers(deps.release),
   ]
 }
 
@@ -170,6 +176,18 @@ function archiveFollowers(archive: ArchiveDeps | null): Follower[] {
       everyMs: ARCHIVE_EVERY_MS,
       timeShareMax: ARCHIVE_TIME_SHARE_MAX,
       step: () => archiveLedgers(archive),
+    },
+  ]
+}
+
+function releaseFollowers(release: ReleaseDeps | null): Follower[] {
+  if (release === null) return []
+  return [
+    {
+      name: 'release',
+      everyMs: RELEASE_EVERY_MS,
+      timeShareMax: RELEASE_TIME_SHARE_MAX,
+      step: () => releaseContent(release),
     },
   ]
 }

@@ -1,5 +1,6 @@
 import { Tallystick } from '../../sdk/client.ts'
 import { parseAgentKeys as pinnedAgentsOf } from '../../sdk/verify/given.ts'
+import type { ReleasedContent } from '../../src/db/chunks/released-content.ts'
 import { RECEIPT_FILE_BYTES_MAX } from '../../src/proof/receipt/receipt.ts'
 import { formatErasure } from '../../src/verify/erasures.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
@@ -38,6 +39,7 @@ ${CONNECTION_HELP}
                    (its key needs the scope audit:read; without records:read the server withholds documents)
   --database URL     a Postgres with Tallystick's schema
     --ledger ID      which ledger of it (led_…); needed where there are several
+    --archive PLACE --archive-key FILE  where content lies that has left it: the archive of all its ledgers, and the keys of this one
   --archive PLACE    an archive, without any server: a directory, s3://bucket/prefix, or an address of the web (http, https)
     --ledger ID      which ledger of it (led_…); a directory with one needs none, nor does the place of a ledger itself
     --archive-key FILE  keys of its documents (\`archive-keys\` prints them); without it they are counted as withheld
@@ -188,7 +190,9 @@ function refuseMixture(values: Values, positionals: readonly string[]): void {
 
 async function chooseSource(values: Values, positionals: readonly string[], io: Io): Promise<LedgerSource> {
   const { server, database: databaseUrl, archive, ledger } = values
-  const named = [...positionals, server, databaseUrl, archive].filter((name) => name !== undefined)
+  // With a database it is where content lies that has left it.
+  const place = databaseUrl === undefined ? archive : undefined
+  const named = [...positionals, server, databaseUrl, place].filter((name) => name !== undefined)
   if (named.length > 1) {
     throw new UsageError(
       'verify reads one thing: a FILE (- for standard input), --server URL, --database URL, or --archive PLACE',
@@ -209,8 +213,9 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
     const { Database } = await import('../../src/db/connect/connection.ts')
     const { database } = await import('../../src/verify/database.ts')
     const options = environment.databaseOptions()
+    const released = archive === undefined ? null : await openContent(archive, values['archive-key'])
     return database(
-      asUsage(() => new Database(parseDatabaseUrl(databaseUrl), options)),
+      asUsage(() => new Database(parseDatabaseUrl(databaseUrl), options, null, released)),
       ledger ?? null,
     )
   }
@@ -233,6 +238,12 @@ async function connectedSource(values: Values, io: Io): Promise<LedgerSource> {
   if (values.server === undefined)
     io.stderr.write(`tallystick: reads the ledger at ${displayUrl(url)} (API key: ${origin})\n`)
   return serverLedger(client, url, { mibMax: parseSpoolMib(values) })
+}
+
+async function openContent(place: string, keyFile: string | undefined): Promise<ReleasedContent> {
+  if (keyFile === undefined) throw new UsageError('--archive beside --database needs --archive-key')
+  const { openArchivedContent } = await import('../archive-source.ts')
+  return openArchivedContent(place, keyFile)
 }
 
 function parseDatabaseUrl(url: string): string {

@@ -2,7 +2,8 @@
 -- exist. Returns how many were removed: those that were removed before are passed over. Records of batches lie in compressed chunks,
 -- which the caller rewrites, each once for all of its records: `chunk_seqs` and `chunk_numbers` say which, `chunks_before` is the
 -- SHA-256 of the content that it read, `chunks_after` the content without the payloads, and keys_gone[n], of the chunk key_chunks[n], a
--- reference that no record of that chunk has any more. Raises 40001 where a chunk has changed meanwhile, and P0002 where a payload has neither
+-- reference that no record of that chunk has any more. In the place of a content that has left for the archive stands the metadata that is left
+-- here; empty: none. Raises 40001 where a chunk has changed meanwhile, and P0002 where a payload has neither
 -- row nor chunk.
 --
 -- A plan for each call: a session would keep the one that it made for empty tables.
@@ -34,9 +35,11 @@ begin
       join item i on i.document_seq = n.seq and i.chunk = n.chunk
       group by n.seq, n.chunk, n.before, n.after
     ), written as (
-      update batch_chunks c set content = n.after, erased_seq = n.at
+      update batch_chunks c set erased_seq = n.at, content = case when c.content is not null then n.after end,
+        metadata = case when c.content is null and n.after <> '' then n.after end
       from rewritten n
-      where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk and sha256(c.content) = n.before
+      where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk
+        and sha256(coalesce(c.content, c.metadata, '')) = n.before
       returning 1
     )
     select count(*) into changed from written;

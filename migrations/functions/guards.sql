@@ -92,7 +92,7 @@ begin
   if exists (
     select from (
       select ledger_id, seq, sum(count) as records,
-        last + 1 = count(*) and bool_and(count = 64 or chunk = last) and count(erased_seq) = 0
+        last + 1 = count(*) and bool_and(count = 64 or chunk = last) and count(erased_seq) = 0 and count(content) = count(*)
           and count(distinct left(first_record_id::text, 33)) = 1 as whole
       from (select *, max(chunk) over (partition by ledger_id, seq) as last from added) n
       group by ledger_id, seq, last
@@ -118,13 +118,14 @@ create or replace function is_of_batch(record_id uuid) returns boolean
   language sql immutable strict parallel safe
   return get_byte(uuid_send(record_id), 14) & 8 = 0;
 
--- Trigger: a chunk changes only by an erasure of one of its records, explained by the entry. An audit finds what else
--- changed with it: the digests of all records are signed.
+-- Trigger: a chunk changes only by an erasure of one of its records, explained by the entry, or because its content leaves for the
+-- archive, which has it. An audit finds what else changed with it: the digests of all records are signed.
 create or replace function batch_chunks_change() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
   if (new.ledger_id, new.seq, new.chunk, new.first_record_id, new.count)
       = (old.ledger_id, old.seq, old.chunk, old.first_record_id, old.count)
+    and new.released_bytes is not distinct from old.released_bytes
     and new.erased_seq is distinct from old.erased_seq
     and exists (
       select from entries e join erasures x on x.ledger_id = e.ledger_id and x.seq = e.seq
@@ -134,7 +135,16 @@ begin
         and place_in_batch(x.subject_id) between 64 * new.chunk and 64 * new.chunk + new.count - 1) then
     return new;
   end if;
-  raise exception 'a chunk of a batch changes only by an erasure, explained by an entry'
+  if (new.ledger_id, new.seq, new.chunk, new.first_record_id, new.count, new.released_bytes)
+      = (old.ledger_id, old.seq, old.chunk, old.first_record_id, old.count, length(old.content))
+    and new.content is null and new.erased_seq is not distinct from old.erased_seq
+    and exists (
+      select from archives a join archive_pieces p on p.ledger_id = a.ledger_id
+      where a.ledger_id = new.ledger_id and p.from_seq <= new.seq and p.end_seq > new.seq and p.end_seq <= a.size
+        and p.state = 'leaving') then
+    return new;
+  end if;
+  raise exception 'a chunk of a batch changes only by an erasure, explained by an entry, or when it leaves for the archive'
     using errcode = 'integrity_constraint_violation', constraint = 'batch_chunks_change';
 end $$;
 
@@ -358,4 +368,20 @@ begin
   if tg_op <> 'INSERT' and pg_has_role(session_user, 'tallystick_worker', 'member') then return null; end if;
   raise exception 'the ledger is being moved to another database'
     using errcode = 'object_not_in_prerequisite_state', constraint = 'ledger_moving';
+end $$;
+
+-- Trigger: a piece of an archive stays what it is, and from `kept` by `leaving` comes to `left`. One that has content which is nowhere
+-- else stays.
+create or replace function archive_pieces_change() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+begin
+  if tg_op = 'DELETE' and old.state = 'kept' then return old; end if;
+  if tg_op = 'UPDATE' and (new.ledger_id, new.from_seq, new.end_seq, new.lines_digest)
+      = (old.ledger_id, old.from_seq, old.end_seq, old.lines_digest)
+    and new.documents_digest is not distinct from old.documents_digest
+    and (old.state, new.state) in (('kept', 'leaving'), ('leaving', 'leaving'), ('leaving', 'left')) then
+    return new;
+  end if;
+  raise exception 'a piece of an archive stays: content lies there that is nowhere else'
+    using errcode = 'integrity_constraint_violation', constraint = 'archive_pieces_change';
 end $$;

@@ -94,6 +94,7 @@ export const ADVICE = {
   deadline_passed: "nothing: the record expires; create another one",
   overloaded: "wait for `Retry-After`: nothing was done",
   unavailable: "wait for `Retry-After`: nothing was written",
+  archive_unavailable: "wait for `Retry-After`; where it stays so, tell the operator: what lies in Postgres is answered",
   clock_skew: "tell the operator: nothing was written",
   outcome_unknown: "retry with the same `Idempotency-Key`; without one, look first",
   integrity_fault: "tell the operator the `requestId`: nothing was written, and do not rely on the record until the operator has looked",

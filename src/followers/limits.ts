@@ -150,5 +150,15 @@ export const ARCHIVE_CLAIM_MS = 300_000
 export const ARCHIVE_CLAIM_RENEWED_EVERY_MS = 30_000
 /** Objects that are on their way to the store, or back. */
 export const ARCHIVE_WRITES_AT_ONCE = 8
+/** Content that leaves Postgres for the archive. */
+export const RELEASE_EVERY_MS = 5_000
+export const RELEASE_TIME_SHARE_MAX = 0.25
+export const RELEASE_PIECES_PER_ROUND = 32
+/** So that no ledger takes all of a round. */
+export const RELEASE_PIECES_OF_LEDGER = 8
+/** Chunks that are read, compared and taken away at a time: 80 MiB at most. */
+export const RELEASE_CHUNKS_PER_CALL = 16
+/** A century. */
+export const ARCHIVE_KEEP_DAYS_MAX = 36_500
 /** Days: what S3 takes for a retention period. */
 export const ARCHIVE_LOCK_DAYS_MAX = 36_500

@@ -6,8 +6,14 @@ type Log = { error(details: object, message: string): void }
 /** A request that failed. `route`: the pattern; null: there is none. */
 type Failure = { readonly method: string; readonly route: string | null; readonly error: ErrorDescription }
 
-/** When the database is away every request fails, and refusing must stay cheap: said once a second, with no stack. */
-const OFTEN: ReadonlySet<ErrorCode> = new Set(['overloaded', 'unavailable', 'clock_skew', 'outcome_unknown'])
+/** When the database or the archive is away every request fails, and refusing must stay cheap: said once a second, with no stack. */
+const OFTEN: ReadonlySet<ErrorCode> = new Set([
+  'overloaded',
+  'unavailable',
+  'archive_unavailable',
+  'clock_skew',
+  'outcome_unknown',
+])
 const OFTEN_EVERY_MS = 1_000
 
 /** Somebody of this side has said that peers are to come again later, and so they do, each minute. */

@@ -156,7 +156,7 @@ export class Reads {
         return rows
       }
     }
-    return { query: query as unknown as Db['query'] }
+    return { query: query as unknown as Db['query'], released: releasedOf(this.#primary.readPool) }
   }
 
   /** For one request. The connection for searches, if it needs one, comes after the other: so no two requests wait for each other. */
@@ -261,7 +261,7 @@ class HeldReplica {
       if (this.#released) throw new Error('the connection of this read was given back')
       return db.query(...args)
     }
-    return { query: query as unknown as Db['query'] }
+    return { query: query as unknown as Db['query'], released: releasedOf(this.#read) }
   }
 
   async #keep(holding: Promise<HeldConnection>): Promise<HeldConnection> {
@@ -271,6 +271,8 @@ class HeldReplica {
     return held
   }
 }
+
+const releasedOf = (db: Db) => db.released ?? null
 
 /** Throws ReplicaError. */
 function requireSameChain({ size, chain }: HeldConnection, end: LedgerEnd): void {

@@ -5,6 +5,7 @@ import type { DatabaseOptions } from '../db/connect/connection.ts'
 import { parseDatabaseOptions } from '../db/connect/options.ts'
 import { REPLICA_LAG_MS_DEFAULT, REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN } from '../db/limits.ts'
 import {
+  ARCHIVE_KEEP_DAYS_MAX,
   ARCHIVE_LOCK_DAYS_MAX,
   ARCHIVE_SEAL_ENTRIES_DEFAULT,
   ARCHIVE_SEAL_ENTRIES_MAX,
@@ -137,7 +138,7 @@ const environment = z.object({
   TALLYSTICK_CONSOLE: z.stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' }).default(true),
   /** Fewest days that a rule of retention may have. By default six months, which Articles 19 and 26 of the EU AI Act ask for. */
   TALLYSTICK_RETENTION_DAYS_MIN: retentionDays.default(RETENTION_DAYS_MIN_DEFAULT),
-  /** Where the worker archives ledgers (docs/archive.md): s3://bucket/prefix or file:///directory. */
+  /** Where the worker archives ledgers, and servers read what has left Postgres (docs/archive.md): s3://bucket/prefix or file:///directory. */
   TALLYSTICK_ARCHIVE: z.string().optional(),
   TALLYSTICK_ARCHIVE_S3_ENDPOINT: url.optional(),
   TALLYSTICK_ARCHIVE_S3_REGION: z.string().optional(),
@@ -151,6 +152,8 @@ const environment = z.object({
   TALLYSTICK_ARCHIVE_SEAL_SECONDS: numberUpTo('seconds', 0, ARCHIVE_SEAL_SECONDS_MAX).default(
     ARCHIVE_SEAL_SECONDS_DEFAULT,
   ),
+  /** Content of archived batches leaves Postgres when it is so old. */
+  TALLYSTICK_ARCHIVE_KEEP_DAYS: numberUpTo('days', 0, ARCHIVE_KEEP_DAYS_MAX).optional(),
   /** One line for each request that is answered. */
   TALLYSTICK_LOG_REQUESTS: z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
@@ -162,6 +165,8 @@ const environment = z.object({
 type ArchiveSetting = {
   readonly place: ArchivePlace
   readonly policy: { readonly entries: number; readonly seconds: number }
+  /** null: all content stays in Postgres. */
+  readonly keepDays: number | null
 }
 
 export type Config = {
@@ -299,7 +304,7 @@ function readArchive(values: z.infer<typeof environment> | undefined) {
       entries: values.TALLYSTICK_ARCHIVE_SEAL_ENTRIES,
       seconds: values.TALLYSTICK_ARCHIVE_SEAL_SECONDS,
     }
-    return { setting: { place, policy }, issues: [] }
+    return { setting: { place, policy, keepDays: values.TALLYSTICK_ARCHIVE_KEEP_DAYS ?? null }, issues: [] }
   } catch (error) {
     return { setting: null, issues: [{ path: ['TALLYSTICK_ARCHIVE'], message: (error as Error).message }] }
   }

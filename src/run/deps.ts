@@ -6,6 +6,7 @@ import { Appender } from '../append/appender.ts'
 import { makeByteBudgets } from '../append/byte-budget.ts'
 import { openSigners } from '../append/open-signers.ts'
 import { loadKeysFrom } from '../db/chain/signed-entries.ts'
+import type { ReleasedContent } from '../db/chunks/released-content.ts'
 import { Database } from '../db/connect/connection.ts'
 import { watchHalfOpen } from '../db/connect/half-open.ts'
 import { checkLogin } from '../db/connect/logins.ts'
@@ -28,6 +29,7 @@ import { TypeRegistry } from '../ledgers/types/type-registry.ts'
 import { openLog } from '../observe/log.ts'
 import { makeBeginObserver, watchAdmission } from '../observe/metrics/admission.ts'
 import { makeAppendObserver, watchQueue } from '../observe/metrics/appender.ts'
+import { watchArchiveReads } from '../observe/metrics/archive.ts'
 import { watchLookups, watchPool } from '../observe/metrics/database.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { makeReceptionObserver, watchInbox } from '../observe/metrics/peers.ts'
@@ -45,6 +47,8 @@ import { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
 import { makePeerWitnessKeys } from '../signing/peer-witness-keys.ts'
+import { openArchiveStores } from '../verify/archive/open-stores.ts'
+import { openArchivedContent } from './archived-content.ts'
 import { type Config, required } from './config.ts'
 
 /** Made by tools/build-console.ts. */
@@ -61,10 +65,13 @@ export async function openDeps(
     config.previousMasterKey,
   )
   const now = Date.now
-  const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks))
+  const stores = config.archive && (await openArchiveStores(config.archive.place))
+  const released = stores && openArchivedContent(masterKey, { stores, observe: watchArchiveReads(metrics) })
+  const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks), released)
   const pools = openPools(database, log, metrics)
   const { readPool, writePool } = pools
   const closers: (() => unknown)[] = Object.values(pools).map((pool) => () => pool.end())
+  closers.push(() => stores?.close())
   const close = async () => {
     for (const each of closers.reverse()) await each()
   }
@@ -98,7 +105,7 @@ export async function openDeps(
     const noteKey = await getNoteKey(readPool)
     const checkpoints = new SignedCheckpoints(readPool, noteKey)
     const searches = new Searches(pools.searchPool)
-    const replica = await openReplica(config, readPool, log)
+    const replica = await openReplica(config, { primary: readPool, released, log })
     closers.push(() => replica?.close())
     const reads = new Reads({ readPool, lookups, searches, checkpoints }, replica)
     watchReads(metrics, reads)
@@ -170,11 +177,10 @@ function openPools(
 /** null: there is none. One that is away does not keep a server from starting. */
 async function openReplica(
   { replicaUrl, replicaLagMsMax: lagMsMax, database: options }: Config,
-  primary: pg.Pool,
-  log: Logger,
+  { primary, released, log }: { primary: pg.Pool; released: ReleasedContent | null; log: Logger },
 ): Promise<Replica | null> {
   if (replicaUrl === null) return null
-  const replica = new Replica(new Database(replicaUrl, options), { primary, lagMsMax, log })
+  const replica = new Replica(new Database(replicaUrl, options, null, released), { primary, lagMsMax, log })
   await replica.open()
   return replica
 }

@@ -24,6 +24,7 @@ import { makeMasterKeys } from '../signing/master-keys.ts'
 import { database } from '../verify/database.ts'
 import { formatReport } from '../verify/report.ts'
 import { verifyLedger } from '../verify/verify-ledger.ts'
+import { openContentForCommand } from './archived-content.ts'
 import { type Config, parseConfig, required } from './config.ts'
 import { getOwnerDatabase, getTargetDatabase } from './owner-database.ts'
 import { runToEnd, UsageError } from './run-to-end.ts'
@@ -60,7 +61,7 @@ export function main(args: readonly string[]): Promise<void> {
     })
     const work = chooseWork(positionals, values.switch)
     const config = parseConfig(process.env)
-    const targetDatabase = getTargetDatabase(config)
+    const targetDatabase = getTargetDatabase(config, await openContentForCommand(config))
     await withClient(getOwnerDatabase(config, 'the database that has the ledger'), (source) =>
       withClient(targetDatabase, async (target) => {
         for (const client of [source, target]) {

@@ -4,6 +4,7 @@ import { checkRestored, type RestoredLedger } from '../followers/audit/check-res
 import { KeptCheckpoints } from '../followers/checkpoints/kept.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { formatReport } from '../verify/report.ts'
+import { openContentForCommand } from './archived-content.ts'
 import { parseConfig, required } from './config.ts'
 import { getOwnerDatabase } from './owner-database.ts'
 import { runToEnd } from './run-to-end.ts'
@@ -30,11 +31,12 @@ export function main(args: readonly string[]): Promise<void> {
 /** A line for each ledger, and one for all; what is wrong, or null. */
 async function check(dir: string): Promise<string | null> {
   const config = parseConfig(process.env)
-  const owner = getOwnerDatabase(config, 'the restored database')
+  const masterKey = config.masterKey && makeMasterKeys(config.masterKey, config.previousMasterKey)
+  const released = await openContentForCommand(config)
+  const owner = getOwnerDatabase(config, 'the restored database', released)
   const unreadable: string[] = []
   const kept = new KeptCheckpoints(dir)
   await kept.load({ error: (_, message) => unreadable.push(message) })
-  const masterKey = config.masterKey && makeMasterKeys(config.masterKey, config.previousMasterKey)
   const ledgers: RestoredLedger[] = []
   for await (const found of checkRestored({ owner, kept, masterKey })) {
     ledgers.push(found)

@@ -7,6 +7,7 @@ import { openQueues, workQueues } from '../../worker/work-queues.ts'
 import { ByteBudget } from '../append/byte-budget.ts'
 import { loadSigners, openSigners } from '../append/open-signers.ts'
 import { loadKeysFrom } from '../db/chain/signed-entries.ts'
+import type { ReleasedContent } from '../db/chunks/released-content.ts'
 import { Database } from '../db/connect/connection.ts'
 import { watchHalfOpen } from '../db/connect/half-open.ts'
 import { checkLogin } from '../db/connect/logins.ts'
@@ -14,6 +15,7 @@ import { openPeerPool, openReadPool, openWebhookPool } from '../db/connect/pools
 import { checkDatabase, untilMigrated } from '../db/schema/check-database.ts'
 import { getNoteKeySecret } from '../db/schema/server-keys.ts'
 import type { ArchiveDeps } from '../followers/archive/archive-ledgers.ts'
+import type { ReleaseDeps } from '../followers/archive/release-content.ts'
 import { AwaitedLedgers } from '../followers/audit/awaited-ledgers.ts'
 import { EntryVerifier } from '../followers/audit/entry-verifier.ts'
 import { FaultyLedgers } from '../followers/checkpoints/faulty-ledgers.ts'
@@ -29,7 +31,7 @@ import { WitnessLane } from '../followers/witnesses/witness-lane.ts'
 import { openThreads, type Threads } from '../http/threads.ts'
 import { TypeRegistry } from '../ledgers/types/type-registry.ts'
 import { openLog } from '../observe/log.ts'
-import { watchArchive } from '../observe/metrics/archive.ts'
+import { watchArchive, watchArchiveReads, watchRelease } from '../observe/metrics/archive.ts'
 import { makeAuditObserver, makeEntryObserver, watchAudits } from '../observe/metrics/audits.ts'
 import {
   watchCheckpoints,
@@ -79,8 +81,10 @@ import { makePeerMacs } from '../signing/peer-macs.ts'
 import { makePeerWitnessKeys } from '../signing/peer-witness-keys.ts'
 import type { Signers } from '../signing/signers.ts'
 import { openArchiveStores } from '../verify/archive/open-stores.ts'
+import type { ArchiveStores } from '../verify/archive/s3-store.ts'
+import { openArchivedContent } from './archived-content.ts'
 import { type Config, parseConfig, required } from './config.ts'
-import { PEER_ANSWERS_BYTES_MAX } from './limits.ts'
+import { ARCHIVE_UNHURRIED_MS_MAX, PEER_ANSWERS_BYTES_MAX } from './limits.ts'
 import { withMetrics } from './listen-metrics.ts'
 import { lowerPriority } from './lower-priority.ts'
 import { runProcess, type Service } from './run-process.ts'
@@ -89,6 +93,10 @@ import { refuseArguments } from './run-to-end.ts'
 /** Parts that everything else is opened with; `closers`: in the order in which they were opened. */
 type Base = {
   readonly config: Config
+  /** null: no archive is set. */
+  readonly stores: ArchiveStores | null
+  /** A reader of the archive that has nothing yet; null: no archive is set. */
+  readonly openContent: () => ReleasedContent | null
   readonly database: Database
   readonly masterKey: MasterKey
   readonly log: Logger
@@ -114,19 +122,42 @@ export async function startWorker(
     required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it opens the note key'),
     config.previousMasterKey,
   )
-  const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks))
+  const stores = config.archive && (await openArchiveStores(config.archive.place))
+  const read = stores && { stores, observe: watchArchiveReads(metrics), msMax: ARCHIVE_UNHURRIED_MS_MAX }
+  const openContent = () => read && openArchivedContent(masterKey, read)
+  const database = new Database(
+    url,
+    config.database,
+    (chunks) => masterKey.databaseMac(chunks),
+    openContent(),
+  )
   const pool = openReadPool(database, log)
   watchPool(metrics, 'worker', pool)
   const tracing = await openTracing(config.tracing, 'tallystick-worker', () =>
     makeTraceObserver(metrics, 'worker', log),
   )
-  const closers: Base['closers'] = [() => pool.end(), async () => tracing?.close()]
+  const closers: Base['closers'] = [
+    () => pool.end(),
+    async () => stores?.close(),
+    async () => tracing?.close(),
+  ]
   try {
     const pooler = await checkDatabase(database, pool, log, config.schemaWaitMs)
     await checkLogin(pool, 'worker')
     const stopWatching = watchHalfOpen(database, pooler, log)
     closers.push(async () => stopWatching())
-    return await startWork({ config, database, masterKey, log, pool, metrics, tracing, closers })
+    return await startWork({
+      config,
+      stores,
+      openContent,
+      database,
+      masterKey,
+      log,
+      pool,
+      metrics,
+      tracing,
+      closers,
+    })
   } catch (error) {
     await closeAll(closers)
     throw error
@@ -167,10 +198,8 @@ async function startWork(base: Base): Promise<Service> {
 }
 
 /** Dependencies of the tables in register.ts. */
-async function openWorkDeps(
-  { config, database, masterKey, log, pool, metrics, tracing, closers }: Base,
-  stopping: AbortSignal,
-) {
+async function openWorkDeps(given: Base, stopping: AbortSignal) {
+  const { config, database, masterKey, log, pool, metrics, tracing, closers } = given
   const { seed } = await getNoteKeySecret(pool, masterKey)
   database.renew()
   const kept = new KeptCheckpoints(join(config.dataDir, 'checkpoints'))
@@ -205,16 +234,15 @@ async function openWorkDeps(
   watchPool(metrics, 'jobs', queues.pool)
   watchJobs(metrics, pool)
   const envelopeKeys = new EnvelopeKeys(loadKeysFrom(pool))
-  const base = { config, database, masterKey, log, pool, metrics, tracing, closers }
   const cursorMac = makeCursorMac(masterKey)
   const [completionsWaker, awaitedWaker] = [new Waker(), new Waker()]
   const awaited = new AwaitedLedgers(() => awaitedWaker.wake())
   const awaitFloor = (ledgerId: Uuid) => awaited.add(ledgerId)
-  const lanes = openLanes(base, { envelopeKeys, cursorMac, awaitFloor })
-  const drains = openDrains(base, signers, threads)
+  const lanes = openLanes(given, { envelopeKeys, cursorMac, awaitFloor })
+  const drains = openDrains(given, signers, threads)
   const noteSigner = makeEd25519Signer(nativeProviders.sha256, seed)
-  const witnesses = openWitnesses(base, { stopping, signers, threads, noteSigner })
-  const archive = await openArchive(base, stopping)
+  const witnesses = openWitnesses(given, { stopping, signers, threads, noteSigner })
+  const archive = openArchive(given, stopping)
   const observeVerification = makeVerificationObserver(metrics)
   const [verifier, awaitedVerifier] = [new EntryVerifier(), new EntryVerifier()]
   closers.push(() => verifier.close())
@@ -247,6 +275,7 @@ async function openWorkDeps(
     },
     witnesses,
     archive,
+    release: openRelease(given, stopping),
     observeErasure,
     observeRetention: watchRetention(metrics, pool),
     observeAudit: makeAuditObserver(metrics),
@@ -356,13 +385,11 @@ function openWitnesses(
 }
 
 /** null: none is set. A connection pool of its own is not needed: what a bucket does holds no connection. */
-async function openArchive(
-  { config, masterKey, log, pool, metrics, closers }: Base,
+function openArchive(
+  { config, stores, masterKey, log, pool, metrics }: Base,
   stopping: AbortSignal,
-): Promise<ArchiveDeps | null> {
-  if (config.archive === null) return null
-  const stores = await openArchiveStores(config.archive.place)
-  closers.push(async () => stores.close())
+): ArchiveDeps | null {
+  if (config.archive === null || stores === null) return null
   const unarchived = new FaultyLedgers(Date.now)
   return {
     pool,
@@ -374,6 +401,21 @@ async function openArchive(
     unarchived,
     log,
     ...watchArchive(metrics, pool, unarchived),
+  }
+}
+
+/** null: all content stays in Postgres. */
+function openRelease(
+  { config, openContent, log, pool, metrics }: Base,
+  stopping: AbortSignal,
+): ReleaseDeps | null {
+  const keepDays = config.archive?.keepDays ?? null
+  if (keepDays === null) return null
+  const unreleased = new FaultyLedgers(Date.now)
+  return {
+    ...{ pool, keepDays, unreleased, stopping, log },
+    openContent: () => openContent()!,
+    ...watchRelease(metrics, pool, unreleased),
   }
 }
 

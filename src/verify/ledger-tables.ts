@@ -54,6 +54,8 @@ import {
   type SeqRange,
   streamRows,
 } from '../db/chain/ledger-snapshot.ts'
+import { fillReleased, ReleasedFault } from '../db/chunks/released-chunks.ts'
+import type { Db } from '../db/connect/client.ts'
 import { ProofError } from '../proof/error.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { OrderedRows } from './ordered-rows.ts'
@@ -103,7 +105,10 @@ export function openTables(
     beside: {
       checkpoints: new OrderedRows('checkpoints', withLastSeq(checkpoints)),
       records: inOrder<AuditedRecord>('records', RECORDS_BY_SEQ),
-      chunks: inOrder<AuditedChunk>('batch_chunks', CHUNKS_BY_SEQ),
+      chunks: new OrderedRows(
+        'batch_chunks',
+        withContent(client, read<AuditedChunk>('batch_chunks', CHUNKS_BY_SEQ)),
+      ),
       chunkKeys: inOrder<AuditedChunkKeys>('batch_keys', CHUNK_KEYS_BY_SEQ),
       documents: inOrder<AuditedDocument>('documents', DOCUMENTS_BY_SEQ),
       agents: inOrder<AuditedAgent>('agents', AGENTS_BY_SEQ),
@@ -145,6 +150,19 @@ async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<
     held = entry
   }
   if (held) yield held
+}
+
+/** Chunks that have left for the archive, as they lie there. Throws ProofError `archive_object` where it has lost or changed them. */
+async function* withContent(client: Db, chunks: AsyncIterable<AuditedChunk>): AsyncGenerator<AuditedChunk> {
+  for await (const chunk of chunks) {
+    try {
+      await fillReleased(client, [chunk])
+    } catch (error) {
+      if (error instanceof ReleasedFault) throw new ProofError('archive_object', error.message)
+      throw error
+    }
+    yield chunk
+  }
 }
 
 async function* none(): AsyncGenerator<never> {}

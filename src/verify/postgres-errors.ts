@@ -1,4 +1,5 @@
 import { ConnectError } from '../db/connect/connect-error.ts'
+import { ApiError } from '../errors.ts'
 import { ProofError } from '../proof/error.ts'
 import { SourceError } from './source.ts'
 
@@ -23,6 +24,8 @@ export async function translated<T>(name: string, work: () => Promise<T>): Promi
 /** Translates an error of Postgres or the network to what the user can do about it. Never shows the URL's password. */
 function translate(name: string, error: unknown): unknown {
   if (error instanceof ProofError || error instanceof SourceError) return error
+  if (error instanceof ApiError)
+    return new SourceError('unavailable', `${name}: ${error.message}`, { cause: error })
   const { code, message } = error as { code?: string; message: string }
   // An error of this program, not of Postgres or the network.
   if (code === undefined && !/connection|timeout/i.test(message)) return error

@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test'
 import type pg from 'pg'
+import type { ReleasedContent } from '../../src/db/chunks/released-content.ts'
 import { Database, DatabaseClient } from '../../src/db/connect/connection.ts'
 import { DatabasePool } from '../../src/db/connect/pools.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
@@ -8,8 +9,8 @@ import { TEST_MASTER_KEY } from './template-database.ts'
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 
 /** A database of the tests as a server or worker of theirs reaches it: with the master key. */
-export function testDatabase(url: string): Database {
-  return new Database(url, undefined, (chunks) => masterKey.databaseMac(chunks))
+export function testDatabase(url: string, released: ReleasedContent | null = null): Database {
+  return new Database(url, undefined, (chunks) => masterKey.databaseMac(chunks), released)
 }
 
 /** Such a pool, with no other settings than those given; its user ends it. */

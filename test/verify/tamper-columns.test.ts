@@ -71,6 +71,9 @@ const NOT_EVIDENCE: Record<string, string> = {
   'audits.*': 'what an earlier verification said; anybody who doubts it verifies anew',
   'audit_cursors.*': 'how far the worker has verified; an audit begins at the beginning',
   'archives.*': 'how far a ledger is archived: the archive verifies by itself, or does not',
+  'archive_pieces.*': 'where the archive has what left Postgres: what lies elsewhere is not found there',
+  'batch_chunks.released_bytes': 'how long the content was that left, for the size of pages',
+  'batch_chunks.metadata': 'free and unsigned, and marked so wherever it is shown',
   'archive_keys.*': 'sealed secrets: changed, they can’t be opened any more',
   'mac_keys.*':
     'by which Postgres knows who holds the master key: another one refuses all who do, and explains no entry',
@@ -339,6 +342,9 @@ async function fillAudits(app: TestApp): Promise<void> {
   )
   await app.sql(`insert into tallystick.archives (ledger_id, size, seal_digest, sealed_at, claimed_by, claimed_until)
     select ledger_id, size, chain, now(), ledger_id, now() from tallystick.chain_heads`)
+  await app.sql(
+    `insert into tallystick.archive_pieces select ledger_id, size, size + 1, chain from tallystick.chain_heads`,
+  )
   await app.sql(`insert into tallystick.archive_keys select ledger_id, 0, chain from tallystick.chain_heads`)
   await app.sql(`insert into tallystick.ledger_faults (ledger_id, found_by, code, reason, cleared_at, cleared_note)
     select ledger_id, 'audit', 'test', 'a test', now(), 'a test' from tallystick.ledgers`)

@@ -28,12 +28,25 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 - { name: TALLYSTICK_REPLICA_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "replica" "user" "tallystick_api") | quote }} }
 - { name: TALLYSTICK_REPLICA_LAG_MS_MAX, value: {{ .Values.database.replica.lagMsMax | int | quote }} }
 {{- end }}
+{{- if .Values.archive.url }}
+{{ include "tallystick.env.archive" . }}
+{{- end }}
 {{ include "tallystick.env.database" (dict "root" . "login" "api") }}
 {{ include "tallystick.env.masterKey" . }}
 {{- if .Values.operatorKey.existingSecret }}
 {{ include "tallystick.env.operatorKey" . }}
 {{- end }}
 {{ include "tallystick.env.tracing" . }}
+{{- end }}
+
+{{/* Where workers archive, and servers read what has left Postgres. */}}
+{{- define "tallystick.env.archive" -}}
+{{- with .Values.archive -}}
+- { name: TALLYSTICK_ARCHIVE, value: {{ .url | quote }} }
+- { name: TALLYSTICK_ARCHIVE_S3_ENDPOINT, value: {{ .s3.endpoint | quote }} }
+- { name: TALLYSTICK_ARCHIVE_S3_REGION, value: {{ .s3.region | quote }} }
+- { name: TALLYSTICK_ARCHIVE_S3_PATH_STYLE, value: {{ .s3.pathStyle | quote }} }
+{{- end }}
 {{- end }}
 
 {{- define "tallystick.env.worker" -}}
@@ -46,12 +59,12 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{- end }}
 {{- with .Values.archive }}
 {{- if .url }}
-- { name: TALLYSTICK_ARCHIVE, value: {{ .url | quote }} }
+{{ include "tallystick.env.archive" $ }}
 - { name: TALLYSTICK_ARCHIVE_SEAL_ENTRIES, value: {{ .sealEntries | int | quote }} }
 - { name: TALLYSTICK_ARCHIVE_SEAL_SECONDS, value: {{ .sealSeconds | int | quote }} }
-- { name: TALLYSTICK_ARCHIVE_S3_ENDPOINT, value: {{ .s3.endpoint | quote }} }
-- { name: TALLYSTICK_ARCHIVE_S3_REGION, value: {{ .s3.region | quote }} }
-- { name: TALLYSTICK_ARCHIVE_S3_PATH_STYLE, value: {{ .s3.pathStyle | quote }} }
+{{- if not (kindIs "invalid" .keepDays) }}
+- { name: TALLYSTICK_ARCHIVE_KEEP_DAYS, value: {{ int .keepDays | quote }} }
+{{- end }}
 {{- with .lock.days }}
 - { name: TALLYSTICK_ARCHIVE_LOCK_DAYS, value: {{ int . | quote }} }
 - { name: TALLYSTICK_ARCHIVE_LOCK_MODE, value: {{ $.Values.archive.lock.mode | quote }} }

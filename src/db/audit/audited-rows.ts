@@ -4,6 +4,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { OPEN_STATES } from '../../proof/statement/kinds.ts'
 import { COSIGNED_NOTE } from '../chain/checkpoints.ts'
 import { signerOf } from '../chain/read-entries.ts'
+import { RELEASED, type ReleasedColumn } from '../chunks/released-chunks.ts'
 import { asBase64, asEscaped } from '../connect/packed-bytes.ts'
 
 /*
@@ -167,11 +168,13 @@ export type AuditedChunk = {
   count: number
   content: Buffer
   erasedSeq: number | null
+  released: ReleasedColumn | null
 }
 
+/** The rows MUST go through fillReleased. */
 export const CHUNKS_BY_SEQ = `
-  select seq, chunk, first_record_id, count, ${asBase64('content')} as content, erased_seq
-  from tallystick.batch_chunks where ledger_id = $1 order by seq, chunk`
+  select c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, c.erased_seq, ${RELEASED}
+  from tallystick.batch_chunks c where c.ledger_id = $1 order by c.seq, c.chunk`
 
 /** Keys by which searches find a chunk: in hex, ascending, a space between two. */
 export type AuditedChunkKeys = { seq: number; chunk: number; keys: string }

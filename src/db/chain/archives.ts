@@ -83,18 +83,43 @@ export async function releaseArchive(db: Db, ledgerId: Uuid, by: Uuid): Promise<
   )
 }
 
-/** Moves the ledger's position from `from` to `size`; false where it stands elsewhere. */
+/** Entries from `from` up to, not including, `end`, by the SHA-256 of their objects; null: none of them has a document. */
+export type PieceDigests = {
+  readonly from: number
+  readonly end: number
+  readonly lines: Uint8Array
+  readonly documents: Uint8Array | null
+}
+
+type Position = {
+  readonly size: number
+  readonly sealDigest: Uint8Array
+  readonly pieces: readonly PieceDigests[]
+}
+
+/** Moves the ledger's position from `from` to `size`, and notes the pieces between; false where it stands elsewhere. */
 export async function advanceArchive(
   db: Db,
   ledgerId: Uuid,
   from: number,
-  to: { readonly size: number; readonly sealDigest: Uint8Array },
+  { size, sealDigest, pieces }: Position,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    `update tallystick.archives set size = $3, seal_digest = $4, sealed_at = now() where ledger_id = $1 and size = $2`,
-    [ledgerId, from, to.size, to.sealDigest],
+    `with moved as (
+       update tallystick.archives set size = $3, seal_digest = $4, sealed_at = now() where ledger_id = $1 and size = $2
+       returning ledger_id
+     )
+     insert into tallystick.archive_pieces (ledger_id, from_seq, end_seq, lines_digest, documents_digest)
+     select m.ledger_id, p.* from moved m, unnest($5::int8[], $6::int8[], $7::bytea[], $8::bytea[]) p`,
+    [
+      ...[ledgerId, from, size, sealDigest],
+      pieces.map((piece) => piece.from),
+      pieces.map(({ end }) => end),
+      pieces.map(({ lines }) => lines),
+      pieces.map(({ documents }) => documents),
+    ],
   )
-  return rowCount === 1
+  return rowCount === pieces.length
 }
 
 /** The sealed secrets of the piece that begins at `from`: `sealed`, unless some are there already. */

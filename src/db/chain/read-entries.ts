@@ -3,11 +3,13 @@ import type { LineSigner } from '../../proof/entry/entry-line.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import {
   type BatchRecord,
+  CHUNK_BYTES,
   CHUNK_COLUMNS,
   CHUNK_ERASURES,
   type ChunkColumns,
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
+import { fillReleased } from '../chunks/released-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import {
@@ -126,7 +128,7 @@ export async function* readEntries(
       documents: await allDocuments.take(seq),
       received: received?.envelope ?? null,
       records: await allRecords.take(seq),
-      items: entry.kind === 'batch-notarized' ? recordsOfChunks(allChunks.parts(seq)) : null,
+      items: entry.kind === 'batch-notarized' ? recordsOfChunks(db, allChunks.parts(seq)) : null,
     }
     next = seq + 1
     if (next === end) return
@@ -134,8 +136,16 @@ export async function* readEntries(
   if (next < end) throw new Error(`entry ${next} is missing`)
 }
 
-async function* recordsOfChunks(chunks: AsyncIterable<ChunkColumns[]>): AsyncGenerator<BatchRecord[]> {
-  for await (const part of chunks) for (const chunk of part) yield recordsOfChunk(chunk)
+async function* recordsOfChunks(
+  db: Db,
+  chunks: AsyncIterable<ChunkColumns[]>,
+): AsyncGenerator<BatchRecord[]> {
+  for await (const part of chunks) {
+    for (const chunk of part) {
+      await fillReleased(db, [chunk])
+      yield recordsOfChunk(chunk)
+    }
+  }
 }
 
 type Ahead<T> = {
@@ -329,7 +339,7 @@ function readChunks(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEn
       table: 'batch_chunks',
       order: ['seq', 'chunk'],
       beyond: '(seq > $2 or chunk > $6)',
-      bytes: 'length(content)',
+      bytes: CHUNK_BYTES,
       columns: CHUNK_COLUMNS,
       joins: CHUNK_ERASURES,
     }),

@@ -71,13 +71,22 @@ const DECOMPRESSION = { maxOutputLength: CHUNK_CONTENT_BYTES_MAX, info: true }
 type Decompressed = { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } }
 
 export function encodeChunk(records: readonly ChunkRecord[]): Buffer {
+  return compressChunk(encodePlain(records))
+}
+
+export function compressChunk(plain: Uint8Array): Buffer {
+  return zlib.zstdCompressSync(plain, COMPRESSION)
+}
+
+/** The same, not compressed: equal where the records are. */
+export function encodePlain(records: readonly ChunkRecord[]): Buffer {
   const types = records.map(({ type }) => Buffer.from(type))
   let size = 0
   for (const [i, record] of records.entries()) size += sizeOf(record, types[i]!)
   const plain = Buffer.allocUnsafe(size)
   let at = 0
   for (const [i, record] of records.entries()) at = writeRecord(plain, at, record, types[i]!)
-  return zlib.zstdCompressSync(plain, COMPRESSION)
+  return plain
 }
 
 function sizeOf({ document, ...record }: ChunkRecord, type: Uint8Array): number {
@@ -150,13 +159,14 @@ function writeTraceparent(plain: Buffer, at: number, text: string): number {
  * The records of a chunk, which are views of one buffer. Throws `chunk_syntax` unless `content` is one frame of just `count` records.
  */
 export function decodeChunk(content: Uint8Array, count: number): ChunkRecord[] {
-  const reader = new Reader(decompress(content))
+  const reader = new Reader(decompressChunk(content))
   const records = Array.from({ length: count }, () => readRecord(reader))
   if (!reader.isAtEnd) throw refused('bytes after its last record')
   return records
 }
 
-function decompress(content: Uint8Array): Buffer {
+/** Throws `chunk_syntax` unless `content` is one frame of at most CHUNK_CONTENT_BYTES_MAX bytes. */
+export function decompressChunk(content: Uint8Array): Buffer {
   const { buffer, engine } = decompressFrame(content)
   if (engine.bytesWritten !== content.length) throw refused('bytes after its compressed frame')
   return buffer

@@ -3,6 +3,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { CHUNKS_OF_KEYS_MAX } from '../limits.ts'
 import { CHUNK_COLUMNS, CHUNK_ERASURES, type ChunkColumns } from './read-chunks.ts'
+import { fillReleased } from './released-chunks.ts'
 
 type Since = { readonly key: Buffer; readonly since: number }
 
@@ -78,5 +79,6 @@ export async function listChunksAt(
     values: [ledgerId, places.map(({ seq }) => seq), places.map(({ chunk }) => chunk)],
     types: PACKED_TYPES,
   })
+  await fillReleased(pool, rows)
   return rows
 }

@@ -6,21 +6,20 @@ import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { CHUNK_RECORDS, type ChunkRecord, decodeChunk } from './chunk-content.ts'
 import { payloadDigest, referencesDigest } from './item.ts'
+import { ERASURES_OF_CHUNK, fillReleased, RELEASED, type ReleasedColumn } from './released-chunks.ts'
 
 /* The one way to the records of batches: SQL that reads chunks, and what the rows hold. */
 
 /**
  * SQL: columns of a chunk `c`, and its records whose erasure an entry says, though the worker may not have taken them away yet. A
- * query that has them MUST have PACKED_TYPES.
+ * query that has them MUST have PACKED_TYPES, and its rows MUST go through fillReleased.
  */
-export const CHUNK_COLUMNS = `c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, d.erasures`
+export const CHUNK_COLUMNS = `c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, d.erasures, ${RELEASED}`
 
-export const CHUNK_ERASURES = `left join lateral (
-    select json_agg(json_build_array(d.subject_id, d.seq)) as erasures from tallystick.erasures d
-    where d.ledger_id = c.ledger_id and d.document = 'payload' and d.document_seq = c.seq
-      and d.subject_id between c.first_record_id
-        and (left(c.first_record_id::text, 33) || lpad(to_hex(64 * c.chunk + c.count - 1), 3, '0'))::uuid
-  ) d on true`
+/** SQL: length of the content of a chunk `n`, known without reading it; of one that has left, as long as it was. */
+export const CHUNK_BYTES = 'coalesce(n.released_bytes, length(n.content))'
+
+export const CHUNK_ERASURES = `left join lateral (${ERASURES_OF_CHUNK}) d on true`
 
 export type ChunkColumns = {
   /** Place of the batch's entry. */
@@ -30,6 +29,8 @@ export type ChunkColumns = {
   count: number
   content: Buffer
   erasures: [recordId: Uuid, seq: number][] | null
+  /** null: the content is here. */
+  released: ReleasedColumn | null
 }
 
 /** A record of a batch. Bytes are canonical JSON. */
@@ -67,7 +68,9 @@ export async function findChunk(
     types: PACKED_TYPES,
   })
   const [row] = rows
-  return row && holdsRecord(row, recordId) ? row : null
+  if (!row || !holdsRecord(row, recordId)) return null
+  await fillReleased(db, [row])
+  return row
 }
 
 /** The record of a batch, and the agent that notarized it; null: the ledger has none of that id. */
@@ -92,6 +95,7 @@ export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Pro
   const records: BatchRecord[] = []
   for (const [i, row] of rows.entries()) {
     if (i > 0) await setImmediate()
+    await fillReleased(db, [row])
     records.push(...recordsOfChunk(row))
   }
   return records
@@ -174,4 +178,28 @@ export function chunkIdOf(recordId: Uuid): Uuid {
 /** Whether the chunk has the record: its last one may hold fewer than 64. */
 export function holdsRecord({ count }: Pick<ChunkColumns, 'count'>, recordId: Uuid): boolean {
   return indexOfRecordId(recordId) % CHUNK_RECORDS < count
+}
+
+type Stretch = {
+  readonly seq: number
+  readonly chunk: number
+  readonly end: number
+  readonly limit: number
+}
+
+/** Chunks behind the one at `seq` and `chunk`, of entries before `end`, whose content has not left, in order. */
+export async function listChunksHere(
+  db: Db,
+  ledgerId: Uuid,
+  { seq, chunk, end, limit }: Stretch,
+): Promise<ChunkColumns[]> {
+  const { rows } = await db.query<ChunkColumns>({
+    name: 'list_chunks_here',
+    text: `select ${CHUNK_COLUMNS} from tallystick.batch_chunks c ${CHUNK_ERASURES}
+      where c.ledger_id = $1 and (c.seq, c.chunk) > ($2::int8, $3::int4) and c.seq < $4 and c.content is not null
+      order by c.seq, c.chunk limit $5`,
+    values: [ledgerId, seq, chunk, end, limit],
+    types: PACKED_TYPES,
+  })
+  return rows
 }

@@ -1,8 +1,12 @@
 import type pg from 'pg'
+import type { ReadsReleased } from '../chunks/released-content.ts'
 import { Database, DatabaseClient, type DatabaseOrUrl } from './connection.ts'
 
-/** A pool, the one connection of a caller who owns the transaction, or one that is held for a request (replica.ts). */
-export type Db = Pick<pg.Pool, 'query'>
+/**
+ * A pool, the one connection of a caller who owns the transaction, or one that is held for a request (replica.ts). `released`: reads what
+ * has left Postgres.
+ */
+export type Db = Pick<pg.Pool, 'query'> & ReadsReleased
 
 /** Does `work` with a connection of its own, which is closed after it, whatever comes of it. */
 export async function withClient<T>(

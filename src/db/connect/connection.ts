@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import pg from 'pg'
+import type { ReleasedContent } from '../chunks/released-content.ts'
 import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_AFTER_MS } from '../limits.ts'
 import { ConnectError, explainConnectFailure } from './connect-error.ts'
 import { Fence, type Timeline } from './fence.ts'
@@ -41,10 +42,20 @@ export class Database {
   readonly #reconnects = new Reconnects()
   readonly #fence = new Fence()
   readonly #mac: DatabaseMac | null
+  readonly released: ReleasedContent | null
 
-  /** `mac`: null where nothing is written, or by the owner. */
-  constructor(url: string, options: DatabaseOptions = NO_OPTIONS, mac: DatabaseMac | null = null) {
+  /**
+   * `mac`: null where nothing is written, or by the owner. `released`: reads what has left Postgres; null where there is no archive, or
+   * nobody reads documents.
+   */
+  constructor(
+    url: string,
+    options: DatabaseOptions = NO_OPTIONS,
+    mac: DatabaseMac | null = null,
+    released: ReleasedContent | null = null,
+  ) {
     this.url = url
+    this.released = released
     this.options = options
     this.#mac = mac
     const parsed = new URL(url)
@@ -87,6 +98,7 @@ export class Database {
       explain: (error) => this.#explain(error),
       attempt: (connect) => this.#reconnects.attempt(connect, (error) => !this.isWorthAnother(error)),
       mac: this.#mac,
+      released: this.released,
       admit: (session) => {
         // Those that are idle now lead to the primary that was replaced.
         if (this.#fence.admit(session)) this.renew()
@@ -138,6 +150,7 @@ export type DatabaseClientConfig = pg.ClientConfig & {
   /** Does it, or throws at once while the database is away. */
   readonly attempt: <T>(connect: () => Promise<T>) => Promise<T>
   readonly mac: DatabaseMac | null
+  readonly released: ReleasedContent | null
   /** Throws if the session is one of a primary that was replaced. */
   readonly admit: (session: Timeline) => void
   /** Set in the session before anybody uses it, because poolers refuse them as parameters of the connection. */
@@ -188,11 +201,13 @@ function camelCase(column: string): string {
  */
 export class DatabaseClient extends pg.Client {
   readonly #config: DatabaseClientConfig
+  readonly released: ReleasedContent | null
   #timeline: Timeline | null = null
 
   constructor(config: DatabaseClientConfig) {
     super(config)
     this.#config = config
+    this.released = config.released
     this.on('error', () => {})
     for (const oid of NUMBER_TYPES) this.setTypeParser(oid, Number)
     this.setTypeParser(BIGINT_ARRAY_TYPE, (text) => numbersOf(parseTexts(text)))

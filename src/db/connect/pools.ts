@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { ReleasedContent } from '../chunks/released-content.ts'
 import {
   APPEND_STATEMENT_TIMEOUT_MS,
   JOB_CONNECTIONS_MAX,
@@ -25,12 +26,14 @@ type ConnectCallback = Parameters<pg.Pool['connect']>[0]
 export class DatabasePool extends pg.Pool {
   /** `wait`: none became free in time; `idle`: one broke while nobody used it. */
   readonly failures = { connect: 0, wait: 0, idle: 0 }
+  readonly released: ReleasedContent | null
   readonly #database: Database | null
   #renewedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(config: pg.PoolConfig, database: Database | null = null) {
     super(config)
     this.#database = database
+    this.released = (config as Partial<DatabaseClientConfig>).released ?? null
     database?.register(this)
     this.on('release', (error: unknown) => {
       if (error instanceof Error && isMoved(error)) this.#database?.renew()

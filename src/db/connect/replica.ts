@@ -300,5 +300,5 @@ function inTurn(client: pg.PoolClient): Db {
     last = answer.catch(() => {})
     return answer
   }
-  return { query: query as unknown as Db['query'] }
+  return { query: query as unknown as Db['query'], released: (client as Db).released ?? null }
 }

@@ -8,6 +8,7 @@ import {
   digestOf,
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
+import { fillReleased } from '../chunks/released-chunks.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { KEPT_CHUNKS_PER_QUERY, KEPT_ENTRIES_PER_PAGE, KEPT_RECORDS_PER_PAGE } from '../limits.ts'
 
@@ -122,6 +123,7 @@ async function visitItems(pool: pg.Pool, ledgerId: Uuid, seq: number, visit: Vis
       types: PACKED_TYPES,
     })
     for (const row of rows) {
+      await fillReleased(pool, [row])
       visitChunk(row, visit)
       await setImmediate()
     }

@@ -1,5 +1,4 @@
 import type { SignedLine } from '../../proof/entry/verify-entry.ts'
-import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { findCreations, type RecordKey } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
@@ -7,7 +6,7 @@ import { Coalescer } from '../connect/coalescer.ts'
 import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
 import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../limits.ts'
 import { findRemoteClaims, type RemoteClaimKey, type RemoteRecordRow } from '../peers/remote-records.ts'
-import { type FoundRecord, findEachRecord, type RecordRowRead } from './read-records.ts'
+import { type FoundRecord, findEachRecord, orThrow, type RecordRowRead } from './read-records.ts'
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 
 /** Records, their steps, those of other ledgers, and agents, by id. Most requests begin with these look-ups. */
@@ -42,11 +41,10 @@ export class Lookups {
     }
   }
 
-  /** null: the ledger has no such record. Throws ProofError `chunk_syntax`. */
+  /** null: the ledger has no such record. Throws ProofError `chunk_syntax`, ApiError `archive_unavailable`. */
   async findRecord(ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead | null> {
     const found = await this.#records.find({ ledgerId, recordId })
-    if (found instanceof ProofError) throw found
-    return found
+    return orThrow(found)
   }
 
   findAgent(ledgerId: Uuid, agentId: Uuid): Promise<AgentStanding> {

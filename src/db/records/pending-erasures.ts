@@ -3,11 +3,13 @@ import type { SignedLine } from '../../proof/entry/verify-entry.ts'
 import { NIL_UUID, type Uuid } from '../../proof/ids.ts'
 import { indexOfRecordId, isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
-import { nativeProviders } from '../../signing/native.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
 import { CHUNK_RECORDS, type ChunkRecord, decodeChunk, encodeChunk } from '../chunks/chunk-content.ts'
 import { chunkKey, referencesOf } from '../chunks/chunk-keys.ts'
+import { encodeMetadata } from '../chunks/chunk-metadata.ts'
 import { type ChunkColumns, chunkIdOf, digestOf, referencesDigestOf } from '../chunks/read-chunks.ts'
+import { fillReleased, RELEASED, storedDigest } from '../chunks/released-chunks.ts'
+import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /** An erasure that was not carried out, with the entry that is said to order it and what that must name. */
@@ -107,7 +109,10 @@ export function isOfItem({ document, subjectId }: Pick<PendingErasure, 'document
 export type ErasedChunk = {
   readonly seq: number
   readonly chunk: number
-  readonly content: Buffer
+  /** Digest of what the database has of it. */
+  readonly stored: Uint8Array
+  /** Whether its content has left for the archive. */
+  readonly isReleased: boolean
   readonly records: readonly ChunkRecord[]
 }
 
@@ -121,7 +126,7 @@ export async function readErasedChunks(
   if (ids.size === 0) return new Map()
   const { rows } = await pool.query<ChunkColumns>({
     name: 'read_erased_chunks',
-    text: `select c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, null as erasures
+    text: `select c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, null as erasures, ${RELEASED}
       from unnest($2::uuid[]) i (first_record_id)
       cross join lateral (
         select * from tallystick.batch_chunks x
@@ -130,11 +135,18 @@ export async function readErasedChunks(
     values: [ledgerId, [...ids]],
     types: PACKED_TYPES,
   })
+  await fillReleased(pool, rows)
   return new Map(
-    rows.map(({ seq, chunk, firstRecordId, count, content }) => [
-      firstRecordId,
-      { seq, chunk, content, records: decodeChunk(content, count) },
-    ]),
+    rows.map((row) => {
+      const { seq, chunk, firstRecordId, count, content, released } = row
+      const chunkRead = {
+        ...{ seq, chunk },
+        stored: storedDigest(row),
+        isReleased: released !== null,
+        records: decodeChunk(content, count),
+      }
+      return [firstRecordId, chunkRead]
+    }),
   )
 }
 
@@ -153,7 +165,7 @@ export function digestOfItem(
  * MUST have verified the entries. Throws with code 40001 where a chunk has changed since it was read.
  */
 export async function eraseDocuments(
-  pool: pg.Pool,
+  pool: Db,
   ledgerId: Uuid,
   erasures: readonly PendingErasure[],
   chunks: ReadonlyMap<Uuid, ErasedChunk>,
@@ -196,7 +208,10 @@ function rewriteChunks(erasures: readonly PendingErasure[], chunks: ReadonlyMap<
 }
 
 /** `erased`: seqs of the erasures, by the place of the record in the chunk. */
-function rewriteChunk({ seq, chunk, content, records }: ErasedChunk, erased: ReadonlyMap<number, number>) {
+function rewriteChunk(
+  { seq, chunk, stored, isReleased, records }: ErasedChunk,
+  erased: ReadonlyMap<number, number>,
+) {
   const left = referencesOf(records.filter((_, i) => !erased.has(i)))
   const gone = [...referencesOf(records.filter((_, i) => erased.has(i)))].filter((one) => !left.has(one))
   const after = records.map((record, i): ChunkRecord => {
@@ -207,8 +222,8 @@ function rewriteChunk({ seq, chunk, content, records }: ErasedChunk, erased: Rea
   })
   return {
     ...{ seq, chunk },
-    before: nativeProviders.sha256(content),
-    after: encodeChunk(after),
+    before: stored,
+    after: isReleased ? (encodeMetadata(after) ?? Buffer.alloc(0)) : encodeChunk(after),
     keysGone: gone.map(chunkKey.reference),
   }
 }

@@ -1,4 +1,5 @@
 import type { Uuid } from '../../proof/ids.ts'
+import { CHUNK_BYTES } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { BATCH_COLUMNS, BATCH_TABLES, type BatchRow } from './read-records.ts'
@@ -8,7 +9,7 @@ export type ChunkKey = { readonly ledgerId: Uuid; readonly seq: number; readonly
 
 /**
  * The first of the chunks, as many as `bytesMax` bytes of content hold and one at least. null where there is none, as a writer of
- * the tables could have made it.
+ * the tables could have made it. The rows MUST go through fillReleased: not here, because callers share them.
  */
 export async function readChunks(
   pool: Db,
@@ -21,7 +22,7 @@ export async function readChunks(
         select k.*, sum(n.bytes) over (order by k.ix) as bytes
         from unnest($1::uuid[], $2::int8[], $3::int4[]) with ordinality k (ledger_id, seq, chunk, ix)
         cross join lateral (
-          select coalesce(max(length(n.content)), 0) as bytes from tallystick.batch_chunks n
+          select coalesce(max(${CHUNK_BYTES}), 0) as bytes from tallystick.batch_chunks n
           where n.ledger_id = k.ledger_id and n.seq = k.seq and n.chunk = k.chunk
         ) n
       )

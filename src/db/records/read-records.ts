@@ -1,3 +1,4 @@
+import { ApiError } from '../../errors.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { indexOfRecordId, isOfBatch } from '../../proof/statement/batch-ids.ts'
@@ -5,6 +6,7 @@ import type { RecordKey } from '../chain/signed-entries.ts'
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
 import {
   type BatchRecord,
+  CHUNK_BYTES,
   CHUNK_COLUMNS,
   CHUNK_ERASURES,
   type ChunkColumns,
@@ -14,6 +16,7 @@ import {
   holdsRecord,
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
+import { fillReleased } from '../chunks/released-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { LOOKUP_CHUNK_BYTES_MAX } from '../limits.ts'
@@ -124,15 +127,20 @@ export const RECORD_TABLES = `tallystick.records r
   ) f
   ${ERASURE}`
 
-/** null: the ledger has no such record. An error: its chunk can't be read (`chunk_syntax`). */
-export type FoundRecord = RecordRowRead | ProofError | null
+/** null: the ledger has no such record. An error: its chunk can't be read (`chunk_syntax`, `archive_unavailable`). */
+export type FoundRecord = RecordRowRead | ChunkFault | null
 
-/** In the order of the keys; null where the ledger has no such record. Throws ProofError `chunk_syntax`. */
+type ChunkFault = ProofError | ApiError
+
+/** In the order of the keys; null where the ledger has no such record. Throws ProofError `chunk_syntax`, ApiError `archive_unavailable`. */
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
-  return (await findEachRecord(db, keys)).map((found) => {
-    if (found instanceof ProofError) throw found
-    return found
-  })
+  return (await findEachRecord(db, keys)).map(orThrow)
+}
+
+/** Throws the error that was found in the place of a record. */
+export function orThrow(found: FoundRecord): RecordRowRead | null {
+  if (found instanceof Error) throw found
+  return found
 }
 
 /** The same for several callers at once: the fault of one record is no other's. */
@@ -186,9 +194,9 @@ async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord
     for (const [i, row] of rows.entries()) {
       if (row === 'later' || row === null) continue
       const held = chunks[i]!.filter(({ recordId }) => holdsRecord(row, recordId))
-      const records = tryRecordsOf(row)
+      const records = await tryRecordsOf(db, row)
       for (const { i: place, recordId } of held) {
-        if (records instanceof ProofError) found[place] = records
+        if (records instanceof Error) found[place] = records
         else {
           places.push(place)
           items.push({ row, record: copyOf(records[indexOfRecordId(recordId) % CHUNK_RECORDS]!) })
@@ -202,11 +210,12 @@ async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord
 }
 
 /** A chunk that can't be read is the fault of those who ask for its records, and of nobody who asks beside them. */
-function tryRecordsOf(row: BatchRow): BatchRecord[] | ProofError {
+async function tryRecordsOf(db: Db, row: BatchRow): Promise<BatchRecord[] | ChunkFault> {
   try {
+    await fillReleased(db, [row])
     return recordsOfChunk(row)
   } catch (error) {
-    if (error instanceof ProofError) return error
+    if (error instanceof ProofError || error instanceof ApiError) return error
     throw error
   }
 }
@@ -219,7 +228,7 @@ async function readWantedChunks(db: Db, keys: readonly RecordKey[]): Promise<(Ba
         select k.*, sum(n.bytes) over (order by k.ix) as bytes
         from unnest($1::uuid[], $2::uuid[]) with ordinality k (ledger_id, chunk_id, ix)
         cross join lateral (
-          select length(n.content) as bytes from tallystick.batch_chunks n
+          select ${CHUNK_BYTES} as bytes from tallystick.batch_chunks n
           where n.ledger_id = k.ledger_id and n.first_record_id = k.chunk_id offset 0
         ) n
       )
@@ -350,6 +359,7 @@ export async function listRecordsOfEntry(pool: Db, ledgerId: Uuid, seq: number):
     types: PACKED_TYPES,
   })
   if (chunks.rows.length > 0) {
+    await fillReleased(pool, chunks.rows)
     const records = chunks.rows.flatMap((row) => recordsOfChunk(row).map((record) => ({ row, record })))
     return readBatchRecords(pool, records)
   }

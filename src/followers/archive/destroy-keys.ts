@@ -1,6 +1,5 @@
 import type pg from 'pg'
 import { lockArchiveKeys, replaceArchiveKeys } from '../../db/chain/archives.ts'
-import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { isOfItem, type PendingErasure } from '../../db/records/pending-erasures.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { indexOfRecordId } from '../../proof/statement/batch-ids.ts'
@@ -10,31 +9,29 @@ import type { MasterKey } from '../../signing/master-key.ts'
 
 /**
  * Destroys the keys of erased documents of one ledger in each piece of the archive that may hold them: one, and others that a killed
- * worker has begun. To be done before the documents are taken away, and harmless if done twice.
+ * worker has begun. To be done in the transaction that takes the documents away, before that; harmless if done twice.
  */
 export async function destroyDocumentKeys(
-  pool: pg.Pool,
+  client: pg.ClientBase,
   masterKey: MasterKey,
   ledgerId: Uuid,
   erasures: readonly PendingErasure[],
 ): Promise<void> {
   const seqs = erasures.map(({ documentSeq }) => documentSeq)
-  await withPooledTransaction(pool, async (client) => {
-    for (const { fromSeq, sealed } of await lockArchiveKeys(client, ledgerId, seqs, PIECE_ENTRIES_MAX)) {
-      const context = archiveKeyContext(ledgerId, fromSeq)
-      const keys = DocumentKeys.unpack(masterKey.open(sealed, context))
-      let isChanged = false
-      for (const erasure of erasures) {
-        const offset = erasure.documentSeq - fromSeq
-        if (offset < 0 || offset >= PIECE_ENTRIES_MAX) continue
-        const item = isOfItem(erasure) ? indexOfRecordId(erasure.subjectId) : 0
-        isChanged = keys.destroy(documentPlace(offset, item)) || isChanged
-      }
-      if (isChanged)
-        await replaceArchiveKeys(client, ledgerId, {
-          fromSeq,
-          sealed: masterKey.seal(keys.pack(), context) as Buffer,
-        })
+  for (const { fromSeq, sealed } of await lockArchiveKeys(client, ledgerId, seqs, PIECE_ENTRIES_MAX)) {
+    const context = archiveKeyContext(ledgerId, fromSeq)
+    const keys = DocumentKeys.unpack(masterKey.open(sealed, context))
+    let isChanged = false
+    for (const erasure of erasures) {
+      const offset = erasure.documentSeq - fromSeq
+      if (offset < 0 || offset >= PIECE_ENTRIES_MAX) continue
+      const item = isOfItem(erasure) ? indexOfRecordId(erasure.subjectId) : 0
+      isChanged = keys.destroy(documentPlace(offset, item)) || isChanged
     }
-  })
+    if (isChanged)
+      await replaceArchiveKeys(client, ledgerId, {
+        fromSeq,
+        sealed: masterKey.seal(keys.pack(), context) as Buffer,
+      })
+  }
 }

@@ -5,6 +5,7 @@ import {
   type DueArchive,
   findSealSize,
   listErasuresOf,
+  type PieceDigests,
   releaseArchive,
 } from '../../db/chain/archives.ts'
 import { findCheckpoint } from '../../db/chain/checkpoints.ts'
@@ -68,13 +69,22 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
     if (size === null) return null
     const note = (await findCheckpoint(pool, ledgerId, size))!
     const kept = await findSeal(deps, store, due, { size, note, claim })
-    const seal = kept ?? (await writeSeal(deps, store, due, { size, note, claim }))
+    const { sealDigest, pieces } = kept ?? (await writeSeal(deps, store, due, { size, note, claim }))
     await replaceCheckpoint(store, { size, note, claim })
-    if (!(await advanceArchive(pool, ledgerId, from, { size, sealDigest: seal }))) throw lost()
+    const position = { size, sealDigest, pieces: pieces.map(digestsOf) }
+    if (!(await advanceArchive(pool, ledgerId, from, position))) throw lost()
     return size
   } finally {
     await releaseArchive(pool, ledgerId, workerId).catch(() => {})
   }
+}
+
+type Sealed = { readonly sealDigest: Uint8Array; readonly pieces: readonly ArchivePiece[] }
+
+/** By the names of its objects, which end with their digests. */
+function digestsOf({ from, end, lines, documents }: ArchivePiece): PieceDigests {
+  const digestOf = (name: string) => Buffer.from(name.slice(name.indexOf('-') + 1), 'hex')
+  return { from, end, lines: digestOf(lines), documents: documents === null ? null : digestOf(documents) }
 }
 
 type Target = { readonly size: number; readonly note: string; readonly claim: Claim }
@@ -125,13 +135,13 @@ async function readNewest(store: ArchiveStore, { from, sealDigest }: DueArchive)
   return size > from ? size : null
 }
 
-/** Digest of the seal of this size that a worker wrote before it was killed, if its objects are there. */
+/** The seal of this size that a worker wrote before it was killed, if its objects are there. */
 async function findSeal(
   deps: SealDeps,
   store: ArchiveStore,
   { from, sealDigest }: DueArchive,
   { size, note, claim }: Target,
-): Promise<Uint8Array | null> {
+): Promise<Sealed | null> {
   const bytes = await store.get(sealName(size), ARCHIVE_SEAL_BYTES_MAX)
   if (bytes === null) return null
   const seal = parseSeal(bytes, size)
@@ -147,7 +157,7 @@ async function findSeal(
     deps.observeObject?.(object.length)
     await claim.keepLong()
   })
-  return Buffer.from(sha256Hex(bytes), 'hex')
+  return { sealDigest: Buffer.from(sha256Hex(bytes), 'hex'), pieces: seal.pieces }
 }
 
 /** Signed text of a note: cosignatures come later. */
@@ -158,7 +168,7 @@ async function writeSeal(
   store: ArchiveStore,
   { ledgerId, from, sealDigest }: DueArchive,
   { size, note, claim }: Target,
-): Promise<Uint8Array> {
+): Promise<Sealed> {
   const { pool } = deps
   const objects: ArchiveObject[] = []
   const pieces: ArchivePiece[] = []
@@ -194,7 +204,7 @@ async function writeSeal(
   parseSeal(bytes, size)
   await claim.keep()
   const { sha256 } = await writeObject(store, sealName(size), bytes, deps.observeObject)
-  return Buffer.from(sha256, 'hex')
+  return { sealDigest: Buffer.from(sha256, 'hex'), pieces }
 }
 
 async function writePiece(

@@ -5,6 +5,7 @@ import { database } from '../../verify/database.ts'
 import { threadCpuMs } from '../../verify/thread-cpu.ts'
 import { verifyLedger } from '../../verify/verify-ledger.ts'
 import { AUDIT_PROGRESS_EVERY_MS, AUDIT_TIME_SHARE_MAX } from '../limits.ts'
+import { AskingContent } from './archive-messages.ts'
 import type { AuditMessage, AuditTask } from './verify-in-thread.ts'
 
 /*
@@ -31,18 +32,23 @@ function rest(): void {
 }
 
 let saidAt = 0
-const report = await verifyLedger(database(new Database(url, options), ledger), {
-  checkpoints,
-  // The newest checkpoint that was ever signed is kept outside, and among these: behind it nothing was, and a fault would see to it
-  // that nothing ever is.
-  lateTail: 'noticed',
-  threads: 1,
-  onProgress({ entries, total }) {
-    rest()
-    const now = performance.now()
-    if (now - saidAt < AUDIT_PROGRESS_EVERY_MS) return
-    saidAt = now
-    say({ progress: { entries, total } })
+const report = await verifyLedger(
+  database(new Database(url, options, null, new AskingContent(parentPort!, say)), ledger),
+  {
+    checkpoints,
+    // The newest checkpoint that was ever signed is kept outside, and among these: behind it nothing was, and a fault would see to it
+    // that nothing ever is.
+    lateTail: 'noticed',
+    threads: 1,
+    onProgress({ entries, total }) {
+      rest()
+      const now = performance.now()
+      if (now - saidAt < AUDIT_PROGRESS_EVERY_MS) return
+      saidAt = now
+      say({ progress: { entries, total } })
+    },
   },
-})
+)
 say({ report })
+// It hears its process' answers until then.
+parentPort!.close()

@@ -56,6 +56,7 @@ async function verifyAndStore(deps: AuditDeps, audit: AuditName, signal: AbortSi
     { ...plainly(deps.database), ledger, checkpoints: note === null ? [] : [note] },
     (progress) => void setAuditProgress(deps.pool, audit, progress).catch(() => {}),
     AbortSignal.any([deps.stopping, signal]),
+    Database.of(deps.database).released,
   )
   // Not the fault of the job: it must not use up its retries in a rolling upgrade.
   if (report === null) {

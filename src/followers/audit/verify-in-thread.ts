@@ -1,6 +1,8 @@
 import { Worker } from 'node:worker_threads'
+import type { ReleasedContent } from '../../db/chunks/released-content.ts'
 import type { DatabaseOptions } from '../../db/connect/connection.ts'
 import type { VerifyReport } from '../../verify/report.ts'
+import { type AskedChunk, answerChunk } from './archive-messages.ts'
 
 export type AuditTask = {
   /** The database, as a login that may read all of it. */
@@ -13,13 +15,17 @@ export type AuditTask = {
 
 type AuditProgress = { readonly entries: number; readonly total: number }
 
-export type AuditMessage = { readonly progress: AuditProgress } | { readonly report: VerifyReport }
+export type AuditMessage =
+  | { readonly progress: AuditProgress }
+  | { readonly report: VerifyReport }
+  | AskedChunk
 
 /** The report; null when `signal` aborted it. Throws when the ledger could not be read: that says nothing about it. */
 export function verifyInThread(
   task: AuditTask,
   onProgress: (progress: AuditProgress) => void,
   signal: AbortSignal,
+  released: ReleasedContent | null,
 ): Promise<VerifyReport | null> {
   if (signal.aborted) return Promise.resolve(null)
   return new Promise((resolve, reject) => {
@@ -31,6 +37,8 @@ export function verifyInThread(
     signal.addEventListener('abort', stop, { once: true })
     thread.on('message', (message: AuditMessage) => {
       if ('report' in message) resolve(message.report)
+      else if ('asked' in message)
+        void answerChunk(released, message).then((answer) => thread.postMessage(answer))
       else onProgress(message.progress)
     })
     thread.on('error', reject)

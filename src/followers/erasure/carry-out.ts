@@ -3,6 +3,7 @@ import { Turn } from '../../append/turn.ts'
 import { readFindKey } from '../../db/chain/signed-entries.ts'
 import { chunkIdOf } from '../../db/chunks/read-chunks.ts'
 import { isUnavailable } from '../../db/connect/failures.ts'
+import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { ERASURE_ATTEMPTS_MAX } from '../../db/limits.ts'
 import {
   digestOfItem,
@@ -134,9 +135,12 @@ export async function eraseAll(
         findKey,
       )
     }
-    await destroyDocumentKeys(pool, masterKey, ledgerId, erasures)
     try {
-      return await eraseDocuments(pool, ledgerId, erasures, chunks)
+      // In one transaction: of a document that lies in the archive alone nothing is left when its key is gone.
+      return await withPooledTransaction(pool, async (client) => {
+        await destroyDocumentKeys(client, masterKey, ledgerId, erasures)
+        return eraseDocuments(client, ledgerId, erasures, chunks)
+      })
     } catch (error) {
       if (!isLate(error) || attempt === ERASURE_ATTEMPTS_MAX) throw error
     }

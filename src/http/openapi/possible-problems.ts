@@ -16,6 +16,7 @@ const KEYED: readonly ErrorCode[] = [
   'forbidden',
   'rate_limited',
   'unavailable',
+  'archive_unavailable',
 ]
 const BODY: readonly ErrorCode[] = [
   'unsupported_media_type',

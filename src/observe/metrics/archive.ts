@@ -1,8 +1,11 @@
 import type pg from 'pg'
-import { Counter } from 'prom-client'
+import { Counter, Histogram } from 'prom-client'
+import { readReleaseFigures } from '../../db/chain/archive-releases.ts'
 import { readArchiveFigures } from '../../db/chain/archives.ts'
 import type { ArchiveDeps } from '../../followers/archive/archive-ledgers.ts'
+import type { ReleaseDeps } from '../../followers/archive/release-content.ts'
 import type { FaultyLedgers } from '../../followers/checkpoints/faulty-ledgers.ts'
+import { ARCHIVE_READ_OUTCOMES, type ArchivedContentDeps } from '../../verify/archive/archived-content.ts'
 import { askGauges } from './asked.ts'
 import type { Metrics } from './metrics.ts'
 import { readGauge } from './readings.ts'
@@ -52,6 +55,67 @@ export function watchArchive(
     observeSeal: (outcome) => seals.inc({ outcome }),
     observeObject: (size) => {
       objects.inc()
+      bytes.inc(size)
+    },
+  }
+}
+
+/** Reads of what has left Postgres. With `npm start` the server and the worker share one figure. */
+export function watchArchiveReads(metrics: Metrics): NonNullable<ArchivedContentDeps['observe']> {
+  const known = metrics.registry.getSingleMetric(READS) as Histogram<'outcome'> | undefined
+  const reads = known ?? makeReads(metrics)
+  return (outcome, seconds) => reads.observe({ outcome }, seconds)
+}
+
+const READS = 'tallystick_archive_read_duration_seconds'
+
+function makeReads(metrics: Metrics): Histogram<'outcome'> {
+  const reads = new Histogram({
+    name: READS,
+    help: 'Chunks of records that were read from the archive, because their content has left Postgres, by outcome',
+    labelNames: ['outcome'],
+    buckets: READ_SECONDS,
+    registers: [metrics.registry],
+  })
+  for (const outcome of ARCHIVE_READ_OUTCOMES) reads.zero({ outcome })
+  return reads
+}
+
+const READ_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+/** Content that leaves Postgres, and what hears of it. */
+export function watchRelease(
+  metrics: Metrics,
+  pool: pg.Pool,
+  unreleased: FaultyLedgers,
+): Required<Pick<ReleaseDeps, 'observeRelease'>> {
+  askGauges(metrics, () => readReleaseFigures(pool), [
+    {
+      name: 'tallystick_archive_released_entries',
+      help: 'Entries of pieces whose content has left Postgres for the archive, of all ledgers',
+      read: ({ entries }) => entries,
+    },
+  ])
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_archive_unreleased_ledgers',
+      help: 'Ledgers whose content does not leave Postgres, because the archive does not hold it as it is: see the log',
+    },
+    () => unreleased.count,
+  )
+  const counter = (name: string, help: string) => new Counter({ name, help, registers: [metrics.registry] })
+  const chunks = counter(
+    'tallystick_archive_released_chunks_total',
+    'Chunks of records whose content left Postgres',
+  )
+  const bytes = counter(
+    'tallystick_archive_released_bytes_total',
+    'Bytes of the chunks that were compared to leave',
+  )
+  return {
+    observeRelease: (count, size) => {
+      chunks.inc(count)
       bytes.inc(size)
     },
   }

@@ -21,3 +21,15 @@ export const ARCHIVE_ATTEMPTS_MAX = 4
 export const ARCHIVE_RETRY_PAUSE_MS = 200
 /** Connections to a bucket. */
 export const ARCHIVE_SOCKETS_MAX = 16
+
+// Content that has left Postgres (src/verify/archive/archived-content.ts)
+/** Lines and encrypted documents of pieces that a process keeps. */
+export const ARCHIVE_CACHE_BYTES_MAX = 64 * 1024 * 1024
+/** Pieces that are fetched at once … */
+export const ARCHIVE_PIECES_AT_ONCE = 4
+/** … and that others wait for. Further reads are refused. */
+export const ARCHIVE_PIECES_WAITING_MAX = 64
+/** A reader waits so long for a piece; the piece goes on, for whoever asks again. */
+export const ARCHIVE_PIECE_MS_MAX = 5_000
+/** After a failure no other piece is asked for: a bucket that is away takes no places from readers of what is here. */
+export const ARCHIVE_AWAY_PAUSE_MS = 1_000

@@ -182,6 +182,7 @@ test('with TLS', { skip }, async (t) => {
         { url: config.workerUrl!, options, ledger, checkpoints: [] },
         () => {},
         new AbortController().signal,
+        null,
       )
       assert.equal(report!.ok, true)
       const preflight = await runPreflight({

@@ -96,14 +96,19 @@ test('a chunk that changes each time is read again only so often', async (t) => 
   const eraser = openEraser(t, app)
   const [id] = await notarize(app, 1)
   await order(app, [id!])
-  const { query } = eraser.pool
   let calls = 0
-  eraser.pool.query = async function (this: unknown, ...parameters: unknown[]) {
-    if (!JSON.stringify(parameters[0]).includes('erase_documents'))
-      return Reflect.apply(query, eraser.pool, parameters)
-    calls++
-    throw Object.assign(new Error('the chunk has changed meanwhile'), { code: '40001' })
-  } as unknown as typeof query
+  const connect = eraser.pool.connect.bind(eraser.pool)
+  eraser.pool.connect = (async () => {
+    const client = await connect()
+    const query = client.query.bind(client)
+    client.query = (async (...parameters: unknown[]) => {
+      if (!JSON.stringify(parameters[0]).includes('erase_documents'))
+        return Reflect.apply(query, client, parameters)
+      calls++
+      throw Object.assign(new Error('the chunk has changed meanwhile'), { code: '40001' })
+    }) as unknown as typeof query
+    return client
+  }) as typeof eraser.pool.connect
   await eraser.run()
   assert.equal(calls, ERASURE_ATTEMPTS_MAX)
   assert.deepEqual(

@@ -125,6 +125,7 @@ async function scrapeAll(t: TestContext) {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
       TALLYSTICK_WITNESSES: `${vkeys[0]} https://w0.example`,
       TALLYSTICK_ARCHIVE: `file://${temporaryDir()}`,
+      TALLYSTICK_ARCHIVE_KEEP_DAYS: '0',
     }),
     workerUrl,
     dataDir: temporaryDir(),

@@ -1,0 +1,100 @@
+import { type ChunkColumns, listChunksHere } from '../chunks/read-chunks.ts'
+import type { PlaceInArchive } from '../chunks/released-content.ts'
+import type { Db } from '../connect/client.ts'
+import { hasOpenFault } from './floors.ts'
+
+/** A piece of an archive whose content may leave Postgres. */
+export type DueRelease = PlaceInArchive & { readonly end: number }
+
+type DuePolicy = {
+  /** An entry stays for so many days. */
+  readonly days: number
+  readonly piecesOfLedger: number
+  readonly limit: number
+}
+
+/**
+ * Pieces that are old enough, and that nobody needs soon: every entry was verified; endpoints and peers have heard of it; no erasure waits;
+ * and the ledger is in order, and at home.
+ */
+export async function listDueReleases(db: Db, policy: DuePolicy): Promise<DueRelease[]> {
+  const { rows } = await db.query<DueRelease>(
+    `select p.ledger_id, p.from_seq as "from", p.end_seq as "end", encode(p.lines_digest, 'hex') as lines,
+       encode(p.documents_digest, 'hex') as documents, encode(k.sealed, 'base64') as keys
+     from tallystick.archives a
+     join tallystick.chain_heads h on h.ledger_id = a.ledger_id and (h.closed is null or h.closed = 'frozen')
+     cross join lateral (
+       select * from tallystick.archive_pieces n
+       where n.ledger_id = a.ledger_id and n.state <> 'left' and n.end_seq <= a.size order by n.from_seq limit $2
+     ) p
+     left join tallystick.archive_keys k on k.ledger_id = p.ledger_id and k.from_seq = p.from_seq
+     join tallystick.entries e on e.ledger_id = p.ledger_id and e.seq = p.end_seq - 1
+     join tallystick.audit_cursors c on c.ledger_id = p.ledger_id and c.next_seq >= p.end_seq
+     where e.recorded_at <= now() - $1 * interval '1 day' and not ${hasOpenFault('a.ledger_id')}
+       and not exists (
+         select from tallystick.webhook_cursors w
+         where w.ledger_id = p.ledger_id and (w.next_seq < p.end_seq or w.recover_seq < p.end_seq))
+       and not exists (
+         select from tallystick.webhook_deliveries d
+         where d.ledger_id = p.ledger_id and d.state in ('pending', 'held') and d.seq >= p.from_seq and d.seq < p.end_seq)
+       and not exists (
+         select from tallystick.peer_cursors q where q.ledger_id = p.ledger_id and q.next_seq < p.end_seq)
+       and not exists (
+         select from tallystick.erasures x
+         where x.ledger_id = p.ledger_id and x.erased_at is null and x.document_seq >= p.from_seq and x.document_seq < p.end_seq)
+     -- in no order that a ledger could rely on: one whose archive is faulty must not stand in front of the others for ever
+     order by random() limit $3`,
+    [policy.days, policy.piecesOfLedger, policy.limit],
+  )
+  return rows
+}
+
+/** A chunk whose content may leave. */
+export type LeavingChunk = {
+  readonly seq: number
+  readonly chunk: number
+  /** SHA-256 of the content that was compared with the archive's. */
+  readonly before: Uint8Array
+  /** Metadata, which stay (src/db/chunks/chunk-metadata.ts). */
+  readonly metadata: Uint8Array | null
+}
+
+/** Takes the contents out of Postgres. Returns how many left: not those that have changed meanwhile. `isLast`: nothing else of the piece leaves. */
+export async function releaseChunks(
+  db: Db,
+  { ledgerId, from }: Pick<DueRelease, 'ledgerId' | 'from'>,
+  chunks: readonly LeavingChunk[],
+  isLast: boolean,
+): Promise<number> {
+  const { rows } = await db.query<{ released: number }>({
+    name: 'release_chunks',
+    text: 'select tallystick.release_chunks($1, $2, $3::int8[], $4::int4[], $5::bytea[], $6::bytea[], $7) as released',
+    values: [
+      ...[ledgerId, from],
+      chunks.map(({ seq }) => seq),
+      chunks.map(({ chunk }) => chunk),
+      chunks.map(({ before }) => before),
+      chunks.map(({ metadata }) => metadata),
+      isLast,
+    ],
+  })
+  return rows[0]!.released
+}
+
+/** Chunks of a piece whose content is here, behind the place `after`, in order. */
+export function listChunksOfPiece(
+  db: Db,
+  { ledgerId, from, end }: DueRelease,
+  after: Pick<ChunkColumns, 'seq' | 'chunk'> | null,
+  limit: number,
+): Promise<ChunkColumns[]> {
+  return listChunksHere(db, ledgerId, { ...(after ?? { seq: from, chunk: -1 }), end, limit })
+}
+
+/** Entries of pieces of which all that may has left, of all ledgers. */
+export async function readReleaseFigures(db: Db): Promise<{ readonly entries: number }> {
+  const { rows } = await db.query<{ entries: number }>(
+    `select coalesce(sum(end_seq - from_seq), 0)::float8 as entries from tallystick.archive_pieces where state = 'left'`,
+  )
+  return rows[0]!
+}

@@ -1,0 +1,36 @@
+import { type ChunkRecord, compressChunk, decompressChunk } from './chunk-content.ts'
+
+/*
+ * Metadata stay in Postgres when the content of their chunk leaves for the archive, which has none: those of its records, in order, each
+ * with its length before it (2 bytes, big-endian; 0: none), compressed with zstd.
+ */
+
+const LENGTH_BYTES = 2
+
+/** null: no record has any. */
+export function encodeMetadata(records: readonly ChunkRecord[]): Buffer | null {
+  const metadata = records.map(({ document }) =>
+    document.erasedSeq === undefined ? document.metadata : null,
+  )
+  if (metadata.every((one) => one === null)) return null
+  const parts = metadata.flatMap((one) => {
+    const length = Buffer.alloc(LENGTH_BYTES)
+    length.writeUInt16BE(one?.length ?? 0)
+    return one === null ? [length] : [length, one]
+  })
+  return compressChunk(Buffer.concat(parts))
+}
+
+/** In the order of the records. Throws ProofError `chunk_syntax`, or RangeError, where they are not those of `count` records. */
+export function decodeMetadata(content: Uint8Array | null, count: number): (Buffer | null)[] {
+  if (content === null) return Array.from({ length: count }, () => null)
+  const plain = decompressChunk(content)
+  let at = 0
+  const found = Array.from({ length: count }, () => {
+    const start = at + LENGTH_BYTES
+    at = start + plain.readUInt16BE(at)
+    return at === start ? null : plain.subarray(start, at)
+  })
+  if (at !== plain.length) throw new RangeError('the metadata of a chunk are not those of its records')
+  return found
+}

@@ -1,0 +1,37 @@
+import type { Uuid } from '../../proof/ids.ts'
+import type { ChunkRecord } from './chunk-content.ts'
+
+/** The piece of an archive that a chunk lies in, and the keys of its documents as they are now. */
+export type PlaceInArchive = {
+  readonly ledgerId: Uuid
+  /** First entry of the piece. */
+  readonly from: number
+  /** SHA-256 of the piece's objects, in hex; `documents` null: it has none. */
+  readonly lines: string
+  readonly documents: string | null
+  /** Sealed secrets of the piece, base64; null: there are none. */
+  readonly keys: string | null
+}
+
+/** A chunk to be read from the archive. */
+export type ChunkInArchive = {
+  readonly place: PlaceInArchive
+  readonly seq: number
+  readonly chunk: number
+  readonly firstRecordId: Uuid
+  readonly count: number
+  /** Seqs of the entries that erase its payloads, by record. */
+  readonly erasures: ReadonlyMap<Uuid, number>
+}
+
+/** Reads content that has left Postgres. */
+export type ReleasedContent = {
+  /**
+   * The chunk's records, without metadata. Throws ApiError `archive_unavailable`: nobody knows; ReleasedFault: the archive has lost or
+   * changed it.
+   */
+  read(chunk: ChunkInArchive): Promise<ChunkRecord[]>
+}
+
+/** A connection or pool of a process that may read the archive. */
+export type ReadsReleased = { readonly released?: ReleasedContent | null }

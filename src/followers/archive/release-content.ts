@@ -1,0 +1,110 @@
+import type pg from 'pg'
+import {
+  type DueRelease,
+  type LeavingChunk,
+  listChunksOfPiece,
+  listDueReleases,
+  releaseChunks,
+} from '../../db/chain/archive-releases.ts'
+import { type ChunkRecord, decodeChunk, encodePlain } from '../../db/chunks/chunk-content.ts'
+import { encodeMetadata } from '../../db/chunks/chunk-metadata.ts'
+import type { ChunkColumns } from '../../db/chunks/read-chunks.ts'
+import type { ReleasedContent } from '../../db/chunks/released-content.ts'
+import { equalBytes } from '../../proof/bytes.ts'
+import { formatId } from '../../proof/ids.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import { RELEASE_CHUNKS_PER_CALL, RELEASE_PIECES_OF_LEDGER, RELEASE_PIECES_PER_ROUND } from '../limits.ts'
+import type { ArchiveDeps } from './archive-ledgers.ts'
+
+export type ReleaseDeps = Pick<ArchiveDeps, 'stopping' | 'log'> & {
+  readonly pool: pg.Pool
+  /** Content leaves when its entry is so old. */
+  readonly keepDays: number
+  /** A reader that has nothing yet: each piece is read back once more before its content leaves. */
+  readonly openContent: () => ReleasedContent
+  /** Ledgers of which a piece is not there, or does not hold what Postgres does. */
+  readonly unreleased: FaultyLedgers
+  /** Hears of chunks of records whose content has left. */
+  readonly observeRelease?: (chunks: number, bytes: number) => void
+}
+
+/**
+ * One round: pieces of archives, of all ledgers, whose content leaves Postgres (docs/archive.md#content-that-leaves-postgres). Returns whether
+ * there is more to do at once. *Crash at any time: what has left stays out, and the piece is gone on with.* A ledger's fault is logged, and
+ * holds up no other.
+ */
+export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
+  const due = await listDueReleases(deps.pool, {
+    days: deps.keepDays,
+    piecesOfLedger: RELEASE_PIECES_OF_LEDGER,
+    limit: RELEASE_PIECES_PER_ROUND,
+  })
+  let released = 0
+  for (const piece of due) {
+    const ledger = formatId('led', piece.ledgerId)
+    if (deps.stopping.aborted) return false
+    if (deps.unreleased.isPaused(ledger)) continue
+    try {
+      const chunks = await releasePiece(deps, piece)
+      deps.unreleased.resume(ledger)
+      released++
+      if (chunks > 0)
+        deps.log.info({ ledger, from: piece.from, end: piece.end, chunks }, 'content left for the archive')
+    } catch (error) {
+      deps.unreleased.pause(ledger)
+      deps.log.error({ err: error, ledger, from: piece.from }, 'content did not leave for the archive')
+    }
+  }
+  return released > 0
+}
+
+/** Returns how many chunks left. Throws where the archive does not hold just what is here. */
+async function releasePiece(
+  { pool, openContent, observeRelease, stopping }: ReleaseDeps,
+  piece: DueRelease,
+): Promise<number> {
+  const content = openContent()
+  let released = 0
+  for (let after: ChunkColumns | null = null; !stopping.aborted; ) {
+    const rows = await listChunksOfPiece(pool, piece, after, RELEASE_CHUNKS_PER_CALL)
+    const leaving: LeavingChunk[] = []
+    for (const row of rows) leaving.push(await compare(content, piece, row))
+    const isLast = rows.length < RELEASE_CHUNKS_PER_CALL
+    const left = await releaseChunks(pool, piece, leaving, isLast)
+    released += left
+    observeRelease?.(
+      left,
+      rows.reduce((sum, row) => sum + row.content.length, 0),
+    )
+    if (isLast) break
+    after = rows.at(-1)!
+  }
+  return released
+}
+
+/** A chunk whose records the archive gives back, byte for byte, but for their metadata, which stay. */
+async function compare(
+  content: ReleasedContent,
+  piece: DueRelease,
+  row: ChunkColumns,
+): Promise<LeavingChunk> {
+  const { seq, chunk, firstRecordId, count, erasures } = row
+  const here = decodeChunk(row.content, count)
+  const there = await content.read({
+    ...{ place: piece, seq, chunk, firstRecordId, count },
+    erasures: new Map(erasures),
+  })
+  if (!equalBytes(encodePlain(here.map(withoutMetadata)), encodePlain(there)))
+    throw new Error(`the archive has other records of chunk ${chunk} of seq ${seq}`)
+  return {
+    ...{ seq, chunk },
+    before: nativeProviders.sha256(row.content),
+    metadata: encodeMetadata(here),
+  }
+}
+
+function withoutMetadata(record: ChunkRecord): ChunkRecord {
+  const { document } = record
+  return document.erasedSeq === undefined ? { ...record, document: { ...document, metadata: null } } : record
+}

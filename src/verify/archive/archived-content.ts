@@ -1,0 +1,171 @@
+import type { ChunkRecord } from '../../db/chunks/chunk-content.ts'
+import { archiveUnavailable, ReleasedFault } from '../../db/chunks/released-chunks.ts'
+import type { ChunkInArchive, PlaceInArchive, ReleasedContent } from '../../db/chunks/released-content.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { DocumentKeys } from '../../signing/document-keys.ts'
+import { ArchivedPiece } from './archived-piece.ts'
+import {
+  ARCHIVE_AWAY_PAUSE_MS,
+  ARCHIVE_CACHE_BYTES_MAX,
+  ARCHIVE_OBJECT_BYTES_MAX,
+  ARCHIVE_PIECE_MS_MAX,
+  ARCHIVE_PIECES_AT_ONCE,
+  ARCHIVE_PIECES_WAITING_MAX,
+} from './limits.ts'
+import { sha256Hex } from './read-objects.ts'
+import { pieceObjectName } from './seal.ts'
+import { type ArchiveReader, ArchiveStoreError } from './store.ts'
+
+/** `cached`: the piece was here; `shared`: it was on its way; `refused`: too many wait, or the archive was away just before. */
+export const ARCHIVE_READ_OUTCOMES = [
+  'cached',
+  'shared',
+  'fetched',
+  'unavailable',
+  'faulty',
+  'refused',
+] as const
+export type ArchiveReadOutcome = (typeof ARCHIVE_READ_OUTCOMES)[number]
+
+export type ArchivedContentDeps = {
+  readonly stores: { of(ledger: string): ArchiveReader }
+  /** null: nobody has its keys. */
+  readonly openKeys: (place: PlaceInArchive) => DocumentKeys | null
+  readonly observe?: (outcome: ArchiveReadOutcome, seconds: number) => void
+  readonly bytesMax?: number
+  readonly msMax?: number
+  readonly now?: () => number
+}
+
+/**
+ * Reads what has left Postgres for the archive. An object is believed if it has the SHA-256 that Postgres has of it, a document if it has the
+ * digest of its item. Pieces that were read are kept, as they lie in the archive: encrypted, so that an erased document is in nobody's
+ * memory. Readers of one piece share the way to it.
+ */
+export class ArchivedContent implements ReleasedContent {
+  readonly #deps: ArchivedContentDeps
+  readonly #bytesMax: number
+  readonly #msMax: number
+  readonly #now: () => number
+  /** By the digest of its lines; the one that was not asked for longest comes first. */
+  readonly #kept = new Map<string, ArchivedPiece>()
+  readonly #coming = new Map<string, Promise<ArchivedPiece>>()
+  readonly #waiting: (() => void)[] = []
+  #underWay = 0
+  #bytes = 0
+  #awayUntilMs = Number.NEGATIVE_INFINITY
+
+  constructor(deps: ArchivedContentDeps) {
+    this.#deps = deps
+    this.#bytesMax = deps.bytesMax ?? ARCHIVE_CACHE_BYTES_MAX
+    this.#msMax = deps.msMax ?? ARCHIVE_PIECE_MS_MAX
+    this.#now = deps.now ?? (() => performance.now())
+  }
+
+  async read(chunk: ChunkInArchive): Promise<ChunkRecord[]> {
+    const beganAtMs = this.#now()
+    let outcome: ArchiveReadOutcome = 'faulty'
+    try {
+      const found = this.#find(chunk.place)
+      outcome = found.outcome
+      const piece = await found.piece
+      return await piece.readChunk(chunk, this.#deps.openKeys(chunk.place))
+    } catch (error) {
+      if (outcome !== 'refused') outcome = error instanceof ReleasedFault ? 'faulty' : 'unavailable'
+      throw error
+    } finally {
+      this.#deps.observe?.(outcome, (this.#now() - beganAtMs) / 1_000)
+    }
+  }
+
+  #find(place: PlaceInArchive): {
+    outcome: ArchiveReadOutcome
+    piece: ArchivedPiece | Promise<ArchivedPiece>
+  } {
+    const kept = this.#kept.get(place.lines)
+    if (kept) {
+      this.#kept.delete(place.lines)
+      this.#kept.set(place.lines, kept)
+      return { outcome: 'cached', piece: kept }
+    }
+    const coming = this.#coming.get(place.lines)
+    if (coming) return { outcome: 'shared', piece: this.#within(coming) }
+    const refusal = this.#refusal()
+    if (refusal !== null) return { outcome: 'refused', piece: Promise.reject(archiveUnavailable(refusal)) }
+    const piece = this.#inTurn(() => this.#fetch(place))
+    this.#coming.set(place.lines, piece)
+    piece.then(
+      (fetched) => this.#keep(place.lines, fetched),
+      (error) => {
+        // One that is lost is nobody else's concern.
+        if (!(error instanceof ReleasedFault)) this.#awayUntilMs = this.#now() + ARCHIVE_AWAY_PAUSE_MS
+      },
+    )
+    piece.catch(() => {}).finally(() => this.#coming.delete(place.lines))
+    return { outcome: 'fetched', piece: this.#within(piece) }
+  }
+
+  #refusal(): string | null {
+    if (this.#now() < this.#awayUntilMs) return 'the archive did not answer just before'
+    if (this.#waiting.length >= ARCHIVE_PIECES_WAITING_MAX)
+      return 'too many pieces of the archive are waited for'
+    return null
+  }
+
+  /** The piece, if it comes in time. The archive then counts as away, because the next one would not come either. */
+  #within(piece: Promise<ArchivedPiece>): Promise<ArchivedPiece> {
+    const { promise, resolve, reject } = Promise.withResolvers<ArchivedPiece>()
+    const timer = setTimeout(() => {
+      this.#awayUntilMs = this.#now() + ARCHIVE_AWAY_PAUSE_MS
+      reject(archiveUnavailable(`the archive did not answer within ${this.#msMax / 1_000} s`))
+    }, this.#msMax)
+    piece.then(resolve, reject).finally(() => clearTimeout(timer))
+    return promise
+  }
+
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#underWay >= ARCHIVE_PIECES_AT_ONCE) await new Promise<void>((go) => this.#waiting.push(go))
+    else this.#underWay++
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#underWay--
+    }
+  }
+
+  async #fetch({ ledgerId, from, lines, documents }: PlaceInArchive): Promise<ArchivedPiece> {
+    const store = this.#deps.stores.of(formatId('led', ledgerId))
+    const [text, sealed] = await Promise.all([
+      getObject(store, pieceObjectName('lines', from, lines), lines),
+      documents === null
+        ? Buffer.alloc(0)
+        : getObject(store, pieceObjectName('documents', from, documents), documents),
+    ])
+    return ArchivedPiece.read(text, sealed)
+  }
+
+  #keep(name: string, piece: ArchivedPiece): void {
+    if (piece.bytes > this.#bytesMax) return
+    this.#kept.set(name, piece)
+    this.#bytes += piece.bytes
+    for (const [oldest, { bytes }] of this.#kept) {
+      if (this.#bytes <= this.#bytesMax) return
+      this.#kept.delete(oldest)
+      this.#bytes -= bytes
+    }
+  }
+}
+
+/** Throws ReleasedFault unless it is the object of that digest; ApiError where nobody knows. */
+async function getObject(store: ArchiveReader, name: string, sha256: string): Promise<Buffer> {
+  const bytes = await store.get(name, ARCHIVE_OBJECT_BYTES_MAX).catch((error: Error) => {
+    if (!(error instanceof ArchiveStoreError)) throw error
+    throw archiveUnavailable('the archive cannot be read', error)
+  })
+  if (bytes === null) throw new ReleasedFault(`the archive's ${name} is missing`)
+  if (sha256Hex(bytes) !== sha256)
+    throw new ReleasedFault(`the archive's ${name} is another one than was written`)
+  return bytes
+}

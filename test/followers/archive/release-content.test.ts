@@ -1,0 +1,392 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readEntries } from '../../../src/db/chain/read-entries.ts'
+import type { ReleasedContent } from '../../../src/db/chunks/released-content.ts'
+import { copyLedger, fixFormats } from '../../../src/db/ledgers/moving.ts'
+import { releaseContent } from '../../../src/followers/archive/release-content.ts'
+import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
+import { documentPlace } from '../../../src/signing/document-keys.ts'
+import { database } from '../../../src/verify/database.ts'
+import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
+import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { connect, testDatabase } from '../../helpers/connect.ts'
+import { createTestDatabase } from '../../helpers/database.ts'
+import { openEraser } from '../../helpers/eraser.ts'
+import { erase, linesOf } from '../../helpers/personal-records.ts'
+import { buildReleasedApp } from '../../helpers/released-app.ts'
+import { makeWebhook } from '../../helpers/webhooks.ts'
+
+type Released = Awaited<ReturnType<typeof buildReleasedApp>>
+
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+const SECRET = 'a-name-that-must-go'
+
+/** A batch with all members, and more records than a chunk holds. Their ids. */
+async function postBatch(app: TestApp, count = 70): Promise<string[]> {
+  const parent = await app.notarize()
+  const records = Array.from({ length: count }, (_, i) => ({
+    ...genericBody({ i, text: `\u{1f680} ",\\"references\\":[" ${i}`, references: [SECRET] }),
+    ...(i % 2 === 0 && { references: [`order ${i % 4}`, ',"references":["a"]', `only ${i}`] }),
+    ...(i % 3 === 0 && { metadata: { note: `${SECRET} ${i}` } }),
+    ...(i % 5 === 0 && { occurredAt: '2026-01-02T03:04:05.678Z', onBehalfOf: app.ledger.agent.id }),
+    ...(i % 7 === 0 && { parent: parent.id, traceparent: TRACE }),
+    ...(i === 1 && { subject: 'somebody' }),
+  }))
+  const answer = await app.send('POST', '/v1/records/batch', { body: { records } })
+  const made: { id: string }[] = expectStatus(201, answer).json().records
+  return made.map(({ id }) => id)
+}
+
+/** Status and digest of every kind of answer about these records. */
+async function answers(app: TestApp, ids: readonly string[]): Promise<Record<string, string>> {
+  const [first, second] = ids as [string, string]
+  const urls = [
+    ...[0, 1, 15, 63, 64, ids.length - 1].map((i) => `/v1/records/${ids[i]}`),
+    '/v1/records?limit=100',
+    '/v1/records?order=asc&limit=7',
+    '/v1/records?type=generic/1&limit=100',
+    `/v1/records?reference=${encodeURIComponent('order 2')}&limit=100`,
+    '/v1/records?occurredAfter=2026-01-01T00:00:00.000Z&occurredBefore=2026-01-03T00:00:00.000Z&limit=100',
+    `/v1/records/${first}/tree`,
+    `/v1/records/${first}/proof`,
+    `/v1/records/${second}/receipt`,
+    `/v1/records/${first}/entries`,
+    '/v1/entries',
+    '/v1/export',
+    '/v1/events?limit=100',
+  ]
+  const found: Record<string, string> = {}
+  for (const url of urls) {
+    const { rawPayload } = expectStatus(200, await app.send('GET', url))
+    found[url] = createHash('sha256').update(rawPayload).digest('hex')
+  }
+  return found
+}
+
+const errorsOf = ({ logged }: Released) =>
+  logged.filter(({ level }) => level === 'error').map(({ err }) => String(err))
+
+/** A ledger whose batch lies in the archive alone. */
+async function buildLeft(t: Parameters<typeof buildReleasedApp>[0]) {
+  const released = await buildReleasedApp(t)
+  const ids = await postBatch(released.app)
+  await released.leave()
+  assert.deepEqual([errorsOf(released), await released.chunks()], [[], [0, 2]])
+  return { ...released, released, ids }
+}
+
+async function piecesOf(app: TestApp): Promise<string[]> {
+  const rows = await app.sql<{ state: string }>(
+    'select state from tallystick.archive_pieces order by from_seq',
+  )
+  return rows.map(({ state }) => state)
+}
+
+/** The name of the newest object of the kind. */
+async function objectOf({ directory }: Released, kind: 'lines' | 'documents'): Promise<string> {
+  return join(directory, kind, (await readdir(join(directory, kind))).at(-1)!)
+}
+
+test('what has left Postgres is answered by the same routes, byte for byte, and verifies', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app } = released
+  const ids = await postBatch(app)
+  await released.archiver.run()
+  const before = await answers(app, ids)
+  await released.raiseFloor()
+  await released.release()
+  assert.deepEqual([errorsOf(released), await released.chunks(), await piecesOf(app)], [[], [0, 2], ['left']])
+  assert.deepEqual(await answers(app, ids), before)
+
+  const known = await app.send('POST', '/v1/subjects/find', { body: { subject: 'somebody' } })
+  assert.deepEqual(
+    known.json().data.map(({ record }: { record: string }) => record),
+    [ids[1]],
+  )
+  const url = app.database.workerUrl
+  const ledger = app.ledger.ledger.id
+  const content = released.deps.openContent()
+  const report = await verifyLedger(database(testDatabase(url, content), ledger), { threads: 1 })
+  assert.equal(report.failure, null)
+  const task = { url, options: { caFile: null, password: null }, ledger, checkpoints: [] }
+  const audit = (from: ReleasedContent | null) =>
+    verifyInThread(task, () => {}, new AbortController().signal, from)
+  assert.equal((await audit(content))!.failure, null)
+  await assert.rejects(audit(null), /lies in the archive/)
+})
+
+test('while the archive is away its records are refused, and everything else goes on', async (t) => {
+  const { app, ids, directory } = await buildLeft(t)
+  const here = await app.notarize()
+  await rename(directory, `${directory}.away`)
+  await writeFile(directory, 'no directory')
+  for (const url of [`/v1/records/${ids[0]}`, '/v1/records?limit=100', `/v1/records/${ids[0]}/proof`]) {
+    const refused = expectStatus(503, await app.send('GET', url))
+    const { code, retryable } = refused.json()
+    assert.deepEqual(
+      [code, retryable, refused.headers['retry-after']],
+      ['archive_unavailable', true, '5'],
+      url,
+    )
+  }
+  expectStatus(200, await app.send('GET', `/v1/records/${here.id}`))
+  const later = await postBatch(app, 3)
+  expectStatus(200, await app.send('GET', `/v1/records/${later[0]}`))
+
+  await rm(directory)
+  await rename(`${directory}.away`, directory)
+  const answered = async () => (await app.send('GET', `/v1/records/${ids[0]}`)).statusCode
+  while ((await answered()) !== 200) {}
+})
+
+test('a bucket that changes or loses an object is found, and nothing of it is shown', async (t) => {
+  const { app, ids, released } = await buildLeft(t)
+  for (const kind of ['lines', 'documents'] as const) {
+    const path = await objectOf(released, kind)
+    const bytes = await readFile(path)
+    const changed = Buffer.from(bytes)
+    changed[changed.length >> 1]! ^= 1
+    for (const lie of [changed, null]) {
+      await (lie === null ? rm(path) : writeFile(path, lie))
+      const refused = expectStatus(503, await app.send('GET', `/v1/records/${ids[0]}`))
+      assert.match(refused.json().detail, lie === null ? /is missing/ : /is another one than was written/)
+      const content = released.deps.openContent()
+      const from = testDatabase(app.database.workerUrl, content)
+      const report = await verifyLedger(database(from, app.ledger.ledger.id), { threads: 0 })
+      assert.equal(report.failure?.code, 'archive_object')
+      await writeFile(path, bytes)
+    }
+  }
+  expectStatus(200, await app.send('GET', `/v1/records/${ids[0]}`))
+})
+
+test('a released document is erased: nobody reads it any more, and its neighbours are answered', async (t) => {
+  const { app, ids, released, archiver } = await buildLeft(t)
+  const eraser = openEraser(t, app)
+  const round = released.openPool(released.deps.openContent())
+  const [gone, beside] = [ids[6]!, ids[9]!]
+  const asked = (id: string) => app.send('GET', `/v1/records/${id}`)
+  const neighbour = (await asked(beside)).body
+  expectStatus(202, await erase(app, gone))
+  assert.equal((await asked(gone)).json().payload, null)
+
+  // A worker that was not told of the archive does not take anything away.
+  await eraser.run()
+  assert.match(String(eraser.logged.at(-1)?.err), /TALLYSTICK_ARCHIVE/)
+  await released.eraseAll(round)
+  const seq = (await app.entries()).find(({ kind }) => kind === 'batch-notarized').seq
+  const keys = (await archiver.keys()).pieces.get(0)!
+  assert.deepEqual(
+    [keys.find(documentPlace(seq, 6)), keys.find(documentPlace(seq, 9)) !== null],
+    [null, true],
+  )
+  const { payload, metadata, erasure } = (await asked(gone)).json()
+  assert.deepEqual([payload, metadata, typeof erasure.seq], [null, null, 'number'])
+  assert.equal((await asked(beside)).body, neighbour)
+  const found = async (reference: string) =>
+    (await app.send('GET', `/v1/records?reference=${encodeURIComponent(reference)}&limit=100`)).json().data
+  assert.deepEqual([(await found('only 6')).length, (await found('only 8')).length], [0, 1])
+  const [{ count }] = (await app.sql(
+    `select count(*)::int from tallystick.batch_keys where key = 'Ronly 6'::bytea`,
+  )) as [{ count: number }]
+  assert.equal(count, 0)
+  const line = linesOf((await app.send('GET', '/v1/export')).body)[seq]
+  assert.deepEqual([line.documents[6].document, line.documents[6].erasedBy], [null, erasure.seq])
+  const content = released.deps.openContent()
+  const from = testDatabase(app.database.workerUrl, content)
+  const report = await verifyLedger(database(from, app.ledger.ledger.id), { threads: 0 })
+  assert.deepEqual([report.failure, report.erasures.length], [null, 1])
+})
+
+test('a document that was erased before its batch left is erased afterwards', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app } = released
+  const ids = await postBatch(app)
+  const eraser = openEraser(t, app)
+  expectStatus(202, await erase(app, ids[3]!))
+  await eraser.run()
+  await released.archiver.run()
+  expectStatus(202, await erase(app, ids[4]!))
+  await eraser.run()
+  await released.archiver.run()
+  const before = await answers(app, ids)
+  await released.raiseFloor()
+  await released.release()
+  assert.deepEqual([errorsOf(released), await released.chunks()], [[], [0, 2]])
+  assert.deepEqual(await answers(app, ids), before)
+})
+
+test('content stays while somebody needs it', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, deps } = released
+  const ids = await postBatch(app)
+  const stays = async (why: string) => {
+    await released.release()
+    assert.deepEqual(await released.chunks(), [2, 0], why)
+  }
+  await released.raiseFloor()
+  await stays('it is not archived')
+  await app.sql('delete from tallystick.audit_cursors')
+  await released.archiver.run()
+  await stays('it was not verified')
+  await released.raiseFloor()
+  Object.assign(deps, { keepDays: 1 })
+  await stays('it is young')
+  Object.assign(deps, { keepDays: 0 })
+  const { id } = await makeWebhook(app)
+  await app.sql('update tallystick.webhook_cursors set next_seq = 3')
+  await stays('an endpoint has not heard of it')
+  expectStatus(204, await app.send('DELETE', `/v1/webhooks/${id}`))
+  await app.sql('delete from tallystick.webhook_cursors')
+  expectStatus(202, await erase(app, ids[0]!))
+  await stays('an erasure waits')
+  await openEraser(t, app).run()
+  await app.sql("update tallystick.chain_heads set closed = 'moving'")
+  await stays('the ledger is being moved')
+  await app.sql('update tallystick.chain_heads set closed = null')
+  await released.release()
+  assert.deepEqual([errorsOf(released), await released.chunks()], [[], [0, 2]])
+})
+
+test('content stays if the archive has lost it, or has another one', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, deps } = released
+  await postBatch(app)
+  await released.archiver.run()
+  await released.raiseFloor()
+  const path = await objectOf(released, 'documents')
+  const bytes = await readFile(path)
+  await rm(path)
+  await releaseContent(deps)
+  await writeFile(path, bytes)
+  assert.match(errorsOf(released).at(-1)!, /is missing/)
+  assert.deepEqual([await released.chunks(), deps.unreleased.count], [[2, 0], 1])
+  deps.unreleased.resume(app.ledger.ledger.id)
+
+  const { openContent } = deps
+  const lying: ReleasedContent = {
+    read: async (chunk) =>
+      (await openContent().read(chunk)).map((one, i) => (i === 5 ? { ...one, type: 'a/1' } : one)),
+  }
+  Object.assign(deps, { openContent: () => lying })
+  await releaseContent(deps)
+  assert.match(errorsOf(released).at(-1)!, /other records of chunk 0/)
+  assert.deepEqual([await released.chunks(), await piecesOf(app)], [[2, 0], ['kept']])
+})
+
+test('a chunk that is erased while it is compared stays, and leaves with the next round', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, deps } = released
+  const ids = await postBatch(app)
+  const eraser = openEraser(t, app)
+  await released.archiver.run()
+  await released.raiseFloor()
+  const { openContent } = deps
+  let compared = 0
+  Object.assign(deps, {
+    openContent: (): ReleasedContent => ({
+      async read(chunk) {
+        const records = await openContent().read(chunk)
+        if (compared++ === 0) {
+          expectStatus(202, await erase(app, ids[0]!))
+          await eraser.run()
+        }
+        return records
+      },
+    }),
+  })
+  await releaseContent(deps)
+  assert.deepEqual(
+    [errorsOf(released), await released.chunks(), await piecesOf(app)],
+    [[], [1, 1], ['leaving']],
+  )
+  await released.release()
+  assert.deepEqual([await released.chunks(), await piecesOf(app)], [[0, 2], ['left']])
+  assert.equal((await app.send('GET', `/v1/records/${ids[0]}`)).json().payload, null)
+  expectStatus(200, await app.send('GET', `/v1/records/${ids[1]}`))
+})
+
+test('a worker that is killed between two chunks is gone on from', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, deps } = released
+  const ids = await postBatch(app, 1_100)
+  await released.archiver.run()
+  await released.raiseFloor()
+  const before = await answers(app, ids)
+  const { query } = deps.pool
+  let calls = 0
+  deps.pool.query = ((config: { name?: string }, ...rest: []) => {
+    if (config.name === 'release_chunks' && calls++ === 1) throw new Error('killed')
+    return (query as (...a: unknown[]) => unknown).call(deps.pool, config, ...rest)
+  }) as typeof query
+  await releaseContent(deps)
+  assert.match(errorsOf(released).at(-1)!, /killed/)
+  assert.deepEqual([await released.chunks(), await piecesOf(app)], [[2, 16], ['leaving']])
+  assert.deepEqual(await answers(app, ids), before)
+  deps.unreleased.resume(app.ledger.ledger.id)
+  await released.release()
+  assert.deepEqual([await released.chunks(), await piecesOf(app)], [[0, 18], ['left']])
+  assert.deepEqual(await answers(app, ids), before)
+})
+
+test('an export that is under way while content leaves goes on', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, deps } = released
+  await postBatch(app, 1_100)
+  await postBatch(app, 70)
+  await released.archiver.run()
+  await released.raiseFloor()
+  const size = (await app.entries()).length
+  let records = 0
+  for await (const { items } of readEntries(deps.pool, app.ledgerId, 0, size)) {
+    for await (const part of items ?? []) {
+      if (records === 0) await released.release()
+      records += part.filter(({ payload }) => payload !== null).length
+    }
+  }
+  assert.deepEqual([records, (await released.chunks())[0]], [1_170, 0])
+})
+
+test('nobody takes content out of Postgres that no archive has', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, deps } = released
+  await postBatch(app)
+  const release = () =>
+    deps.pool.query(
+      `select tallystick.release_chunks(c.ledger_id, 0, array[c.seq], array[c.chunk], array[sha256(c.content)], array[null::bytea], true)
+       from tallystick.batch_chunks c`,
+    )
+  await assert.rejects(release(), /the archive has no such piece/)
+  const change = 'update tallystick.batch_chunks set content = null, released_bytes = length(content)'
+  await assert.rejects(app.sql(change), /batch_chunks_change|changes only by an erasure/)
+  await assert.rejects(
+    app.deps.readPool.query(`select tallystick.release_chunks(null, 0, '{}', '{}', '{}', '{}', true)`),
+    /permission denied/,
+  )
+  await released.leave()
+  for (const change of [
+    "update tallystick.archive_pieces set state = 'kept'",
+    'update tallystick.archive_pieces set lines_digest = sha256(lines_digest)',
+    'delete from tallystick.archives',
+    'delete from tallystick.archive_pieces',
+  ])
+    await assert.rejects(app.sql(change), /content lies there that is nowhere else/)
+})
+
+test('a ledger whose content has left is moved as it is', async (t) => {
+  const { app, deps } = await buildLeft(t)
+  const target = await createTestDatabase(t)
+  await app.sql("update tallystick.chain_heads set closed = 'moving'")
+  const [from, to] = await Promise.all(
+    [app.database, target].map(({ superuserUrl }) => connect(t, superuserUrl)),
+  )
+  for (const client of [from!, to!]) await fixFormats(client)
+  await copyLedger(from!, to!, app.ledgerId)
+  const verify = (content: ReleasedContent | null) =>
+    verifyLedger(database(testDatabase(target.superuserUrl, content), app.ledger.ledger.id), { threads: 0 })
+  assert.equal((await verify(deps.openContent())).failure, null)
+  await assert.rejects(verify(null), /lies in the archive/)
+})

@@ -1,0 +1,81 @@
+import { join } from 'node:path'
+import type pg from 'pg'
+import { readFindKey } from '../../src/db/chain/signed-entries.ts'
+import type { ReleasedContent } from '../../src/db/chunks/released-content.ts'
+import { openReadPool } from '../../src/db/connect/pools.ts'
+import { listPendingErasures } from '../../src/db/records/pending-erasures.ts'
+import { type ReleaseDeps, releaseContent } from '../../src/followers/archive/release-content.ts'
+import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
+import { eraseAll } from '../../src/followers/erasure/carry-out.ts'
+import { openArchivedContent } from '../../src/run/archived-content.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { directoryStore } from '../../src/verify/archive/directory-store.ts'
+import { buildTestApp, type Test } from './app.ts'
+import { openArchiver } from './archiver.ts'
+import { testDatabase } from './connect.ts'
+import { TEST_MASTER_KEY } from './database.ts'
+import { temporaryFiles } from './temporary-files.ts'
+
+type Logged = { readonly level: 'info' | 'error'; readonly err?: Error; readonly chunks?: number }
+
+/** An application that reads the archive, and the worker's work by which its ledger gets there and leaves Postgres. */
+export async function buildReleasedApp(t: Test) {
+  const root = temporaryFiles({ after: (cleanup) => t.after(async () => cleanup()) }).directory
+  const app = await buildTestApp(t, { environment: { TALLYSTICK_ARCHIVE: `file://${root}` } })
+  const stores = { of: (ledger: string) => directoryStore(join(root, ledger)), close() {} }
+  const archiver = await openArchiver(t, app, stores)
+  const masterKey = makeMasterKey(TEST_MASTER_KEY)
+  const openContent = () => openArchivedContent(masterKey, { stores })
+  const pool = openReadPool(testDatabase(app.database.workerUrl, openContent()), { warn() {} })
+  t.after(() => pool.end())
+  const logged: Logged[] = []
+  const deps: ReleaseDeps = {
+    pool,
+    keepDays: 0,
+    openContent,
+    unreleased: new FaultyLedgers(Date.now),
+    stopping: new AbortController().signal,
+    log: {
+      info: (details) => void logged.push({ level: 'info', ...details }),
+      error: (details) => void logged.push({ level: 'error', ...details }),
+    },
+  }
+  const directory = join(root, app.ledger.ledger.id)
+  return {
+    ...{ app, archiver, deps, logged, pool, directory, masterKey, stores },
+    /** As if the follower had verified all entries. */
+    async raiseFloor() {
+      await app.sql(
+        `insert into tallystick.audit_cursors select ledger_id, size, chain, envelope_kid, chain, chain from tallystick.chain_heads
+         on conflict (ledger_id) do update set next_seq = excluded.next_seq, chain = excluded.chain`,
+      )
+    },
+    async release() {
+      while (await releaseContent(deps)) {}
+    },
+    /** Archives all, and has leave what may. */
+    async leave() {
+      await archiver.run()
+      await this.raiseFloor()
+      await this.release()
+    },
+    /** Chunks whose content is in Postgres, and chunks that have left. */
+    async chunks() {
+      const [row] = await app.sql<{ here: number; left: number }>(
+        `select count(content)::int as here, (count(*) - count(content))::int as left from tallystick.batch_chunks`,
+      )
+      return [row!.here, row!.left]
+    },
+    /** Erasures as a worker that reads the archive carries them out. */
+    async eraseAll(worker: pg.Pool) {
+      const pending = await listPendingErasures(worker, null, 100)
+      await eraseAll({ pool: worker, masterKey }, pending, await readFindKey(worker))
+    },
+    /** A worker's connections, by which this reads what has left. */
+    openPool(released: ReleasedContent | null) {
+      const opened = openReadPool(testDatabase(app.database.workerUrl, released), { warn() {} })
+      t.after(() => opened.end())
+      return opened
+    },
+  }
+}
