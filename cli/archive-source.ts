@@ -66,21 +66,7 @@ export async function readArchiveKeys(path: string): Promise<ArchiveKeys> {
 }
 
 /** Throws UsageError where the place is none. */
-export async function openReaders(place: string): Promise<(ledger: string) => ArchiveReader> {
-  const url = /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null
-  if (url?.protocol === 'http:' || url?.protocol === 'https:')
-    return (ledger) => httpReader(new URL(ledger, url.href.replace(/\/*$/, '/')), displayUrl(url.href))
-  const stores = await openArchiveStores(
-    url === null ? { kind: 'directory', directory: place } : parsePlace(place),
-  )
-  return (ledger) => stores.of(ledger)
-}
-
-async function readKeys(file: string): Promise<ArchiveKeys> {
-  return parseArchiveKeys(Buffer.from(await readBytes(file, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
-}
-
-async function openArchiveReader(place: string, ledger: string | null): Promise<ArchiveReader> {
+export async function openArchiveReader(place: string, ledger: string | null): Promise<ArchiveReader> {
   const url = /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null
   switch (url?.protocol) {
     case undefined:
