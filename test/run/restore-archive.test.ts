@@ -13,8 +13,8 @@ import { rotateKeys } from '../../src/followers/rotation/rotate-keys.ts'
 import { entryOfLine, RestoreError } from '../../src/run/restore/entry-of-line.ts'
 import { makeArchiveKeys } from '../../src/signing/archive-keys.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
-import { formatArchiveKeys } from '../../src/verify/archive/key-file.ts'
 import { directoryStore } from '../../src/verify/archive/directory-store.ts'
+import { formatArchiveKeys } from '../../src/verify/archive/key-file.ts'
 import { parseSeal, sealName } from '../../src/verify/archive/seal.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
@@ -90,7 +90,11 @@ async function administer(app: GatedApp): Promise<void> {
   const { seq } = await post(app, '/v1/holds', { case: '2026/1', records: [id] })
   await post(app, '/v1/holds', { case: '2026/2', records: [id] })
   expectStatus(200, await app.send('POST', `/v1/holds/${seq}/lift`, { body: {} }))
-  const key = await post(app, '/v1/keys', { name: 'short', agent: app.ledger.agent.id, scopes: ['records:read'] })
+  const key = await post(app, '/v1/keys', {
+    name: 'short',
+    agent: app.ledger.agent.id,
+    scopes: ['records:read'],
+  })
   expectStatus(200, await app.send('POST', `/v1/keys/${key.id}/revoke`, { body: {} }))
   await app.notarize({ ...PERSONAL, subject: 'customer-7' })
   const about = { subject: 'customer-7', code: 'data_subject_request' }
@@ -169,7 +173,14 @@ test('a ledger comes back from its archive: every answer is the same, and every 
     })
   while (await archiveLedgers(archiver.deps)) {}
   const kinds = new Set((await app.entries()).map(({ kind }) => kind))
-  for (const kind of ['key-revoked', 'agent-key-revoked', 'agent-disabled', 'subject-erased', 'hold-lifted', 'statement'])
+  for (const kind of [
+    'key-revoked',
+    'agent-key-revoked',
+    'agent-disabled',
+    'subject-erased',
+    'hold-lifted',
+    'statement',
+  ])
     assert.ok(kinds.has(kind), kind)
   const size = (await app.entries()).length
   const checkpoint = files.write('kept.note', note)
@@ -234,7 +245,10 @@ test('a ledger comes back from its archive: every answer is the same, and every 
     const stores = { of: (name: string) => directoryStore(join(archiver.archive, name)), close() {} }
     const next = await openArchiver(t, restored, stores)
     await next.run()
-    assert.deepEqual(next.logged.filter(({ level }) => level === 'error'), [])
+    assert.deepEqual(
+      next.logged.filter(({ level }) => level === 'error'),
+      [],
+    )
     const third = await createTestDatabase(t)
     const again = await restore(third, { ...copy, keys: files.write('next.json', await next.keyFile()) })
     assert.match(again.stdout, new RegExp(`^INTEGRITY_OK entries=${size + 2} `), again.stderr)

@@ -59,46 +59,50 @@ async function setUp(t: TestContext): Promise<Stage> {
 
 const errorsOf = ({ archiver }: Stage) => archiver.logged.filter(({ level }) => level === 'error')
 
-test('a ledger in a bucket verifies, its objects are locked, and it comes back into another database', options, async (t) => {
-  const stage = await setUp(t)
-  const { archiver, gateway, app } = stage
-  await archiver.run()
-  await app.notarize()
-  await archiver.run()
-  assert.deepEqual(errorsOf(stage), [])
-  const report = await stage.verify()
-  assert.equal(report.failure, null)
-  assert.deepEqual([report.entries, report.documents], [(await app.entries()).length, 'all'])
+test(
+  'a ledger in a bucket verifies, its objects are locked, and it comes back into another database',
+  options,
+  async (t) => {
+    const stage = await setUp(t)
+    const { archiver, gateway, app } = stage
+    await archiver.run()
+    await app.notarize()
+    await archiver.run()
+    assert.deepEqual(errorsOf(stage), [])
+    const report = await stage.verify()
+    assert.equal(report.failure, null)
+    assert.deepEqual([report.entries, report.documents], [(await app.entries()).length, 'all'])
 
-  const client = gateway.client()
-  t.after(() => client.destroy())
-  const Key = `fleet/${archiver.ledger}/${sealName(report.entries)}`
-  const { Retention } = await client.send(new GetObjectRetentionCommand({ Bucket: BUCKET, Key }))
-  assert.equal(Retention?.Mode, 'COMPLIANCE')
-  const { Versions } = await client.send(new ListObjectVersionsCommand({ Bucket: BUCKET, Prefix: Key }))
-  const [{ VersionId }] = Versions as [{ VersionId: string }]
-  await assert.rejects(
-    client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key, VersionId })),
-    /AccessDenied|locked|WORM/i,
-  )
+    const client = gateway.client()
+    t.after(() => client.destroy())
+    const Key = `fleet/${archiver.ledger}/${sealName(report.entries)}`
+    const { Retention } = await client.send(new GetObjectRetentionCommand({ Bucket: BUCKET, Key }))
+    assert.equal(Retention?.Mode, 'COMPLIANCE')
+    const { Versions } = await client.send(new ListObjectVersionsCommand({ Bucket: BUCKET, Prefix: Key }))
+    const [{ VersionId }] = Versions as [{ VersionId: string }]
+    await assert.rejects(
+      client.send(new DeleteObjectCommand({ Bucket: BUCKET, Key, VersionId })),
+      /AccessDenied|locked|WORM/i,
+    )
 
-  const target = await createTestDatabase(t)
-  const keys = temporaryFiles(t).write('keys.json', await archiver.keyFile())
-  const place = ['--archive', `s3://${BUCKET}/fleet`, '--ledger', archiver.ledger, '--archive-key', keys]
-  const restored = await runScript('src/run/restore-archive.ts', place, {
-    env: {
-      DATABASE_URL: target.ownerUrl,
-      TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
-      TALLYSTICK_ARCHIVE_S3_ENDPOINT: gateway.url,
-      TALLYSTICK_ARCHIVE_S3_REGION: S3_REGION,
-      TALLYSTICK_ARCHIVE_S3_PATH_STYLE: 'true',
-      AWS_ACCESS_KEY_ID: S3_ACCESS.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: S3_ACCESS.secretAccessKey,
-    },
-  })
-  assert.equal(restored.code, 0, restored.stderr)
-  assert.match(restored.stdout, new RegExp(`^INTEGRITY_OK entries=${report.entries} `))
-})
+    const target = await createTestDatabase(t)
+    const keys = temporaryFiles(t).write('keys.json', await archiver.keyFile())
+    const place = ['--archive', `s3://${BUCKET}/fleet`, '--ledger', archiver.ledger, '--archive-key', keys]
+    const restored = await runScript('src/run/restore-archive.ts', place, {
+      env: {
+        DATABASE_URL: target.ownerUrl,
+        TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
+        TALLYSTICK_ARCHIVE_S3_ENDPOINT: gateway.url,
+        TALLYSTICK_ARCHIVE_S3_REGION: S3_REGION,
+        TALLYSTICK_ARCHIVE_S3_PATH_STYLE: 'true',
+        AWS_ACCESS_KEY_ID: S3_ACCESS.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: S3_ACCESS.secretAccessKey,
+      },
+    })
+    assert.equal(restored.code, 0, restored.stderr)
+    assert.match(restored.stdout, new RegExp(`^INTEGRITY_OK entries=${report.entries} `))
+  },
+)
 
 test('a bucket that refuses, cuts or is slow now and then is asked again', options, async (t) => {
   const stage = await setUp(t)
