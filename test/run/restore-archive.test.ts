@@ -13,6 +13,7 @@ import { rotateKeys } from '../../src/followers/rotation/rotate-keys.ts'
 import { entryOfLine, RestoreError } from '../../src/run/restore/entry-of-line.ts'
 import { makeArchiveKeys } from '../../src/signing/archive-keys.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { directoryStore } from '../../src/verify/archive/directory-store.ts'
 import { formatArchiveKeys } from '../../src/verify/archive/key-file.ts'
 import { parseSeal, sealName } from '../../src/verify/archive/seal.ts'
 import { database } from '../../src/verify/database.ts'
@@ -89,6 +90,15 @@ async function administer(app: GatedApp): Promise<void> {
   const { seq } = await post(app, '/v1/holds', { case: '2026/1', records: [id] })
   await post(app, '/v1/holds', { case: '2026/2', records: [id] })
   expectStatus(200, await app.send('POST', `/v1/holds/${seq}/lift`, { body: {} }))
+  const key = await post(app, '/v1/keys', {
+    name: 'short',
+    agent: app.ledger.agent.id,
+    scopes: ['records:read'],
+  })
+  expectStatus(200, await app.send('POST', `/v1/keys/${key.id}/revoke`, { body: {} }))
+  await app.notarize({ ...PERSONAL, subject: 'customer-7' })
+  const about = { subject: 'customer-7', code: 'data_subject_request' }
+  await app.send('POST', '/v1/subjects/erase', { body: about })
   const gone = await app.addAgent('gone', ['records:write'])
   await app.notarize(genericBody(), { key: gone.key })
   expectStatus(200, await app.send('POST', `/v1/agents/${gone.id}/disable`))
@@ -140,6 +150,9 @@ test('a ledger comes back from its archive: every answer is the same, and every 
   await eraser.run()
   await administer(app)
   const by = await addSigningKey(app, { alg: 'ES256' })
+  const second = await addSigningKey(app, { endorsedBy: by })
+  const revoked = `/v1/agents/${app.ledger.agent.id}/signing-keys/${second.kid}/revoke`
+  expectStatus(200, await app.send('POST', revoked, { body: {} }))
   const signed = signedRecord(by, signingOf(app))
   const own = [await post(app, '/v1/records', signed)]
   await post(
@@ -159,6 +172,16 @@ test('a ledger comes back from its archive: every answer is the same, and every 
       witnessKid: new Uint8Array(32).fill(i),
     })
   while (await archiveLedgers(archiver.deps)) {}
+  const kinds = new Set((await app.entries()).map(({ kind }) => kind))
+  for (const kind of [
+    'key-revoked',
+    'agent-key-revoked',
+    'agent-disabled',
+    'subject-erased',
+    'hold-lifted',
+    'statement',
+  ])
+    assert.ok(kinds.has(kind), kind)
   const size = (await app.entries()).length
   const checkpoint = files.write('kept.note', note)
   const copy = { archive: archiver.archive, ledger: archiver.ledger } as const
@@ -178,7 +201,7 @@ test('a ledger comes back from its archive: every answer is the same, and every 
   assert.match(secretLine!, /^key_\S+ has a new secret/)
   assert.match(
     integrity!,
-    new RegExp(`^INTEGRITY_OK entries=${size} .*keys=given checkpoint=given covered=${size} .*erased=11$`),
+    new RegExp(`^INTEGRITY_OK entries=${size} .*keys=given checkpoint=given covered=${size} .*erased=12$`),
   )
   assert.match(said!, /is restored, and closed: .* it can be reopened/)
 
@@ -216,6 +239,19 @@ test('a ledger comes back from its archive: every answer is the same, and every 
     assert.equal(known.size, size)
     expectStatus(200, await restored.send('POST', `${at}/restore`, { key: OPERATOR_KEY, body: { known } }))
     await restored.notarize()
+  })
+
+  await t.test('and its archive goes on, from which it comes back once more', async () => {
+    const stores = { of: (name: string) => directoryStore(join(archiver.archive, name)), close() {} }
+    const next = await openArchiver(t, restored, stores)
+    await next.run()
+    assert.deepEqual(
+      next.logged.filter(({ level }) => level === 'error'),
+      [],
+    )
+    const third = await createTestDatabase(t)
+    const again = await restore(third, { ...copy, keys: files.write('next.json', await next.keyFile()) })
+    assert.match(again.stdout, new RegExp(`^INTEGRITY_OK entries=${size + 2} `), again.stderr)
   })
 })
 

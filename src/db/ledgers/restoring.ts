@@ -66,6 +66,11 @@ export async function findOwnKeys(
   return rows[0]!
 }
 
+/** Until the transaction ends: a plan that is made for empty tables, and kept, would read them whole for each row. */
+export async function planForGrowth(client: pg.ClientBase): Promise<void> {
+  await client.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+}
+
 /** The head of a ledger without entries; false where the database has the ledger. */
 export async function beginLedger(client: pg.ClientBase, ledgerId: Uuid, kid: Uint8Array): Promise<boolean> {
   const { rowCount } = await client.query(

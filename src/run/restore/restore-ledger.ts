@@ -4,6 +4,7 @@ import {
   beginLedger,
   closeRestored,
   findOwnKeys,
+  planForGrowth,
   type RestoredCheckpoint,
   type RestoredEntry,
   restoreArchive,
@@ -72,8 +73,7 @@ export type Restored = {
 export async function restoreLedger(client: pg.ClientBase, restore: Restore): Promise<Restored> {
   const { ledger, reader } = restore
   const ledgerId = parseId('led', ledger)
-  // A plan that is made for empty tables, and kept, reads them whole for each row.
-  await client.query("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+  await planForGrowth(client)
   const { size, within, beyond } = await compareKept(restore)
   const writer = new LedgerWriter(client, ledgerId)
   const archive = await verifyLedger(writer.follow(reader, restore.keys, ledger), {
