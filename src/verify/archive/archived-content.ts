@@ -114,13 +114,13 @@ export class ArchivedContent implements ReleasedContent {
 
   /** The piece, if it comes in time. The archive then counts as away, because the next one would not come either. */
   #within(piece: Promise<ArchivedPiece>): Promise<ArchivedPiece> {
-    const { promise, resolve, reject } = Promise.withResolvers<ArchivedPiece>()
-    const timer = setTimeout(() => {
-      this.#awayUntilMs = this.#now() + ARCHIVE_AWAY_PAUSE_MS
-      reject(archiveUnavailable(`the archive did not answer within ${this.#msMax / 1_000} s`))
-    }, this.#msMax)
-    piece.then(resolve, reject).finally(() => clearTimeout(timer))
-    return promise
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#awayUntilMs = this.#now() + ARCHIVE_AWAY_PAUSE_MS
+        reject(archiveUnavailable(`the archive did not answer within ${this.#msMax / 1_000} s`))
+      }, this.#msMax)
+      piece.then(resolve, reject).finally(() => clearTimeout(timer))
+    })
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
