@@ -97,10 +97,10 @@ async function read(client: Tallystick, what: string, which: number | 'each piec
       : `select first_record_id as id from tallystick.batch_chunks where seq < (select max(size) from tallystick.archives) order by random() limit ${which}`,
   )
   const [got, proved]: [number[], number[]] = [[], []]
-  for (const { id } of rows) {
+  for (const [i, { id }] of rows.entries()) {
     const record = formatId('rec', id)
     // Either one first, because the second finds what the first has read.
-    const first = got.length % 2 === 0
+    const first = i % 2 === 0
     for (const isGet of [first, !first]) {
       const at = performance.now()
       await (isGet ? client.records.get(record) : client.records.proof(record))

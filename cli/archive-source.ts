@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { ReleasedContent } from '../src/db/chunks/released-content.ts'
+import type { ReleasedContent } from '../src/db/connect/released-content.ts'
 import { formatId, isId } from '../src/proof/ids.ts'
 import { archiveLedger } from '../src/verify/archive/archive-ledger.ts'
 import { ArchivedContent } from '../src/verify/archive/archived-content.ts'

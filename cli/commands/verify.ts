@@ -1,6 +1,6 @@
 import { Tallystick } from '../../sdk/client.ts'
 import { parseAgentKeys as pinnedAgentsOf } from '../../sdk/verify/given.ts'
-import type { ReleasedContent } from '../../src/db/chunks/released-content.ts'
+import type { ReleasedContent } from '../../src/db/connect/released-content.ts'
 import { RECEIPT_FILE_BYTES_MAX } from '../../src/proof/receipt/receipt.ts'
 import { formatErasure } from '../../src/verify/erasures.ts'
 import { exportFile } from '../../src/verify/export-file.ts'

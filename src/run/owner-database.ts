@@ -1,5 +1,5 @@
-import type { ReleasedContent } from '../db/chunks/released-content.ts'
 import { Database } from '../db/connect/connection.ts'
+import type { ReleasedContent } from '../db/connect/released-content.ts'
 import { type Config, required } from './config.ts'
 
 /** As the operators' commands come to it: what a server may not do, they may. */

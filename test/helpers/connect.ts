@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test'
 import type pg from 'pg'
-import type { ReleasedContent } from '../../src/db/chunks/released-content.ts'
 import { Database, DatabaseClient } from '../../src/db/connect/connection.ts'
 import { DatabasePool } from '../../src/db/connect/pools.ts'
+import type { ReleasedContent } from '../../src/db/connect/released-content.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { TEST_MASTER_KEY } from './template-database.ts'
 

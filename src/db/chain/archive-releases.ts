@@ -1,6 +1,6 @@
 import { type ChunkColumns, listChunksHere } from '../chunks/read-chunks.ts'
-import type { PlaceInArchive } from '../chunks/released-content.ts'
 import type { Db } from '../connect/client.ts'
+import type { PlaceInArchive } from '../connect/released-content.ts'
 import { hasOpenFault } from './floors.ts'
 
 /** A piece of an archive whose content may leave Postgres. */

@@ -22,8 +22,7 @@ export function encodeMetadata(records: readonly ChunkRecord[]): Buffer | null {
 }
 
 /** In the order of the records. Throws ProofError `chunk_syntax`, or RangeError, where they are not those of `count` records. */
-export function decodeMetadata(content: Uint8Array | null, count: number): (Buffer | null)[] {
-  if (content === null) return Array.from({ length: count }, () => null)
+export function decodeMetadata(content: Uint8Array, count: number): (Buffer | null)[] {
   const plain = decompressChunk(content)
   let at = 0
   const found = Array.from({ length: count }, () => {

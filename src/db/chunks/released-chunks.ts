@@ -3,9 +3,9 @@ import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { Db } from '../connect/client.ts'
-import { type ChunkRecord, encodeChunk } from './chunk-content.ts'
+import type { ChunkInArchive, PlaceInArchive } from '../connect/released-content.ts'
+import { type ChunkRecord, decodeChunk, encodeChunk } from './chunk-content.ts'
 import { decodeMetadata } from './chunk-metadata.ts'
-import type { ChunkInArchive, PlaceInArchive } from './released-content.ts'
 
 /* Chunks whose content has left Postgres for the archive (docs/archive.md#content-that-leaves-postgres). */
 
@@ -66,29 +66,11 @@ export const RELEASED = `case when c.content is null then (
 export async function fillReleased<T extends ChunkRow>(db: Db, rows: readonly T[]): Promise<void> {
   for (const row of rows) {
     if (row.content !== null) continue
-    row.content = encodeChunk(await readReleased(db, row))
+    row.content = await readReleased(db, row)
   }
 }
 
-/** The same, of which the fault of one row is none of the others. Returns the faults, each at the place of its row. */
-export async function fillEachReleased(
-  db: Db,
-  rows: readonly ChunkRow[],
-): Promise<(ApiError | ProofError | null)[]> {
-  const faults: (ApiError | ProofError | null)[] = []
-  for (const row of rows) {
-    try {
-      await fillReleased(db, [row])
-      faults.push(null)
-    } catch (error) {
-      if (!(error instanceof ApiError || error instanceof ProofError)) throw error
-      faults.push(error)
-    }
-  }
-  return faults
-}
-
-async function readReleased(db: Db, row: ChunkRow): Promise<ChunkRecord[]> {
+async function readReleased(db: Db, row: ChunkRow): Promise<Buffer> {
   const { released, seq, chunk, firstRecordId, count } = row
   if (released === null)
     throw new ProofError('chunk_syntax', `the content of chunk ${chunk} of seq ${seq} is nowhere`)
@@ -97,12 +79,13 @@ async function readReleased(db: Db, row: ChunkRow): Promise<ChunkRecord[]> {
       'the content lies in the archive, which this process was not told of: TALLYSTICK_ARCHIVE',
     )
   const { metadata: kept, erasures, ...place } = released
-  const records = await db.released.read({
+  const content = await db.released.read({
     ...{ place, seq, chunk, firstRecordId, count },
     erasures: new Map(erasures),
   })
-  const metadata = decodeMetadata(kept === null ? null : Buffer.from(kept, 'base64'), count)
-  return records.map((record, i) => withMetadata(record, metadata[i]!))
+  if (kept === null) return Buffer.from(content)
+  const metadata = decodeMetadata(Buffer.from(kept, 'base64'), count)
+  return encodeChunk(decodeChunk(content, count).map((record, i) => withMetadata(record, metadata[i]!)))
 }
 
 function withMetadata(record: ChunkRecord, metadata: Uint8Array | null): ChunkRecord {

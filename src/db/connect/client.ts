@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { ReadsReleased } from '../chunks/released-content.ts'
 import { Database, DatabaseClient, type DatabaseOrUrl } from './connection.ts'
+import type { ReadsReleased } from './released-content.ts'
 
 /**
  * A pool, the one connection of a caller who owns the transaction, or one that is held for a request (replica.ts). `released`: reads what

@@ -1,11 +1,11 @@
 import type { EventEmitter } from 'node:events'
 import pg from 'pg'
-import type { ReleasedContent } from '../chunks/released-content.ts'
 import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_AFTER_MS } from '../limits.ts'
 import { ConnectError, explainConnectFailure } from './connect-error.ts'
 import { Fence, type Timeline } from './fence.ts'
 import { type Login, openPasswords, type PasswordSource, type Passwords } from './passwords.ts'
 import { Reconnects } from './reconnects.ts'
+import type { ReleasedContent } from './released-content.ts'
 import { chooseTls, isUnverified, type Tls } from './tls.ts'
 
 /** Settings of connections from the environment, besides the URL. Plain values, so that a thread can be given them. */

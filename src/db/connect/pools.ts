@@ -1,5 +1,4 @@
 import pg from 'pg'
-import type { ReleasedContent } from '../chunks/released-content.ts'
 import {
   APPEND_STATEMENT_TIMEOUT_MS,
   JOB_CONNECTIONS_MAX,
@@ -16,6 +15,7 @@ import {
 } from '../limits.ts'
 import { Database, DatabaseClient, type DatabaseClientConfig, type DatabaseOrUrl } from './connection.ts'
 import { isMoved } from './failures.ts'
+import type { ReleasedContent } from './released-content.ts'
 
 type ConnectCallback = Parameters<pg.Pool['connect']>[0]
 

@@ -9,7 +9,7 @@ import {
 import { type ChunkRecord, decodeChunk, encodePlain } from '../../db/chunks/chunk-content.ts'
 import { encodeMetadata } from '../../db/chunks/chunk-metadata.ts'
 import type { ChunkColumns } from '../../db/chunks/read-chunks.ts'
-import type { ReleasedContent } from '../../db/chunks/released-content.ts'
+import type { ReleasedContent } from '../../db/connect/released-content.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import { formatId } from '../../proof/ids.ts'
 import { nativeProviders } from '../../signing/native.ts'
@@ -91,10 +91,11 @@ async function compare(
 ): Promise<LeavingChunk> {
   const { seq, chunk, firstRecordId, count, erasures } = row
   const here = decodeChunk(row.content, count)
-  const there = await content.read({
+  const copy = await content.read({
     ...{ place: piece, seq, chunk, firstRecordId, count },
     erasures: new Map(erasures),
   })
+  const there = decodeChunk(copy, count)
   if (!equalBytes(encodePlain(here.map(withoutMetadata)), encodePlain(there)))
     throw new Error(`the archive has other records of chunk ${chunk} of seq ${seq}`)
   return {

@@ -1,7 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import { type ChunkRecord, decodeChunk, encodeChunk } from '../../db/chunks/chunk-content.ts'
 import { archiveUnavailable, ReleasedFault } from '../../db/chunks/released-chunks.ts'
-import type { ChunkInArchive, ReleasedContent } from '../../db/chunks/released-content.ts'
+import type { ChunkInArchive, ReleasedContent } from '../../db/connect/released-content.ts'
 
 /* How the thread of an audit reads what has left Postgres: it asks its process, which has the keys. */
 
@@ -22,7 +21,7 @@ export async function answerChunk(
   try {
     if (released === null)
       throw new Error('the content lies in the archive, which this process was not told of')
-    return { answered: asked, content: Uint8Array.from(encodeChunk(await released.read(chunk))) }
+    return { answered: asked, content: Uint8Array.from(await released.read(chunk)) }
   } catch (error) {
     const { message } = error as Error
     return error instanceof ReleasedFault
@@ -42,7 +41,7 @@ export class AskingContent implements ReleasedContent {
     this.#say = say
   }
 
-  async read(chunk: ChunkInArchive): Promise<ChunkRecord[]> {
+  async read(chunk: ChunkInArchive): Promise<Uint8Array> {
     const asked = this.#next++
     const answer = await new Promise<AnsweredChunk>((resolve) => {
       const hear = (message: AnsweredChunk) => {
@@ -55,6 +54,6 @@ export class AskingContent implements ReleasedContent {
     })
     if ('fault' in answer) throw new ReleasedFault(answer.fault)
     if ('failure' in answer) throw archiveUnavailable(answer.failure)
-    return decodeChunk(answer.content, chunk.count)
+    return answer.content
   }
 }

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import type { ReleasedContent } from '../../db/chunks/released-content.ts'
 import type { DatabaseOptions } from '../../db/connect/connection.ts'
+import type { ReleasedContent } from '../../db/connect/released-content.ts'
 import type { VerifyReport } from '../../verify/report.ts'
 import { type AskedChunk, answerChunk } from './archive-messages.ts'
 

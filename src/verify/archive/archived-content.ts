@@ -1,6 +1,6 @@
-import type { ChunkRecord } from '../../db/chunks/chunk-content.ts'
+import { encodeChunk } from '../../db/chunks/chunk-content.ts'
 import { archiveUnavailable, ReleasedFault } from '../../db/chunks/released-chunks.ts'
-import type { ChunkInArchive, PlaceInArchive, ReleasedContent } from '../../db/chunks/released-content.ts'
+import type { ChunkInArchive, PlaceInArchive, ReleasedContent } from '../../db/connect/released-content.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { DocumentKeys } from '../../signing/document-keys.ts'
 import { ArchivedPiece } from './archived-piece.ts'
@@ -62,14 +62,14 @@ export class ArchivedContent implements ReleasedContent {
     this.#now = deps.now ?? (() => performance.now())
   }
 
-  async read(chunk: ChunkInArchive): Promise<ChunkRecord[]> {
+  async read(chunk: ChunkInArchive): Promise<Uint8Array> {
     const beganAtMs = this.#now()
     let outcome: ArchiveReadOutcome = 'faulty'
     try {
       const found = this.#find(chunk.place)
       outcome = found.outcome
       const piece = await found.piece
-      return await piece.readChunk(chunk, this.#deps.openKeys(chunk.place))
+      return encodeChunk(await piece.readChunk(chunk, this.#deps.openKeys(chunk.place)))
     } catch (error) {
       if (outcome !== 'refused') outcome = error instanceof ReleasedFault ? 'faulty' : 'unavailable'
       throw error
@@ -114,13 +114,13 @@ export class ArchivedContent implements ReleasedContent {
 
   /** The piece, if it comes in time. The archive then counts as away, because the next one would not come either. */
   #within(piece: Promise<ArchivedPiece>): Promise<ArchivedPiece> {
-    const { promise, resolve, reject } = Promise.withResolvers<ArchivedPiece>()
-    const timer = setTimeout(() => {
-      this.#awayUntilMs = this.#now() + ARCHIVE_AWAY_PAUSE_MS
-      reject(archiveUnavailable(`the archive did not answer within ${this.#msMax / 1_000} s`))
-    }, this.#msMax)
-    piece.then(resolve, reject).finally(() => clearTimeout(timer))
-    return promise
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#awayUntilMs = this.#now() + ARCHIVE_AWAY_PAUSE_MS
+        reject(archiveUnavailable(`the archive did not answer within ${this.#msMax / 1_000} s`))
+      }, this.#msMax)
+      piece.then(resolve, reject).finally(() => clearTimeout(timer))
+    })
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {

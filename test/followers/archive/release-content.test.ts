@@ -4,7 +4,8 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
-import type { ReleasedContent } from '../../../src/db/chunks/released-content.ts'
+import { decodeChunk, encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
+import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
 import { copyLedger, fixFormats } from '../../../src/db/ledgers/moving.ts'
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
@@ -268,8 +269,10 @@ test('content stays if the archive has lost it, or has another one', async (t) =
 
   const { openContent } = deps
   const lying: ReleasedContent = {
-    read: async (chunk) =>
-      (await openContent().read(chunk)).map((one, i) => (i === 5 ? { ...one, type: 'a/1' } : one)),
+    async read(chunk) {
+      const records = decodeChunk(await openContent().read(chunk), chunk.count)
+      return encodeChunk(records.map((one, i) => (i === 5 ? { ...one, type: 'a/1' } : one)))
+    },
   }
   Object.assign(deps, { openContent: () => lying })
   await releaseContent(deps)
@@ -289,12 +292,12 @@ test('a chunk that is erased while it is compared stays, and leaves with the nex
   Object.assign(deps, {
     openContent: (): ReleasedContent => ({
       async read(chunk) {
-        const records = await openContent().read(chunk)
+        const content = await openContent().read(chunk)
         if (compared++ === 0) {
           expectStatus(202, await erase(app, ids[0]!))
           await eraser.run()
         }
-        return records
+        return content
       },
     }),
   })

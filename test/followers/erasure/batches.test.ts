@@ -97,18 +97,15 @@ test('a chunk that changes each time is read again only so often', async (t) => 
   const [id] = await notarize(app, 1)
   await order(app, [id!])
   let calls = 0
-  const connect = eraser.pool.connect.bind(eraser.pool)
-  eraser.pool.connect = (async () => {
-    const client = await connect()
+  eraser.pool.on('acquire', (client) => {
     const query = client.query.bind(client)
-    client.query = (async (...parameters: unknown[]) => {
+    client.query = ((...parameters: unknown[]) => {
       if (!JSON.stringify(parameters[0]).includes('erase_documents'))
         return Reflect.apply(query, client, parameters)
       calls++
       throw Object.assign(new Error('the chunk has changed meanwhile'), { code: '40001' })
-    }) as unknown as typeof query
-    return client
-  }) as typeof eraser.pool.connect
+    }) as typeof query
+  })
   await eraser.run()
   assert.equal(calls, ERASURE_ATTEMPTS_MAX)
   assert.deepEqual(

@@ -1,5 +1,4 @@
 import type { Uuid } from '../../proof/ids.ts'
-import type { ChunkRecord } from './chunk-content.ts'
 
 /** The piece of an archive that a chunk lies in, and the keys of its documents as they are now. */
 export type PlaceInArchive = {
@@ -27,10 +26,10 @@ export type ChunkInArchive = {
 /** Reads content that has left Postgres. */
 export type ReleasedContent = {
   /**
-   * The chunk's records, without metadata. Throws ApiError `archive_unavailable`: nobody knows; ReleasedFault: the archive has lost or
-   * changed it.
+   * The chunk's content (docs/formats/chunks.md), without metadata. Throws ApiError `archive_unavailable`: nobody knows; ReleasedFault: the
+   * archive has lost or changed it.
    */
-  read(chunk: ChunkInArchive): Promise<ChunkRecord[]>
+  read(chunk: ChunkInArchive): Promise<Uint8Array>
 }
 
 /** A connection or pool of a process that may read the archive. */
