@@ -62,7 +62,7 @@ export type Suffered = {
   readonly clusterMs: number
   readonly recordsMs: number
   readonly beyondMs: number
-  /** Of applications that use the SDK: calls that it gave up, and attempts of calls that were refused or broke. */
+  /** Calls that the SDK gave up, and attempts of its calls that were refused or broke. */
   readonly callsGivenUp: number
   readonly attemptsRefused: number
 }

@@ -78,13 +78,13 @@ async function findLoss(url: string, ledger: string): Promise<Loss | null> {
 export type FaultLosses = {
   readonly fault: FailoverFaultName
   readonly lost: number
-  /** Of the lost: those below a checkpoint which closed their ledger. The others no kept checkpoint had reached yet. */
+  /** Those of the lost below a checkpoint which closed their ledger. The others no kept checkpoint had reached yet. */
   readonly named: number
   /** Closings of ledgers. */
   readonly closed: number
 }
 
-/** What each of the faults lost: an acknowledged record is lost by the first that ended later, and found missing after that one. */
+/** Losses of each fault: an acknowledged record is lost by the first that ended later, and found missing after that one. */
 export function countLosses(
   faults: readonly Pick<Suffered, 'fault' | 'endedAtMs'>[],
   journal: readonly JournalLine[],
