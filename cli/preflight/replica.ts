@@ -12,7 +12,7 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 import { PREFLIGHT_REPLAY_MS_MAX, PREFLIGHT_REPLAY_POLL_MS } from './limits.ts'
 
 /**
- * What a standby says, and what the primary says of the same. `replayMs`: how long it took until it had all that the primary had when
+ * Answers of a standby, and of its primary to the same questions. `replayMs`: how long it took until it had all that the primary had when
  * it was asked; null: it does not say how far it is, or the primary is a standby itself; Infinity: longer than anybody waited.
  */
 export type ReplicaAnswers = {
@@ -47,7 +47,7 @@ async function measureReplay(primary: pg.ClientBase, replica: pg.ClientBase): Pr
   }
 }
 
-/** What keeps servers from reading there comes first, and alone: the rest says nothing then. */
+/** Judges first, and alone, by anything that keeps servers from reading there: the rest says nothing then. */
 export function judgeReplica({ facts, primary, replayMs }: ReplicaAnswers): Finding {
   if (!facts.isStandby)
     return fail(
