@@ -12,8 +12,8 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 import { PREFLIGHT_REPLAY_MS_MAX, PREFLIGHT_REPLAY_POLL_MS } from './limits.ts'
 
 /**
- * Answers of a standby, and of its primary to the same questions. `replayMs`: how long it took until it had all that the primary had when
- * it was asked; null: it does not say how far it is, or the primary is a standby itself; Infinity: longer than anybody waited.
+ * Answers of a standby, and of its primary to the same questions. `replayMs`: how long it took until it had all that the primary had
+ * when it was asked; null: it does not say how far it is, or the primary is a standby itself; Infinity: longer than anybody waited.
  */
 export type ReplicaAnswers = {
   readonly facts: ReplicaFacts
