@@ -3,21 +3,26 @@ import { constants } from 'node:fs'
 import { link, mkdir, open, realpath, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from '../sync-directory.ts'
-import { readBody } from './read-body.ts'
+import { BodyTooLong, readBody } from './read-body.ts'
 import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 
 /** An archive in a directory: a file for each object. */
 export function directoryStore(directory: string): ArchiveStore {
   return {
     name: directory,
-    get: (name, bytesMax) => failing(name, () => readObject(directory, name, bytesMax)),
+    get: (name, bytesMax, signal) => failing(name, () => readObject(directory, name, bytesMax, signal)),
     put: (name, bytes) => failing(name, () => putObject(join(directory, name), bytes)),
     replace: (name, bytes) => failing(name, () => replaceObject(join(directory, name), bytes)),
   }
 }
 
 /** Regular files only, and no symbolic link below the directory: whoever made the archive must not have its reader read other files. */
-async function readObject(directory: string, name: string, bytesMax: number): Promise<Buffer | null> {
+async function readObject(
+  directory: string,
+  name: string,
+  bytesMax: number,
+  signal: AbortSignal | undefined,
+): Promise<Buffer | null> {
   const root = await realpath(directory).catch(onlyIf('ENOENT', null))
   const path = root && (await realpath(join(root, name)).catch(onlyIf('ENOENT', null)))
   if (root === null || path === null) return null
@@ -27,8 +32,8 @@ async function readObject(directory: string, name: string, bytesMax: number): Pr
   try {
     const stat = await file.stat()
     if (!stat.isFile()) throw new Error('it is no file')
-    if (stat.size > bytesMax) throw new Error(`${stat.size} bytes, of ${bytesMax} at most`)
-    return await readBody(file.createReadStream({ autoClose: false }), bytesMax)
+    if (stat.size > bytesMax) throw new BodyTooLong(bytesMax)
+    return await readBody(file.createReadStream({ autoClose: false, ...(signal && { signal }) }), bytesMax)
   } finally {
     await file.close()
   }
