@@ -70,6 +70,16 @@
 {{- end }}
 {{- end }}
 
+{{/* Content that has left Postgres lies in the bucket: public addresses, as for workers. */}}
+{{- define "tallystick.egress.archive" -}}
+{{- if and (hasPrefix "s3://" .Values.archive.url) (not (kindIs "invalid" .Values.archive.keepDays)) -}}
+- to:
+    {{- include "tallystick.publicPeers" . | nindent 4 }}
+  ports:
+    - { protocol: TCP, port: 443 }
+{{- end }}
+{{- end }}
+
 {{- define "tallystick.egress.tracing" -}}
 {{- with .Values.tracing.endpoint }}
 {{- $url := urlParse . }}

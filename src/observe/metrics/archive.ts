@@ -100,7 +100,7 @@ export function watchRelease(
     metrics,
     {
       name: 'tallystick_archive_unreleased_ledgers',
-      help: 'Ledgers whose content does not leave Postgres, because the archive does not hold it as it is: see the log',
+      help: 'Ledgers whose content does not leave Postgres, because the archive cannot be read or does not hold it as it is: see the log',
     },
     () => unreleased.count,
   )

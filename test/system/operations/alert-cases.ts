@@ -333,7 +333,15 @@ export const CASES: readonly AlertCase[] = [
     ...ticket,
     alert: 'TallystickArchiveFails',
     series: { [`tallystick_archive_faulty_ledgers{${WORKER}}`]: flat(2) },
-    description: 'A worker cannot write the next prefix of 2 ledgers to the archive.',
+    description:
+      'A worker cannot write the next prefix of 2 ledgers to the archive, or take content out for it.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickArchiveFails',
+    series: { [`tallystick_archive_unreleased_ledgers{${WORKER}}`]: flat(3) },
+    description:
+      'A worker cannot write the next prefix of 3 ledgers to the archive, or take content out for it.',
   },
   {
     ...ticket,
