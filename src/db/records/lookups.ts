@@ -6,11 +6,12 @@ import { Coalescer } from '../connect/coalescer.ts'
 import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
 import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../limits.ts'
 import { findRemoteClaims, type RemoteClaimKey, type RemoteRecordRow } from '../peers/remote-records.ts'
-import { type FoundRecord, findEachRecord, orThrow, type RecordRowRead } from './read-records.ts'
+import { type FoundRecord, findEachRecord, type RecordRowRead, readLeft } from './read-records.ts'
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 
 /** Records, their steps, those of other ledgers, and agents, by id. Most requests begin with these look-ups. */
 export class Lookups {
+  readonly #db: Db
   readonly #records: Coalescer<RecordKey, FoundRecord>
   readonly #steps: Coalescer<RecordVersion, StepRow[]>
   readonly #creations: Coalescer<RecordKey, SignedLine | null>
@@ -18,6 +19,7 @@ export class Lookups {
   readonly #agents: Coalescer<AgentKey, AgentStanding>
 
   constructor(pool: Db) {
+    this.#db = pool
     const limits = { keysMax: LOOKUPS_PER_QUERY_MAX, queriesMax: LOOKUP_QUERIES_MAX }
     this.#records = new Coalescer((keys) => findEachRecord(pool, keys), limits)
     this.#steps = new Coalescer((keys) => listNewestSteps(pool, keys), limits)
@@ -44,7 +46,8 @@ export class Lookups {
   /** null: the ledger has no such record. Throws ProofError `chunk_syntax`, ApiError `archive_unavailable`. */
   async findRecord(ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead | null> {
     const found = await this.#records.find({ ledgerId, recordId })
-    return orThrow(found)
+    const [row] = await readLeft(this.#db, [found])
+    return row!
   }
 
   findAgent(ledgerId: Uuid, agentId: Uuid): Promise<AgentStanding> {

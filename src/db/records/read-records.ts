@@ -1,4 +1,3 @@
-import { ApiError } from '../../errors.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { indexOfRecordId, isOfBatch } from '../../proof/statement/batch-ids.ts'
@@ -127,23 +126,48 @@ export const RECORD_TABLES = `tallystick.records r
   ) f
   ${ERASURE}`
 
-/** null: the ledger has no such record. An error: its chunk can't be read (`chunk_syntax`, `archive_unavailable`). */
-export type FoundRecord = RecordRowRead | ChunkFault | null
+/** null: the ledger has no such record. An error: its chunk can't be read (`chunk_syntax`). */
+export type FoundRecord = RecordRowRead | LeftRecord | ProofError | null
 
-type ChunkFault = ProofError | ApiError
+/** A record of a chunk whose content has left Postgres (docs/archive.md#content-that-leaves-postgres). */
+type LeftRecord = { readonly recordId: Uuid; readonly leftWith: BatchRow }
 
 /** In the order of the keys; null where the ledger has no such record. Throws ProofError `chunk_syntax`, ApiError `archive_unavailable`. */
 export async function findRecords(db: Db, keys: readonly RecordKey[]): Promise<(RecordRowRead | null)[]> {
-  return (await findEachRecord(db, keys)).map(orThrow)
+  return readLeft(db, await findEachRecord(db, keys))
 }
 
-/** Throws the error that was found in the place of a record. */
-export function orThrow(found: FoundRecord): RecordRowRead | null {
-  if (found instanceof Error) throw found
-  return found
+/**
+ * Reads records that have left Postgres from the archive, each chunk once, and throws the first error in the place of one. MUST be
+ * called for one caller alone: the archive of one ledger may be slow, and nobody else is to wait for it.
+ */
+export async function readLeft(db: Db, found: readonly FoundRecord[]): Promise<(RecordRowRead | null)[]> {
+  const rows: (RecordRowRead | null)[] = []
+  const left: (LeftRecord & { readonly place: number })[] = []
+  for (const [place, one] of found.entries()) {
+    if (one instanceof Error) throw one
+    const hasLeft = one !== null && 'leftWith' in one
+    if (hasLeft) left.push({ ...one, place })
+    rows.push(hasLeft ? null : one)
+  }
+  const items: BatchRecordOfRow[] = []
+  const places: number[] = []
+  for (const [row, ofRow] of Map.groupBy(left, ({ leftWith }) => leftWith)) {
+    // A copy, because callers may share the row, and its content is held no longer than this.
+    const filled = { ...row }
+    await fillReleased(db, [filled])
+    const records = recordsOfChunk(filled)
+    for (const { recordId, place } of ofRow) {
+      places.push(place)
+      items.push({ row, record: copyOf(records[indexOfRecordId(recordId) % CHUNK_RECORDS]!) })
+    }
+  }
+  const read = items.length === 0 ? [] : await readBatchRecords(db, items)
+  for (const [i, place] of places.entries()) rows[place] = read[i]!
+  return rows
 }
 
-/** The same for several callers at once: the fault of one record is no other's. */
+/** For several callers at once: the fault of one record is no other's, and the archive is asked for none (readLeft). */
 export async function findEachRecord(db: Db, keys: readonly RecordKey[]): Promise<FoundRecord[]> {
   const found: FoundRecord[] = keys.map(() => null)
   const wanted = keys.map((key, i) => ({ ...key, i }))
@@ -194,9 +218,10 @@ async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord
     for (const [i, row] of rows.entries()) {
       if (row === 'later' || row === null) continue
       const held = chunks[i]!.filter(({ recordId }) => holdsRecord(row, recordId))
-      const records = await tryRecordsOf(db, row)
+      const records = row.content === null ? null : tryRecordsOf(row)
       for (const { i: place, recordId } of held) {
-        if (records instanceof Error) found[place] = records
+        if (records === null) found[place] = { recordId, leftWith: row }
+        else if (records instanceof Error) found[place] = records
         else {
           places.push(place)
           items.push({ row, record: copyOf(records[indexOfRecordId(recordId) % CHUNK_RECORDS]!) })
@@ -210,12 +235,11 @@ async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord
 }
 
 /** A chunk that can't be read is the fault of those who ask for its records, and of nobody who asks beside them. */
-async function tryRecordsOf(db: Db, row: BatchRow): Promise<BatchRecord[] | ChunkFault> {
+function tryRecordsOf(row: BatchRow): BatchRecord[] | ProofError {
   try {
-    await fillReleased(db, [row])
     return recordsOfChunk(row)
   } catch (error) {
-    if (error instanceof ProofError || error instanceof ApiError) return error
+    if (error instanceof ProofError) return error
     throw error
   }
 }
