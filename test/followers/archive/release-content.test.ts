@@ -234,9 +234,7 @@ test('two erasures at one time in a chunk that has left and has no metadata hear
   const findKey = await readFindKey(pools[0]!)
   await withClient(app.database.superuserUrl, async (holder) => {
     await holder.query('begin; select from tallystick.batch_chunks for update')
-    const running = Promise.all(
-      pools.map((pool, i) => eraseAll({ pool, masterKey }, [pending[i]!], findKey)),
-    )
+    const running = Promise.all(pools.map((pool, i) => eraseAll({ pool, masterKey }, [pending[i]!], findKey)))
     await until(async () => (await app.sql(WAITS)).length === 2)
     await holder.query('commit')
     assert.deepEqual(await running, [1, 1])

@@ -221,7 +221,10 @@ test('an object is lost only where the archive has something of the ledger', asy
   stage.go()
   const read = () => stage.content.read(piece(1).chunk)
   stage.isEmpty = true
-  await assert.rejects(read(), (error: Error) => !(error instanceof ReleasedFault) && /has nothing/.test(error.message))
+  await assert.rejects(
+    read(),
+    (error: Error) => !(error instanceof ReleasedFault) && /has nothing/.test(error.message),
+  )
   stage.isEmpty = false
   await assert.rejects(read(), (error: Error) => error instanceof ReleasedFault)
   assert.deepEqual(stage.outcomes, ['unavailable', 'faulty'])
