@@ -3,19 +3,22 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
 import { decodeChunk, encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
 import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
 import { copyLedger, fixFormats } from '../../../src/db/ledgers/moving.ts'
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
+import { ERASURE_REFUSED_PAUSE_MS } from '../../../src/followers/limits.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
+import { ARCHIVE_AWAY_PAUSE_MS } from '../../../src/verify/archive/limits.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
-import { openEraser } from '../../helpers/eraser.ts'
+import { openEraser, takenAway } from '../../helpers/eraser.ts'
 import { erase, linesOf } from '../../helpers/personal-records.ts'
 import { buildReleasedApp } from '../../helpers/released-app.ts'
 import { makeWebhook } from '../../helpers/webhooks.ts'
@@ -200,6 +203,33 @@ test('a released document is erased: nobody reads it any more, and its neighbour
   const from = testDatabase(app.database.workerUrl, content)
   const report = await verifyLedger(database(from, app.ledger.ledger.id), { threads: 0 })
   assert.deepEqual([report.failure, report.erasures.length], [null, 1])
+})
+
+test('an erasure waits for an archive that is away or has lost an object: none is refused, and others are carried out', async (t) => {
+  const { app, ids, released, directory } = await buildLeft(t)
+  const documents = await objectOf(released, 'documents')
+  const here = await app.notarize()
+  let nowMs = 1_000_000
+  const eraser = openEraser(t, app, () => nowMs, released.deps.openContent())
+  for (const id of [ids[6]!, here.id, ids[9]!]) expectStatus(202, await erase(app, id))
+  const looks = async () => {
+    nowMs += ERASURE_REFUSED_PAUSE_MS
+    await eraser.run()
+    const refusals = eraser.logged.filter(({ level }) => level === 'error')
+    return [eraser.refused.count, eraser.waiting.count, takenAway(eraser.logged), refusals.length]
+  }
+  await rename(directory, `${directory}.away`)
+  await writeFile(directory, 'no directory')
+  assert.deepEqual(await looks(), [0, 2, 1, 1])
+  assert.deepEqual(await looks(), [0, 2, 1, 1])
+  await rm(directory)
+  await rename(`${directory}.away`, directory)
+  const bytes = await readFile(documents)
+  await rm(documents)
+  await setTimeout(ARCHIVE_AWAY_PAUSE_MS)
+  assert.deepEqual(await looks(), [0, 2, 1, 1])
+  await writeFile(documents, bytes)
+  assert.deepEqual(await looks(), [0, 0, 3, 1])
 })
 
 test('a document that was erased before its batch left is erased afterwards', async (t) => {
