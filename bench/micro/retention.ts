@@ -151,6 +151,7 @@ async function sweep(documents: number) {
       left -= count
     },
     refusedErasures: new Refused(Date.now, ERASURES_REFUSED),
+    waitingErasures: new Refused(Date.now, ERASURES_REFUSED),
   }
   const stop = new AbortController()
   const took = cpuSeconds()

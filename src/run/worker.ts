@@ -211,6 +211,7 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
   const faulty = new FaultyLedgers(Date.now)
   const countCheckpoint = watchCheckpoints(metrics, pool, faulty)
   const refusedErasures = new Refused(Date.now, ERASURES_REFUSED)
+  const waitingErasures = new Refused(Date.now, ERASURES_REFUSED)
   const observeErasure = watchErasures(metrics, pool, refusedErasures)
   const unverified = new FaultyLedgers(Date.now)
   watchAudits(metrics, pool, unverified)
@@ -263,6 +264,7 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
     unmoved,
     unverified,
     refusedErasures,
+    waitingErasures,
     refusedExpiries,
     signers,
     envelopeKeys,

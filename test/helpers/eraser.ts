@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { openReadPool } from '../../src/db/connect/pools.ts'
+import type { ReleasedContent } from '../../src/db/connect/released-content.ts'
 import { makeErasureRound } from '../../src/followers/erasure/carry-out.ts'
 import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
@@ -28,19 +29,27 @@ export type Eraser = {
   run(): Promise<void>
   readonly pool: pg.Pool
   readonly refused: Refused
+  readonly waiting: Refused
   readonly logged: Logged[]
 }
 
 /** The worker's erasures, on a connection of the worker's login. */
-export function openEraser(t: Test, app: TestApp, now: () => number = Date.now): Eraser {
-  const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
+export function openEraser(
+  t: Test,
+  app: TestApp,
+  now: () => number = Date.now,
+  released: ReleasedContent | null = null,
+): Eraser {
+  const pool = openReadPool(testDatabase(app.database.workerUrl, released), { warn() {} })
   t.after(() => pool.end())
   const refused = new Refused(now, ERASURES_REFUSED)
+  const waiting = new Refused(now, ERASURES_REFUSED)
   const logged: Eraser['logged'] = []
   const round = makeErasureRound({
     pool,
     masterKey: makeMasterKey(TEST_MASTER_KEY),
     refusedErasures: refused,
+    waitingErasures: waiting,
     log: {
       info: (details) => void logged.push({ level: 'info', ...(details as Details) }),
       error: (details) => void logged.push({ level: 'error', ...(details as Details) }),
@@ -49,5 +58,5 @@ export function openEraser(t: Test, app: TestApp, now: () => number = Date.now):
   const run = async () => {
     while (await round()) {}
   }
-  return { run, pool, refused, logged }
+  return { run, pool, refused, waiting, logged }
 }

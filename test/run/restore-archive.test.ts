@@ -12,6 +12,7 @@ import { archiveLedgers } from '../../src/followers/archive/archive-ledgers.ts'
 import { rotateKeys } from '../../src/followers/rotation/rotate-keys.ts'
 import { entryOfLine, RestoreError } from '../../src/run/restore/entry-of-line.ts'
 import { makeArchiveKeys } from '../../src/signing/archive-keys.ts'
+import { documentPlace } from '../../src/signing/document-keys.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { directoryStore } from '../../src/verify/archive/directory-store.ts'
 import { formatArchiveKeys } from '../../src/verify/archive/key-file.ts'
@@ -276,6 +277,29 @@ async function ledgersOf(sql: pg.Client): Promise<unknown[]> {
   )
   return Object.values(rows[0])
 }
+
+test('a key file from before an erasure does not bring the document back', async (t) => {
+  const { app, archiver, copy } = await archived(t)
+  const entries = await app.entries()
+  const batch = entries.findLast(({ kind }) => kind === 'batch-notarized')
+  const record = entries.find(({ kind }) => kind === 'record-notarized')
+  for (const id of [record.documents[0].subject, batch.items[1].record]) await erase(app, id)
+  await openEraser(t, app).run()
+  await archiver.run()
+  const target = await createTestDatabase(t)
+  const run = await restore(target, copy)
+  assert.equal(run.code, 0, run.stderr)
+  const restored = (await openApp(t, { database: target })).of(app.ledger)
+  const { pieces } = await (await openArchiver(t, restored)).keys()
+  const isThere = (seq: number, item: number) => {
+    const from = Math.max(...[...pieces.keys()].filter((one) => one <= seq))
+    return pieces.get(from)!.find(documentPlace(seq - from, item)) !== null
+  }
+  assert.deepEqual(
+    [isThere(record.seq, 0), isThere(batch.seq, 0), isThere(batch.seq, 1)],
+    [false, true, false],
+  )
+})
 
 test('an archive that lacks an object, or has another one, is named, and leaves nothing', async (t) => {
   const { archiver, copy, size } = await archived(t)

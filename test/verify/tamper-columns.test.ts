@@ -390,8 +390,12 @@ async function eraseWhatIsDue(app: TestApp): Promise<void> {
   const pool = openTestPool(app.database.workerUrl, { max: 1 })
   const log = { info() {}, error() {} }
   try {
-    const refusedErasures = new Refused(Date.now, ERASURES_REFUSED)
-    await makeErasureRound({ pool, log, refusedErasures, masterKey: makeMasterKey(TEST_MASTER_KEY) })()
+    const [refusedErasures, waitingErasures] = [
+      new Refused(Date.now, ERASURES_REFUSED),
+      new Refused(Date.now, ERASURES_REFUSED),
+    ]
+    const masterKey = makeMasterKey(TEST_MASTER_KEY)
+    await makeErasureRound({ pool, log, refusedErasures, waitingErasures, masterKey })()
   } finally {
     await pool.end()
   }

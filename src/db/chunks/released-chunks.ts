@@ -19,6 +19,13 @@ export class ReleasedFault extends ApiError {
 
 const RETRY_AFTER_MS = 5_000
 
+/** Whether `error` says that nobody knows what the archive holds, and not that it has lost something. */
+export function isAway(error: unknown): boolean {
+  return (
+    error instanceof ApiError && error.code === 'archive_unavailable' && !(error instanceof ReleasedFault)
+  )
+}
+
 export function archiveUnavailable(detail: string, cause?: Error): ApiError {
   return new ApiError('archive_unavailable', detail, {
     retryable: true,

@@ -21,17 +21,21 @@ export async function destroyDocumentKeys(
   for (const { fromSeq, sealed } of await lockArchiveKeys(client, ledgerId, seqs, PIECE_ENTRIES_MAX)) {
     const context = archiveKeyContext(ledgerId, fromSeq)
     const keys = DocumentKeys.unpack(masterKey.open(sealed, context))
-    let isChanged = false
-    for (const erasure of erasures) {
-      const offset = erasure.documentSeq - fromSeq
-      if (offset < 0 || offset >= PIECE_ENTRIES_MAX) continue
-      const item = isOfItem(erasure) ? indexOfRecordId(erasure.subjectId) : 0
-      isChanged = keys.destroy(documentPlace(offset, item)) || isChanged
-    }
-    if (isChanged)
+    const destroyed = erasures.filter((erasure) => destroyIn(keys, fromSeq, erasure))
+    if (destroyed.length > 0)
       await replaceArchiveKeys(client, ledgerId, {
         fromSeq,
         sealed: masterKey.seal(keys.pack(), context) as Buffer,
       })
   }
+}
+
+export type ErasedDocument = Pick<PendingErasure, 'subjectId' | 'document' | 'documentSeq'>
+
+/** Destroys the document's key in a piece that begins at `fromSeq`; false where the piece has none. */
+export function destroyIn(keys: DocumentKeys, fromSeq: number, erasure: ErasedDocument): boolean {
+  const offset = erasure.documentSeq - fromSeq
+  if (offset < 0 || offset >= PIECE_ENTRIES_MAX) return false
+  const item = isOfItem(erasure) ? indexOfRecordId(erasure.subjectId) : 0
+  return keys.destroy(documentPlace(offset, item))
 }

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { Turn } from '../../append/turn.ts'
 import { readFindKey } from '../../db/chain/signed-entries.ts'
 import { chunkIdOf } from '../../db/chunks/read-chunks.ts'
+import { isAway, ReleasedFault } from '../../db/chunks/released-chunks.ts'
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { ERASURE_ATTEMPTS_MAX } from '../../db/limits.ts'
@@ -35,6 +36,8 @@ export type ErasureDeps = {
   readonly masterKey: MasterKey
   /** Erasures that were not carried out, because their entry does not order them or something is in the way. */
   readonly refusedErasures: Refused
+  /** Erasures of documents that lie in the archive, which did not give them. */
+  readonly waitingErasures: Refused
   /** Hears of how many documents were taken away. */
   readonly observeErasure?: (documents: number) => void
   readonly log: {
@@ -54,7 +57,9 @@ export function makeErasureRound(deps: ErasureDeps): () => Promise<boolean> {
   return async () => {
     const pending = await listPendingErasures(deps.pool, last, ERASURES_PER_ROUND)
     last = pending.length < ERASURES_PER_ROUND ? null : pending.at(-1)!
-    const due = pending.filter((erasure) => !deps.refusedErasures.isPaused(nameOf(erasure)))
+    const isPaused = (name: string) =>
+      deps.refusedErasures.isPaused(name) || deps.waitingErasures.isPaused(name)
+    const due = pending.filter((erasure) => !isPaused(nameOf(erasure)))
     if (due.length > 0) {
       const findKey = await readFindKey(deps.pool)
       const calls = inCalls(due)
@@ -89,7 +94,10 @@ function inCalls(erasures: readonly PendingErasure[]): PendingErasure[][] {
   return calls
 }
 
-/** Where one is refused, the erasures are carried out in halves, so that it is found. */
+/**
+ * Where one is refused, or the archive has lost its document, the erasures are carried out in halves, so that it is found. Not so while the
+ * archive is away: each half would wait for it anew.
+ */
 async function carryOut(
   deps: ErasureDeps,
   erasures: readonly PendingErasure[],
@@ -99,23 +107,43 @@ async function carryOut(
   const ledger = formatId('led', first.ledgerId)
   try {
     const documents = await eraseAll(deps, erasures, findKey)
-    for (const erasure of erasures) deps.refusedErasures.forget(nameOf(erasure))
+    for (const erasure of erasures)
+      for (const paused of [deps.refusedErasures, deps.waitingErasures]) paused.forget(nameOf(erasure))
     if (documents === 0) return
     deps.observeErasure?.(documents)
     const details = { ledger, documents, seq: first.seq, to: erasures.at(-1)!.seq }
     deps.log.info(details, 'documents were erased')
   } catch (error) {
     if (isUnavailable(error as Error)) throw error
+    if (isAway(error)) {
+      wait(deps, erasures.filter(isOfItem), error)
+      const others = erasures.filter((erasure) => !isOfItem(erasure))
+      return others.length === 0 ? undefined : carryOut(deps, others, findKey)
+    }
     if (erasures.length > 1) {
       const middle = erasures.length >> 1
       await carryOut(deps, erasures.slice(0, middle), findKey)
       await carryOut(deps, erasures.slice(middle), findKey)
       return
     }
+    if (error instanceof ReleasedFault) return wait(deps, erasures, error)
     // Logged once: a login that can make such rows could otherwise fill the log.
     const details = { err: error, ledger, seq: first.seq, document: first.document }
     if (deps.refusedErasures.refuse(nameOf(first))) deps.log.error(details, 'an erasure is refused')
   }
+}
+
+/** For the archive: nobody has forged these, so they are not counted as refused. Logged once. */
+function wait(
+  { waitingErasures, log }: ErasureDeps,
+  erasures: readonly PendingErasure[],
+  err: unknown,
+): void {
+  const added = erasures.filter((erasure) => waitingErasures.refuse(nameOf(erasure)))
+  if (added.length === 0) return
+  const [{ ledgerId, seq }] = added as [PendingErasure]
+  const details = { err, ledger: formatId('led', ledgerId), seq, documents: added.length }
+  log.error(details, 'an erasure waits for the archive')
 }
 
 /** Verifies the entries, which MUST be of one ledger, and takes the documents away. Returns how many were there. */

@@ -13,6 +13,7 @@ import {
   restoreServerKey,
   STANDS_ALONE,
 } from '../../db/ledgers/restoring.ts'
+import { destroyIn } from '../../followers/archive/destroy-keys.ts'
 import { growTree, packFrontier, unpackFrontier } from '../../followers/checkpoints/grow-tree.ts'
 import { fromBase64, fromHex, toHex, utf8Encode } from '../../proof/bytes.ts'
 import type { SignatureAlgorithm } from '../../proof/crypto.ts'
@@ -36,6 +37,7 @@ import type { ArchiveReader } from '../../verify/archive/store.ts'
 import { databaseOf } from '../../verify/database.ts'
 import { TREE_ENTRIES_PER_STEP } from '../../verify/limits.ts'
 import { formatReport, type VerifyReport } from '../../verify/report.ts'
+import { erasureRows } from '../../verify/signed-rows.ts'
 import type { LedgerSource, OpenLedger } from '../../verify/source.ts'
 import { verifyLedger } from '../../verify/verify-ledger.ts'
 import { entryOfLine, linesOf, RestoreError, withAuthor } from './entry-of-line.ts'
@@ -75,8 +77,8 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
   const ledgerId = parseId('led', ledger)
   await planForGrowth(client)
   const { size, within, beyond } = await compareKept(restore)
-  const writer = new LedgerWriter(client, ledgerId)
-  const archive = await verifyLedger(writer.follow(reader, restore.keys, ledger), {
+  const writer = new LedgerWriter(client, ledgerId, restore.keys)
+  const archive = await verifyLedger(writer.follow(reader, ledger), {
     ...{ checkpoints: within, kids: restore.kids },
     onProgress: ({ entries, total }) => restore.onProgress?.(entries, total),
   })
@@ -123,6 +125,7 @@ class LedgerWriter {
   notes: readonly string[] = []
   readonly #client: pg.ClientBase
   readonly #ledgerId: Uuid
+  readonly #keys: ArchiveKeys
   readonly #definitions = new Map<number, string>()
   /** Portions that were given to the verifier. */
   readonly #given: { readonly lines: Uint8Array; readonly end: number }[] = []
@@ -134,14 +137,15 @@ class LedgerWriter {
   #last: RestoredEntry | null = null
   #definition: LedgerDefinition | null = null
 
-  constructor(client: pg.ClientBase, ledgerId: Uuid) {
+  constructor(client: pg.ClientBase, ledgerId: Uuid, keys: ArchiveKeys) {
     this.#client = client
     this.#ledgerId = ledgerId
+    this.#keys = keys
   }
 
   /** The archive as a source. Portions behind are written before the next one is given, so a few are held at a time. */
-  follow(reader: ArchiveReader, keys: ArchiveKeys, ledger: string): LedgerSource {
-    const source = archiveLedger(reader, keys, {
+  follow(reader: ArchiveReader, ledger: string): LedgerSource {
+    const source = archiveLedger(reader, this.#keys, {
       seals: (seals, note) => this.#begin(seals, note),
       definition: (seq, definition) => void this.#definitions.set(seq, definition),
     })
@@ -217,6 +221,7 @@ class LedgerWriter {
       this.#definitions.delete(entry.seq)
       this.#last = entry
       await this.#writeKeys(entry)
+      this.#destroyKeys(entry)
       if (entry.kind === STATEMENT) {
         this.#statement = entry
         continue
@@ -241,6 +246,13 @@ class LedgerWriter {
     await this.#writeKey('note', { alg: 'EdDSA', spki: noteKey })
     if (!(await beginLedger(this.#client, this.#ledgerId, kid)))
       throw new RestoreError('the database has that ledger already')
+  }
+
+  /** A key file that is older than an erasure has the key of what was erased. */
+  #destroyKeys({ kind, envelope }: RestoredEntry): void {
+    if (kind !== 'payload-erased') return
+    for (const erasure of erasureRows(parseStatement(parseEnvelope(envelope).payload)))
+      for (const [fromSeq, keys] of this.#keys.pieces) destroyIn(keys, fromSeq, erasure)
   }
 
   async #writeKey(use: 'envelope' | 'note', { alg, spki }: NamedKey): Promise<void> {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
 import { readFindKey } from '../../../src/db/chain/signed-entries.ts'
 import { decodeChunk, encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
@@ -13,13 +14,15 @@ import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
 import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
+import { ERASURE_REFUSED_PAUSE_MS } from '../../../src/followers/limits.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
+import { ARCHIVE_AWAY_PAUSE_MS } from '../../../src/verify/archive/limits.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
-import { openEraser } from '../../helpers/eraser.ts'
+import { openEraser, takenAway } from '../../helpers/eraser.ts'
 import { erase, linesOf } from '../../helpers/personal-records.ts'
 import { buildReleasedApp } from '../../helpers/released-app.ts'
 import { until } from '../../helpers/wait.ts'
@@ -244,6 +247,33 @@ test('two erasures at one time in a chunk that has left and has no metadata hear
   const from = testDatabase(app.database.workerUrl, released.deps.openContent())
   const report = await verifyLedger(database(from, app.ledger.ledger.id), { threads: 0 })
   assert.deepEqual([report.failure, report.erasures.length], [null, 2])
+})
+
+test('an erasure waits for an archive that is away or has lost an object: none is refused, and others are carried out', async (t) => {
+  const { app, ids, released, directory } = await buildLeft(t)
+  const documents = await objectOf(released, 'documents')
+  const here = await app.notarize()
+  let nowMs = 1_000_000
+  const eraser = openEraser(t, app, () => nowMs, released.deps.openContent())
+  for (const id of [ids[6]!, here.id, ids[9]!]) expectStatus(202, await erase(app, id))
+  const looks = async () => {
+    nowMs += ERASURE_REFUSED_PAUSE_MS
+    await eraser.run()
+    const refusals = eraser.logged.filter(({ level }) => level === 'error')
+    return [eraser.refused.count, eraser.waiting.count, takenAway(eraser.logged), refusals.length]
+  }
+  await rename(directory, `${directory}.away`)
+  await writeFile(directory, 'no directory')
+  assert.deepEqual(await looks(), [0, 2, 1, 1])
+  assert.deepEqual(await looks(), [0, 2, 1, 1])
+  await rm(directory)
+  await rename(`${directory}.away`, directory)
+  const bytes = await readFile(documents)
+  await rm(documents)
+  await setTimeout(ARCHIVE_AWAY_PAUSE_MS)
+  assert.deepEqual(await looks(), [0, 2, 1, 1])
+  await writeFile(documents, bytes)
+  assert.deepEqual(await looks(), [0, 0, 3, 1])
 })
 
 test('a document that was erased before its batch left is erased afterwards', async (t) => {
