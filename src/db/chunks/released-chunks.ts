@@ -78,8 +78,7 @@ async function readReleased(db: Db, row: ChunkRow): Promise<Buffer> {
   const { released, seq, chunk, firstRecordId, count } = row
   if (released === null)
     throw new ProofError('chunk_syntax', `the content of chunk ${chunk} of seq ${seq} is nowhere`)
-  if (!db.released)
-    throw archiveUnavailable(ARCHIVE_UNTOLD)
+  if (!db.released) throw archiveUnavailable(ARCHIVE_UNTOLD)
   const { metadata: kept, erasures, ...place } = released
   const content = await db.released.read({
     ...{ place, seq, chunk, firstRecordId, count },
