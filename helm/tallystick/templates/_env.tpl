@@ -39,7 +39,7 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{ include "tallystick.env.tracing" . }}
 {{- end }}
 
-{{/* Where workers archive, and servers read what has left Postgres. */}}
+{{/* Where workers archive, and servers and `restore-check` read what has left Postgres. */}}
 {{- define "tallystick.env.archive" -}}
 {{- with .Values.archive -}}
 - { name: TALLYSTICK_ARCHIVE, value: {{ .url | quote }} }
@@ -90,6 +90,9 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 
 {{- define "tallystick.env.operate" -}}
 {{ include "tallystick.env.owner" . }}
+{{- if .Values.archive.url }}
+{{ include "tallystick.env.archive" . }}
+{{- end }}
 {{- end }}
 
 {{- define "tallystick.env.owner" -}}

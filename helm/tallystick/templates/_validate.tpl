@@ -110,6 +110,9 @@ that is wrong is said at once.
 {{- if and (or $gateway.ledgers (not $gateway.isDefault)) (not $gateway.deployment) }}
 - "gateway.deployment is not set: give each of several deployments a name of its own"
 {{- end }}
+{{- if and $gateway.isDefault $gateway.ledgers }}
+- "gateway.ledgers is for a deployment that is not the default one: leave it empty, or set gateway.isDefault to false"
+{{- end }}
 {{- if and (not $gateway.hostnames) .Values.publicUrl (not (include "tallystick.publicHost" .)) }}
 - "gateway.hostnames is empty, and publicUrl names no host"
 {{- end }}

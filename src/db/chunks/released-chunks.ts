@@ -26,6 +26,10 @@ export function isAway(error: unknown): boolean {
   )
 }
 
+/** Detail of an error: the process has no archive to read. */
+export const ARCHIVE_UNTOLD =
+  'the content lies in the archive, which this process was not told of: TALLYSTICK_ARCHIVE, or --archive and --archive-key of verify'
+
 export function archiveUnavailable(detail: string, cause?: Error): ApiError {
   return new ApiError('archive_unavailable', detail, {
     retryable: true,
@@ -81,10 +85,7 @@ async function readReleased(db: Db, row: ChunkRow): Promise<Buffer> {
   const { released, seq, chunk, firstRecordId, count } = row
   if (released === null)
     throw new ProofError('chunk_syntax', `the content of chunk ${chunk} of seq ${seq} is nowhere`)
-  if (!db.released)
-    throw archiveUnavailable(
-      'the content lies in the archive, which this process was not told of: TALLYSTICK_ARCHIVE',
-    )
+  if (!db.released) throw archiveUnavailable(ARCHIVE_UNTOLD)
   const { metadata: kept, erasures, ...place } = released
   const content = await db.released.read({
     ...{ place, seq, chunk, firstRecordId, count },

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import { archiveUnavailable, ReleasedFault } from '../../db/chunks/released-chunks.ts'
+import { ARCHIVE_UNTOLD, archiveUnavailable, ReleasedFault } from '../../db/chunks/released-chunks.ts'
 import type { ChunkInArchive, ReleasedContent } from '../../db/connect/released-content.ts'
 
 /* How the thread of an audit reads what has left Postgres: it asks its process, which has the keys. */
@@ -19,8 +19,7 @@ export async function answerChunk(
   { asked, chunk }: AskedChunk,
 ): Promise<AnsweredChunk> {
   try {
-    if (released === null)
-      throw new Error('the content lies in the archive, which this process was not told of')
+    if (released === null) throw new Error(ARCHIVE_UNTOLD)
     return { answered: asked, content: Uint8Array.from(await released.read(chunk)) }
   } catch (error) {
     const { message } = error as Error

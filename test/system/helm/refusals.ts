@@ -54,6 +54,10 @@ export const REFUSALS: readonly (readonly [values: string, message: RegExp])[] =
     'gateway.enabled=true,gateway.isDefault=false,gateway.parentRefs[0].name=g',
     /gateway\.deployment is not set: give each/,
   ],
+  [
+    'gateway.enabled=true,gateway.ledgers[0]=led_01kd2m3n4p5q6r7s8t9v0w1x2y',
+    /gateway\.ledgers is for a deployment that is not the default one/,
+  ],
   ['gateway.ledgers[0]=led_x', /\/gateway\/ledgers\/0': 'led_x' does not match/],
   ['topologySpreadWhenUnsatisfiable=Never', /topologySpreadWhenUnsatisfiable': value must be one of/],
   ['api.replicaCount=3', /\/api': additional properties 'replicaCount' not allowed/],

@@ -55,11 +55,16 @@ test('what the operator is given to paste into psql shows who writes most, who h
   assert.equal([...queries.values()].flat().length, 6)
 })
 
-/** All ledgers, and not one of them alone. */
+/** All ledgers, and not one of them alone; but for one whose content is nowhere else. */
 async function assertArchivedAnew(app: TestApp, query: string): Promise<void> {
   await app.sql('insert into tallystick.archives (ledger_id) select ledger_id from tallystick.chain_heads')
   await withClient(app.database.ownerUrl, (owner) => owner.query(query))
   assert.deepEqual(await app.sql('select ledger_id from tallystick.archives'), [])
+  await app.sql('insert into tallystick.archives (ledger_id) select ledger_id from tallystick.chain_heads')
+  await app.sql(`insert into tallystick.archive_pieces (ledger_id, from_seq, end_seq, lines_digest, state)
+    select ledger_id, 0, 1, sha256(''), 'left' from tallystick.archives`)
+  await withClient(app.database.ownerUrl, (owner) => owner.query(query))
+  assert.equal((await app.sql('select ledger_id from tallystick.archives')).length, 1)
 }
 
 /** One that is invited has no cursor yet, so only the one that was accepted can fail. */
