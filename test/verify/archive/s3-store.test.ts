@@ -55,7 +55,9 @@ test('an object may be missing; a bucket that is missing says nothing about obje
   const store = await open(t, (request, answer) => {
     const code = request.url!.includes('/checkpoint') ? 'NoSuchBucket' : 'NoSuchKey'
     answer.writeHead(404, { 'content-type': 'application/xml' })
-    answer.end(`<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>none</Message></Error>`)
+    answer.end(
+      `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>none</Message></Error>`,
+    )
   })
   assert.equal(await store.get('lines/1', MIB), null)
   await assert.rejects(
