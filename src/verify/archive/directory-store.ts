@@ -10,19 +10,14 @@ import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 export function directoryStore(directory: string): ArchiveStore {
   return {
     name: directory,
-    get: (name, bytesMax, signal) => failing(name, () => readObject(directory, name, bytesMax, signal)),
+    get: (name, bytesMax) => failing(name, () => readObject(directory, name, bytesMax)),
     put: (name, bytes) => failing(name, () => putObject(join(directory, name), bytes)),
     replace: (name, bytes) => failing(name, () => replaceObject(join(directory, name), bytes)),
   }
 }
 
 /** Regular files only, and no symbolic link below the directory: whoever made the archive must not have its reader read other files. */
-async function readObject(
-  directory: string,
-  name: string,
-  bytesMax: number,
-  signal: AbortSignal | undefined,
-): Promise<Buffer | null> {
+async function readObject(directory: string, name: string, bytesMax: number): Promise<Buffer | null> {
   const root = await realpath(directory).catch(onlyIf('ENOENT', null))
   const path = root && (await realpath(join(root, name)).catch(onlyIf('ENOENT', null)))
   if (root === null || path === null) return null
@@ -33,7 +28,7 @@ async function readObject(
     const stat = await file.stat()
     if (!stat.isFile()) throw new Error('it is no file')
     if (stat.size > bytesMax) throw new BodyTooLong(bytesMax)
-    return await readBody(file.createReadStream({ autoClose: false, ...(signal && { signal }) }), bytesMax)
+    return await readBody(file.createReadStream({ autoClose: false }), bytesMax)
   } finally {
     await file.close()
   }
