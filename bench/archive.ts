@@ -60,7 +60,7 @@ try {
   })
   const keyFile = join(keys, `${made.ledger.id}.json`)
   await verify(['--archive-key', keyFile])
-  await restore(['--ledger', made.ledger.id, '--archive-key', keyFile], {
+  await restore(['--ledger', made.ledger.id, '--archive-key', keyFile, '--read-only'], {
     ...env,
     DATABASE_URL: await scratch.addDatabase('restored'),
     TALLYSTICK_MASTER_KEY: Buffer.from(scratch.config.masterKey!).toString('hex'),

@@ -59,7 +59,8 @@ type FallbackReason = (typeof REASONS)[number]
  * Reads of a ledger, from the replica where that may be (docs/decisions/0033-reads-from-a-replica.md).
  *
  * The replica only ever says yes: what it can't answer, because it is away, behind, lacks something or finds something wrong, is
- * asked of the primary in the same request. So nobody hears `not_found` of a thing that was answered with 201.
+ * asked of the primary in the same request. So nobody hears `not_found` of a thing that was answered with 201. A connection is held
+ * for the whole read, and so while the archive is asked as well; `archive_unavailable` is no reason to ask again.
  */
 export class Reads {
   readonly #primary: Primary
@@ -118,6 +119,10 @@ export class Reads {
       held?.release(error as Error)
       if (reply.sent) throw error
       reply.removeHeader(LEDGER_SIZE_HEADER)
+      if (isArchiveAway(error)) {
+        this.#figures.replica++
+        throw error
+      }
       this.#countFallback(error as Error)
       if (known > 0) await this.#refuseSmaller(ledgerId, known)
       return await this.#ofPrimary('fallback', work)
@@ -273,6 +278,11 @@ class HeldReplica {
 }
 
 const releasedOf = (db: Db) => db.released ?? null
+
+/** The archive is the same one for the primary, and released content stays released there. */
+function isArchiveAway(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'archive_unavailable'
+}
 
 /** Throws ReplicaError. */
 function requireSameChain({ size, chain }: HeldConnection, end: LedgerEnd): void {

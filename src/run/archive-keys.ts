@@ -1,14 +1,17 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type pg from 'pg'
-import { type ArchiveKeyPlace, listArchiveKeys } from '../db/chain/archives.ts'
+import { type ArchiveKeyPlace, listArchiveKeys, listUnarchivedErasures } from '../db/chain/archives.ts'
 import { withClient } from '../db/connect/client.ts'
+import { isOfItem } from '../db/records/pending-erasures.ts'
 import { formatId, isId, parseId, type Uuid } from '../proof/ids.ts'
+import { indexOfRecordId } from '../proof/statement/batch-ids.ts'
 import { archiveKeyContext } from '../signing/archive-keys.ts'
+import { DocumentKeys, documentPlace, PIECE_ENTRIES_MAX } from '../signing/document-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
-import { formatArchiveKeys } from '../verify/archive/key-file.ts'
+import { type ArchiveKeys, formatArchiveKeys, parseArchiveKeys } from '../verify/archive/key-file.ts'
 import { parseConfig, required } from './config.ts'
 import { ARCHIVE_KEYS_PER_QUERY } from './limits.ts'
 import { getOwnerDatabase } from './owner-database.ts'
@@ -17,11 +20,18 @@ import { runToEnd, UsageError } from './run-to-end.ts'
 const USAGE = `usage: archive-keys --out DIR [--ledger ID], or npm run archive-keys -- …
 
   --out DIR    a file for each ledger that is archived, readable by its owner only, in the place of one from before
-  --ledger ID  this one only (led_…)`
+  --ledger ID  this one only (led_…)
+
+Exit code 3: files were written, and documents of a ledger were erased whose erasures are not archived yet. Run it again when they are`
+
+/** Files were written, and are to be written anew after the next prefix. */
+const EXIT_UNARCHIVED = 3
 
 /**
  * `npm run archive-keys`: as the owner, writes the keys of archived documents, for `tallystick verify --archive --archive-key`. A file
- * opens what was not erased when it was written: files from before are to be destroyed, as backups are.
+ * opens what was not erased when it was written: files from before are to be destroyed, as backups are. A document whose erasure is not
+ * archived yet is the exception: without its key, and without an entry that says why, no archive verifies, and none is restored. So a file
+ * keeps that key, if the one in its place has it.
  */
 export function main(args: readonly string[]): Promise<void> {
   return runToEnd('archive-keys', USAGE, async () => {
@@ -44,8 +54,12 @@ export function main(args: readonly string[]): Promise<void> {
       const ledgerId = ledger === undefined ? null : parseId('led', ledger)
       for await (const { id, pieces } of readLedgers(client, masterKey, ledgerId)) {
         const name = formatId('led', id)
-        await writeSecret(join(directory, `${name}.json`), formatArchiveKeys(name, pieces))
+        const path = join(directory, `${name}.json`)
+        const erasures = await listUnarchivedErasures(client, id)
+        const kept = keepUnarchived(pieces, erasures, await readKeysBefore(path, name))
+        await writeSecret(path, formatArchiveKeys(name, kept.pieces))
         console.log(`${name} pieces=${pieces.length}`)
+        if (erasures.length > 0) tellUnarchived(name, erasures.length, kept.lost)
       }
     })
   })
@@ -70,6 +84,57 @@ async function* readLedgers(client: pg.Client, masterKey: MasterKey, ledgerId: U
     if (after === null) break
   }
   if (ledger !== null) yield ledger
+}
+
+/** The file that is to be replaced; null: there is none. */
+async function readKeysBefore(path: string, ledger: string): Promise<ArchiveKeys | null> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (text === null) return null
+  const before = parseArchiveKeys(text, path)
+  if (before.ledger !== ledger) throw new Error(`${path} is of ${before.ledger}: move it away`)
+  return before
+}
+
+/** `lost`: documents whose key is in neither. The erasures MUST have been read after the pieces. */
+function keepUnarchived(
+  pieces: readonly Piece[],
+  erasures: Awaited<ReturnType<typeof listUnarchivedErasures>>,
+  before: ArchiveKeys | null,
+): { readonly pieces: readonly Piece[]; readonly lost: number } {
+  const changed = new Map<number, DocumentKeys>()
+  const keysOf = ({ from, packed }: Piece) => {
+    const keys = changed.get(from) ?? DocumentKeys.unpack(packed)
+    changed.set(from, keys)
+    return keys
+  }
+  let lost = 0
+  for (const erasure of erasures) {
+    const { documentSeq } = erasure
+    const item = isOfItem(erasure) ? indexOfRecordId(erasure.subjectId) : 0
+    const found = pieces
+      .filter(({ from }) => from <= documentSeq && documentSeq < from + PIECE_ENTRIES_MAX)
+      .map((piece) =>
+        keysOf(piece).adopt(documentPlace(documentSeq - piece.from, item), before?.pieces.get(piece.from)),
+      )
+    if (!found.includes(true)) lost++
+  }
+  return {
+    pieces: pieces.map((piece) => ({ ...piece, packed: changed.get(piece.from)?.pack() ?? piece.packed })),
+    lost,
+  }
+}
+
+function tellUnarchived(ledger: string, count: number, lost: number): void {
+  process.exitCode = EXIT_UNARCHIVED
+  console.error(
+    `${ledger}: ${count} erasures are not archived yet: run this again when they are, after the next prefix. ` +
+      (lost === 0
+        ? 'Until then the file opens these documents'
+        : `The new file lacks the keys of ${lost} of these documents, and does not restore the ledger until then: keep the file before`),
+  )
 }
 
 async function writeSecret(path: string, text: string): Promise<void> {

@@ -293,7 +293,13 @@ function readWitnesses(values: Outbound | undefined) {
 function readArchive(values: z.infer<typeof environment> | undefined) {
   if (values?.TALLYSTICK_ARCHIVE === undefined) return { setting: null, issues: [] }
   const days = values.TALLYSTICK_ARCHIVE_LOCK_DAYS
+  const keepDays = values.TALLYSTICK_ARCHIVE_KEEP_DAYS ?? null
   try {
+    if (days !== undefined && keepDays !== null && days <= keepDays)
+      throw new Error(
+        `TALLYSTICK_ARCHIVE_LOCK_DAYS (${days}) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS (${keepDays}): content would leave Postgres ` +
+          'when its lock in the archive has ended. Lock for as long as you need the content',
+      )
     const place = parseArchivePlace(values.TALLYSTICK_ARCHIVE, {
       endpoint: values.TALLYSTICK_ARCHIVE_S3_ENDPOINT ?? null,
       region: values.TALLYSTICK_ARCHIVE_S3_REGION ?? null,
@@ -304,7 +310,7 @@ function readArchive(values: z.infer<typeof environment> | undefined) {
       entries: values.TALLYSTICK_ARCHIVE_SEAL_ENTRIES,
       seconds: values.TALLYSTICK_ARCHIVE_SEAL_SECONDS,
     }
-    return { setting: { place, policy, keepDays: values.TALLYSTICK_ARCHIVE_KEEP_DAYS ?? null }, issues: [] }
+    return { setting: { place, policy, keepDays }, issues: [] }
   } catch (error) {
     return { setting: null, issues: [{ path: ['TALLYSTICK_ARCHIVE'], message: (error as Error).message }] }
   }

@@ -1,10 +1,11 @@
-import { writeFile } from 'node:fs/promises'
+import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import type pg from 'pg'
 import { openArchiveReader, readArchiveKeys } from '../../cli/archive-source.ts'
 import { readCheckpointFile } from '../../cli/checkpoint-file.ts'
 import { parseKid } from '../../cli/parse-kid.ts'
 import { withClient } from '../db/connect/client.ts'
+import { classifyFailure } from '../db/connect/failures.ts'
 import { withTransaction } from '../db/connect/transaction.ts'
 import { findValidKey, insertKeySecret } from '../db/ledgers/restoring.ts'
 import { hashKey, makeApiKey, makeKeyMac } from '../ledgers/api-keys.ts'
@@ -15,7 +16,7 @@ import { formatReport } from '../verify/report.ts'
 import { parseConfig, required } from './config.ts'
 import { RESTORE_PROGRESS_MS } from './limits.ts'
 import { getOwnerDatabase } from './owner-database.ts'
-import { type Restored, restoreLedger } from './restore/restore-ledger.ts'
+import { missingKeys, type Restored, restoreLedger } from './restore/restore-ledger.ts'
 import { runToEnd, UsageError } from './run-to-end.ts'
 
 const USAGE = `usage: restore-archive --archive PLACE --ledger ID --archive-key FILE [OPTIONS], or npm run restore-archive -- …
@@ -26,7 +27,9 @@ const USAGE = `usage: restore-archive --archive PLACE --ledger ID --archive-key 
   --checkpoint FILE   a checkpoint kept outside, which the archive must extend. Repeatable
   --key KID           the kid (64 hex digits) of the ledger's first envelope key, known from elsewhere. Repeatable
   --accept-loss       restores an archive that ends before a kept checkpoint; the ledger then waits for you to acknowledge what is lost
-  --api-key-out FILE  gives a valid key of the ledger a new secret, and writes it there: API keys lose theirs`
+  --read-only         restores a ledger whose private keys this deployment lacks, for good: it can be read, and never be reopened. Without
+                      it such a ledger is refused: move-ledger share-keys brings the keys, before the restore only
+  --api-key-out FILE  gives a valid key of the ledger a new secret, and writes it there: API keys lose theirs. The file must not exist`
 
 /**
  * `npm run restore-archive`: as the owner, brings a ledger from its archive into a migrated database that lacks it (docs/archive.md). One
@@ -48,18 +51,17 @@ export function main(args: readonly string[]): Promise<void> {
       kept: (await Promise.all(given.checkpoints.map(readCheckpointFile))).flat(),
       kids: given.kids,
       acceptsLoss: given.acceptsLoss,
+      readOnly: given.readOnly,
       onProgress: tellProgress(),
     }
     const database = getOwnerDatabase(config, 'the database that gets the ledger')
-    const { restored, apiKey } = await withClient(database, (client) =>
-      withTransaction(client, async () => {
-        const restored = await restoreLedger(client, restore)
-        const { apiKeyOut } = given
-        return {
-          restored,
-          apiKey: apiKeyOut === undefined ? null : await issueKey(client, ledger, masterKey, apiKeyOut),
-        }
-      }),
+    const { restored, apiKey } = await withNewFile(given.apiKeyOut, (file) =>
+      withClient(database, (client) =>
+        withTransaction(client, async () => {
+          const restored = await restoreLedger(client, restore)
+          return { restored, apiKey: file === null ? null : await issueKey(client, ledger, masterKey, file) }
+        }),
+      ),
     )
     report(ledger, restored, apiKey)
   })
@@ -75,6 +77,7 @@ function parseOptions(args: readonly string[]) {
       checkpoint: { type: 'string', multiple: true },
       key: { type: 'string', multiple: true },
       'accept-loss': { type: 'boolean' },
+      'read-only': { type: 'boolean' },
       'api-key-out': { type: 'string' },
     },
   })
@@ -94,6 +97,7 @@ function parseOptions(args: readonly string[]) {
     checkpoints: values.checkpoint ?? [],
     kids: (values.key ?? []).map(parseKid),
     acceptsLoss: values['accept-loss'] ?? false,
+    readOnly: values['read-only'] ?? false,
     apiKeyOut: values['api-key-out'],
   }
 }
@@ -108,12 +112,36 @@ function tellProgress(): (entries: number, total: number) => void {
   }
 }
 
+/**
+ * Opens the file before the work, which may take hours: a file that cannot be made is no reason to do that in vain. After a failure it is
+ * removed, unless nobody knows whether the secret in it was committed.
+ */
+async function withNewFile<T>(
+  path: string | undefined,
+  work: (file: FileHandle | null) => Promise<T>,
+): Promise<T> {
+  if (path === undefined) return work(null)
+  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    const why = error.code === 'EEXIST' ? 'there is a file of that name: name another one' : error.message
+    throw new UsageError(`--api-key-out ${path}: ${why}`)
+  })
+  try {
+    return await work(file)
+  } catch (error) {
+    const mayBeValid = classifyFailure(error as Error).kind === 'unknown' && (await file.stat()).size > 0
+    if (!mayBeValid) await unlink(path)
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
 /** A new secret for a key that the chain has: a new key would be an entry, and the ledger takes none. Written before the commit. */
 async function issueKey(
   client: pg.ClientBase,
   ledger: string,
   masterKey: MasterKey,
-  path: string,
+  file: FileHandle,
 ): Promise<string> {
   const ledgerId = parseId('led', ledger)
   const found = await findValidKey(client, ledgerId)
@@ -125,7 +153,8 @@ async function issueKey(
   const granted = { ledger, key, agent: formatId('agt', agentId), scopes, secretHash }
   const mac = makeKeyMac(masterKey).of({ ...granted, expiresAtMs: expiresAt?.getTime() ?? null })
   await insertKeySecret(client, ledgerId, { keyId, secretHash, mac, expiresAt })
-  await writeFile(path, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  await file.writeFile(`${secret}\n`)
+  await file.sync()
   return key
 }
 
@@ -133,7 +162,7 @@ function report(ledger: string, { report, lost, own }: Restored, apiKey: string 
   for (const notice of report.notices) console.error(notice)
   if (apiKey !== null) console.log(`${apiKey} has a new secret; the other keys have none`)
   console.log(formatReport(report))
-  const missing = [...(own.envelope ? [] : ['envelope']), ...(own.note ? [] : ['note'])]
+  const missing = missingKeys(own)
   const canReopen =
     missing.length === 0
       ? 'it can be reopened: docs/backup-and-restore.md'

@@ -76,6 +76,16 @@ export class DocumentKeys {
     return node.secret
   }
 
+  /** Takes over one key that was destroyed here and not in `other`. False where no key can be computed after it. */
+  adopt(place: number, other: DocumentKeys | undefined): boolean {
+    if (this.find(place) !== null) return true
+    const secret = other?.find(place)
+    if (!secret) return false
+    this.#nodes = [...this.#nodes, { depth: KEY_TREE_DEPTH, first: place, secret }]
+    this.#way = []
+    return true
+  }
+
   /** False where it was destroyed before. */
   destroy(place: number): boolean {
     const at = this.#nodes.findIndex((node) => holds(node, place))

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Tallystick } from '../../sdk/client.ts'
+import { archiveUnavailable } from '../../src/db/chunks/released-chunks.ts'
 import { READ_CONNECTIONS_MAX, REPLICA_PROBE_EVERY_MS, SEARCH_CONNECTIONS_MAX } from '../../src/db/limits.ts'
 import { startPostgres } from '../../src/run/postgres/start.ts'
 import { expectStatus, openApp, type SendOptions, type TestApp } from '../helpers/app.ts'
@@ -306,6 +307,19 @@ describe('reads from a replica', () => {
     assert.deepEqual([one.response.statusCode, one.where], [200, 'primary'])
     for (const url of ['/v1/records', '/v1/entries', '/v1/export'])
       assertProblem(await alone.send('GET', url, known(entry.seq + 2)), 412, 'ledger_smaller')
+  })
+
+  test('a read that the archive does not answer is not done again on the primary', async () => {
+    await servers.replica.caughtUp()
+    const before = { ...app.deps.reads.figures }
+    let reads = 0
+    const answer = app.deps.reads.of(...asked(), async () => {
+      reads++
+      throw archiveUnavailable('it is away')
+    })
+    await assert.rejects(answer, { code: 'archive_unavailable' })
+    const { replica, fallback } = app.deps.reads.figures
+    assert.deepEqual([reads, replica - before.replica, fallback - before.fallback], [1, 1, 0])
   })
 
   test('a read that replay cancels is answered by the primary', async () => {

@@ -129,6 +129,17 @@ test('a key may be in a file, of its owner and group alone, with a newline at it
   }
 })
 
+test('a lock that has ended when content leaves for the archive is refused', () => {
+  const keep = { TALLYSTICK_ARCHIVE: 's3://ledgers/fleet', TALLYSTICK_ARCHIVE_KEEP_DAYS: '90' }
+  for (const days of ['30', '90'])
+    assert.throws(
+      () => parseConfig({ ...keep, TALLYSTICK_ARCHIVE_LOCK_DAYS: days }),
+      /LOCK_DAYS \(\d+\) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS \(90\): .* Lock for as long as/,
+    )
+  assert.equal(parseConfig({ ...keep, TALLYSTICK_ARCHIVE_LOCK_DAYS: '91' }).archive?.keepDays, 90)
+  assert.equal(parseConfig(keep).archive?.keepDays, 90)
+})
+
 test('what a part needs and lacks is named, with its purpose', () => {
   assert.throws(
     () => required(null, 'TALLYSTICK_MASTER_KEY', 'it opens the key'),

@@ -390,7 +390,14 @@ test('a deployment with other keys shows the ledger, and does not reopen it', as
   for (const table of ['envelope_key_secrets', 'note_key_secrets', 'server_keys'])
     await sql.query(`delete from tallystick.${table}`)
   await withClient(target.ownerUrl, (client) => ensureServerKeys(client, makeMasterKey(TEST_MASTER_KEY)))
-  const run = await restore(target, copy)
+  const early = await restore(target, copy)
+  assert.equal(early.code, 1)
+  assert.match(
+    early.stderr,
+    /no private envelope and note key of the ledger, .* share-keys, or say --read-only/,
+  )
+  assert.deepEqual(await ledgersOf(sql), [0, 0])
+  const run = await restore(target, copy, '--read-only')
   assert.equal(run.code, 0, run.stderr)
   assert.match(run.stdout, /no private envelope and note key of it, so it cannot be reopened/)
   const restored = (await openApp(t, { database: target })).of(app.ledger)
@@ -405,6 +412,34 @@ test('a deployment with other keys shows the ledger, and does not reopen it', as
     "select count(*)::int as current from tallystick.server_keys where use = 'envelope' and retired_at is null",
   )
   assert.equal(rows[0].current, 1)
+})
+
+test('a deployment that lacks the newest key alone is told so, before anything is kept', async (t) => {
+  const { copy } = await archived(t, async (app) => {
+    await rotateKey(app)
+    await rotateKeys(makeRotator(t, app))
+  })
+  const target = await createTestDatabase(t)
+  const refused = await restore(target, copy)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /no private envelope key of the ledger, /)
+  assert.deepEqual(await ledgersOf(await connect(t, target.superuserUrl)), [0, 0])
+})
+
+test('the file of the new secret is made before the restore, and goes if that fails', async (t) => {
+  const { copy, files } = await archived(t)
+  const target = await createTestDatabase(t)
+  const there = files.write('there', 'mine')
+  const nowhere = { ...target, ownerUrl: 'postgres://nobody@127.0.0.1:1/nothing' }
+  const refused = await restore(nowhere, copy, '--api-key-out', there)
+  assert.match(refused.stderr, /--api-key-out .*there: there is a file of that name/)
+  assert.equal(await readFile(there, 'utf8'), 'mine')
+  const path = join(files.directory, 'api-key')
+  const failed = await restore(target, copy, '--api-key-out', path, '--key', 'a'.repeat(64))
+  assert.match(failed.stderr, /code=trusted_key_absent/)
+  await assert.rejects(readFile(path), { code: 'ENOENT' })
+  assert.equal((await restore(target, copy, '--api-key-out', path)).code, 0)
+  assert.match(await readFile(path, 'utf8'), /^\S{20,}\n$/)
 })
 
 test('a ledger with peers is refused, by the entry that says so', () => {

@@ -41,6 +41,20 @@ test('nothing of what is left gives a destroyed key: no secret of the way to it 
   assert.equal(packed.includes(secret), false)
 })
 
+test('a destroyed key is taken over from other keys that have it, and no other with it', () => {
+  const secret = randomBytes(32)
+  const [whole, keys] = [DocumentKeys.of(secret), DocumentKeys.of(secret)]
+  for (const gone of [4, 5, 6]) keys.destroy(gone)
+  assert.equal(keys.adopt(5, undefined), false)
+  assert.equal(keys.adopt(5, whole), true)
+  assert.equal(keys.adopt(7, undefined), true)
+  const left = DocumentKeys.unpack(keys.pack())
+  for (const place of [3, 4, 5, 6, 7])
+    assert.deepEqual(left.find(place), place === 4 || place === 6 ? null : whole.find(place), String(place))
+  keys.destroy(5)
+  assert.equal(keys.adopt(5, left) && keys.destroy(5) && keys.adopt(5, keys), false)
+})
+
 test('bytes that are no secrets, and places that no piece has, are refused', () => {
   assert.throws(() => DocumentKeys.unpack(randomBytes(36)), RangeError)
   assert.throws(

@@ -235,3 +235,17 @@ export async function listErasuresOf(
   )
   return rows
 }
+
+/** Erasures of archived documents whose own entries are not archived yet, in order. */
+export async function listUnarchivedErasures(
+  db: Db,
+  ledgerId: Uuid,
+): Promise<Omit<SignedErasureRow, 'seq'>[]> {
+  const { rows } = await db.query<Omit<SignedErasureRow, 'seq'>>(
+    `select d.subject_id, d.document, d.document_seq from tallystick.erasures d
+     join tallystick.archives a on a.ledger_id = d.ledger_id
+     where d.ledger_id = $1 and d.seq >= a.size and d.document_seq < a.size order by d.seq`,
+    [ledgerId],
+  )
+  return rows
+}

@@ -55,6 +55,8 @@ export type Restore = {
   readonly kids: readonly string[]
   /** Whether entries may be lost that a kept checkpoint covers. */
   readonly acceptsLoss: boolean
+  /** Whether the ledger is to come back although the deployment lacks private keys of it. */
+  readonly readOnly: boolean
   readonly onProgress?: (entries: number, total: number) => void
 }
 
@@ -77,7 +79,7 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
   const ledgerId = parseId('led', ledger)
   await planForGrowth(client)
   const { size, within, beyond } = await compareKept(restore)
-  const writer = new LedgerWriter(client, ledgerId, restore.keys)
+  const writer = new LedgerWriter(client, restore)
   const archive = await verifyLedger(writer.follow(reader, ledger), {
     ...{ checkpoints: within, kids: restore.kids },
     onProgress: ({ entries, total }) => restore.onProgress?.(entries, total),
@@ -85,6 +87,8 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
   if (!archive.ok) throw new RestoreError(namedFaults(archive))
   if (archive.entries !== size) throw new RestoreError('the archive has grown meanwhile: run it again')
   await writer.finish()
+  const own = await findOwnKeys(client, ledgerId)
+  if (!restore.readOnly) refuseLackOfKeys(own)
   const known = beyond === null ? null : writer.verifyKnown(beyond)
   await writeTree(client, ledgerId)
   for (const note of writer.notes) await restoreCheckpoint(client, ledgerId, splitNote(note))
@@ -95,7 +99,22 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
     kids: restore.kids,
   })
   if (!report.ok) throw new RestoreError(namedFaults(report))
-  return { report, lost: (known?.size ?? size) - size, own: await findOwnKeys(client, ledgerId) }
+  return { report, lost: (known?.size ?? size) - size, own }
+}
+
+/** Uses of the private keys that the deployment lacks. */
+export function missingKeys({ envelope, note }: Restored['own']): string[] {
+  return [...(envelope ? [] : ['envelope']), ...(note ? [] : ['note'])]
+}
+
+/** Throws RestoreError: once a ledger is there, no deployment gets the keys of another one. */
+function refuseLackOfKeys(own: Restored['own']): void {
+  const missing = missingKeys(own)
+  if (missing.length === 0) return
+  throw new RestoreError(
+    `this deployment has no private ${missing.join(' and ')} key of the ledger, so that it could never be reopened. Bring the keys first, ` +
+      'with move-ledger share-keys, or say --read-only to have the ledger as evidence alone',
+  )
 }
 
 function namedFaults(report: VerifyReport): string {
@@ -126,6 +145,7 @@ class LedgerWriter {
   readonly #client: pg.ClientBase
   readonly #ledgerId: Uuid
   readonly #keys: ArchiveKeys
+  readonly #readOnly: boolean
   readonly #definitions = new Map<number, string>()
   /** Portions that were given to the verifier. */
   readonly #given: { readonly lines: Uint8Array; readonly end: number }[] = []
@@ -137,10 +157,14 @@ class LedgerWriter {
   #last: RestoredEntry | null = null
   #definition: LedgerDefinition | null = null
 
-  constructor(client: pg.ClientBase, ledgerId: Uuid, keys: ArchiveKeys) {
+  constructor(
+    client: pg.ClientBase,
+    { ledger, keys, readOnly }: Pick<Restore, 'ledger' | 'keys' | 'readOnly'>,
+  ) {
     this.#client = client
-    this.#ledgerId = ledgerId
+    this.#ledgerId = parseId('led', ledger)
     this.#keys = keys
+    this.#readOnly = readOnly
   }
 
   /** The archive as a source. Portions behind are written before the next one is given, so a few are held at a time. */
@@ -231,8 +255,16 @@ class LedgerWriter {
       if (STANDS_ALONE.has(entry.kind)) await flush()
       group.push(entry)
       if (STANDS_ALONE.has(entry.kind)) await flush()
+      if (entry.kind === 'ledger-created') await this.#refuseLackOfNoteKey()
     }
     await flush()
+  }
+
+  /** At the first entry, so that most lacks are found before all is read. The envelope key may have been rotated since. */
+  async #refuseLackOfNoteKey(): Promise<void> {
+    if (this.#readOnly) return
+    const own = await findOwnKeys(this.#client, this.#ledgerId)
+    if (!own.note) refuseLackOfKeys(own)
   }
 
   /** Keys that the entry names, before it; and before the first one the head. */

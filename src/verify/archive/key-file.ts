@@ -13,7 +13,7 @@ const keyFile = z.strictObject({
 export type ArchiveKeys = { readonly ledger: string; readonly pieces: ReadonlyMap<number, DocumentKeys> }
 
 /** Throws SourceError `usage` where it is no key file. */
-export function parseArchiveKeys(text: string): ArchiveKeys {
+export function parseArchiveKeys(text: string, name = 'the file of --archive-key'): ArchiveKeys {
   try {
     const { ledger, pieces } = keyFile.parse(JSON.parse(text))
     return {
@@ -23,7 +23,7 @@ export function parseArchiveKeys(text: string): ArchiveKeys {
       ),
     }
   } catch (error) {
-    throw new SourceError('usage', 'the file of --archive-key is no key file of an archive', { cause: error })
+    throw new SourceError('usage', `${name} is no key file of an archive`, { cause: error })
   }
 }
 
