@@ -2389,7 +2389,7 @@ begin
         metadata = case when c.content is null and n.after <> '' then n.after end
       from rewritten n
       where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk
-        and sha256(coalesce(c.content, c.metadata, '')) = n.before
+        and sha256(coalesce(c.content, int8send(coalesce(c.erased_seq, -1)) || coalesce(c.metadata, ''))) = n.before
       returning 1
     )
     select count(*) into changed from written;
@@ -3942,7 +3942,7 @@ exist. Returns how many were removed: those that were removed before are passed 
 which the caller rewrites, each once for all of its records: `chunk_seqs` and `chunk_numbers` say which, `chunks_before` is the
 SHA-256 of the content that it read, `chunks_after` the content without the payloads, and keys_gone[n], of the chunk key_chunks[n], a
 reference that no record of that chunk has any more. In the place of a content that has left for the archive stands the metadata that is left
-here; empty: none. Raises 40001 where a chunk has changed meanwhile, and P0002 where a payload has neither
+here; empty: none. Metadata may be the same after an erasure, so its SHA-256 begins with `erased_seq`, as eight bytes; -1: null. Raises 40001 where a chunk has changed meanwhile, and P0002 where a payload has neither
 row nor chunk.
 
 A plan for each call: a session would keep the one that it made for empty tables.';

@@ -94,8 +94,19 @@ function withMetadata(record: ChunkRecord, metadata: Uint8Array | null): ChunkRe
   return { ...record, document: { ...document, metadata } }
 }
 
-/** SHA-256 that erase_documents compares: of the content, or of what stays here of one that has left. */
-export function storedDigest({ content, released }: Pick<ChunkRow, 'content' | 'released'>): Uint8Array {
-  const stored = released === null ? content : Buffer.from(released.metadata ?? '', 'base64')
-  return nativeProviders.sha256(stored)
+/**
+ * SHA-256 that erase_documents compares: of the content; of one that has left, of the seq of its newest erasure and the metadata that stays
+ * here. Without that seq two erasures of records without metadata would not hear of each other.
+ */
+export function storedDigest({
+  content,
+  released,
+  erasedSeq,
+}: Pick<ChunkRow, 'content' | 'released'> & { readonly erasedSeq: number | null }): Uint8Array {
+  if (released === null) return nativeProviders.sha256(content)
+  const newest = Buffer.alloc(8)
+  newest.writeBigInt64BE(BigInt(erasedSeq ?? NOT_ERASED))
+  return nativeProviders.sha256(Buffer.concat([newest, Buffer.from(released.metadata ?? '', 'base64')]))
 }
+
+const NOT_ERASED = -1

@@ -124,9 +124,10 @@ export async function readErasedChunks(
 ): Promise<Map<Uuid, ErasedChunk>> {
   const ids = new Set(erasures.filter(isOfItem).map(({ subjectId }) => chunkIdOf(subjectId)))
   if (ids.size === 0) return new Map()
-  const { rows } = await pool.query<ChunkColumns>({
+  const { rows } = await pool.query<ChunkColumns & { erasedSeq: number | null }>({
     name: 'read_erased_chunks',
-    text: `select c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, null as erasures, ${RELEASED}
+    text: `select c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, c.erased_seq,
+        null as erasures, ${RELEASED}
       from unnest($2::uuid[]) i (first_record_id)
       cross join lateral (
         select * from tallystick.batch_chunks x

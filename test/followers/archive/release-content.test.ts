@@ -4,11 +4,15 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
+import { readFindKey } from '../../../src/db/chain/signed-entries.ts'
 import { decodeChunk, encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
+import { withClient } from '../../../src/db/connect/client.ts'
 import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
 import { copyLedger, fixFormats } from '../../../src/db/ledgers/moving.ts'
+import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts'
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
+import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
@@ -18,12 +22,15 @@ import { createTestDatabase } from '../../helpers/database.ts'
 import { openEraser } from '../../helpers/eraser.ts'
 import { erase, linesOf } from '../../helpers/personal-records.ts'
 import { buildReleasedApp } from '../../helpers/released-app.ts'
+import { until } from '../../helpers/wait.ts'
 import { makeWebhook } from '../../helpers/webhooks.ts'
 
 type Released = Awaited<ReturnType<typeof buildReleasedApp>>
 
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const SECRET = 'a-name-that-must-go'
+const WAITS = `select from pg_stat_activity
+  where datname = current_database() and usename = 'tallystick_worker' and wait_event_type = 'Lock'`
 
 /** A batch with all members, and more records than a chunk holds. Their ids. */
 async function postBatch(app: TestApp, count = 70): Promise<string[]> {
@@ -200,6 +207,36 @@ test('a released document is erased: nobody reads it any more, and its neighbour
   const from = testDatabase(app.database.workerUrl, content)
   const report = await verifyLedger(database(from, app.ledger.ledger.id), { threads: 0 })
   assert.deepEqual([report.failure, report.erasures.length], [null, 1])
+})
+
+test('two erasures at one time in a chunk that has left and has no metadata hear of each other', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, masterKey } = released
+  const records = Array.from({ length: 3 }, (_, i) => ({
+    ...genericBody({ i }),
+    ...(i < 2 && { references: ['both'] }),
+  }))
+  const answer = await app.send('POST', '/v1/records/batch', { body: { records } })
+  const made: { id: string }[] = expectStatus(201, answer).json().records
+  await released.leave()
+  const countKeys = () =>
+    app.sql(`select count(*)::int from tallystick.batch_keys where key = 'Rboth'::bytea`)
+  assert.deepEqual(await countKeys(), [{ count: 1 }])
+  for (const { id } of made.slice(0, 2)) expectStatus(202, await erase(app, id))
+  const pools = [1, 2].map(() => released.openPool(released.deps.openContent()))
+  const pending = await listPendingErasures(pools[0]!, null, 10)
+  const findKey = await readFindKey(pools[0]!)
+  await withClient(app.database.superuserUrl, async (holder) => {
+    await holder.query('begin; select from tallystick.batch_chunks for update')
+    const running = Promise.all(pools.map((pool, i) => eraseAll({ pool, masterKey }, [pending[i]!], findKey)))
+    await until(async () => (await app.sql(WAITS)).length === 2)
+    await holder.query('commit')
+    assert.deepEqual(await running, [1, 1])
+  })
+  assert.deepEqual(await countKeys(), [{ count: 0 }])
+  const from = testDatabase(app.database.workerUrl, released.deps.openContent())
+  const report = await verifyLedger(database(from, app.ledger.ledger.id), { threads: 0 })
+  assert.deepEqual([report.failure, report.erasures.length], [null, 2])
 })
 
 test('a document that was erased before its batch left is erased afterwards', async (t) => {
