@@ -13,7 +13,7 @@ import {
   ARCHIVE_PIECES_WAITING_MAX,
 } from './limits.ts'
 import { sha256Hex } from './read-objects.ts'
-import { pieceObjectName } from './seal.ts'
+import { CHECKPOINT_OBJECT, pieceObjectName } from './seal.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
 /** `cached`: the piece was here; `shared`: it was on its way; `refused`: too many wait, or the archive was away just before. */
@@ -160,12 +160,23 @@ export class ArchivedContent implements ReleasedContent {
 
 /** Throws ReleasedFault unless it is the object of that digest; ApiError where nobody knows. */
 async function getObject(store: ArchiveReader, name: string, sha256: string): Promise<Buffer> {
-  const bytes = await store.get(name, ARCHIVE_OBJECT_BYTES_MAX).catch((error: Error) => {
-    if (!(error instanceof ArchiveStoreError)) throw error
-    throw archiveUnavailable('the archive cannot be read', error)
-  })
-  if (bytes === null) throw new ReleasedFault(`the archive's ${name} is missing`)
+  const bytes = await readObject(store, name)
+  if (bytes === null) {
+    // A volume that is not mounted, or another prefix, has lost no object.
+    if ((await readObject(store, CHECKPOINT_OBJECT)) === null)
+      throw archiveUnavailable(
+        `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: is TALLYSTICK_ARCHIVE the right place, and mounted?`,
+      )
+    throw new ReleasedFault(`the archive's ${name} is missing`)
+  }
   if (sha256Hex(bytes) !== sha256)
     throw new ReleasedFault(`the archive's ${name} is another one than was written`)
   return bytes
+}
+
+function readObject(store: ArchiveReader, name: string): Promise<Buffer | null> {
+  return store.get(name, ARCHIVE_OBJECT_BYTES_MAX).catch((error: Error) => {
+    if (!(error instanceof ArchiveStoreError)) throw error
+    throw archiveUnavailable('the archive cannot be read', error)
+  })
 }

@@ -88,7 +88,7 @@ function s3Store(
           return readBody(Body as Readable, bytesMax)
         })
       } catch (error) {
-        if (statusOf(error) === NOT_FOUND) return null
+        if (statusOf(error) === NOT_FOUND && (error as Error).name !== NO_SUCH_BUCKET) return null
         throw failed(name, error)
       }
     },
@@ -96,6 +96,8 @@ function s3Store(
 }
 
 const NOT_FOUND = 404
+/** Another 404 than that of an object: nothing can be said about any. */
+const NO_SUCH_BUCKET = 'NoSuchBucket'
 const PRECONDITION_FAILED = 412
 const DAY_MS = 86_400_000
 

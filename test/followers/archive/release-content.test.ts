@@ -171,6 +171,18 @@ test('a bucket that changes or loses an object is found, and nothing of it is sh
   expectStatus(200, await app.send('GET', `/v1/records/${ids[0]}`))
 })
 
+test('an archive without anything of the ledger, such as a volume that is not mounted, is no fault of it', async (t) => {
+  const { app, ids, directory, deps } = await buildLeft(t)
+  await rename(directory, `${directory}.away`)
+  const refused = expectStatus(503, await app.send('GET', `/v1/records/${ids[0]}`))
+  assert.match(refused.json().detail, /has nothing of this ledger/)
+  const from = testDatabase(app.database.workerUrl, deps.openContent())
+  await assert.rejects(
+    verifyLedger(database(from, app.ledger.ledger.id), { threads: 0 }),
+    /has nothing of this ledger/,
+  )
+})
+
 test('a released document is erased: nobody reads it any more, and its neighbours are answered', async (t) => {
   const { app, ids, released, archiver } = await buildLeft(t)
   const eraser = openEraser(t, app)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { ReleasedFault } from '../../../src/db/chunks/released-chunks.ts'
 import type { ChunkInArchive } from '../../../src/db/connect/released-content.ts'
 import type { Uuid } from '../../../src/proof/ids.ts'
 import { ArchivedContent, type ArchiveReadOutcome } from '../../../src/verify/archive/archived-content.ts'
@@ -34,6 +35,7 @@ function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   let nowMs = 0
   const stage = {
     isAway: false,
+    isEmpty: false,
     outcomes,
     asked,
     go: go.resolve,
@@ -47,6 +49,7 @@ function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
       asked.push(name)
       await go.promise
       if (stage.isAway) throw new ArchiveStoreError('it is away')
+      if (name === 'checkpoint') return stage.isEmpty ? null : Buffer.from('a checkpoint')
       return pieces.find(({ chunk }) => name.endsWith(chunk.place.lines))?.lines ?? null
     },
   }
@@ -121,4 +124,16 @@ test('a store that fails is asked again after a while, and one that lost an obje
   assert.equal(await read(piece(3).chunk), 'archive_unavailable')
   assert.equal(await read(pieces[1]!.chunk), 'read')
   assert.deepEqual(stage.outcomes, ['unavailable', 'refused', 'faulty', 'fetched'])
+})
+
+test('an object is lost only where the archive has something of the ledger', async () => {
+  const stage = open([])
+  stage.go()
+  const read = () => stage.content.read(piece(1).chunk)
+  stage.isEmpty = true
+  await assert.rejects(read(), (error: Error) => !(error instanceof ReleasedFault) && /has nothing/.test(error.message))
+  stage.isEmpty = false
+  stage.pass(ARCHIVE_AWAY_PAUSE_MS)
+  await assert.rejects(read(), (error: Error) => error instanceof ReleasedFault)
+  assert.deepEqual(stage.outcomes, ['unavailable', 'faulty'])
 })

@@ -1,27 +1,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { openS3Stores } from '../../../src/verify/archive/s3-store.ts'
+import { ArchiveStoreError } from '../../../src/verify/archive/store.ts'
 
 const MIB = 1024 * 1024
 
-test('an object of a bucket that does not end is read up to the limit, and the connection is closed', async (t) => {
+/** A store of a bucket that answers so. */
+async function open(t: TestContext, answer: RequestListener) {
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'archive', AWS_SECRET_ACCESS_KEY: 'archive-secret' })
-  let written = 0
-  const closed = Promise.withResolvers<void>()
-  const server = createServer((_, answer) => {
-    answer.on('close', closed.resolve)
-    const write = () => {
-      while (!answer.destroyed && written < 64 * MIB) {
-        written += MIB / 4
-        if (!answer.write(Buffer.alloc(MIB / 4))) return void answer.once('drain', write)
-      }
-      answer.end()
-    }
-    write()
-  })
+  const server = createServer(answer)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const stores = await openS3Stores({
@@ -38,7 +28,37 @@ test('an object of a bucket that does not end is read up to the limit, and the c
     server.closeAllConnections()
     server.close()
   })
-  await assert.rejects(stores.of('led').get('checkpoint', MIB), /checkpoint: .* more than 1048576 bytes/)
+  return stores.of('led')
+}
+
+test('an object of a bucket that does not end is read up to the limit, and the connection is closed', async (t) => {
+  let written = 0
+  const closed = Promise.withResolvers<void>()
+  const store = await open(t, (_, answer) => {
+    answer.on('close', closed.resolve)
+    const write = () => {
+      while (!answer.destroyed && written < 64 * MIB) {
+        written += MIB / 4
+        if (!answer.write(Buffer.alloc(MIB / 4))) return void answer.once('drain', write)
+      }
+      answer.end()
+    }
+    write()
+  })
+  await assert.rejects(store.get('checkpoint', MIB), /checkpoint: .* more than 1048576 bytes/)
   await closed.promise
   assert.ok(written < 32 * MIB, `${written}`)
+})
+
+test('an object may be missing; a bucket that is missing says nothing about objects', async (t) => {
+  const store = await open(t, (request, answer) => {
+    const code = request.url!.includes('/checkpoint') ? 'NoSuchBucket' : 'NoSuchKey'
+    answer.writeHead(404, { 'content-type': 'application/xml' })
+    answer.end(`<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>none</Message></Error>`)
+  })
+  assert.equal(await store.get('lines/1', MIB), null)
+  await assert.rejects(
+    store.get('checkpoint', MIB),
+    (error: Error) => error instanceof ArchiveStoreError && /NoSuchBucket/.test(error.message),
+  )
 })
