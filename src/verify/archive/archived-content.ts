@@ -4,13 +4,13 @@ import type { ChunkInArchive, PlaceInArchive, ReleasedContent } from '../../db/c
 import { formatId } from '../../proof/ids.ts'
 import type { DocumentKeys } from '../../signing/document-keys.ts'
 import { ArchivedPiece } from './archived-piece.ts'
+import { FetchTurns } from './fetch-turns.ts'
 import {
   ARCHIVE_AWAY_PAUSE_MS,
   ARCHIVE_CACHE_BYTES_MAX,
+  ARCHIVE_FETCH_WAITS_MAX,
   ARCHIVE_OBJECT_BYTES_MAX,
   ARCHIVE_PIECE_MS_MAX,
-  ARCHIVE_PIECES_AT_ONCE,
-  ARCHIVE_PIECES_WAITING_MAX,
 } from './limits.ts'
 import { sha256Hex } from './read-objects.ts'
 import { CHECKPOINT_OBJECT, pieceObjectName } from './seal.ts'
@@ -37,6 +37,13 @@ export type ArchivedContentDeps = {
   readonly now?: () => number
 }
 
+/** A piece on its way. */
+type Coming = {
+  /** Fulfilled when its turn begins. */
+  readonly begun: Promise<void>
+  readonly piece: Promise<ArchivedPiece>
+}
+
 /**
  * Reads what has left Postgres for the archive. An object is believed if it has the SHA-256 that Postgres has of it, a document if it has the
  * digest of its item. Pieces that were read are kept, as they lie in the archive: encrypted, so that an erased document is in nobody's
@@ -49,10 +56,11 @@ export class ArchivedContent implements ReleasedContent {
   readonly #now: () => number
   /** By the digest of its lines; the one that was not asked for longest comes first. */
   readonly #kept = new Map<string, ArchivedPiece>()
-  readonly #coming = new Map<string, Promise<ArchivedPiece>>()
-  readonly #waiting: (() => void)[] = []
-  #underWay = 0
+  readonly #coming = new Map<string, Coming>()
+  readonly #turns: FetchTurns
   #bytes = 0
+  /** The piece that the store failed with last, unless another one came since. */
+  #failing: string | null = null
   #awayUntilMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: ArchivedContentDeps) {
@@ -60,6 +68,7 @@ export class ArchivedContent implements ReleasedContent {
     this.#bytesMax = deps.bytesMax ?? ARCHIVE_CACHE_BYTES_MAX
     this.#msMax = deps.msMax ?? ARCHIVE_PIECE_MS_MAX
     this.#now = deps.now ?? (() => performance.now())
+    this.#turns = new FetchTurns(this.#now)
   }
 
   async read(chunk: ChunkInArchive): Promise<Uint8Array> {
@@ -89,59 +98,71 @@ export class ArchivedContent implements ReleasedContent {
       return { outcome: 'cached', piece: kept }
     }
     const coming = this.#coming.get(place.lines)
-    if (coming) return { outcome: 'shared', piece: this.#within(coming) }
-    const refusal = this.#refusal()
+    if (coming) return { outcome: 'shared', piece: this.#within(place, coming) }
+    const refusal = this.#refusal(place)
     if (refusal !== null) return { outcome: 'refused', piece: Promise.reject(archiveUnavailable(refusal)) }
-    const piece = this.#inTurn(() => this.#fetch(place))
-    this.#coming.set(place.lines, piece)
-    piece.then(
-      (fetched) => this.#keep(place.lines, fetched),
-      (error) => {
-        // One that is lost is nobody else's concern.
-        if (!(error instanceof ReleasedFault)) this.#awayUntilMs = this.#now() + ARCHIVE_AWAY_PAUSE_MS
-      },
-    )
-    piece.catch(() => {}).finally(() => this.#coming.delete(place.lines))
-    return { outcome: 'fetched', piece: this.#within(piece) }
+    return { outcome: 'fetched', piece: this.#within(place, this.#begin(place)) }
   }
 
-  #refusal(): string | null {
+  #refusal({ ledgerId }: PlaceInArchive): string | null {
     if (this.#now() < this.#awayUntilMs) return 'the archive did not answer just before'
-    if (this.#waiting.length >= ARCHIVE_PIECES_WAITING_MAX)
-      return 'too many pieces of the archive are waited for'
+    if (!this.#turns.admits(ledgerId)) return 'too many pieces of the archive are waited for'
     return null
   }
 
-  /** The piece, if it comes in time. The archive then counts as away, because the next one would not come either. */
-  #within(piece: Promise<ArchivedPiece>): Promise<ArchivedPiece> {
+  #begin(place: PlaceInArchive): Coming {
+    const { promise: begun, resolve } = Promise.withResolvers<void>()
+    const piece = this.#turns.run(place.ledgerId, this.#msMax, async () => {
+      resolve()
+      try {
+        const fetched = await within(ARCHIVE_FETCH_WAITS_MAX * this.#msMax, (signal) =>
+          this.#fetch(place, signal),
+        )
+        this.#failing = null
+        this.#keep(place.lines, fetched)
+        return fetched
+      } catch (error) {
+        const { cause } = error as Error
+        // One that is lost is nobody else's concern.
+        if (cause instanceof ArchiveStoreError) this.#fail(place, cause.isAway)
+        throw error
+      }
+    })
+    const coming = { begun, piece }
+    this.#coming.set(place.lines, coming)
+    piece.catch(() => {}).finally(() => this.#coming.delete(place.lines))
+    return coming
+  }
+
+  /** The piece, if it comes in time once its turn has begun. */
+  async #within(place: PlaceInArchive, { begun, piece }: Coming): Promise<ArchivedPiece> {
+    await Promise.race([begun, piece])
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#awayUntilMs = this.#now() + ARCHIVE_AWAY_PAUSE_MS
-        reject(archiveUnavailable(`the archive did not answer within ${this.#msMax / 1_000} s`))
+        this.#fail(place, false)
+        reject(lateAfter(this.#msMax))
       }, this.#msMax)
       piece.then(resolve, reject).finally(() => clearTimeout(timer))
     })
   }
 
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#underWay >= ARCHIVE_PIECES_AT_ONCE) await new Promise<void>((go) => this.#waiting.push(go))
-    else this.#underWay++
-    try {
-      return await work()
-    } finally {
-      const next = this.#waiting.shift()
-      if (next) next()
-      else this.#underWay--
-    }
+  /** One piece that fails may be the only one. After two, or where the store says that it is away, the next one would not come either. */
+  #fail({ lines }: PlaceInArchive, isAway: boolean): void {
+    if (isAway || (this.#failing !== null && this.#failing !== lines))
+      this.#awayUntilMs = this.#now() + ARCHIVE_AWAY_PAUSE_MS
+    this.#failing = lines
   }
 
-  async #fetch({ ledgerId, from, lines, documents }: PlaceInArchive): Promise<ArchivedPiece> {
+  async #fetch(
+    { ledgerId, from, lines, documents }: PlaceInArchive,
+    signal: AbortSignal,
+  ): Promise<ArchivedPiece> {
     const store = this.#deps.stores.of(formatId('led', ledgerId))
+    const get = (kind: 'lines' | 'documents', sha256: string) =>
+      getObject(store, pieceObjectName(kind, from, sha256), sha256, signal)
     const [text, sealed] = await Promise.all([
-      getObject(store, pieceObjectName('lines', from, lines), lines),
-      documents === null
-        ? Buffer.alloc(0)
-        : getObject(store, pieceObjectName('documents', from, documents), documents),
+      get('lines', lines),
+      documents === null ? Buffer.alloc(0) : get('documents', documents),
     ])
     return ArchivedPiece.read(text, sealed)
   }
@@ -159,11 +180,16 @@ export class ArchivedContent implements ReleasedContent {
 }
 
 /** Throws ReleasedFault unless it is the object of that digest; ApiError where nobody knows. */
-async function getObject(store: ArchiveReader, name: string, sha256: string): Promise<Buffer> {
-  const bytes = await readObject(store, name)
+async function getObject(
+  store: ArchiveReader,
+  name: string,
+  sha256: string,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const bytes = await readObject(store, name, signal)
   if (bytes === null) {
     // A volume that is not mounted, or another prefix, has lost no object.
-    if ((await readObject(store, CHECKPOINT_OBJECT)) === null)
+    if ((await readObject(store, CHECKPOINT_OBJECT, signal)) === null)
       throw archiveUnavailable(
         `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: is TALLYSTICK_ARCHIVE the right place, and mounted?`,
       )
@@ -174,9 +200,26 @@ async function getObject(store: ArchiveReader, name: string, sha256: string): Pr
   return bytes
 }
 
-function readObject(store: ArchiveReader, name: string): Promise<Buffer | null> {
-  return store.get(name, ARCHIVE_OBJECT_BYTES_MAX).catch((error: Error) => {
+function readObject(store: ArchiveReader, name: string, signal: AbortSignal): Promise<Buffer | null> {
+  return store.get(name, ARCHIVE_OBJECT_BYTES_MAX, signal).catch((error: Error) => {
     if (!(error instanceof ArchiveStoreError)) throw error
     throw archiveUnavailable('the archive cannot be read', error)
   })
+}
+
+/** Ends the work after `msMax`, also where it does not hear of that: a store that answers nothing holds no turn for longer. */
+async function within<T>(msMax: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const ending = new AbortController()
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(lateAfter(msMax)), msMax)
+  try {
+    return await Promise.race([work(ending.signal), late])
+  } finally {
+    clearTimeout(timer)
+    ending.abort()
+  }
+}
+
+function lateAfter(ms: number): Error {
+  return archiveUnavailable(`the archive did not answer within ${ms / 1_000} s`)
 }

@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { link, mkdir, open, realpath, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from '../sync-directory.ts'
-import { readBody } from './read-body.ts'
+import { BodyTooLong, readBody } from './read-body.ts'
 import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 
 /** An archive in a directory: a file for each object. */
@@ -27,7 +27,7 @@ async function readObject(directory: string, name: string, bytesMax: number): Pr
   try {
     const stat = await file.stat()
     if (!stat.isFile()) throw new Error('it is no file')
-    if (stat.size > bytesMax) throw new Error(`${stat.size} bytes, of ${bytesMax} at most`)
+    if (stat.size > bytesMax) throw new BodyTooLong(bytesMax)
     return await readBody(file.createReadStream({ autoClose: false }), bytesMax)
   } finally {
     await file.close()

@@ -5,8 +5,15 @@ export async function readBody(body: AsyncIterable<Uint8Array>, bytesMax: number
   // Leaving the loop destroys the stream.
   for await (const part of body) {
     bytes += part.length
-    if (bytes > bytesMax) throw new Error(`it has more than ${bytesMax} bytes`)
+    if (bytes > bytesMax) throw new BodyTooLong(bytesMax)
     parts.push(part)
   }
   return Buffer.concat(parts)
+}
+
+export class BodyTooLong extends Error {
+  constructor(bytesMax: number) {
+    super(`it has more than ${bytesMax} bytes`)
+    this.name = 'BodyTooLong'
+  }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
 import { ARCHIVE_ATTEMPTS_MAX, ARCHIVE_REQUEST_MS_MAX, ARCHIVE_SOCKETS_MAX } from './limits.ts'
-import { readBody } from './read-body.ts'
+import { BodyTooLong, readBody } from './read-body.ts'
 import type { ArchivePlace, S3Settings } from './settings.ts'
 import { type ArchiveStore, ArchiveStoreError } from './store.ts'
 
@@ -81,9 +81,10 @@ function s3Store(
         throw failed(name, error)
       })
     },
-    async get(name, bytesMax) {
+    async get(name, bytesMax, signal) {
       try {
-        return await bounded(async (abortSignal) => {
+        return await bounded(async (within) => {
+          const abortSignal = signal ? AbortSignal.any([within, signal]) : within
           const { Body } = await client.send(new sdk.GetObjectCommand(target(name)), { abortSignal })
           return readBody(Body as Readable, bytesMax)
         })
@@ -99,6 +100,7 @@ const NOT_FOUND = 404
 /** Another 404 than that of an object: nothing can be said about any. */
 const NO_SUCH_BUCKET = 'NoSuchBucket'
 const PRECONDITION_FAILED = 412
+const SERVER_ERROR = 500
 const DAY_MS = 86_400_000
 
 function lockUntil({ days, mode }: NonNullable<S3Settings['lock']>) {
@@ -116,5 +118,7 @@ function statusOf(error: unknown): number | undefined {
 
 function failed(name: string, error: unknown): ArchiveStoreError {
   const { name: code, message } = error as Error
-  return new ArchiveStoreError(`${name}: ${code}: ${message}`, { cause: error })
+  const status = statusOf(error)
+  const isAway = status === undefined ? !(error instanceof BodyTooLong) : status >= SERVER_ERROR
+  return new ArchiveStoreError(`${name}: ${code}: ${message}`, { cause: error, isAway })
 }

@@ -7,50 +7,61 @@ import type { Uuid } from '../../../src/proof/ids.ts'
 import { ArchivedContent, type ArchiveReadOutcome } from '../../../src/verify/archive/archived-content.ts'
 import {
   ARCHIVE_AWAY_PAUSE_MS,
+  ARCHIVE_PIECE_MS_MAX,
   ARCHIVE_PIECES_AT_ONCE,
+  ARCHIVE_PIECES_OF_LEDGER_AT_ONCE,
   ARCHIVE_PIECES_WAITING_MAX,
 } from '../../../src/verify/archive/limits.ts'
 import { sha256Hex } from '../../../src/verify/archive/read-objects.ts'
 import { type ArchiveReader, ArchiveStoreError } from '../../../src/verify/archive/store.ts'
 
 const LEDGER = '01935b6e-0000-7000-8000-000000000000' as Uuid
+const OTHER = '01935b6e-0000-7000-8000-000000000001' as Uuid
 const FIRST = '01935b6e-0000-7000-8000-000000000000' as Uuid
 
 /** A piece without documents, which has a batch at its first entry. */
-function piece(from: number): { readonly lines: Buffer; readonly chunk: ChunkInArchive } {
+function piece(from: number, ledgerId = LEDGER): { readonly lines: Buffer; readonly chunk: ChunkInArchive } {
   const items = [{ record: 'rec_01j5dpw00000000000000000000', digest: '00'.repeat(32), type: 'generic/1' }]
   const lines = gzipSync(`${JSON.stringify({ seq: from, documents: [7], items })}\n`)
-  const place = { ledgerId: LEDGER, from, lines: sha256Hex(lines), documents: null, keys: null }
+  const place = { ledgerId, from, lines: sha256Hex(lines), documents: null, keys: null }
   return {
     lines,
     chunk: { place, seq: from, chunk: 0, firstRecordId: FIRST, count: 0, erasures: new Map() },
   }
 }
 
-/** A store of these pieces, whose answers wait for `go`, and a reader of it. */
+/** A store of these pieces, whose answers wait for `go`, or for that of one of them, and a reader of it. */
 function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   const outcomes: ArchiveReadOutcome[] = []
   const asked: string[] = []
-  const go = Promise.withResolvers<void>()
+  const signals: (AbortSignal | undefined)[] = []
+  const gates = pieces.map(() => Promise.withResolvers<void>())
+  const all = Promise.withResolvers<void>()
   let nowMs = 0
   const stage = {
     isAway: false,
     isEmpty: false,
+    /** Names of objects that it does not give. */
+    forbidden: new Set<string>(),
     outcomes,
     asked,
-    go: go.resolve,
+    signals,
+    go: (one?: number) => (one === undefined ? all.resolve() : gates[one]!.resolve()),
     pass: (ms: number) => {
       nowMs += ms
     },
   }
   const reader: ArchiveReader = {
     name: 'a store',
-    async get(name) {
-      asked.push(name)
-      await go.promise
-      if (stage.isAway) throw new ArchiveStoreError('it is away')
+    async get(name, _, signal) {
       if (name === 'checkpoint') return stage.isEmpty ? null : Buffer.from('a checkpoint')
-      return pieces.find(({ chunk }) => name.endsWith(chunk.place.lines))?.lines ?? null
+      asked.push(name)
+      signals.push(signal)
+      const at = pieces.findIndex(({ chunk }) => name.endsWith(chunk.place.lines))
+      await Promise.race([all.promise, ...(at < 0 ? [] : [gates[at]!.promise])])
+      if (stage.isAway) throw new ArchiveStoreError('it is away', { isAway: true })
+      if (stage.forbidden.has(name)) throw new ArchiveStoreError('it is forbidden')
+      return pieces[at]?.lines ?? null
     },
   }
   const content = new ArchivedContent({
@@ -60,8 +71,15 @@ function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
     now: () => nowMs,
     ...more,
   })
-  return Object.assign(stage, { content })
+  return Object.assign(stage, {
+    content,
+    read: (i: number) => content.read(pieces[i]!.chunk).then(() => 'read', codeOf),
+    nameOf: (i: number) => `lines/${pieces[i]!.chunk.place.from}-${pieces[i]!.chunk.place.lines}`,
+  })
 }
+
+/** Lets go on what waits for nothing. */
+const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 const codeOf = (error: { code: string }) => error.code
 
@@ -86,29 +104,101 @@ test('it keeps so many bytes, and gives up what was not asked for longest', asyn
   assert.deepEqual(stage.outcomes, ['fetched', 'fetched', 'cached', 'fetched', 'cached', 'fetched'])
 })
 
-test('reads beyond what may wait are refused at once', async () => {
-  const pieces = Array.from({ length: ARCHIVE_PIECES_AT_ONCE + ARCHIVE_PIECES_WAITING_MAX + 1 }, (_, i) =>
-    piece(i),
-  )
-  const stage = open(pieces)
-  const reads = pieces.map(({ chunk }) => stage.content.read(chunk).then(() => 'read', codeOf))
+test('reads beyond what may wait are refused at once, but not those of a ledger that has few', async () => {
+  const count = ARCHIVE_PIECES_AT_ONCE + ARCHIVE_PIECES_WAITING_MAX
+  const pieces = Array.from({ length: count + 1 }, (_, i) => piece(i))
+  const stage = open([...pieces, piece(0, OTHER)])
+  const reads = pieces.map((_, i) => stage.read(i))
   assert.equal(await reads.at(-1), 'archive_unavailable')
-  assert.equal(stage.asked.length, ARCHIVE_PIECES_AT_ONCE)
+  assert.equal(stage.asked.length, ARCHIVE_PIECES_OF_LEDGER_AT_ONCE)
+  const other = stage.read(count + 1)
+  await settle()
+  assert.equal(stage.asked.at(-1), stage.nameOf(count + 1))
   stage.go()
-  assert.deepEqual(new Set(await Promise.all(reads.slice(0, -1))), new Set(['read']))
+  assert.deepEqual(new Set(await Promise.all([...reads.slice(0, -1), other])), new Set(['read']))
 })
 
-test('a store that does not answer in time is not asked for a while', async () => {
-  const pieces = [piece(1), piece(2)]
-  const stage = open(pieces, { msMax: 300 })
-  const read = (i: number) => stage.content.read(pieces[i]!.chunk).then(() => 'read', codeOf)
-  assert.equal(await read(0), 'archive_unavailable')
-  assert.equal(await read(1), 'archive_unavailable')
-  assert.deepEqual([stage.outcomes, stage.asked.length], [['unavailable', 'refused'], 1])
+test('the next turn is of the ledger that has fewest under way', async () => {
+  const stage = open([0, 1, 2, 3, 4].map((i) => piece(i)).concat([0, 1].map((i) => piece(i, OTHER))))
+  const reads = [0, 1, 2, 3, 4, 5, 6].map(stage.read)
+  await settle()
+  assert.deepEqual(stage.asked, [0, 1, 2, 5].map(stage.nameOf))
+  stage.go(0)
+  assert.equal(await reads[0], 'read')
+  await settle()
+  assert.equal(stage.asked.at(-1), stage.nameOf(6))
+  stage.go()
+  await Promise.all(reads)
+})
+
+test('a store that does not answer in time for two pieces is not asked for a while', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const stage = open([piece(1), piece(2), piece(3)])
+  const answers = [stage.read(0), stage.read(1)]
+  await settle()
+  t.mock.timers.tick(ARCHIVE_PIECE_MS_MAX)
+  assert.deepEqual(await Promise.all(answers), ['archive_unavailable', 'archive_unavailable'])
+  assert.equal(await stage.read(2), 'archive_unavailable')
+  assert.deepEqual([stage.outcomes, stage.asked.length], [['unavailable', 'unavailable', 'refused'], 2])
   stage.pass(ARCHIVE_AWAY_PAUSE_MS)
   stage.go()
-  // It went on with the first one.
-  assert.deepEqual([await read(0), await read(1)], ['read', 'read'])
+  // It went on with the first ones.
+  assert.deepEqual([await stage.read(0), await stage.read(2), stage.asked.length], ['read', 'read', 3])
+})
+
+test('the time of a piece begins with its turn', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const stage = open([0, 1, 2, 3].map((i) => piece(i)))
+  const reads = [0, 1, 2, 3].map(stage.read)
+  await settle()
+  t.mock.timers.tick(ARCHIVE_PIECE_MS_MAX - 1)
+  for (const i of [0, 1, 2]) stage.go(i)
+  await Promise.all(reads.slice(0, 3))
+  await settle()
+  t.mock.timers.tick(ARCHIVE_PIECE_MS_MAX - 1)
+  stage.go()
+  assert.deepEqual(await Promise.all(reads), ['read', 'read', 'read', 'read'])
+})
+
+test('a piece that nobody waits for any more gives its turn back, and one that gets none concerns no other', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const stage = open([0, 1, 2, 3, 4].map((i) => piece(i)))
+  const stalled = [0, 1, 2].map(stage.read)
+  await settle()
+  t.mock.timers.tick(1)
+  const late = stage.content.read(piece(3).chunk)
+  await settle()
+  t.mock.timers.tick(ARCHIVE_PIECE_MS_MAX - 1)
+  assert.deepEqual(new Set(await Promise.all(stalled)), new Set(['archive_unavailable']))
+  stage.pass(ARCHIVE_AWAY_PAUSE_MS)
+  t.mock.timers.tick(1)
+  await assert.rejects(late, /took all turns for 5 s/)
+  const next = stage.read(4)
+  await settle()
+  assert.equal(stage.asked.length, 3)
+  t.mock.timers.tick(ARCHIVE_PIECE_MS_MAX - 1)
+  await settle()
+  assert.deepEqual(
+    stage.signals.map((signal) => signal?.aborted),
+    [true, true, true, false],
+  )
+  stage.go(4)
+  assert.equal(await next, 'read')
+})
+
+test('one object that the store does not give keeps nobody from the others; two do', async () => {
+  const stage = open([piece(1), piece(2), piece(3), piece(4)])
+  stage.go()
+  stage.forbidden = new Set([0, 2].map(stage.nameOf))
+  assert.deepEqual(
+    [await stage.read(0), await stage.read(0), await stage.read(1)],
+    ['archive_unavailable', 'archive_unavailable', 'read'],
+  )
+  for (const i of [0, 2, 3]) assert.equal(await stage.read(i), 'archive_unavailable')
+  assert.deepEqual(stage.outcomes, [
+    ...['unavailable', 'unavailable', 'fetched'],
+    ...['unavailable', 'unavailable', 'refused'],
+  ])
 })
 
 test('a store that fails is asked again after a while, and one that lost an object for others at once', async () => {
@@ -133,7 +223,6 @@ test('an object is lost only where the archive has something of the ledger', asy
   stage.isEmpty = true
   await assert.rejects(read(), (error: Error) => !(error instanceof ReleasedFault) && /has nothing/.test(error.message))
   stage.isEmpty = false
-  stage.pass(ARCHIVE_AWAY_PAUSE_MS)
   await assert.rejects(read(), (error: Error) => error instanceof ReleasedFault)
   assert.deepEqual(stage.outcomes, ['unavailable', 'faulty'])
 })

@@ -45,7 +45,8 @@ test('an object of a bucket that does not end is read up to the limit, and the c
     }
     write()
   })
-  await assert.rejects(store.get('checkpoint', MIB), /checkpoint: .* more than 1048576 bytes/)
+  const isTooLong = { message: /checkpoint: .* more than 1048576 bytes/, isAway: false }
+  await assert.rejects(store.get('checkpoint', MIB), isTooLong)
   await closed.promise
   assert.ok(written < 32 * MIB, `${written}`)
 })
@@ -54,11 +55,27 @@ test('an object may be missing; a bucket that is missing says nothing about obje
   const store = await open(t, (request, answer) => {
     const code = request.url!.includes('/checkpoint') ? 'NoSuchBucket' : 'NoSuchKey'
     answer.writeHead(404, { 'content-type': 'application/xml' })
-    answer.end(`<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>none</Message></Error>`)
+    answer.end(
+      `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>none</Message></Error>`,
+    )
   })
   assert.equal(await store.get('lines/1', MIB), null)
   await assert.rejects(
     store.get('checkpoint', MIB),
     (error: Error) => error instanceof ArchiveStoreError && /NoSuchBucket/.test(error.message),
   )
+})
+
+test('a bucket that answers 5xx, or nothing, is away, and one that refuses an object is not', async (t) => {
+  const store = await open(t, (request, answer) => {
+    if (request.url!.includes('/cut')) return void answer.destroy()
+    answer.writeHead(request.url!.includes('/refused') ? 403 : 503)
+    answer.end()
+  })
+  for (const [name, isAway] of [
+    ['refused', false],
+    ['failing', true],
+    ['cut', true],
+  ] as const)
+    await assert.rejects(store.get(name, MIB), { name: 'ArchiveStoreError', isAway }, name)
 })
