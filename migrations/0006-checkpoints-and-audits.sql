@@ -139,12 +139,15 @@ create table archive_pieces (
   from_seq bigint not null check (from_seq >= 0),
   end_seq bigint not null check (end_seq > from_seq),
   lines_digest bytea not null check (length(lines_digest) = 32),
+  lines_bytes int4 not null check (lines_bytes > 0),
   documents_digest bytea check (length(documents_digest) = 32),
+  documents_bytes int4 check (documents_bytes > 0),
   state text not null default 'kept' check (state in ('kept', 'leaving', 'left')),
-  primary key (ledger_id, from_seq)
+  primary key (ledger_id, from_seq),
+  check ((documents_digest is null) = (documents_bytes is null))
 );
 comment on table archive_pieces is
-  'Pieces of archives, by the SHA-256 of their objects: where content lies that has left Postgres. kept: all of it is here as well; leaving: some has left; left: all that may.';
+  'Pieces of archives, by the SHA-256 and the length of their objects: where content lies that has left Postgres. kept: all of it is here as well; leaving: some has left; left: all that may.';
 comment on column archive_pieces.documents_digest is 'null: the piece has no document.';
 create index archive_pieces_here on archive_pieces (ledger_id, from_seq) where state <> 'left';
 

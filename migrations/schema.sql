@@ -96,12 +96,17 @@ create table tallystick.archive_pieces (
   from_seq bigint not null,
   end_seq bigint not null,
   lines_digest bytea not null,
+  lines_bytes integer not null,
   documents_digest bytea,
+  documents_bytes integer,
   state text not null default 'kept'::text,
   constraint archive_pieces_check CHECK ((end_seq > from_seq)),
+  constraint archive_pieces_check1 CHECK (((documents_digest IS NULL) = (documents_bytes IS NULL))),
+  constraint archive_pieces_documents_bytes_check CHECK ((documents_bytes > 0)),
   constraint archive_pieces_documents_digest_check CHECK ((length(documents_digest) = 32)),
   constraint archive_pieces_from_seq_check CHECK ((from_seq >= 0)),
   constraint archive_pieces_ledger_id_fkey FOREIGN KEY (ledger_id) REFERENCES tallystick.archives(ledger_id) ON DELETE CASCADE,
+  constraint archive_pieces_lines_bytes_check CHECK ((lines_bytes > 0)),
   constraint archive_pieces_lines_digest_check CHECK ((length(lines_digest) = 32)),
   constraint archive_pieces_pkey PRIMARY KEY (ledger_id, from_seq),
   constraint archive_pieces_state_check CHECK ((state = ANY (ARRAY['kept'::text, 'leaving'::text, 'left'::text])))
@@ -2017,9 +2022,9 @@ CREATE OR REPLACE FUNCTION tallystick.archive_pieces_change()
 AS $function$
 begin
   if tg_op = 'DELETE' and old.state = 'kept' then return old; end if;
-  if tg_op = 'UPDATE' and (new.ledger_id, new.from_seq, new.end_seq, new.lines_digest)
-      = (old.ledger_id, old.from_seq, old.end_seq, old.lines_digest)
-    and new.documents_digest is not distinct from old.documents_digest
+  if tg_op = 'UPDATE' and (new.ledger_id, new.from_seq, new.end_seq, new.lines_digest, new.lines_bytes)
+      = (old.ledger_id, old.from_seq, old.end_seq, old.lines_digest, old.lines_bytes)
+    and (new.documents_digest, new.documents_bytes) is not distinct from (old.documents_digest, old.documents_bytes)
     and (old.state, new.state) in (('kept', 'leaving'), ('leaving', 'leaving'), ('leaving', 'left')) then
     return new;
   end if;
@@ -4099,7 +4104,7 @@ comment on table tallystick.api_keys is 'API keys, as key-created and key-revoke
 
 comment on table tallystick.archive_keys is 'Secrets from which the keys of archived documents are computed, of entries from from_seq on, sealed under the master key. A document is erased from the archive by removing what gives its key.';
 
-comment on table tallystick.archive_pieces is 'Pieces of archives, by the SHA-256 of their objects: where content lies that has left Postgres. kept: all of it is here as well; leaving: some has left; left: all that may.';
+comment on table tallystick.archive_pieces is 'Pieces of archives, by the SHA-256 and the length of their objects: where content lies that has left Postgres. kept: all of it is here as well; leaving: some has left; left: all that may.';
 
 comment on table tallystick.archives is 'How far each ledger lies in the archive, and the SHA-256 of the newest seal there. The worker that has the claim writes the next one.';
 

@@ -20,7 +20,7 @@ type DuePolicy = {
 export async function listDueReleases(db: Db, policy: DuePolicy): Promise<DueRelease[]> {
   const { rows } = await db.query<DueRelease>(
     `select p.ledger_id, p.from_seq as "from", p.end_seq as "end", encode(p.lines_digest, 'hex') as lines,
-       encode(p.documents_digest, 'hex') as documents, encode(k.sealed, 'base64') as keys
+       p.lines_bytes, encode(p.documents_digest, 'hex') as documents, p.documents_bytes, encode(k.sealed, 'base64') as keys
      from tallystick.archives a
      join tallystick.chain_heads h on h.ledger_id = a.ledger_id and (h.closed is null or h.closed = 'frozen')
      cross join lateral (

@@ -83,18 +83,21 @@ export async function releaseArchive(db: Db, ledgerId: Uuid, by: Uuid): Promise<
   )
 }
 
-/** Entries from `from` up to, not including, `end`, by the SHA-256 of their objects; null: none of them has a document. */
-export type PieceDigests = {
+/** An object of a piece: SHA-256 and length. */
+export type PieceObject = { readonly digest: Uint8Array; readonly bytes: number }
+
+/** Entries from `from` up to, not including, `end`, by their objects; null: none of them has a document. */
+export type PieceObjects = {
   readonly from: number
   readonly end: number
-  readonly lines: Uint8Array
-  readonly documents: Uint8Array | null
+  readonly lines: PieceObject
+  readonly documents: PieceObject | null
 }
 
 type Position = {
   readonly size: number
   readonly sealDigest: Uint8Array
-  readonly pieces: readonly PieceDigests[]
+  readonly pieces: readonly PieceObjects[]
 }
 
 /** Moves the ledger's position from `from` to `size`, and notes the pieces between; false where it stands elsewhere. */
@@ -109,14 +112,17 @@ export async function advanceArchive(
        update tallystick.archives set size = $3, seal_digest = $4, sealed_at = now() where ledger_id = $1 and size = $2
        returning ledger_id
      )
-     insert into tallystick.archive_pieces (ledger_id, from_seq, end_seq, lines_digest, documents_digest)
-     select m.ledger_id, p.* from moved m, unnest($5::int8[], $6::int8[], $7::bytea[], $8::bytea[]) p`,
+     insert into tallystick.archive_pieces
+       (ledger_id, from_seq, end_seq, lines_digest, lines_bytes, documents_digest, documents_bytes)
+     select m.ledger_id, p.* from moved m, unnest($5::int8[], $6::int8[], $7::bytea[], $8::int4[], $9::bytea[], $10::int4[]) p`,
     [
       ...[ledgerId, from, size, sealDigest],
       pieces.map((piece) => piece.from),
       pieces.map(({ end }) => end),
-      pieces.map(({ lines }) => lines),
-      pieces.map(({ documents }) => documents),
+      pieces.map(({ lines }) => lines.digest),
+      pieces.map(({ lines }) => lines.bytes),
+      pieces.map(({ documents }) => documents?.digest ?? null),
+      pieces.map(({ documents }) => documents?.bytes ?? null),
     ],
   )
   return rowCount === pieces.length

@@ -52,7 +52,7 @@ export const ERASURES_OF_CHUNK = `select json_agg(json_build_array(d.subject_id,
  */
 export const RELEASED = `case when c.content is null then (
     select json_build_object('ledgerId', p.ledger_id, 'from', p.from_seq, 'lines', encode(p.lines_digest, 'hex'),
-      'documents', encode(p.documents_digest, 'hex'), 'keys', (
+      'linesBytes', p.lines_bytes, 'documents', encode(p.documents_digest, 'hex'), 'documentsBytes', p.documents_bytes, 'keys', (
         select encode(k.sealed, 'base64') from tallystick.archive_keys k where k.ledger_id = p.ledger_id and k.from_seq = p.from_seq
       ), 'metadata', encode(c.metadata, 'base64'), 'erasures', (${ERASURES_OF_CHUNK}))
     from tallystick.archive_pieces p

@@ -5,9 +5,11 @@ export type PlaceInArchive = {
   readonly ledgerId: Uuid
   /** First entry of the piece. */
   readonly from: number
-  /** SHA-256 of the piece's objects, in hex; `documents` null: it has none. */
+  /** SHA-256 of the piece's objects, in hex, and their lengths; `documents` null: it has none. */
   readonly lines: string
+  readonly linesBytes: number
   readonly documents: string | null
+  readonly documentsBytes: number | null
   /** Sealed secrets of the piece, base64; null: there are none. */
   readonly keys: string | null
 }

@@ -5,7 +5,7 @@ import {
   type DueArchive,
   findSealSize,
   listErasuresOf,
-  type PieceDigests,
+  type PieceObjects,
   releaseArchive,
 } from '../../db/chain/archives.ts'
 import { findCheckpoint } from '../../db/chain/checkpoints.ts'
@@ -71,7 +71,7 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
     const kept = await findSeal(deps, store, due, { size, note, claim })
     const { sealDigest, pieces } = kept ?? (await writeSeal(deps, store, due, { size, note, claim }))
     await replaceCheckpoint(store, { size, note, claim })
-    const position = { size, sealDigest, pieces: pieces.map(digestsOf) }
+    const position = { size, sealDigest, pieces }
     if (!(await advanceArchive(pool, ledgerId, from, position))) throw lost()
     return size
   } finally {
@@ -79,12 +79,19 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
   }
 }
 
-type Sealed = { readonly sealDigest: Uint8Array; readonly pieces: readonly ArchivePiece[] }
+type Sealed = { readonly sealDigest: Uint8Array; readonly pieces: readonly PieceObjects[] }
 
-/** By the names of its objects, which end with their digests. */
-function digestsOf({ from, end, lines, documents }: ArchivePiece): PieceDigests {
-  const digestOf = (name: string) => Buffer.from(name.slice(name.indexOf('-') + 1), 'hex')
-  return { from, end, lines: digestOf(lines), documents: documents === null ? null : digestOf(documents) }
+/** Pieces of a seal, whose objects were compared with what it says of them. */
+function piecesOf({ pieces, objects }: Pick<ArchiveSeal, 'pieces' | 'objects'>): PieceObjects[] {
+  const named = new Map(objects.map((object) => [object.name, object]))
+  const objectOf = (name: string) => {
+    const { sha256, bytes } = named.get(name)!
+    return { digest: Buffer.from(sha256, 'hex'), bytes }
+  }
+  return pieces.map(({ from, end, lines, documents }) => ({
+    ...{ from, end, lines: objectOf(lines) },
+    documents: documents === null ? null : objectOf(documents),
+  }))
 }
 
 type Target = { readonly size: number; readonly note: string; readonly claim: Claim }
@@ -150,14 +157,14 @@ async function findSeal(
     seal.previous === (sealDigest && toHex(sealDigest)) &&
     textOf(seal.checkpoint) === textOf(note)
   if (!isOurs) throw new ArchiveConflict(sealName(size), 'continues another archive than this')
-  await eachAtOnce(seal.objects, ARCHIVE_WRITES_AT_ONCE, async ({ name, sha256 }) => {
+  await eachAtOnce(seal.objects, ARCHIVE_WRITES_AT_ONCE, async ({ name, bytes: length, sha256 }) => {
     const object = await store.get(name, ARCHIVE_OBJECT_BYTES_MAX)
-    if (object === null || sha256Hex(object) !== sha256)
+    if (object === null || object.length !== length || sha256Hex(object) !== sha256)
       throw new ArchiveConflict(name, object === null ? 'is missing' : 'is not what its seal names')
     deps.observeObject?.(object.length)
     await claim.keepLong()
   })
-  return { sealDigest: Buffer.from(sha256Hex(bytes), 'hex'), pieces: seal.pieces }
+  return { sealDigest: Buffer.from(sha256Hex(bytes), 'hex'), pieces: piecesOf(seal) }
 }
 
 /** Signed text of a note: cosignatures come later. */
@@ -204,7 +211,7 @@ async function writeSeal(
   parseSeal(bytes, size)
   await claim.keep()
   const { sha256 } = await writeObject(store, sealName(size), bytes, deps.observeObject)
-  return { sealDigest: Buffer.from(sha256, 'hex'), pieces }
+  return { sealDigest: Buffer.from(sha256, 'hex'), pieces: piecesOf(seal) }
 }
 
 async function writePiece(

@@ -8,12 +8,13 @@ import { FetchTurns } from './fetch-turns.ts'
 import {
   ARCHIVE_AWAY_PAUSE_MS,
   ARCHIVE_CACHE_BYTES_MAX,
+  ARCHIVE_CHECKPOINT_BYTES_MAX,
   ARCHIVE_FETCH_WAITS_MAX,
-  ARCHIVE_OBJECT_BYTES_MAX,
   ARCHIVE_PIECE_MS_MAX,
 } from './limits.ts'
+import { BodyTooLong } from './read-body.ts'
 import { sha256Hex } from './read-objects.ts'
-import { CHECKPOINT_OBJECT, pieceObjectName } from './seal.ts'
+import { type ArchiveObject, CHECKPOINT_OBJECT, pieceObjectName } from './seal.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
 /** `cached`: the piece was here; `shared`: it was on its way; `refused`: too many wait, or the archive was away just before. */
@@ -153,16 +154,14 @@ export class ArchivedContent implements ReleasedContent {
     this.#failing = lines
   }
 
-  async #fetch(
-    { ledgerId, from, lines, documents }: PlaceInArchive,
-    signal: AbortSignal,
-  ): Promise<ArchivedPiece> {
+  async #fetch(place: PlaceInArchive, signal: AbortSignal): Promise<ArchivedPiece> {
+    const { ledgerId, from, lines, linesBytes, documents, documentsBytes } = place
     const store = this.#deps.stores.of(formatId('led', ledgerId))
-    const get = (kind: 'lines' | 'documents', sha256: string) =>
-      getObject(store, pieceObjectName(kind, from, sha256), sha256, signal)
+    const get = (kind: 'lines' | 'documents', sha256: string, bytes: number) =>
+      getObject(store, { name: pieceObjectName(kind, from, sha256), sha256, bytes }, signal)
     const [text, sealed] = await Promise.all([
-      get('lines', lines),
-      documents === null ? Buffer.alloc(0) : get('documents', documents),
+      get('lines', lines, linesBytes),
+      documents === null ? Buffer.alloc(0) : get('documents', documents, documentsBytes!),
     ])
     return ArchivedPiece.read(text, sealed)
   }
@@ -179,32 +178,33 @@ export class ArchivedContent implements ReleasedContent {
   }
 }
 
-/** Throws ReleasedFault unless it is the object of that digest; ApiError where nobody knows. */
+/** Throws ReleasedFault unless it is that object, of which no more is held than its bytes; ApiError where nobody knows. */
 async function getObject(
   store: ArchiveReader,
-  name: string,
-  sha256: string,
+  { name, sha256, bytes }: ArchiveObject,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const bytes = await readObject(store, name, signal)
-  if (bytes === null) {
-    // A volume that is not mounted, or another prefix, has lost no object.
-    if ((await readObject(store, CHECKPOINT_OBJECT, signal)) === null)
-      throw archiveUnavailable(
-        `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: is TALLYSTICK_ARCHIVE the right place, and mounted?`,
-      )
-    throw new ReleasedFault(`the archive's ${name} is missing`)
+  const read = (object: string, bytesMax: number) =>
+    store.get(object, bytesMax, signal).catch((error: Error) => {
+      if (!(error instanceof ArchiveStoreError)) throw error
+      if (error.cause instanceof BodyTooLong) throw anotherOne(object)
+      throw archiveUnavailable('the archive cannot be read', error)
+    })
+  const found = await read(name, bytes)
+  if (found !== null) {
+    if (sha256Hex(found) !== sha256) throw anotherOne(name)
+    return found
   }
-  if (sha256Hex(bytes) !== sha256)
-    throw new ReleasedFault(`the archive's ${name} is another one than was written`)
-  return bytes
+  // A volume that is not mounted, or another prefix, has lost no object.
+  if ((await read(CHECKPOINT_OBJECT, ARCHIVE_CHECKPOINT_BYTES_MAX)) === null)
+    throw archiveUnavailable(
+      `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: is TALLYSTICK_ARCHIVE the right place, and mounted?`,
+    )
+  throw new ReleasedFault(`the archive's ${name} is missing`)
 }
 
-function readObject(store: ArchiveReader, name: string, signal: AbortSignal): Promise<Buffer | null> {
-  return store.get(name, ARCHIVE_OBJECT_BYTES_MAX, signal).catch((error: Error) => {
-    if (!(error instanceof ArchiveStoreError)) throw error
-    throw archiveUnavailable('the archive cannot be read', error)
-  })
+function anotherOne(name: string): ReleasedFault {
+  return new ReleasedFault(`the archive's ${name} is another one than was written`)
 }
 
 /** Ends the work after `msMax`, also where it does not hear of that: a store that answers nothing holds no turn for longer. */

@@ -12,6 +12,7 @@ import {
   ARCHIVE_PIECES_OF_LEDGER_AT_ONCE,
   ARCHIVE_PIECES_WAITING_MAX,
 } from '../../../src/verify/archive/limits.ts'
+import { BodyTooLong } from '../../../src/verify/archive/read-body.ts'
 import { sha256Hex } from '../../../src/verify/archive/read-objects.ts'
 import { type ArchiveReader, ArchiveStoreError } from '../../../src/verify/archive/store.ts'
 
@@ -23,7 +24,10 @@ const FIRST = '01935b6e-0000-7000-8000-000000000000' as Uuid
 function piece(from: number, ledgerId = LEDGER): { readonly lines: Buffer; readonly chunk: ChunkInArchive } {
   const items = [{ record: 'rec_01j5dpw00000000000000000000', digest: '00'.repeat(32), type: 'generic/1' }]
   const lines = gzipSync(`${JSON.stringify({ seq: from, documents: [7], items })}\n`)
-  const place = { ledgerId, from, lines: sha256Hex(lines), documents: null, keys: null }
+  const place = {
+    ...{ ledgerId, from, lines: sha256Hex(lines), linesBytes: lines.length },
+    ...{ documents: null, documentsBytes: null, keys: null },
+  }
   return {
     lines,
     chunk: { place, seq: from, chunk: 0, firstRecordId: FIRST, count: 0, erasures: new Map() },
@@ -53,7 +57,7 @@ function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
   }
   const reader: ArchiveReader = {
     name: 'a store',
-    async get(name, _, signal) {
+    async get(name, bytesMax, signal) {
       if (name === 'checkpoint') return stage.isEmpty ? null : Buffer.from('a checkpoint')
       asked.push(name)
       signals.push(signal)
@@ -61,7 +65,10 @@ function open(pieces: readonly ReturnType<typeof piece>[], more: object = {}) {
       await Promise.race([all.promise, ...(at < 0 ? [] : [gates[at]!.promise])])
       if (stage.isAway) throw new ArchiveStoreError('it is away', { isAway: true })
       if (stage.forbidden.has(name)) throw new ArchiveStoreError('it is forbidden')
-      return pieces[at]?.lines ?? null
+      const found = pieces[at]?.lines ?? null
+      if (found !== null && found.length > bytesMax)
+        throw new ArchiveStoreError('it is too long', { cause: new BodyTooLong(bytesMax) })
+      return found
     },
   }
   const content = new ArchivedContent({
@@ -107,7 +114,7 @@ test('it keeps so many bytes, and gives up what was not asked for longest', asyn
 test('reads beyond what may wait are refused at once, but not those of a ledger that has few', async () => {
   const count = ARCHIVE_PIECES_AT_ONCE + ARCHIVE_PIECES_WAITING_MAX
   const pieces = Array.from({ length: count + 1 }, (_, i) => piece(i))
-  const stage = open([...pieces, piece(0, OTHER)])
+  const stage = open([...pieces, piece(count + 1, OTHER)])
   const reads = pieces.map((_, i) => stage.read(i))
   assert.equal(await reads.at(-1), 'archive_unavailable')
   assert.equal(stage.asked.length, ARCHIVE_PIECES_OF_LEDGER_AT_ONCE)
@@ -119,7 +126,7 @@ test('reads beyond what may wait are refused at once, but not those of a ledger 
 })
 
 test('the next turn is of the ledger that has fewest under way', async () => {
-  const stage = open([0, 1, 2, 3, 4].map((i) => piece(i)).concat([0, 1].map((i) => piece(i, OTHER))))
+  const stage = open([0, 1, 2, 3, 4].map((i) => piece(i)).concat([5, 6].map((i) => piece(i, OTHER))))
   const reads = [0, 1, 2, 3, 4, 5, 6].map(stage.read)
   await settle()
   assert.deepEqual(stage.asked, [0, 1, 2, 5].map(stage.nameOf))
@@ -221,8 +228,23 @@ test('an object is lost only where the archive has something of the ledger', asy
   stage.go()
   const read = () => stage.content.read(piece(1).chunk)
   stage.isEmpty = true
-  await assert.rejects(read(), (error: Error) => !(error instanceof ReleasedFault) && /has nothing/.test(error.message))
+  await assert.rejects(
+    read(),
+    (error: Error) => !(error instanceof ReleasedFault) && /has nothing/.test(error.message),
+  )
   stage.isEmpty = false
   await assert.rejects(read(), (error: Error) => error instanceof ReleasedFault)
   assert.deepEqual(stage.outcomes, ['unavailable', 'faulty'])
+})
+
+test('of an object no more is read than was written, and one that is longer is another one', async () => {
+  const { lines, chunk } = piece(1)
+  const stage = open([{ lines, chunk }])
+  stage.go()
+  const place = { ...chunk.place, linesBytes: lines.length - 1 }
+  await assert.rejects(
+    stage.content.read({ ...chunk, place }),
+    (error: Error) => error instanceof ReleasedFault && /is another one/.test(error.message),
+  )
+  assert.equal(await stage.read(0), 'read')
 })
