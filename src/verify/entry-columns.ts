@@ -1,5 +1,4 @@
 import type { Uuid } from '../proof/ids.ts'
-import type { DocumentKind } from '../proof/statement/document-subjects.ts'
 
 /**
  * Claims of a database's columns about one entry, and about everything that the entry made. Columns are an index, and the
@@ -159,8 +158,8 @@ export type HoldColumns = {
 }
 export type ClosureColumns = { readonly knownSize: number; readonly knownChain: string }
 export type ErasureColumns = {
-  readonly subjectId: Uuid
-  readonly document: DocumentKind
+  readonly subjectId: string
+  readonly document: string
   readonly documentSeq: number
 }
 export type IdempotencyColumns = {

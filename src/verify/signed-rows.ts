@@ -11,7 +11,6 @@ import { type ParsedStatement, partyOf } from '../proof/statement/statement.ts'
 import type {
   AgentColumns,
   ClosureColumns,
-  ErasureColumns,
   HoldColumns,
   KeyColumns,
   LedgerColumns,
@@ -76,7 +75,7 @@ export function revokedSigningKids({ kind, predicate }: ParsedStatement): string
   return kind === 'agent-key-revoked' ? [predicate['kid'] as string] : []
 }
 
-export function erasureRows({ kind, subjects, predicate }: ParsedStatement): ErasureColumns[] {
+export function erasureRows({ kind, subjects, predicate }: ParsedStatement) {
   if (kind !== 'payload-erased') return []
   const { document, id } = parseDocumentSubject(subjects[0].name)!
   return [{ subjectId: id, document, documentSeq: predicate['seq'] as number }]
