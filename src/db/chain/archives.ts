@@ -91,7 +91,7 @@ export type PieceDigests = {
   readonly documents: Uint8Array | null
 }
 
-type Position = {
+export type ArchivePosition = {
   readonly size: number
   readonly sealDigest: Uint8Array
   readonly pieces: readonly PieceDigests[]
@@ -102,7 +102,7 @@ export async function advanceArchive(
   db: Db,
   ledgerId: Uuid,
   from: number,
-  { size, sealDigest, pieces }: Position,
+  { size, sealDigest, pieces }: ArchivePosition,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `with moved as (

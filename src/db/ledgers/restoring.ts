@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { EntryRow } from '../chain/append-entries.ts'
+import type { ArchivePosition, PieceDigests } from '../chain/archives.ts'
 import {
   bytea,
   type Codec,
@@ -495,17 +496,24 @@ export async function restoreCheckpoint(
     )
 }
 
-/** Has the worker go on with the archive that the ledger came from: its newest seal, and the sealed secrets of its pieces. */
+/** Has the worker go on with the archive that the ledger came from: its newest seal, its pieces, and their sealed secrets. */
 export async function restoreArchive(
   client: pg.ClientBase,
   ledgerId: Uuid,
-  { size, sealDigest }: { readonly size: number; readonly sealDigest: Uint8Array },
+  { size, sealDigest, pieces }: ArchivePosition,
   keys: Iterable<{ readonly fromSeq: number; readonly sealed: Uint8Array }>,
 ): Promise<void> {
   await client.query(
     'insert into tallystick.archives (ledger_id, size, seal_digest, sealed_at) values ($1, $2, $3, now())',
     [ledgerId, size, sealDigest],
   )
+  const columns: Record<string, Column<PieceDigests>> = {
+    from_seq: column(int8, (piece) => piece.from),
+    end_seq: column(int8, ({ end }) => end),
+    lines_digest: column(bytea, ({ lines }) => lines),
+    documents_digest: column(bytea, ({ documents }) => documents),
+  }
+  await insert(client, 'archive_pieces', ledgerId, columns, pieces)
   for (const { fromSeq, sealed } of keys)
     await client.query(
       'insert into tallystick.archive_keys (ledger_id, from_seq, sealed) values ($1, $2, $3)',

@@ -5,7 +5,6 @@ import {
   type DueArchive,
   findSealSize,
   listErasuresOf,
-  type PieceDigests,
   releaseArchive,
 } from '../../db/chain/archives.ts'
 import { findCheckpoint } from '../../db/chain/checkpoints.ts'
@@ -25,6 +24,7 @@ import {
   type ArchivePiece,
   type ArchiveSeal,
   CHECKPOINT_OBJECT,
+  digestsOf,
   parseSeal,
   pieceObjectName,
   sealName,
@@ -80,12 +80,6 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
 }
 
 type Sealed = { readonly sealDigest: Uint8Array; readonly pieces: readonly ArchivePiece[] }
-
-/** By the names of its objects, which end with their digests. */
-function digestsOf({ from, end, lines, documents }: ArchivePiece): PieceDigests {
-  const digestOf = (name: string) => Buffer.from(name.slice(name.indexOf('-') + 1), 'hex')
-  return { from, end, lines: digestOf(lines), documents: documents === null ? null : digestOf(documents) }
-}
 
 type Target = { readonly size: number; readonly note: string; readonly claim: Claim }
 

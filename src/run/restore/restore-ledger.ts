@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { ArchivePosition, PieceDigests } from '../../db/chain/archives.ts'
 import { readLeaves, readTree, storeTree } from '../../db/chain/checkpoints.ts'
 import {
   beginLedger,
@@ -32,7 +33,7 @@ import { archiveLedger } from '../../verify/archive/archive-ledger.ts'
 import type { ArchiveKeys } from '../../verify/archive/key-file.ts'
 import { ARCHIVE_OBJECT_BYTES_MAX, ARCHIVE_SEAL_BYTES_MAX } from '../../verify/archive/limits.ts'
 import { sha256Hex } from '../../verify/archive/read-objects.ts'
-import { type ArchiveSeal, CHECKPOINT_OBJECT, sealName } from '../../verify/archive/seal.ts'
+import { type ArchiveSeal, CHECKPOINT_OBJECT, digestsOf, sealName } from '../../verify/archive/seal.ts'
 import type { ArchiveReader } from '../../verify/archive/store.ts'
 import { databaseOf } from '../../verify/database.ts'
 import { TREE_ENTRIES_PER_STEP } from '../../verify/limits.ts'
@@ -88,7 +89,7 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
   const known = beyond === null ? null : writer.verifyKnown(beyond)
   await writeTree(client, ledgerId)
   for (const note of writer.notes) await restoreCheckpoint(client, ledgerId, splitNote(note))
-  await continueArchive(client, ledgerId, restore, size)
+  await continueArchive(client, ledgerId, restore, { size, pieces: writer.pieces })
   await closeRestored(client, ledgerId, known ?? writer.head)
   const report = await verifyLedger(databaseOf(client, ledger, 'the restored rows'), {
     checkpoints: within,
@@ -123,6 +124,8 @@ async function compareKept({ reader, kept, acceptsLoss }: Restore): Promise<Kept
 /** Writes the entries of an archive, each when it has been verified. */
 class LedgerWriter {
   notes: readonly string[] = []
+  /** Pieces of the archive, from its first entry to its last. */
+  pieces: readonly PieceDigests[] = []
   readonly #client: pg.ClientBase
   readonly #ledgerId: Uuid
   readonly #keys: ArchiveKeys
@@ -176,6 +179,7 @@ class LedgerWriter {
 
   #begin(seals: readonly ArchiveSeal[], note: string): void {
     this.notes = seals.map((seal, i) => (i === seals.length - 1 ? note : seal.checkpoint))
+    this.pieces = seals.flatMap((seal) => seal.pieces.map(digestsOf))
     this.#hints = new Map(seals.at(-1)!.keys.map((key) => [(key as { kid: string }).kid, key as KeyTimes]))
   }
 
@@ -251,8 +255,10 @@ class LedgerWriter {
   /** A key file that is older than an erasure has the key of what was erased. */
   #destroyKeys({ kind, envelope }: RestoredEntry): void {
     if (kind !== 'payload-erased') return
-    for (const erasure of erasureRows(parseStatement(parseEnvelope(envelope).payload)))
+    for (const row of erasureRows(parseStatement(parseEnvelope(envelope).payload))) {
+      const erasure = { ...row, subjectId: row.subjectId as Uuid }
       for (const [fromSeq, keys] of this.#keys.pieces) destroyIn(keys, fromSeq, erasure)
+    }
   }
 
   async #writeKey(use: 'envelope' | 'note', { alg, spki }: NamedKey): Promise<void> {
@@ -306,7 +312,7 @@ async function continueArchive(
   client: pg.ClientBase,
   ledgerId: Uuid,
   { reader, keys, masterKey }: Restore,
-  size: number,
+  { size, pieces }: Pick<ArchivePosition, 'size' | 'pieces'>,
 ): Promise<void> {
   const seal = await reader.get(sealName(size), ARCHIVE_SEAL_BYTES_MAX)
   if (seal === null) throw new RestoreError(`${sealName(size)} is missing`)
@@ -314,5 +320,5 @@ async function continueArchive(
     fromSeq,
     sealed: masterKey.seal(one.pack(), archiveKeyContext(ledgerId, fromSeq)),
   }))
-  await restoreArchive(client, ledgerId, { size, sealDigest: fromHex(sha256Hex(seal)) }, sealed)
+  await restoreArchive(client, ledgerId, { size, pieces, sealDigest: fromHex(sha256Hex(seal)) }, sealed)
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { PieceDigests } from '../../db/chain/archives.ts'
 import { ProofError } from '../../proof/error.ts'
 import { TILE_HASHES } from '../../proof/tree/merkle.ts'
 import { formatTileAddress, isCovered, type TileAddress } from '../../proof/tree/tile-address.ts'
@@ -39,6 +40,12 @@ export const sealName = (size: number) => `seals/${size}`
 /** Named by their content, so that what a worker wrote before it was killed is in nobody's way. */
 export const pieceObjectName = (kind: 'lines' | 'documents', from: number, sha256: string) =>
   `${kind}/${from}-${sha256}`
+
+/** Digests of a piece's objects, with which their names end. */
+export function digestsOf({ from, end, lines, documents }: ArchivePiece): PieceDigests {
+  const digestOf = (name: string) => Buffer.from(name.slice(name.indexOf('-') + 1), 'hex')
+  return { from, end, lines: digestOf(lines), documents: documents === null ? null : digestOf(documents) }
+}
 
 export const tileName = (address: TileAddress) => `tile/${formatTileAddress(address)}`
 
