@@ -14,7 +14,7 @@ import {
   restoreServerKey,
   STANDS_ALONE,
 } from '../../db/ledgers/restoring.ts'
-import { destroyIn } from '../../followers/archive/destroy-keys.ts'
+import { destroyIn, type ErasedDocument } from '../../followers/archive/destroy-keys.ts'
 import { growTree, packFrontier, unpackFrontier } from '../../followers/checkpoints/grow-tree.ts'
 import { fromBase64, fromHex, toHex, utf8Encode } from '../../proof/bytes.ts'
 import type { SignatureAlgorithm } from '../../proof/crypto.ts'
@@ -255,10 +255,8 @@ class LedgerWriter {
   /** A key file that is older than an erasure has the key of what was erased. */
   #destroyKeys({ kind, envelope }: RestoredEntry): void {
     if (kind !== 'payload-erased') return
-    for (const row of erasureRows(parseStatement(parseEnvelope(envelope).payload))) {
-      const erasure = { ...row, subjectId: row.subjectId as Uuid }
-      for (const [fromSeq, keys] of this.#keys.pieces) destroyIn(keys, fromSeq, erasure)
-    }
+    for (const row of erasureRows(parseStatement(parseEnvelope(envelope).payload)))
+      for (const [fromSeq, keys] of this.#keys.pieces) destroyIn(keys, fromSeq, row as ErasedDocument)
   }
 
   async #writeKey(use: 'envelope' | 'note', { alg, spki }: NamedKey): Promise<void> {
