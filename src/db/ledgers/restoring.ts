@@ -12,7 +12,6 @@ import {
   timestamptz,
   uuid,
 } from '../connect/binary-array.ts'
-
 import type { Db } from '../connect/client.ts'
 
 /*
@@ -371,7 +370,7 @@ async function storeDetails(
     leaves: column(bytea, (e: RestoredEntry) => e.leaf),
     previous: column(bytea, (e: RestoredEntry) => e.previousLeaf),
     details: column(text, (e: RestoredEntry) => JSON.stringify(e.detail)),
-    outcomes: { ...column(int4, () => 0), type: 'int4' },
+    outcomes: column(int4, () => 0),
     seqs: column(int8, (e: RestoredEntry) => e.seq),
   }
   const call = (name: string, ...columns: readonly (keyof typeof arrays)[]) =>
