@@ -3049,7 +3049,7 @@ begin
   where i.outcome = 0 and i.kind = 'agent-key-registered';
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.release_chunks(ledger uuid, piece_from bigint, seqs bigint[], chunk_numbers integer[], befores bytea[], kept_metadata bytea[], is_last boolean)
+CREATE OR REPLACE FUNCTION tallystick.release_chunks(ledger uuid, piece_from bigint, seqs bigint[], chunk_numbers integer[], chunks_before bytea[], kept_metadata bytea[], is_last boolean)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -3067,10 +3067,10 @@ begin
     raise exception 'the archive has no such piece' using errcode = 'no_data_found';
   end if;
   update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from and p.state <> 'left';
-  -- The trigger refuse_while_moving passes over it.
+  -- It has left before, or the ledger is being moved (refuse_while_moving).
   if not found then return 0; end if;
   update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata
-  from unnest(seqs, chunk_numbers, befores, kept_metadata) n (seq, chunk, before, metadata)
+  from unnest(seqs, chunk_numbers, chunks_before, kept_metadata) n (seq, chunk, before, metadata)
   where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk and c.seq >= piece_from and c.seq < piece_end
     and sha256(c.content) = n.before;
   get diagnostics released = row_count;
@@ -4036,8 +4036,8 @@ comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[]
 a further one that none of its current keys endorses; so this decides, under the lock of the chain''s head. With those that are revoked
 an agent has 256 at most: the follower reads and digests all keys of a ledger, and an agent rotates its own as often as it likes.';
 
-comment on function tallystick.release_chunks(uuid,bigint,bigint[],integer[],bytea[],bytea[],boolean) is 'Takes the content of chunks out of Postgres, whose piece of the archive the caller has read back and compared with them: `before` is the
-SHA-256 of each content, `kept_metadata` what the archive lacks of it. Returns how many left: those that changed meanwhile, or left before, are
+comment on function tallystick.release_chunks(uuid,bigint,bigint[],integer[],bytea[],bytea[],boolean) is 'Takes the content of chunks out of Postgres, whose piece of the archive the caller has read back and compared with them: `chunks_before` has
+the SHA-256 of each content, `kept_metadata` what the archive lacks of it. Returns how many left: those that changed meanwhile, or left before, are
 passed over, and all of a ledger that is being moved. `is_last`: the piece has left, if nothing of it is here any more. Raises P0002 where the ledger''s
 archive has no such piece below its position.
 

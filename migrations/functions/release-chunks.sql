@@ -1,11 +1,11 @@
--- Takes the content of chunks out of Postgres, whose piece of the archive the caller has read back and compared with them: `before` is the
--- SHA-256 of each content, `kept_metadata` what the archive lacks of it. Returns how many left: those that changed meanwhile, or left before, are
+-- Takes the content of chunks out of Postgres, whose piece of the archive the caller has read back and compared with them: `chunks_before` has
+-- the SHA-256 of each content, `kept_metadata` what the archive lacks of it. Returns how many left: those that changed meanwhile, or left before, are
 -- passed over, and all of a ledger that is being moved. `is_last`: the piece has left, if nothing of it is here any more. Raises P0002 where the ledger's
 -- archive has no such piece below its position.
 --
 -- A plan for each call: a session would keep the one that it made for empty tables.
 create or replace function release_chunks(
-  ledger uuid, piece_from bigint, seqs bigint[], chunk_numbers int4[], befores bytea[], kept_metadata bytea[], is_last boolean
+  ledger uuid, piece_from bigint, seqs bigint[], chunk_numbers int4[], chunks_before bytea[], kept_metadata bytea[], is_last boolean
 ) returns int4
 language plpgsql security definer set search_path = tallystick, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
@@ -19,10 +19,10 @@ begin
     raise exception 'the archive has no such piece' using errcode = 'no_data_found';
   end if;
   update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from and p.state <> 'left';
-  -- The trigger refuse_while_moving passes over it.
+  -- It has left before, or the ledger is being moved (refuse_while_moving).
   if not found then return 0; end if;
   update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata
-  from unnest(seqs, chunk_numbers, befores, kept_metadata) n (seq, chunk, before, metadata)
+  from unnest(seqs, chunk_numbers, chunks_before, kept_metadata) n (seq, chunk, before, metadata)
   where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk and c.seq >= piece_from and c.seq < piece_end
     and sha256(c.content) = n.before;
   get diagnostics released = row_count;

@@ -9,7 +9,10 @@ import { insertCosignature } from '../../src/db/chain/cosignatures.ts'
 import { withClient } from '../../src/db/connect/client.ts'
 import { ensureServerKeys } from '../../src/db/schema/server-keys.ts'
 import { archiveLedgers } from '../../src/followers/archive/archive-ledgers.ts'
+import { releaseContent } from '../../src/followers/archive/release-content.ts'
+import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
 import { rotateKeys } from '../../src/followers/rotation/rotate-keys.ts'
+import { openArchivedContent } from '../../src/run/archived-content.ts'
 import { entryOfLine, RestoreError } from '../../src/run/restore/entry-of-line.ts'
 import { makeArchiveKeys } from '../../src/signing/archive-keys.ts'
 import { documentPlace } from '../../src/signing/document-keys.ts'
@@ -249,6 +252,19 @@ test('a ledger comes back from its archive: every answer is the same, and every 
     assert.deepEqual(
       next.logged.filter(({ level }) => level === 'error'),
       [],
+    )
+    await restored.sql(
+      `insert into tallystick.audit_cursors select ledger_id, size, chain, envelope_kid, chain, chain from tallystick.chain_heads
+       on conflict (ledger_id) do update set next_seq = excluded.next_seq, chain = excluded.chain`,
+    )
+    const { pool, log, stopping, masterKey } = next.deps
+    const openContent = () => openArchivedContent(masterKey, { stores })
+    const unreleased = new FaultyLedgers(Date.now)
+    while (await releaseContent({ pool, log, stopping, keepDays: 0, openContent, unreleased })) {}
+    assert.deepEqual(
+      [unreleased.count, await restored.sql('select from tallystick.batch_chunks where content is not null')],
+      [0, []],
+      'content of restored batches leaves as before',
     )
     const third = await createTestDatabase(t)
     const again = await restore(third, { ...copy, keys: files.write('next.json', await next.keyFile()) })

@@ -94,7 +94,7 @@ export type PieceObjects = {
   readonly documents: PieceObject | null
 }
 
-type Position = {
+export type ArchivePosition = {
   readonly size: number
   readonly sealDigest: Uint8Array
   readonly pieces: readonly PieceObjects[]
@@ -105,7 +105,7 @@ export async function advanceArchive(
   db: Db,
   ledgerId: Uuid,
   from: number,
-  { size, sealDigest, pieces }: Position,
+  { size, sealDigest, pieces }: ArchivePosition,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `with moved as (

@@ -78,7 +78,7 @@ export function compressChunk(plain: Uint8Array): Buffer {
   return zlib.zstdCompressSync(plain, COMPRESSION)
 }
 
-/** The same, not compressed: equal where the records are. */
+/** Bytes of encodeChunk before compression: equal where the records are. */
 export function encodePlain(records: readonly ChunkRecord[]): Buffer {
   const types = records.map(({ type }) => Buffer.from(type))
   let size = 0

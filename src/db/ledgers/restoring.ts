@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { EntryRow } from '../chain/append-entries.ts'
+import type { ArchivePosition, PieceObjects } from '../chain/archives.ts'
 import {
   bytea,
   type Codec,
@@ -11,7 +12,6 @@ import {
   timestamptz,
   uuid,
 } from '../connect/binary-array.ts'
-
 import type { Db } from '../connect/client.ts'
 
 /*
@@ -370,7 +370,7 @@ async function storeDetails(
     leaves: column(bytea, (e: RestoredEntry) => e.leaf),
     previous: column(bytea, (e: RestoredEntry) => e.previousLeaf),
     details: column(text, (e: RestoredEntry) => JSON.stringify(e.detail)),
-    outcomes: { ...column(int4, () => 0), type: 'int4' },
+    outcomes: column(int4, () => 0),
     seqs: column(int8, (e: RestoredEntry) => e.seq),
   }
   const call = (name: string, ...columns: readonly (keyof typeof arrays)[]) =>
@@ -495,17 +495,26 @@ export async function restoreCheckpoint(
     )
 }
 
-/** Has the worker go on with the archive that the ledger came from: its newest seal, and the sealed secrets of its pieces. */
+/** Has the worker go on with the archive that the ledger came from: its newest seal, its pieces, and their sealed secrets. */
 export async function restoreArchive(
   client: pg.ClientBase,
   ledgerId: Uuid,
-  { size, sealDigest }: { readonly size: number; readonly sealDigest: Uint8Array },
+  { size, sealDigest, pieces }: ArchivePosition,
   keys: Iterable<{ readonly fromSeq: number; readonly sealed: Uint8Array }>,
 ): Promise<void> {
   await client.query(
     'insert into tallystick.archives (ledger_id, size, seal_digest, sealed_at) values ($1, $2, $3, now())',
     [ledgerId, size, sealDigest],
   )
+  const columns: Record<string, Column<PieceObjects>> = {
+    from_seq: column(int8, (piece) => piece.from),
+    end_seq: column(int8, ({ end }) => end),
+    lines_digest: column(bytea, ({ lines }) => lines.digest),
+    lines_bytes: column(int4, ({ lines }) => lines.bytes),
+    documents_digest: column(bytea, ({ documents }) => documents?.digest ?? null),
+    documents_bytes: column(int4, ({ documents }) => documents?.bytes ?? null),
+  }
+  await insert(client, 'archive_pieces', ledgerId, columns, pieces)
   for (const { fromSeq, sealed } of keys)
     await client.query(
       'insert into tallystick.archive_keys (ledger_id, from_seq, sealed) values ($1, $2, $3)',

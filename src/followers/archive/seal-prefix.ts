@@ -27,6 +27,7 @@ import {
   CHECKPOINT_OBJECT,
   parseSeal,
   pieceObjectName,
+  piecesOf,
   sealName,
   tileName,
   tilesBetween,
@@ -80,19 +81,6 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
 }
 
 type Sealed = { readonly sealDigest: Uint8Array; readonly pieces: readonly PieceObjects[] }
-
-/** Pieces of a seal, whose objects were compared with what it says of them. */
-function piecesOf({ pieces, objects }: Pick<ArchiveSeal, 'pieces' | 'objects'>): PieceObjects[] {
-  const named = new Map(objects.map((object) => [object.name, object]))
-  const objectOf = (name: string) => {
-    const { sha256, bytes } = named.get(name)!
-    return { digest: Buffer.from(sha256, 'hex'), bytes }
-  }
-  return pieces.map(({ from, end, lines, documents }) => ({
-    ...{ from, end, lines: objectOf(lines) },
-    documents: documents === null ? null : objectOf(documents),
-  }))
-}
 
 type Target = { readonly size: number; readonly note: string; readonly claim: Claim }
 

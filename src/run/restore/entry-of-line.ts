@@ -274,7 +274,7 @@ function detailOf(
       return { hold: liftedHolds(statement)[0]! }
     case 'statement-registered': {
       const { policy, issuer, subject, contentType, kid } = predicate as Record<string, string>
-      return { policy, issuer, subject, contentType, kid: kid } as EntryDetail
+      return { policy, issuer, subject, contentType, kid } as EntryDetail
     }
     case 'agent-disabled':
     case 'key-revoked':

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { ArchivePosition, PieceObjects } from '../../db/chain/archives.ts'
 import { readLeaves, readTree, storeTree } from '../../db/chain/checkpoints.ts'
 import {
   beginLedger,
@@ -13,7 +14,7 @@ import {
   restoreServerKey,
   STANDS_ALONE,
 } from '../../db/ledgers/restoring.ts'
-import { destroyIn } from '../../followers/archive/destroy-keys.ts'
+import { destroyIn, type ErasedDocument } from '../../followers/archive/destroy-keys.ts'
 import { growTree, packFrontier, unpackFrontier } from '../../followers/checkpoints/grow-tree.ts'
 import { fromBase64, fromHex, toHex, utf8Encode } from '../../proof/bytes.ts'
 import type { SignatureAlgorithm } from '../../proof/crypto.ts'
@@ -32,7 +33,7 @@ import { archiveLedger } from '../../verify/archive/archive-ledger.ts'
 import type { ArchiveKeys } from '../../verify/archive/key-file.ts'
 import { ARCHIVE_OBJECT_BYTES_MAX, ARCHIVE_SEAL_BYTES_MAX } from '../../verify/archive/limits.ts'
 import { sha256Hex } from '../../verify/archive/read-objects.ts'
-import { type ArchiveSeal, CHECKPOINT_OBJECT, sealName } from '../../verify/archive/seal.ts'
+import { type ArchiveSeal, CHECKPOINT_OBJECT, piecesOf, sealName } from '../../verify/archive/seal.ts'
 import type { ArchiveReader } from '../../verify/archive/store.ts'
 import { databaseOf } from '../../verify/database.ts'
 import { TREE_ENTRIES_PER_STEP } from '../../verify/limits.ts'
@@ -92,7 +93,7 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
   const known = beyond === null ? null : writer.verifyKnown(beyond)
   await writeTree(client, ledgerId)
   for (const note of writer.notes) await restoreCheckpoint(client, ledgerId, splitNote(note))
-  await continueArchive(client, ledgerId, restore, size)
+  await continueArchive(client, ledgerId, restore, { size, pieces: writer.pieces })
   await closeRestored(client, ledgerId, known ?? writer.head)
   const report = await verifyLedger(databaseOf(client, ledger, 'the restored rows'), {
     checkpoints: within,
@@ -142,6 +143,8 @@ async function compareKept({ reader, kept, acceptsLoss }: Restore): Promise<Kept
 /** Writes the entries of an archive, each when it has been verified. */
 class LedgerWriter {
   notes: readonly string[] = []
+  /** Pieces of the archive, from its first entry to its last. */
+  pieces: readonly PieceObjects[] = []
   readonly #client: pg.ClientBase
   readonly #ledgerId: Uuid
   readonly #keys: ArchiveKeys
@@ -200,6 +203,7 @@ class LedgerWriter {
 
   #begin(seals: readonly ArchiveSeal[], note: string): void {
     this.notes = seals.map((seal, i) => (i === seals.length - 1 ? note : seal.checkpoint))
+    this.pieces = seals.flatMap(piecesOf)
     this.#hints = new Map(seals.at(-1)!.keys.map((key) => [(key as { kid: string }).kid, key as KeyTimes]))
   }
 
@@ -283,8 +287,8 @@ class LedgerWriter {
   /** A key file that is older than an erasure has the key of what was erased. */
   #destroyKeys({ kind, envelope }: RestoredEntry): void {
     if (kind !== 'payload-erased') return
-    for (const erasure of erasureRows(parseStatement(parseEnvelope(envelope).payload)))
-      for (const [fromSeq, keys] of this.#keys.pieces) destroyIn(keys, fromSeq, erasure)
+    for (const row of erasureRows(parseStatement(parseEnvelope(envelope).payload)))
+      for (const [fromSeq, keys] of this.#keys.pieces) destroyIn(keys, fromSeq, row as ErasedDocument)
   }
 
   async #writeKey(use: 'envelope' | 'note', { alg, spki }: NamedKey): Promise<void> {
@@ -338,7 +342,7 @@ async function continueArchive(
   client: pg.ClientBase,
   ledgerId: Uuid,
   { reader, keys, masterKey }: Restore,
-  size: number,
+  { size, pieces }: Pick<ArchivePosition, 'size' | 'pieces'>,
 ): Promise<void> {
   const seal = await reader.get(sealName(size), ARCHIVE_SEAL_BYTES_MAX)
   if (seal === null) throw new RestoreError(`${sealName(size)} is missing`)
@@ -346,5 +350,5 @@ async function continueArchive(
     fromSeq,
     sealed: masterKey.seal(one.pack(), archiveKeyContext(ledgerId, fromSeq)),
   }))
-  await restoreArchive(client, ledgerId, { size, sealDigest: fromHex(sha256Hex(seal)) }, sealed)
+  await restoreArchive(client, ledgerId, { size, pieces, sealDigest: fromHex(sha256Hex(seal)) }, sealed)
 }

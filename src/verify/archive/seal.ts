@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { PieceObjects } from '../../db/chain/archives.ts'
 import { ProofError } from '../../proof/error.ts'
 import { TILE_HASHES } from '../../proof/tree/merkle.ts'
 import { formatTileAddress, isCovered, type TileAddress } from '../../proof/tree/tile-address.ts'
@@ -39,6 +40,19 @@ export const sealName = (size: number) => `seals/${size}`
 /** Named by their content, so that what a worker wrote before it was killed is in nobody's way. */
 export const pieceObjectName = (kind: 'lines' | 'documents', from: number, sha256: string) =>
   `${kind}/${from}-${sha256}`
+
+/** Pieces of a seal, with the digests and lengths of their objects. */
+export function piecesOf({ pieces, objects }: Pick<ArchiveSeal, 'pieces' | 'objects'>): PieceObjects[] {
+  const named = new Map(objects.map((object) => [object.name, object]))
+  const objectOf = (name: string) => {
+    const { sha256, bytes } = named.get(name)!
+    return { digest: Buffer.from(sha256, 'hex'), bytes }
+  }
+  return pieces.map(({ from, end, lines, documents }) => ({
+    ...{ from, end, lines: objectOf(lines) },
+    documents: documents === null ? null : objectOf(documents),
+  }))
+}
 
 export const tileName = (address: TileAddress) => `tile/${formatTileAddress(address)}`
 
