@@ -5,11 +5,8 @@
  *
  * -- --seconds 6: of each phase; --rounds 2: the phases in turn. It needs HAProxy, and better the system's Postgres.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { spawnHaproxy } from '../../test/system/cells/haproxy-process.ts'
 import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from '../cpu.ts'
 import { type Database, openDatabase } from '../database.ts'
 import type { Target } from '../load-connection.ts'
@@ -18,9 +15,7 @@ import { type Deployment, deploy, type System, startSystem } from '../system.ts'
 import { printTable } from '../table.ts'
 
 const NAMES = ['a', 'b', 'c'] as const
-const PORT = 20_000 + Math.floor(Math.random() * 20_000)
 const WARM_UP_MS = 1_500
-const READY_MS_MAX = 10_000
 
 type Cell = { readonly database: Database; readonly deployment: Deployment; readonly system: System }
 type Way = 'one, directly' | 'one' | 'three'
@@ -158,46 +153,20 @@ type Haproxy = {
 }
 
 async function startHaproxy(cells: readonly Cell[]): Promise<Haproxy> {
-  const dir = mkdtempSync(join(tmpdir(), 'tallystick-bench-haproxy-'))
-  const map = join(dir, 'ledgers.map')
-  writeFileSync(map, cells.map(({ system }, i) => `${system.ledger} ${NAMES[i]}\n`).join(''))
-  const [a, b, c] = cells.map(({ system }) => `127.0.0.1:${system.targets[0]!.port}`)
-  const configuration = join(import.meta.dirname, '../../examples/haproxy/haproxy.cfg')
-  const child: ChildProcess = spawn('haproxy', ['-db', '-f', configuration], {
-    env: {
-      PATH: `${process.env['PATH']}:/usr/sbin`,
-      BIND: `127.0.0.1:${PORT}`,
-      DEPLOYMENT_A: a,
-      DEPLOYMENT_B: b,
-      DEPLOYMENT_C: c,
-      NEW_LEDGERS: 'a',
-      LEDGERS_MAP: map,
-      RUNTIME_SOCKET: join(dir, 'haproxy.sock'),
-    },
-    stdio: ['ignore', 'ignore', 'ignore'],
+  const [a, b, c] = cells.map(({ system }) => `http://127.0.0.1:${system.targets[0]!.port}`)
+  const map = Object.fromEntries(cells.map(({ system }, i) => [system.ledger, NAMES[i]!]))
+  let kill = () => {}
+  const { url, child } = await spawnHaproxy({ a: a!, b: b!, c: c! }, map, undefined, (spawned) => {
+    kill = () => spawned.kill('SIGKILL')
+    process.once('exit', kill)
   })
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
-  const stop = () => {
-    kill()
-    process.off('exit', kill)
-    rmSync(dir, { recursive: true })
-  }
-  await untilReady(child)
   return {
-    target: { host: '127.0.0.1', port: PORT },
+    target: { host: '127.0.0.1', port: Number(new URL(url).port) },
     cpu: { processes: { haproxy: [child.pid!] }, postmaster: null },
-    stop,
-  }
-}
-
-async function untilReady(child: ChildProcess): Promise<void> {
-  const endsAtMs = performance.now() + READY_MS_MAX
-  for (;;) {
-    const answer = await fetch(`http://127.0.0.1:${PORT}/readyz`).catch(() => null)
-    if (answer?.ok) return
-    if (performance.now() > endsAtMs || child.exitCode !== null) throw new Error('HAProxy did not start')
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    stop() {
+      kill()
+      process.off('exit', kill)
+    },
   }
 }
 
