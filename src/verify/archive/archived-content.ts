@@ -112,9 +112,12 @@ export class ArchivedContent implements ReleasedContent {
   }
 
   #begin(place: PlaceInArchive): Coming {
-    const { promise: begun, resolve } = Promise.withResolvers<void>()
+    let begin = () => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
     const piece = this.#turns.run(place.ledgerId, this.#msMax, async () => {
-      resolve()
+      begin()
       try {
         const fetched = await within(ARCHIVE_FETCH_WAITS_MAX * this.#msMax, (signal) =>
           this.#fetch(place, signal),
@@ -210,8 +213,10 @@ function anotherOne(name: string): ReleasedFault {
 /** Ends the work after `msMax`, also where it does not hear of that: a store that answers nothing holds no turn for longer. */
 async function within<T>(msMax: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const ending = new AbortController()
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(lateAfter(msMax)), msMax)
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(lateAfter(msMax)), msMax)
+  })
   try {
     return await Promise.race([work(ending.signal), late])
   } finally {
