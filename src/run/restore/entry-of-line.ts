@@ -1,7 +1,7 @@
 import type { RecordRow } from '../../db/chain/append-entries.ts'
 import type { EntryDetail } from '../../db/chain/entry-details.ts'
 import type { ChunkRecord } from '../../db/chunks/chunk-content.ts'
-import type { RestoredEntry } from '../../db/ledgers/restoring.ts'
+import type { RestoredEntry } from '../../db/ledgers/restored-entries.ts'
 import { fromHex, utf8Decode, utf8Encode } from '../../proof/bytes.ts'
 import { type DocumentLine, type EntryLine, parseEntryLine } from '../../proof/entry/entry-line.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'

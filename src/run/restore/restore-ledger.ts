@@ -1,18 +1,16 @@
 import type pg from 'pg'
 import type { ArchivePosition, PieceObjects } from '../../db/chain/archives.ts'
 import { readLeaves, readTree, storeTree } from '../../db/chain/checkpoints.ts'
+import { type RestoredEntry, restoreEntries, STANDS_ALONE } from '../../db/ledgers/restored-entries.ts'
 import {
   beginLedger,
   closeRestored,
   findOwnKeys,
   planForGrowth,
   type RestoredCheckpoint,
-  type RestoredEntry,
   restoreArchive,
   restoreCheckpoint,
-  restoreEntries,
   restoreServerKey,
-  STANDS_ALONE,
 } from '../../db/ledgers/restoring.ts'
 import { destroyIn, type ErasedDocument } from '../../followers/archive/destroy-keys.ts'
 import { growTree, packFrontier, unpackFrontier } from '../../followers/checkpoints/grow-tree.ts'

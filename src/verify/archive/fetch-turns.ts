@@ -13,7 +13,7 @@ type Waiting = { readonly ledger: string; readonly go: () => void }
  * that has fewest under way.
  */
 export class FetchTurns {
-  /** Of fetches that are under way or wait. */
+  /** Places of fetches that are under way or wait. */
   readonly #places: Places
   readonly #waiting: Waiting[] = []
   /** How many each ledger has under way, of those that have any. */

@@ -23,7 +23,7 @@ export const ARCHIVE_RETRY_PAUSE_MS = 200
 export const ARCHIVE_SOCKETS_MAX = 16
 
 // Content that has left Postgres (src/verify/archive/archived-content.ts)
-/** A checkpoint, with the cosignatures of hundreds of witnesses. Of other objects Postgres has the length. */
+/** A checkpoint, with the cosignatures of hundreds of witnesses. Postgres has the length of other objects. */
 export const ARCHIVE_CHECKPOINT_BYTES_MAX = 64 * 1024
 /** Lines and encrypted documents of pieces that a process keeps. */
 export const ARCHIVE_CACHE_BYTES_MAX = 64 * 1024 * 1024

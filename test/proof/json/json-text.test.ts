@@ -188,10 +188,10 @@ describe('names with escapes are read as they are, although V8 can take them for
   }
 
   test('a text with many escapes is judged in time that grows with its length only', () => {
-    const start = performance.now()
+    const before = process.threadCpuUsage()
     const long = JSON.stringify({ a: '\n'.repeat(1_000_000), b: Array(100_000).fill('\\') })
     assert.deepEqual(parseJsonText(long), JSON.parse(long))
-    assert.ok(performance.now() - start < 10_000)
+    assert.ok(process.threadCpuUsage(before).user < 10_000_000)
   })
 })
 
@@ -264,13 +264,13 @@ test('a body of 4 MiB of brackets is refused, not a stack overflow', () => {
 })
 
 test('a number as long as the largest body is judged in time that grows with its length only', () => {
-  const start = performance.now()
+  const before = process.threadCpuUsage()
   const zeros = '0'.repeat(4_000_000)
   refuses('json_number_lossy', () => parseJsonText('9'.repeat(4_000_000)))
   refuses('json_number_lossy', () => parseJsonText(`1${zeros}1`))
   refuses('json_number_lossy', () => parseJsonText(`0.1${zeros}1`))
   assert.equal(parseJsonText(`1.${zeros}`), 1)
-  assert.ok(performance.now() - start < 10_000)
+  assert.ok(process.threadCpuUsage(before).user < 10_000_000)
 })
 
 for (const text of [
