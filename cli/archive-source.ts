@@ -8,7 +8,7 @@ import { ArchivedContent } from '../src/verify/archive/archived-content.ts'
 import { directoryStore } from '../src/verify/archive/directory-store.ts'
 import { httpReader } from '../src/verify/archive/http-reader.ts'
 import { type ArchiveKeys, parseArchiveKeys } from '../src/verify/archive/key-file.ts'
-import { ARCHIVE_KEY_FILE_BYTES_MAX } from '../src/verify/archive/limits.ts'
+import { ARCHIVE_KEY_FILE_BYTES_MAX, ARCHIVE_UNHURRIED_MS_MAX } from '../src/verify/archive/limits.ts'
 import { openArchiveStores } from '../src/verify/archive/open-stores.ts'
 import { CHECKPOINT_OBJECT } from '../src/verify/archive/seal.ts'
 import { parseArchivePlace } from '../src/verify/archive/settings.ts'
@@ -41,14 +41,11 @@ export async function openArchivedContent(place: string, keyFile: string): Promi
   const of = await openReaders(place)
   return new ArchivedContent({
     stores: { of },
-    msMax: READ_MS_MAX,
+    msMax: ARCHIVE_UNHURRIED_MS_MAX,
     openKeys: ({ ledgerId, from }) =>
       formatId('led', ledgerId) === keys.ledger ? (keys.pieces.get(from) ?? null) : null,
   })
 }
-
-/** Nobody else waits for it. */
-const READ_MS_MAX = 120_000
 
 async function openReaders(place: string): Promise<(ledger: string) => ArchiveReader> {
   const url = /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null

@@ -3,9 +3,9 @@ import { DocumentKeys } from '../signing/document-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { ArchivedContent, type ArchivedContentDeps } from '../verify/archive/archived-content.ts'
+import { ARCHIVE_UNHURRIED_MS_MAX } from '../verify/archive/limits.ts'
 import { openArchiveStores } from '../verify/archive/open-stores.ts'
 import type { Config } from './config.ts'
-import { ARCHIVE_UNHURRIED_MS_MAX } from './limits.ts'
 
 /** Reads what has left Postgres, with the keys that the master key opens. */
 export function openArchivedContent(

@@ -54,5 +54,3 @@ export const RETENTION_DAYS_MIN_DEFAULT = 183
 
 // Keys of archived documents
 export const ARCHIVE_KEYS_PER_QUERY = 1_000
-/** Nobody waits for what workers and commands read of the archive. */
-export const ARCHIVE_UNHURRIED_MS_MAX = 120_000

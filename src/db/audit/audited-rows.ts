@@ -166,6 +166,7 @@ export type AuditedChunk = {
   chunk: number
   firstRecordId: Uuid
   count: number
+  /** null of one that has left, until fillReleased. */
   content: Buffer
   erasedSeq: number | null
   released: ReleasedColumn | null

@@ -27,6 +27,7 @@ export type ChunkColumns = {
   chunk: number
   firstRecordId: Uuid
   count: number
+  /** null of one that has left, until fillReleased. */
   content: Buffer
   erasures: [recordId: Uuid, seq: number][] | null
   /** null: the content is here. */

@@ -4,7 +4,11 @@ import type { EntryRow } from '../chain/append-entries.ts'
 import { bytea, encodeColumn, int4, int8, text, timestamptz, uuid } from '../connect/binary-array.ts'
 import { type Column, column, insert, json, parameters } from './restored-rows.ts'
 
-/* Entries of a ledger that comes back from its archive, and the rows that come with them: see restoring.ts. */
+/*
+ * Entries of a ledger that comes back from its archive, and the rows that come with them (restoring.ts). Administrative entries go by the
+ * functions that append_entries calls. A document that is erased stands there with its record or step, empty, until the entry that erases
+ * it has come: in the same transaction.
+ */
 
 /** An entry as append_entries had it, but for what no entry says, and its place in the chain. */
 export type RestoredEntry = Omit<EntryRow, 'ledgerId'> & {

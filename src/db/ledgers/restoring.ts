@@ -8,9 +8,7 @@ import { type Column, column, insert } from './restored-rows.ts'
 
 /*
  * A ledger that comes back from its archive: the SQL of `restore-archive`, as owner. The triggers fire as for any append, so the
- * database holds the rows to each other once more; and what administrative entries say goes by the functions that append_entries calls.
- * A document that is erased stands there with its record or step, empty, until the entry that erases it has come: in the same
- * transaction.
+ * database holds the rows to each other once more.
  */
 
 type RestoredServerKey = {
@@ -36,7 +34,10 @@ export async function restoreServerKey(
   )
 }
 
-/** Whether the deployment has the private halves: of the key of the ledger's next entry, and of its checkpoints. */
+/**
+ * Whether the deployment has the private halves: of the key of the ledger's next entry, and of its checkpoints. Asked by servers as well,
+ * before they reopen a ledger.
+ */
 export async function findOwnKeys(
   db: Db,
   ledgerId: Uuid,

@@ -47,7 +47,7 @@ export class Lookups {
   async findRecord(ledgerId: Uuid, recordId: Uuid): Promise<RecordRowRead | null> {
     const found = await this.#records.find({ ledgerId, recordId })
     const [row] = await readLeft(this.#db, [found])
-    return row!
+    return row ?? null
   }
 
   findAgent(ledgerId: Uuid, agentId: Uuid): Promise<AgentStanding> {

@@ -12,7 +12,7 @@ import {
   restoreCheckpoint,
   restoreServerKey,
 } from '../../db/ledgers/restoring.ts'
-import { destroyIn, type ErasedDocument } from '../../followers/archive/destroy-keys.ts'
+import { destroyIn } from '../../followers/archive/destroy-keys.ts'
 import { growTree, packFrontier, unpackFrontier } from '../../followers/checkpoints/grow-tree.ts'
 import { fromBase64, fromHex, toHex, utf8Encode } from '../../proof/bytes.ts'
 import type { SignatureAlgorithm } from '../../proof/crypto.ts'
@@ -286,7 +286,7 @@ class LedgerWriter {
   #destroyKeys({ kind, envelope }: RestoredEntry): void {
     if (kind !== 'payload-erased') return
     for (const row of erasureRows(parseStatement(parseEnvelope(envelope).payload)))
-      for (const [fromSeq, keys] of this.#keys.pieces) destroyIn(keys, fromSeq, row as ErasedDocument)
+      for (const [fromSeq, keys] of this.#keys.pieces) destroyIn(keys, fromSeq, row)
   }
 
   async #writeKey(use: 'envelope' | 'note', { alg, spki }: NamedKey): Promise<void> {
