@@ -11,6 +11,8 @@ import { checkAllLedgers } from '../helpers/check-ledger.ts'
 import { startTcpProxy, type TcpProxy } from '../helpers/tcp-proxy.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 
+const FILL_MS_MAX = 120_000
+
 test('a connection that is lost after the commit', async (t) => {
   const { app, proxy } = await buildBehindProxy(t)
 
@@ -273,7 +275,9 @@ test('more than can be written', async (t) => {
 
     // Once the writer has taken its batch, fill what that made room for.
     await until(async () => (await waitingForLock(app)) > 0)
-    while (app.deps.appender.queued.entries < 32) {
+    // Statements that wait for the lock end after ten seconds: where a batch takes longer than that to prepare, the queue is never full.
+    for (const giveUpAt = Date.now() + FILL_MS_MAX; app.deps.appender.queued.entries < 32; ) {
+      if (Date.now() > giveUpAt) throw new Error('the queue was never full: the machine is too busy for this')
       const queued = app.deps.appender.queued.entries
       const sent = send()
       pending.push(sent)
