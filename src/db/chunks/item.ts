@@ -1,5 +1,6 @@
+import { fromHex } from '../../proof/bytes.ts'
 import type { Sha256 } from '../../proof/crypto.ts'
-import { formatId, type Uuid } from '../../proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import type { BatchItem } from '../../proof/statement/batch.ts'
 import { documentDigest } from '../../proof/statement/document.ts'
 import type { ChunkRecord } from './chunk-content.ts'
@@ -23,6 +24,33 @@ export function itemOf(
     ...(parentId !== null && { parent: formatId('rec', parentId) }),
     ...(references !== null && { references }),
     ...(traceparent !== null && { traceparent }),
+  }
+}
+
+/** The record that the item is the leaf of: the inverse of itemOf. */
+export function recordOfItem(
+  { type, occurredAt, onBehalfOf, parent, traceparent }: BatchItem,
+  document: ChunkRecord['document'],
+): ChunkRecord {
+  return {
+    type,
+    document,
+    occurredAtMs: occurredAt === undefined ? null : Date.parse(occurredAt),
+    onBehalfOf: onBehalfOf === undefined ? null : parseId('agt', onBehalfOf),
+    parentId: parent === undefined ? null : parseId('rec', parent),
+    traceparent: traceparent ?? null,
+  }
+}
+
+/** Digests that are left of the item's document, which the entry `erasedSeq` erased. */
+export function erasedDocumentOf(
+  { digest, references }: BatchItem,
+  erasedSeq: number,
+): ChunkRecord['document'] {
+  return {
+    digest: fromHex(digest),
+    referencesDigest: references === undefined ? null : fromHex(references),
+    erasedSeq,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { RecordRow } from '../../db/chain/append-entries.ts'
 import type { EntryDetail } from '../../db/chain/entry-details.ts'
-import type { ChunkRecord } from '../../db/chunks/chunk-content.ts'
+import { erasedDocumentOf, recordOfItem } from '../../db/chunks/item.ts'
 import type { RestoredEntry } from '../../db/ledgers/restored-entries.ts'
 import { fromHex, utf8Decode, utf8Encode } from '../../proof/bytes.ts'
 import { type DocumentLine, type EntryLine, parseEntryLine } from '../../proof/entry/entry-line.ts'
@@ -128,7 +128,9 @@ function contentOf(
 ): Pick<RestoredEntry, 'records' | 'chunks' | 'gated' | 'document'> {
   const { kind, actor } = statement
   if (items !== null) {
-    const records = items.map((item, i) => itemRecord(item as BatchItem, documents[i]!))
+    const records = (items as readonly BatchItem[]).map((item, i) =>
+      recordOfItem(item, itemDocument(item, documents[i]!)),
+    )
     const first = parseId('rec', (items[0] as BatchItem).record)
     return {
       records: [],
@@ -166,27 +168,13 @@ function recordOf({ subjects, onBehalfOf, predicate }: ParsedStatement, document
   }
 }
 
-function itemRecord(item: BatchItem, document: DocumentLine): ChunkRecord {
-  const { salt, erasedBy, references } = document
+function itemDocument(item: BatchItem, { salt, document, erasedBy, references }: DocumentLine) {
+  if (erasedBy !== null) return erasedDocumentOf(item, erasedBy)
   return {
-    type: item.type,
-    document:
-      erasedBy !== null
-        ? {
-            digest: fromHex(item.digest),
-            referencesDigest: item.references === undefined ? null : fromHex(item.references),
-            erasedSeq: erasedBy,
-          }
-        : {
-            salt: salt!,
-            payload: utf8Encode(canonicalize(document.document)),
-            references: references ? utf8Encode(canonicalize(references)) : null,
-            metadata: null,
-          },
-    occurredAtMs: item.occurredAt === undefined ? null : Date.parse(item.occurredAt),
-    onBehalfOf: item.onBehalfOf === undefined ? null : parseId('agt', item.onBehalfOf),
-    parentId: item.parent === undefined ? null : parseId('rec', item.parent),
-    traceparent: item.traceparent ?? null,
+    salt: salt!,
+    payload: utf8Encode(canonicalize(document)),
+    references: references ? utf8Encode(canonicalize(references)) : null,
+    metadata: null,
   }
 }
 

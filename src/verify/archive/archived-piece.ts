@@ -3,20 +3,19 @@ import { gunzip } from 'node:zlib'
 import { Turn } from '../../append/turn.ts'
 import type { ChunkRecord } from '../../db/chunks/chunk-content.ts'
 import { CHUNK_RECORDS } from '../../db/chunks/chunk-content.ts'
+import { erasedDocumentOf, payloadDigest, recordOfItem, referencesDigest } from '../../db/chunks/item.ts'
 import { ReleasedFault } from '../../db/chunks/released-chunks.ts'
 import type { ChunkInArchive } from '../../db/connect/released-content.ts'
-import { formatId, parseId } from '../../proof/ids.ts'
+import { formatId } from '../../proof/ids.ts'
 import type { BatchItem } from '../../proof/statement/batch.ts'
 import { recordIdAt } from '../../proof/statement/batch-ids.ts'
-import { documentDigest } from '../../proof/statement/document.ts'
 import { type DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
-import { openDocument } from './document-cipher.ts'
+import { documentAt, documentStarts, openDocument } from './document-cipher.ts'
 import { ARCHIVE_LINES_BYTES_MAX } from './limits.ts'
 
 const gunzipped = promisify(gunzip)
-const LENGTH_BYTES = 4
 
 /** A line of a batch: where it stands, and its first document. */
 type BatchLine = { readonly start: number; readonly end: number; readonly document: number }
@@ -34,7 +33,7 @@ export class ArchivedPiece {
   private constructor(lines: Buffer, documents: Buffer) {
     this.#lines = lines
     this.#documents = documents
-    this.#starts = startsOf(documents)
+    this.#starts = [...documentStarts(documents)]
   }
 
   /** `lines`, `documents`: objects whose digests were compared. Throws where they are none of a piece. */
@@ -76,7 +75,7 @@ export class ArchivedPiece {
         throw new ReleasedFault(`the archive has another record in the place ${index} of seq ${seq}`)
       const key = keys?.find(documentPlace(seq - chunk.place.from, index)) ?? null
       const opened = key && this.#open(batch.document + index, key, item)
-      records.push(recordOf(item, opened ?? erasedDocument(item, chunk.erasures.get(recordId))))
+      records.push(recordOfItem(item, opened ?? erasedDocument(item, chunk.erasures.get(recordId))))
     }
     return records
   }
@@ -90,16 +89,15 @@ export class ArchivedPiece {
 
   /** null: the document was erased before it could be archived. Throws ReleasedFault where it is not the one that is signed. */
   #open(place: number, key: Uint8Array, item: BatchItem): ChunkRecord['document'] | null {
-    const start = this.#starts[place] ?? this.#documents.length
-    const end = (this.#starts[place + 1] ?? this.#documents.length + LENGTH_BYTES) - LENGTH_BYTES
-    const text = start < end ? openDocument(this.#documents.subarray(start, end), key) : null
+    const start = this.#starts[place]
+    const text = start === undefined ? null : openDocument(documentAt(this.#documents, start), key)
     if (text === null) return null
     const document = parseDocument(text, item)
     const { sha256 } = nativeProviders
+    const references = referencesDigest(sha256, { document })
     const isSigned =
-      toHex(documentDigest(sha256, document.salt, document.payload)) === item.digest &&
-      (document.references && toHex(documentDigest(sha256, document.salt, document.references))) ===
-        (item.references ?? null)
+      toHex(payloadDigest(sha256, { document })) === item.digest &&
+      (references && toHex(references)) === (item.references ?? null)
     if (!isSigned) throw new ReleasedFault(`the archive has another document of ${item.record}`)
     return document
   }
@@ -113,15 +111,6 @@ type Line = {
 
 function parseLine(text: Buffer, { start, end }: Pick<BatchLine, 'start' | 'end'>): Line {
   return JSON.parse(text.toString('utf8', start, end)) as Line
-}
-
-function startsOf(documents: Buffer): number[] {
-  const starts: number[] = []
-  for (let at = 0; at + LENGTH_BYTES <= documents.length; ) {
-    starts.push(at + LENGTH_BYTES)
-    at += LENGTH_BYTES + documents.readUInt32BE(at)
-  }
-  return starts
 }
 
 const SALT_START = '{"salt":"'.length
@@ -142,26 +131,10 @@ function parseDocument(text: string, { references }: BatchItem) {
 }
 
 /** Throws ReleasedFault where no entry says that it is erased. */
-function erasedDocument(
-  { record, digest, references }: BatchItem,
-  erasedSeq: number | undefined,
-): ChunkRecord['document'] {
+function erasedDocument(item: BatchItem, erasedSeq: number | undefined): ChunkRecord['document'] {
   if (erasedSeq === undefined)
-    throw new ReleasedFault(`the archive's document of ${record} cannot be opened, and no entry erases it`)
-  return {
-    digest: Buffer.from(digest, 'hex'),
-    referencesDigest: references === undefined ? null : Buffer.from(references, 'hex'),
-    erasedSeq,
-  }
-}
-
-function recordOf(item: BatchItem, document: ChunkRecord['document']): ChunkRecord {
-  return {
-    type: item.type,
-    document,
-    occurredAtMs: item.occurredAt === undefined ? null : Date.parse(item.occurredAt),
-    onBehalfOf: item.onBehalfOf === undefined ? null : parseId('agt', item.onBehalfOf),
-    parentId: item.parent === undefined ? null : parseId('rec', item.parent),
-    traceparent: item.traceparent ?? null,
-  }
+    throw new ReleasedFault(
+      `the archive's document of ${item.record} cannot be opened, and no entry erases it`,
+    )
+  return erasedDocumentOf(item, erasedSeq)
 }

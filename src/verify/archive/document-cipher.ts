@@ -35,13 +35,23 @@ export function openDocument(sealed: Uint8Array, key: Uint8Array): string | null
   }
 }
 
-/** Sealed documents, one after another; an empty one was erased. */
-export function* splitDocuments(bytes: Buffer): Generator<Buffer> {
+/** Where each sealed document begins that is there as a whole. */
+export function* documentStarts(bytes: Buffer): Generator<number> {
   for (let at = 0; at < bytes.length; ) {
     const start = at + LENGTH_BYTES
     const end = start + (start <= bytes.length ? bytes.readUInt32BE(at) : Number.POSITIVE_INFINITY)
     if (end > bytes.length) return
-    yield bytes.subarray(start, end)
+    yield start
     at = end
   }
+}
+
+/** The sealed document that begins there; an empty one was erased. */
+export function documentAt(bytes: Buffer, start: number): Buffer {
+  return bytes.subarray(start, start + bytes.readUInt32BE(start - LENGTH_BYTES))
+}
+
+/** Sealed documents, one after another. */
+export function* splitDocuments(bytes: Buffer): Generator<Buffer> {
+  for (const start of documentStarts(bytes)) yield documentAt(bytes, start)
 }
