@@ -36,7 +36,7 @@ export async function openArchiveSource({ place, ledger, keyFile }: Archive): Pr
 }
 
 /** Content that a database has no more, from the archive of all its ledgers. */
-export async function openArchivedContent(place: string, keyFile: string): Promise<ReleasedContent> {
+export async function openContentOfFile(place: string, keyFile: string): Promise<ReleasedContent> {
   const keys = await readArchiveKeys(keyFile)
   const of = await openReaders(place)
   return new ArchivedContent({
@@ -47,16 +47,6 @@ export async function openArchivedContent(place: string, keyFile: string): Promi
   })
 }
 
-async function openReaders(place: string): Promise<(ledger: string) => ArchiveReader> {
-  const url = /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null
-  if (url?.protocol === 'http:' || url?.protocol === 'https:')
-    return (ledger) => httpReader(new URL(ledger, url.href.replace(/\/*$/, '/')), displayUrl(url.href))
-  const stores = await openArchiveStores(
-    url === null ? { kind: 'directory', directory: place } : parsePlace(place),
-  )
-  return (ledger) => stores.of(ledger)
-}
-
 /** The keys of a file that `archive-keys` has written. Throws SourceError. */
 export async function readArchiveKeys(path: string): Promise<ArchiveKeys> {
   return parseArchiveKeys(Buffer.from(await readBytes(path, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
@@ -64,24 +54,40 @@ export async function readArchiveKeys(path: string): Promise<ArchiveKeys> {
 
 /** Throws UsageError where the place is none. */
 export async function openArchiveReader(place: string, ledger: string | null): Promise<ArchiveReader> {
-  const url = /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null
+  const url = parseAddress(place)
+  if (url === null) return directoryStore(await chooseDirectory(place, ledger))
+  if (url.protocol === 'file:') return directoryStore(await chooseDirectory(fileURLToPath(url), ledger))
+  return (await openReaders(place))(ledger)
+}
+
+/** Readers of an archive's ledgers; null: the place is that of one. Throws UsageError where it is none. */
+async function openReaders(place: string): Promise<(ledger: string | null) => ArchiveReader> {
+  const url = parseAddress(place)
   switch (url?.protocol) {
-    case undefined:
-      return directoryStore(await chooseDirectory(place, ledger))
-    case 'file:':
-      return directoryStore(await chooseDirectory(fileURLToPath(url!), ledger))
     case 'http:':
-    case 'https:': {
-      const base = new URL(ledger ?? '.', url!.href.replace(/\/*$/, '/'))
-      return httpReader(base, displayUrl(base.href))
+    case 'https:':
+      return (ledger) => {
+        const base = new URL(ledger ?? '.', url!.href.replace(/\/*$/, '/'))
+        return httpReader(base, displayUrl(base.href))
+      }
+    case undefined:
+    case 'file:':
+    case 's3:': {
+      const stores = await openArchiveStores(
+        url === null ? { kind: 'directory', directory: place } : parsePlace(place),
+      )
+      return (ledger) => stores.of(ledger ?? '')
     }
-    case 's3:':
-      return (await openArchiveStores(parsePlace(place))).of(ledger ?? '')
     default:
       throw new UsageError(
         '--archive takes a directory, or an address that begins with file://, http://, https:// or s3://',
       )
   }
+}
+
+/** null: it is a path. */
+function parseAddress(place: string): URL | null {
+  return /^[a-z][a-z0-9+.-]*:\/\//.test(place) ? parseUrl(place) : null
 }
 
 function parsePlace(place: string) {

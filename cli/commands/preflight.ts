@@ -8,7 +8,7 @@ import { environment } from '../environment.ts'
 import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Out } from '../io.ts'
 import { jsonLine } from '../output.ts'
-import { parseUrl } from '../parse-url.ts'
+import { parsePostgresUrl } from '../parse-postgres-url.ts'
 import type { Finding } from '../preflight/finding.ts'
 import { PREFLIGHT_CONNECTIONS_MAX, PREFLIGHT_GATE_MS_DEFAULT } from '../preflight/limits.ts'
 import { isWell, makeReport } from '../preflight/report.ts'
@@ -57,7 +57,7 @@ export const preflight = defineCommand({
     noArguments(positionals, 'preflight --database URL')
     const databaseUrl = parseDatabase(values.database ?? environment.databaseUrl())
     const replicaUrl = values.replica ?? environment.replicaUrl()
-    if (replicaUrl !== undefined) parsePostgres(replicaUrl, '--replica and TALLYSTICK_REPLICA_URL take')
+    if (replicaUrl !== undefined) parsePostgresUrl(replicaUrl, '--replica and TALLYSTICK_REPLICA_URL take')
     const options = parseOptions(values)
     const address = addressOf(databaseUrl)
     // Loaded when it is asked for, because it brings the Postgres client.
@@ -95,13 +95,7 @@ function printTable(findings: readonly Finding[], out: Out): void {
 function parseDatabase(url: string | undefined): string {
   if (url === undefined || url === '')
     throw new UsageError('which database? Say --database URL, or set DATABASE_URL')
-  return parsePostgres(url, '--database and DATABASE_URL take')
-}
-
-function parsePostgres(url: string, who: string): string {
-  const protocol = parseUrl(url)?.protocol
-  if (protocol === 'postgres:' || protocol === 'postgresql:') return url
-  throw new UsageError(`${who} an address that begins with postgres:// or postgresql://`)
+  return parsePostgresUrl(url, '--database and DATABASE_URL take')
 }
 
 /** Without user and password. */

@@ -17,7 +17,7 @@ import type { Io } from '../io.ts'
 import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
 import { jsonLine, textLine } from '../output.ts'
 import { parseAgentKeys, parseCompromised, parseKid, THREADS_MAX } from '../parse-kid.ts'
-import { parseUrl } from '../parse-url.ts'
+import { parsePostgresUrl } from '../parse-postgres-url.ts'
 import { openProgressBar } from '../progress.ts'
 import { readBytes } from '../read-text.ts'
 import { asUsage, UsageError } from '../run.ts'
@@ -215,7 +215,7 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
     const options = environment.databaseOptions()
     const released = archive === undefined ? null : await openContent(archive, values['archive-key'])
     return database(
-      asUsage(() => new Database(parseDatabaseUrl(databaseUrl), options, null, released)),
+      asUsage(() => new Database(parsePostgresUrl(databaseUrl, '--database takes'), options, null, released)),
       ledger ?? null,
     )
   }
@@ -242,12 +242,6 @@ async function connectedSource(values: Values, io: Io): Promise<LedgerSource> {
 
 async function openContent(place: string, keyFile: string | undefined): Promise<ReleasedContent> {
   if (keyFile === undefined) throw new UsageError('--archive beside --database needs --archive-key')
-  const { openArchivedContent } = await import('../archive-source.ts')
-  return openArchivedContent(place, keyFile)
-}
-
-function parseDatabaseUrl(url: string): string {
-  const protocol = parseUrl(url)?.protocol
-  if (protocol === 'postgres:' || protocol === 'postgresql:') return url
-  throw new UsageError('--database takes an address that begins with postgres:// or postgresql://')
+  const { openContentOfFile } = await import('../archive-source.ts')
+  return openContentOfFile(place, keyFile)
 }

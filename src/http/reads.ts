@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { type LedgerEnd, type LedgerState, readLedgerEnds } from '../db/chain/ledger-ends.ts'
+import { isUnreadable } from '../db/chunks/released-chunks.ts'
 import type { Db } from '../db/connect/client.ts'
 import { Coalescer } from '../db/connect/coalescer.ts'
 import type { DatabasePool } from '../db/connect/pools.ts'
@@ -119,7 +120,8 @@ export class Reads {
       held?.release(error as Error)
       if (reply.sent) throw error
       reply.removeHeader(LEDGER_SIZE_HEADER)
-      if (isArchiveAway(error)) {
+      // The archive is the same one for the primary, and released content stays released there.
+      if (isUnreadable(error)) {
         this.#figures.replica++
         throw error
       }
@@ -278,11 +280,6 @@ class HeldReplica {
 }
 
 const releasedOf = (db: Db) => db.released ?? null
-
-/** The archive is the same one for the primary, and released content stays released there. */
-function isArchiveAway(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 'archive_unavailable'
-}
 
 /** Throws ReplicaError. */
 function requireSameChain({ size, chain }: HeldConnection, end: LedgerEnd): void {

@@ -17,7 +17,7 @@ export function getTargetDatabase(config: Config, released: ReleasedContent | nu
   return open(config, required(config.targetOwnerUrl, 'TALLYSTICK_TARGET_DATABASE_URL', meaning), released)
 }
 
-function open(config: Config, url: string, released: ReleasedContent | null = null): Database {
+function open(config: Config, url: string, released: ReleasedContent | null): Database {
   const database = new Database(url, config.database, null, released)
   if (database.isUnverified)
     console.error(`the database ${database.where} does not prove who it is: docs/databases.md, sslmode`)

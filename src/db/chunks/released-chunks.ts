@@ -21,9 +21,12 @@ const RETRY_AFTER_MS = 5_000
 
 /** Whether `error` says that nobody knows what the archive holds, and not that it has lost something. */
 export function isAway(error: unknown): boolean {
-  return (
-    error instanceof ApiError && error.code === 'archive_unavailable' && !(error instanceof ReleasedFault)
-  )
+  return isUnreadable(error) && !(error instanceof ReleasedFault)
+}
+
+/** Whether `error` says that the archive did not give what lies there. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'archive_unavailable'
 }
 
 /** Detail of an error: the process has no archive to read. */
