@@ -14,8 +14,6 @@ import { openPeerPool, openReadPool, openWebhookPool } from '../db/connect/pools
 import type { ReleasedContent } from '../db/connect/released-content.ts'
 import { checkDatabase, untilMigrated } from '../db/schema/check-database.ts'
 import { getNoteKeySecret } from '../db/schema/server-keys.ts'
-import type { ArchiveDeps } from '../followers/archive/archive-ledgers.ts'
-import type { ReleaseDeps } from '../followers/archive/release-content.ts'
 import { AwaitedLedgers } from '../followers/audit/awaited-ledgers.ts'
 import { EntryVerifier } from '../followers/audit/entry-verifier.ts'
 import { FaultyLedgers } from '../followers/checkpoints/faulty-ledgers.ts'
@@ -31,7 +29,7 @@ import { WitnessLane } from '../followers/witnesses/witness-lane.ts'
 import { openThreads, type Threads } from '../http/threads.ts'
 import { TypeRegistry } from '../ledgers/types/type-registry.ts'
 import { openLog } from '../observe/log.ts'
-import { watchArchive, watchArchiveReads, watchRelease } from '../observe/metrics/archive.ts'
+import { watchArchiveReads } from '../observe/metrics/archive.ts'
 import { makeAuditObserver, makeEntryObserver, watchAudits } from '../observe/metrics/audits.ts'
 import {
   watchCheckpoints,
@@ -83,6 +81,7 @@ import type { Signers } from '../signing/signers.ts'
 import { ARCHIVE_UNHURRIED_MS_MAX } from '../verify/archive/limits.ts'
 import { openArchiveStores } from '../verify/archive/open-stores.ts'
 import type { ArchiveStores } from '../verify/archive/s3-store.ts'
+import { openArchive, openRelease } from './archive-work.ts'
 import { openArchivedContent } from './archived-content.ts'
 import { type Config, parseConfig, required } from './config.ts'
 import { PEER_ANSWERS_BYTES_MAX } from './limits.ts'
@@ -385,41 +384,6 @@ function openWitnesses(
   const answers = new ByteBudget(PEER_ANSWERS_BYTES_MAX)
   const peers = peerWitnesses({ ...deps, answers, peerWitnessKeys: makePeerWitnessKeys(masterKey) })
   return [...lanes, new WitnessLane(deps, peers)]
-}
-
-/** null: none is set. A connection pool of its own is not needed: what a bucket does holds no connection. */
-function openArchive(
-  { config, stores, masterKey, log, pool, metrics }: Base,
-  stopping: AbortSignal,
-): ArchiveDeps | null {
-  if (config.archive === null || stores === null) return null
-  const unarchived = new FaultyLedgers(Date.now)
-  return {
-    pool,
-    masterKey,
-    workerId: makeEntropy().uuidv7(Date.now()),
-    stores,
-    policy: config.archive.policy,
-    stopping,
-    unarchived,
-    log,
-    ...watchArchive(metrics, pool, unarchived),
-  }
-}
-
-/** null: all content stays in Postgres. */
-function openRelease(
-  { config, openContent, log, pool, metrics }: Base,
-  stopping: AbortSignal,
-): ReleaseDeps | null {
-  const keepDays = config.archive?.keepDays ?? null
-  if (keepDays === null) return null
-  const unreleased = new FaultyLedgers(Date.now)
-  return {
-    ...{ pool, keepDays, unreleased, stopping, log },
-    openContent: () => openContent()!,
-    ...watchRelease(metrics, pool, unreleased),
-  }
 }
 
 async function closeAll(closers: Base['closers']): Promise<void> {

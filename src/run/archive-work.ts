@@ -1,0 +1,61 @@
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { ReleasedContent } from '../db/connect/released-content.ts'
+import type { ArchiveDeps } from '../followers/archive/archive-ledgers.ts'
+import type { ReleaseDeps } from '../followers/archive/release-content.ts'
+import { FaultyLedgers } from '../followers/checkpoints/faulty-ledgers.ts'
+import { watchArchive, watchRelease } from '../observe/metrics/archive.ts'
+import type { Metrics } from '../observe/metrics/metrics.ts'
+import { makeEntropy } from '../signing/entropy.ts'
+import type { MasterKey } from '../signing/master-key.ts'
+import type { ArchiveStores } from '../verify/archive/s3-store.ts'
+import type { Config } from './config.ts'
+
+/* The worker's part in archives: what their followers are opened with. */
+
+type Parts = {
+  readonly config: Config
+  /** null: no archive is set. */
+  readonly stores: ArchiveStores | null
+  /** A reader of the archive that has nothing yet; null: no archive is set. */
+  readonly openContent: () => ReleasedContent | null
+  readonly masterKey: MasterKey
+  readonly log: Logger
+  readonly pool: pg.Pool
+  readonly metrics: Metrics
+}
+
+/** null: none is set. A connection pool of its own is not needed: what a bucket does holds no connection. */
+export function openArchive(
+  { config, stores, masterKey, log, pool, metrics }: Parts,
+  stopping: AbortSignal,
+): ArchiveDeps | null {
+  if (config.archive === null || stores === null) return null
+  const unarchived = new FaultyLedgers(Date.now)
+  return {
+    pool,
+    masterKey,
+    workerId: makeEntropy().uuidv7(Date.now()),
+    stores,
+    policy: config.archive.policy,
+    stopping,
+    unarchived,
+    log,
+    ...watchArchive(metrics, pool, unarchived),
+  }
+}
+
+/** null: all content stays in Postgres. */
+export function openRelease(
+  { config, openContent, log, pool, metrics }: Parts,
+  stopping: AbortSignal,
+): ReleaseDeps | null {
+  const keepDays = config.archive?.keepDays ?? null
+  if (keepDays === null) return null
+  const unreleased = new FaultyLedgers(Date.now)
+  return {
+    ...{ pool, keepDays, unreleased, stopping, log },
+    openContent: () => openContent()!,
+    ...watchRelease(metrics, pool, unreleased),
+  }
+}
