@@ -8,6 +8,7 @@ import { type PostgresOptions, type RunningPostgres, startPostgres } from '../..
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { putCluster } from '../../helpers/postgres.ts'
+import { Inspector } from './inspector.ts'
 import {
   childrenOf,
   connecting,
@@ -36,6 +37,8 @@ export type DeploymentOptions = {
   readonly database?: Pick<RunningPostgres, 'ownerUrl' | 'superuserUrl'>
   /** For the Postgres process: a preloaded library. */
   readonly postgresEnv?: Record<string, string>
+  /** `NODE_OPTIONS` of API processes and workers. */
+  readonly nodeOptions?: string
   /** For the API processes, over what they get here. */
   readonly apiEnv?: Record<string, string>
   /** Proxy between the processes and Postgres: given Postgres' address, answers the one that they are given. */
@@ -54,6 +57,8 @@ export type Ledger = { readonly ledger: string; readonly bearer: string }
  */
 export type PostgresVictim = 'server' | 'postmaster' | 'backend'
 
+const API = 'src/run/server.ts'
+const WORKER = 'src/run/worker.ts'
 const PASSWORDS = { api: 'faults-api', worker: 'faults-worker' }
 export const OPERATOR_KEY = `tlo_${'f'.repeat(40)}`
 export const MASTER_KEY = new Uint8Array(32).fill(9)
@@ -108,7 +113,7 @@ export class Deployment {
   /** Returns when it is at work: one that can't reach its database when it starts rightly ends. */
   async startWorker(i: number): Promise<void> {
     const begun = this.#countWorkerStarts(i)
-    const worker = this.#spawn('src/run/worker.ts', i, {})
+    const worker = this.#spawn(WORKER, i, {})
     this.#workers[i] = worker
     const giveUpAt = Date.now() + READY_MS_MAX
     while (this.#countWorkerStarts(i) === begun) {
@@ -124,7 +129,7 @@ export class Deployment {
 
   /** Counts starts of this worker alone: two that are started at once are both waited for. */
   #countWorkerStarts(i: number): number {
-    const path = this.#logPath('src/run/worker.ts', i)
+    const path = this.#logPath(WORKER, i)
     return existsSync(path) ? readFileSync(path, 'utf8').split('the worker follows the chains').length - 1 : 0
   }
 
@@ -159,6 +164,15 @@ export class Deployment {
     return this.#apis[i]!.pid!
   }
 
+  /** `nodeOptions` MUST have INSPECTABLE. */
+  inspectWorker(i: number): Promise<Inspector> {
+    return Inspector.open(this.workerPid(i), this.#logPath(WORKER, i))
+  }
+
+  inspectApi(i: number): Promise<Inspector> {
+    return Inspector.open(this.apiPid(i), this.#logPath(API, i))
+  }
+
   /** Recovers first, where the last one was killed. A start that failed has stopped it, and is made again. */
   async startPostgres(): Promise<void> {
     const { dir, settings, postgresEnv } = this.#options
@@ -175,7 +189,7 @@ export class Deployment {
   }
 
   async startApi(i: number): Promise<void> {
-    const child = this.#spawn('src/run/server.ts', i, {
+    const child = this.#spawn(API, i, {
       TALLYSTICK_PORT: String(this.#apiPorts[i]!),
       ...this.#options.apiEnv,
     })
@@ -278,6 +292,7 @@ export class Deployment {
         TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
         TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
         TALLYSTICK_LOG_LEVEL: 'info',
+        ...(this.#options.nodeOptions && { NODE_OPTIONS: this.#options.nodeOptions }),
         ...env,
       },
       stdio: ['ignore', log, log],

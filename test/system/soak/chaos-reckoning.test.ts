@@ -43,7 +43,13 @@ const CLEAN: ChaosReckoning = {
   reconciled: ['home, guest: RECONCILED records=2 entries=5 offers=2 inFlight=0 keys=given'],
   unerased: 0,
   entries: 40,
-  memory: { API: { mean: 200, slope: 1, max: 260, percent: 12, minutes: 2 } },
+  memory: {
+    API: {
+      minutes: 2,
+      resident: { mean: 200, slope: 1, max: 260, percent: 40 },
+      live: { first: 50, last: 56, percent: 12 },
+    },
+  },
   blind: [],
 }
 
@@ -65,9 +71,12 @@ test('a run in which all is as it was promised has no faults; each of its promis
 })
 
 test('memory is held to a size in any run, and to its growth in one that is long enough to tell', () => {
-  const faultsOf = (change: object) =>
-    findFaults({ ...CLEAN, memory: { API: { ...CLEAN.memory['API']!, ...change } } })
+  const { API } = CLEAN.memory
+  const faultsOf = (change: object) => findFaults({ ...CLEAN, memory: { API: { ...API!, ...change } } })
   assert.deepEqual(faultsOf({ minutes: 11 }), ['memory of API: 12.0 % more, 260 MiB at most'])
-  assert.deepEqual(faultsOf({ minutes: 11, percent: 9 }), [])
-  assert.deepEqual(faultsOf({ max: 2_000 }), ['memory of API: 12.0 % more, 2000 MiB at most'])
+  assert.deepEqual(faultsOf({ minutes: 11, live: { ...API!.live!, percent: 9 } }), [])
+  // Of a Postgres nothing but this is known.
+  assert.deepEqual(faultsOf({ minutes: 11, live: null }), ['memory of API: 40.0 % more, 260 MiB at most'])
+  const large = { ...API!.resident, max: 2_000 }
+  assert.deepEqual(faultsOf({ resident: large }), ['memory of API: 12.0 % more, 2000 MiB at most'])
 })

@@ -12,13 +12,14 @@ import { startFederationClients } from '../faults/federation-clients.ts'
 import { hurryAll, pairsOf, peerAll } from '../faults/federation-faults.ts'
 import { formatFederationReckoning } from '../faults/federation-reckoning.ts'
 import { startGatedClients } from '../faults/gated-clients.ts'
+import { INSPECTABLE } from '../faults/inspector.ts'
 import { formatAttempts, formatLoad, startClientsOn } from '../faults/kill.ts'
 import { formatReckoning } from '../faults/reckoning.ts'
 import { formatWebhooks, startListener } from '../faults/webhook-listeners.ts'
 import { type ChaosScene, OVERLOADED, sufferInTurn } from './chaos-faults.ts'
 import { startReaders } from './chaos-readers.ts'
 import { type ChaosReckoning, findFaults, reckonChaos } from './chaos-reckoning.ts'
-import { formatMemory, watchMemory } from './memory-watch.ts'
+import { formatMemory, type WatchedProcess, watchMemory } from './memory-watch.ts'
 import { slowFsync } from './slow-fsync.ts'
 
 export type ChaosPlan = { readonly durationMs: number; readonly seed: number }
@@ -32,6 +33,9 @@ const PEER_FAULTS = { share: 0.1, msMax: 1_000 }
 /** Senders wait up to five minutes after failures, and where a machine has much else to do one fault follows the other. */
 const HURRY_EVERY_MS = 15_000
 const PAUSE_MS = { min: 500, max: 4_000 }
+/** MiB: the heap that Node takes in a container of 1 GiB (docs/image.md). On a larger machine it would let gigabytes of garbage lie. */
+const HEAP_MIB_MAX = 560
+const NODE_OPTIONS = `--max-old-space-size=${HEAP_MIB_MAX} ${INSPECTABLE}`
 /** The last part has no kills: whose memory grows is seen only in a process that lives. The first of it warms them up. */
 const CALM_SHARE = 1 / 3
 const WARM_UP_SHARE = 1 / 9
@@ -156,13 +160,20 @@ async function startDeployments(t: Ends, seed: number) {
     worker: 2,
     through,
     publicly,
+    nodeOptions: NODE_OPTIONS,
     settings: { max_connections: 120 },
     ...(postgresEnv && { postgresEnv }),
   })
   t.after(() => home.stop())
   const guestDir = join(dir, 'guest')
   mkdirSync(guestDir, { mode: 0o711 })
-  const guest = await Deployment.start({ dir: guestDir, apis: 1, worker: true, publicly })
+  const guest = await Deployment.start({
+    dir: guestDir,
+    apis: 1,
+    worker: true,
+    publicly,
+    nodeOptions: NODE_OPTIONS,
+  })
   t.after(() => guest.stop())
   return { dir, home, guest, proxy: proxy!, peerProxies, hasSlowDisk: postgresEnv !== null }
 }
@@ -170,13 +181,13 @@ async function startDeployments(t: Ends, seed: number) {
 /** Gentle faults only; what each process's memory does meanwhile. */
 async function liveOn(scene: ChaosScene, durationMs: number) {
   const { home, guest } = scene
-  const pids = {
-    'API 0': home.apiPid(0),
-    'API 1': home.apiPid(1),
-    'worker 0': home.workerPid(0),
-    'worker 1': home.workerPid(1),
-    "guest's API": guest.apiPid(0),
-    "guest's worker": guest.workerPid(0),
+  const processes = {
+    'API 0': await inspectedApi(home, 0),
+    'API 1': await inspectedApi(home, 1),
+    'worker 0': await inspectedWorker(home, 0),
+    'worker 1': await inspectedWorker(home, 1),
+    "guest's API": await inspectedApi(guest, 0),
+    "guest's worker": await inspectedWorker(guest, 0),
   }
   const groups = {
     processes: {
@@ -187,22 +198,31 @@ async function liveOn(scene: ChaosScene, durationMs: number) {
     },
     postmaster: home.postmaster,
   }
-  const watch = watchMemory(pids, { Postgres: home.postmaster, "guest's Postgres": guest.postmaster })
-  const cpu = takeCpuSnapshot(groups)
-  const acknowledged = scene.clients.acknowledgedRecords
-  const beganAt = performance.now()
-  await sufferInTurn(scene, {
-    kinds: 'gentle',
-    untilMs: beganAt + durationMs,
-    pauseMs: { min: 10_000, max: 20_000 },
+  const postmasters = { Postgres: home.postmaster, "guest's Postgres": guest.postmaster }
+  return watchMemory(processes, postmasters, async () => {
+    const cpu = takeCpuSnapshot(groups)
+    const acknowledged = scene.clients.acknowledgedRecords
+    const beganAt = performance.now()
+    await sufferInTurn(scene, {
+      kinds: 'gentle',
+      untilMs: beganAt + durationMs,
+      pauseMs: { min: 10_000, max: 20_000 },
+    })
+    const perSecond =
+      (1_000 * (scene.clients.acknowledgedRecords - acknowledged)) / (performance.now() - beganAt)
+    const cores = Object.entries(cpuBetween(cpu, takeCpuSnapshot(groups))).map(
+      ([name, used]) => `${name} ${used.toFixed(2)}`,
+    )
+    console.log(`chaos: in its calm part ${Math.round(perSecond)} records/s; cores: ${cores.join(', ')}`)
   })
-  const perSecond =
-    (1_000 * (scene.clients.acknowledgedRecords - acknowledged)) / (performance.now() - beganAt)
-  const cores = Object.entries(cpuBetween(cpu, takeCpuSnapshot(groups))).map(
-    ([name, used]) => `${name} ${used.toFixed(2)}`,
-  )
-  console.log(`chaos: in its calm part ${Math.round(perSecond)} records/s; cores: ${cores.join(', ')}`)
-  return watch.stop()
+}
+
+async function inspectedApi(deployment: Deployment, i: number): Promise<WatchedProcess> {
+  return { pid: deployment.apiPid(i), inspector: await deployment.inspectApi(i) }
+}
+
+async function inspectedWorker(deployment: Deployment, i: number): Promise<WatchedProcess> {
+  return { pid: deployment.workerPid(i), inspector: await deployment.inspectWorker(i) }
 }
 
 const EXPECTED_ENDS = /^(201|201 replayed|503 \w+|E[A-Z]+|no_answer)$/

@@ -1,37 +1,82 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { residentMiB } from '../../../bench/k6/samples.ts'
 import { type Growth, growth } from '../../../bench/k6/trends.ts'
+import type { Inspector } from '../faults/inspector.ts'
 import { childrenOf } from '../faults/processes.ts'
 
 const SAMPLE_EVERY_MS = 1_000
+/** Looks at what is live, at each end; the least counts, for requests are under way meanwhile. */
+const LIVE_LOOKS = 5
+const LIVE_LOOK_EVERY_MS = 3_000
 
-/** By name; `minutes`: how long it was looked at. */
-export type MemoryGrowth = Readonly<Record<string, Growth & { readonly minutes: number }>>
-export type MemoryWatch = { stop(): MemoryGrowth }
+export type WatchedProcess = { readonly pid: number; readonly inspector: Inspector }
+export type ProcessMemory = {
+  /** How long it was looked at, between its ends. */
+  readonly minutes: number
+  /** As the kernel counts it; with it garbage that V8 has not collected yet. MiB, and minutes. */
+  readonly resident: Growth
+  /** At both ends, when V8 has collected everything else. MiB. null: a Postgres, with all its backends. */
+  readonly live: { readonly first: number; readonly last: number; readonly percent: number } | null
+}
+/** By name. */
+export type Memory = Readonly<Record<string, ProcessMemory>>
 
-/** Looks at processes each second: their resident memory, in MiB and minutes. They MUST live until it is stopped. */
-export function watchMemory(
-  pids: Readonly<Record<string, number>>,
+/** Watches memory while `work` is done. The processes MUST live until it is. */
+export async function watchMemory(
+  processes: Readonly<Record<string, WatchedProcess>>,
   postmasters: Readonly<Record<string, number>>,
-): MemoryWatch {
-  const names = [...Object.keys(pids), ...Object.keys(postmasters)]
-  const points = new Map(names.map((name) => [name, [] as { at: number; value: number }[]]))
+  work: () => Promise<void>,
+): Promise<Memory> {
+  const first = await lookAtLive(processes)
+  const watch = watchResident(processes, postmasters)
   const beganAt = performance.now()
+  try {
+    await work()
+  } finally {
+    watch.stop()
+  }
+  const minutes = (performance.now() - beganAt) / 60_000
+  const last = await lookAtLive(processes)
+  for (const { inspector } of Object.values(processes)) inspector.close()
+  return Object.fromEntries(
+    [...watch.points].map(([name, points]) => {
+      const live = name in processes ? grown(first[name]!, last[name]!) : null
+      return [name, { minutes, resident: growth(points), live }]
+    }),
+  )
+}
+
+function grown(first: number, last: number) {
+  return { first, last, percent: 100 * (last / first - 1) }
+}
+
+async function lookAtLive(
+  processes: Readonly<Record<string, WatchedProcess>>,
+): Promise<Record<string, number>> {
+  const least: Record<string, number> = {}
+  for (let look = 0; look < LIVE_LOOKS; look++, await sleep(LIVE_LOOK_EVERY_MS))
+    for (const [name, { inspector }] of Object.entries(processes))
+      least[name] = Math.min(least[name] ?? Infinity, await inspector.liveMiB())
+  return least
+}
+
+function watchResident(
+  processes: Readonly<Record<string, WatchedProcess>>,
+  postmasters: Readonly<Record<string, number>>,
+) {
+  const names = [...Object.keys(processes), ...Object.keys(postmasters)]
+  const points = new Map(names.map((name) => [name, [] as { at: number; value: number }[]]))
   const timer = setInterval(() => {
     const at = performance.now() / 60_000
-    for (const [name, pid] of Object.entries(pids)) points.get(name)!.push({ at, value: residentMiB(pid) })
+    for (const [name, { pid }] of Object.entries(processes))
+      points.get(name)!.push({ at, value: residentMiB(pid) })
     for (const [name, pid] of Object.entries(postmasters))
       points
         .get(name)!
         .push({ at, value: [pid, ...childrenOf(pid)].reduce((sum, one) => sum + anonymousMiB(one), 0) })
   }, SAMPLE_EVERY_MS)
-  return {
-    stop() {
-      clearInterval(timer)
-      const minutes = (performance.now() - beganAt) / 60_000
-      return Object.fromEntries([...points].map(([name, seen]) => [name, { ...growth(seen), minutes }]))
-    },
-  }
+  return { points, stop: () => clearInterval(timer) }
 }
 
 /** Postgres' backends share their buffers, and each counts those that it has touched. 0: it has ended. */
@@ -43,11 +88,19 @@ function anonymousMiB(pid: number): number {
   }
 }
 
-export function formatMemory(memory: MemoryGrowth): string {
+export function formatMemory(memory: Memory): string {
   return Object.entries(memory)
     .map(
-      ([name, { mean, slope, percent }]) =>
-        `${name} ${mean.toFixed(0)} MiB ${slope >= 0 ? '+' : ''}${slope.toFixed(1)}/min (${percent.toFixed(1)} %)`,
+      ([
+        name,
+        {
+          resident: { mean, max, percent },
+          live,
+        },
+      ]) => {
+        const held = live && `${live.first.toFixed(1)} → ${live.last.toFixed(1)} MiB live, `
+        return `${name} ${held ?? ''}${mean.toFixed(0)} MiB resident (${max.toFixed(0)} at most, ${percent.toFixed(1)} % more)`
+      },
     )
-    .join(', ')
+    .join('; ')
 }

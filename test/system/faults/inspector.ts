@@ -1,0 +1,69 @@
+import { readFileSync, statSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { killIfAlive } from './processes.ts'
+
+/** For processes that are looked into: Node opens its inspector when it gets SIGUSR1, at any port. */
+export const INSPECTABLE = '--inspect-port=127.0.0.1:0'
+const OPENS_MS_MAX = 60_000
+const MIB = 2 ** 20
+
+/** V8's inspector in a process of ours, by the Chrome DevTools Protocol. */
+export class Inspector {
+  readonly #socket: WebSocket
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
+  #lastId = 0
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket
+    socket.onmessage = ({ data }) => {
+      const { id, result, error } = JSON.parse(data)
+      const answer = this.#waiting.get(id)
+      this.#waiting.delete(id)
+      if (error) answer?.reject(new Error(`the inspector answered: ${error.message}`))
+      else answer?.resolve(result)
+    }
+    socket.onclose = () => {
+      for (const { reject } of this.#waiting.values()) reject(new Error('the inspector is gone'))
+    }
+  }
+
+  /** `log`: where the process says at which address it listens. It MUST have been started INSPECTABLE. */
+  static async open(pid: number, log: string): Promise<Inspector> {
+    const { size } = statSync(log)
+    killIfAlive(pid, 'SIGUSR1')
+    for (const giveUpAt = performance.now() + OPENS_MS_MAX; performance.now() < giveUpAt; await sleep(25)) {
+      const said = readFileSync(log).subarray(size).toString()
+      const url = /Debugger listening on (ws:\S+)\n/.exec(said)?.[1]
+      if (!url) continue
+      const socket = new WebSocket(url)
+      await new Promise((resolve, reject) => {
+        socket.onopen = resolve
+        socket.onerror = () => reject(new Error(`there is no inspector at ${url}`))
+      })
+      return new Inspector(socket)
+    }
+    throw new Error(`process ${pid} opens no inspector`)
+  }
+
+  /** MiB of objects and their buffers that are in use, in the main thread: everything else is collected first. */
+  async liveMiB(): Promise<number> {
+    await this.#ask('HeapProfiler.collectGarbage')
+    const { usedSize, backingStorageSize } = (await this.#ask('Runtime.getHeapUsage')) as {
+      usedSize: number
+      backingStorageSize: number
+    }
+    return (usedSize + backingStorageSize) / MIB
+  }
+
+  close(): void {
+    this.#socket.close()
+  }
+
+  async #ask(method: string): Promise<unknown> {
+    const id = ++this.#lastId
+    const answer = Promise.withResolvers<unknown>()
+    this.#waiting.set(id, answer)
+    this.#socket.send(JSON.stringify({ id, method }))
+    return answer.promise
+  }
+}
