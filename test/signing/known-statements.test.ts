@@ -53,6 +53,17 @@ test('what was only read is not taken for signed', async () => {
   await assert.rejects(verifySigned(keys, lineOf(foreign)), { code: 'key_unknown' })
 })
 
+test('bytes are kept alone, not with the memory that they came in', () => {
+  const known = new KnownStatements()
+  const envelope = signed(OURS)
+  const received = new Uint8Array(65_536).subarray(100, 100 + envelope.length)
+  received.set(envelope)
+  known.addSigned(leafOf(received), received, null)
+  const kept = known.findEnvelope(leafOf(received))!
+  assert.deepEqual(kept, envelope)
+  assert.equal(kept.buffer.byteLength, envelope.length)
+})
+
 test('what comes first is forgotten first, by the bytes of the envelopes', () => {
   const known = new KnownStatements()
   const [first, last] = [signed(OURS, 2), signed(OURS, 3)]
