@@ -1,28 +1,42 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tallystick } from '../sdk/client.ts'
 
-/* Records that benchmarks of archives write, and how they say what they found. */
+/* Records that the benchmark of archives writes, and how it says what it found. */
 
 const CLIENTS = 8
 
-/** Writes `records` in batches of `batch` (1: each by itself). Returns the milliseconds of each request. */
-export async function writeRecords(client: Tallystick, records: number, batch: number): Promise<number[]> {
-  const late: number[] = []
-  let left = records
+export type Writing = {
+  readonly records: number
+  /** Records of a request; 1: each by itself. */
+  readonly batch: number
+  /** Records/s that fall due; null: each client sends the next request when it has the answer. */
+  readonly rate: number | null
+}
+
+/** Returns the milliseconds of each request: from sending it or, with a rate, from when it was due, so that waiting for a client counts. */
+export async function writeRecords(
+  client: Tallystick,
+  { records, batch, rate }: Writing,
+): Promise<Float64Array> {
+  const tookMs = new Float64Array(Math.ceil(records / batch))
+  const beganAt = performance.now()
+  let next = 0
   const lane = async () => {
-    while (left > 0) {
-      const count = Math.min(batch, left)
-      left -= count
-      const at = performance.now()
+    while (next < tookMs.length) {
+      const i = next++
+      const dueAt = rate === null ? performance.now() : beganAt + (i * batch * 1000) / rate
+      if (dueAt > performance.now()) await sleep(dueAt - performance.now())
       if (batch === 1) await client.records.notarize({ payload: payload() })
-      else
-        await client.batches.notarize(
-          Array.from({ length: count }, () => ({ type: 'generic/1', payload: payload() }) as const),
-        )
-      late.push(performance.now() - at)
+      else await client.batches.notarize(items(Math.min(batch, records - i * batch)))
+      tookMs[i] = performance.now() - dueAt
     }
   }
   await Promise.all(Array.from({ length: CLIENTS }, lane))
-  return late
+  return tookMs
+}
+
+function items(count: number) {
+  return Array.from({ length: count }, () => ({ type: 'generic/1', payload: payload() }) as const)
 }
 
 /** 400 bytes, as other figures are of (docs/BENCHMARKS.md). */
@@ -38,8 +52,15 @@ export function perSecond(count: number, ms: number): number {
   return Math.round((count * 1000) / ms)
 }
 
-export function percentile(values: readonly number[], share: number): string {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)]!.toFixed(1)
+export function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1)
+}
+
+/** Their median and 99th percentile, and how many they are. */
+export function describeMs(values: ArrayLike<number>): string {
+  const sorted = Float64Array.from(values).sort()
+  const at = (share: number) => sorted[Math.floor(sorted.length * share)]!.toFixed(1)
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (${sorted.length})`
 }
 
 export function say(line: string): void {

@@ -1,109 +1,184 @@
 /*
- * npm run bench:archive -- [RECORDS] [BATCH]
+ * npm run bench:archive -- [--records 100000] [--batch 1000] [--rate R] [--no-restore] [--embedded]
  *
- * Writes RECORDS in batches of BATCH (1: each by itself) while the worker archives them to a directory; says how fast both went, and
- * what lies there. Then verifies the archive as `tallystick verify --archive` does, without and with keys, and restores the ledger into
- * another database.
+ * A ledger with an archive in a directory, from its first record to its restore. Writes `--records` in batches of `--batch` (1: each by itself)
+ * while the worker archives them, as fast as eight clients can or at `--rate` records a second. Then their content leaves Postgres; records
+ * and proofs are read before and after; the archive is verified as `tallystick verify --archive` does, without and with keys; and the ledger
+ * is restored into another database. `DATABASE_URL`, an owner's URL, says which Postgres; by default one on this machine's disk, made for the run.
  */
-import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { Tallystick } from '../sdk/client.ts'
-import { TallystickOperator } from '../sdk/operator.ts'
-import { startServer } from '../src/run/server.ts'
-import { startWorker } from '../src/run/worker.ts'
-import { startScratch } from '../test/helpers/scratch.ts'
-import { percentile, perSecond, say, writeRecords } from './archive-records.ts'
+import { migrate } from '../src/db/schema/migrate.ts'
+import { makeMasterKey } from '../src/signing/master-key.ts'
+import { runChild } from './archive-child.ts'
+import { readFromArchive, readFromPostgres } from './archive-reads.ts'
+import { describeMs, perSecond, say, seconds, writeRecords } from './archive-records.ts'
+import { takeCpuSnapshot } from './cpu.ts'
+import { openDatabase } from './database.ts'
+import { type Child, startChild } from './process.ts'
+import { describeCommit } from './report.ts'
+import { deploy, startSystem } from './system.ts'
 
-const ROOT = resolve(import.meta.dirname, '..')
-const [records = 100_000, batch = 1_000] = process.argv.slice(2).map(Number)
+const SEAL_SECONDS = 5
+const LOOK_EVERY_MS = 200
+const TABLES_SHOWN = 4
+
+const { values } = parseArgs({
+  allowNegative: true,
+  options: {
+    records: { type: 'string', default: '100000' },
+    batch: { type: 'string', default: '1000' },
+    rate: { type: 'string' },
+    restore: { type: 'boolean', default: true },
+    embedded: { type: 'boolean', default: false },
+  },
+})
+const [records, batch] = [Number(values.records), Number(values.batch)]
+const rate = values.rate === undefined ? null : Number(values.rate)
+
 const root = mkdtempSync(join(tmpdir(), 'tallystick-bench-archive-'))
 const archive = join(root, 'archive')
-const scratch = await startScratch({
+const postgres = await openDatabase(
+  { databaseUrl: process.env['DATABASE_URL'], embedded: values.embedded },
+  say,
+)
+const deployed = await deploy(postgres.ownerUrl)
+const env: NodeJS.ProcessEnv = {
+  ...deployed.env,
   TALLYSTICK_ARCHIVE: `file://${archive}`,
-  TALLYSTICK_ARCHIVE_SEAL_SECONDS: '5',
-})
-const server = await startServer(scratch.config)
-const worker = await startWorker(scratch.config)
-const database = new pg.Client({ connectionString: scratch.superuserUrl })
+  TALLYSTICK_ARCHIVE_SEAL_SECONDS: String(SEAL_SECONDS),
+}
+const system = await startSystem({ ...deployed, env }, { servers: 1, worker: true, inspect: false })
+const { host, port } = system.targets[0]!
+const client = new Tallystick({ baseUrl: `http://${host}:${port}`, apiKey: system.bearer })
+const database = new pg.Client({ connectionString: postgres.ownerUrl })
 await database.connect()
 try {
-  const operator = new TallystickOperator({ baseUrl: server.url, operatorKey: scratch.operatorKey })
-  const made = await operator.ledgers.create({ name: 'archived' })
-  const client = new Tallystick({ baseUrl: server.url, apiKey: made.key.key })
-  const beganAt = performance.now()
-  const late = await writeRecords(client, records, batch)
-  const wroteMs = performance.now() - beganAt
-  const { size } = await client.ledger.get()
-  say(
-    `wrote ${records} records in ${size} entries: ${perSecond(records, wroteMs)} records/s; p50 ${percentile(late, 0.5)} ms, p99 ${percentile(late, 0.99)} ms a request`,
-  )
-  const atEnd = await position()
-  await untilArchived(size)
-  const archivedMs = performance.now() - beganAt
-  say(
-    `archived at the end of the writing: ${atEnd} entries; all of them ${Math.round((archivedMs - wroteMs) / 1000)} s later: ${perSecond(records, archivedMs)} records/s`,
-  )
-  const { objects, bytes } = await measure(archive)
-  say(`objects ${objects}, bytes ${bytes}: ${Math.round(bytes / records)} a record`)
-  await verify([])
-  const keys = join(root, 'keys')
-  const { DATABASE_URL, ...env } = process.env
-  await run(['src/run/archive-keys.ts', '--out', keys], {
-    ...env,
-    DATABASE_URL: scratch.superuserUrl,
-    TALLYSTICK_MASTER_KEY: Buffer.from(scratch.config.masterKey!).toString('hex'),
-  })
-  const keyFile = join(keys, `${made.ledger.id}.json`)
-  await verify(['--archive-key', keyFile])
-  await restore(['--ledger', made.ledger.id, '--archive-key', keyFile, '--read-only'], {
-    ...env,
-    DATABASE_URL: await scratch.addDatabase('restored'),
-    TALLYSTICK_MASTER_KEY: Buffer.from(scratch.config.masterKey!).toString('hex'),
-  })
+  say(`${describeCommit()}, Node ${process.version}, Postgres ${postgres.postgres}`)
+  await write(system.worker!)
+  await system.worker!.stop()
+  await measureTables('in Postgres and in the archive')
+  if (batch === 1) say('content of records with an entry of their own stays in Postgres')
+  else {
+    await readFromPostgres(client, database)
+    await leave()
+    await readFromArchive(client, database)
+  }
+  const keyFile = join(root, 'keys', `${system.ledger}.json`)
+  const verify = ['cli/tallystick.ts', 'verify', '--archive', archive]
+  await runChild('verified without keys', verify, env)
+  const owner = { ...env, DATABASE_URL: postgres.ownerUrl }
+  await runChild('wrote the keys', ['src/run/archive-keys.ts', '--out', join(root, 'keys')], owner)
+  await runChild('verified with keys', [...verify, '--archive-key', keyFile], env)
+  if (values.restore) await restore(keyFile)
 } finally {
   await database.end()
-  await worker.close()
-  await server.close()
-  await scratch.stop()
+  await system.stop()
+  deployed.close()
+  await postgres.close()
   rmSync(root, { recursive: true })
 }
 
-async function position(): Promise<number> {
-  const { rows } = await database.query('select coalesce(max(size), 0)::int as size from tallystick.archives')
-  return rows[0].size
+async function write(worker: Child): Promise<void> {
+  const cpu = startCpu(worker)
+  const beganAt = performance.now()
+  const tookMs = await writeRecords(client, { records, batch, rate })
+  const wroteMs = performance.now() - beganAt
+  const { size } = await client.ledger.get()
+  const { rows } = await database.query(
+    'select coalesce(max(size), 0)::float8 as size from tallystick.archives',
+  )
+  say(
+    `wrote ${records} records in ${size} entries in ${seconds(wroteMs)} s: ${perSecond(records, wroteMs)} records/s` +
+      `${rate === null ? '' : ` of ${rate}`}; a request ${describeMs(tookMs)} from ${rate === null ? 'sending it' : 'when it was due'}`,
+  )
+  await until(`select size >= ${size} as done from tallystick.archives`)
+  const archivedMs = performance.now() - beganAt
+  say(
+    `archived ${rows[0].size} entries at the end of the writing, all of them ${seconds(archivedMs - wroteMs)} s later: ${perSecond(records, archivedMs)} records/s`,
+  )
+  cpu('until then')
+  const { objects, bytes } = await measureFiles(archive)
+  say(`objects ${objects}, bytes ${bytes}: ${Math.round(bytes / records)} a record`)
+  // Content that the worker has not verified does not leave.
+  await until(`select next_seq >= ${size} as done from tallystick.audit_cursors`)
 }
 
-async function untilArchived(size: number): Promise<void> {
-  while ((await position()) < size) await sleep(200)
+async function leave(): Promise<void> {
+  const worker = startChild('src/run/worker.ts', { ...env, TALLYSTICK_ARCHIVE_KEEP_DAYS: '0' }, false)
+  try {
+    const cpu = startCpu(worker)
+    const beganAt = performance.now()
+    await until(`select bool_and(state = 'left') as done from tallystick.archive_pieces`)
+    const ms = performance.now() - beganAt
+    const { rows } = await database.query('select count(*)::int as pieces from tallystick.archive_pieces')
+    say(
+      `content of ${rows[0].pieces} pieces left Postgres in ${seconds(ms)} s: ${perSecond(records, ms)} records/s`,
+    )
+    cpu('meanwhile')
+  } finally {
+    await worker.stop()
+  }
+  await measureTables('after that')
+  await database.query('vacuum tallystick.batch_chunks')
+  await measureTables('after a vacuum of batch_chunks')
 }
 
-async function measure(directory: string) {
+async function restore(keyFile: string): Promise<void> {
+  const url = await postgres.makeAnother()
+  const masterKey = makeMasterKey(Buffer.from(env['TALLYSTICK_MASTER_KEY']!, 'hex'))
+  await migrate({ ownerUrl: url, masterKey, passwords: { api: null, worker: null } })
+  const ms = await runChild(
+    'restored',
+    [
+      ...['src/run/restore-archive.ts', '--archive', archive, '--ledger', system.ledger],
+      ...['--archive-key', keyFile, '--read-only'],
+    ],
+    { ...env, DATABASE_URL: url },
+  )
+  say(`restored ${perSecond(records, ms)} records/s`)
+}
+
+async function until(sql: string): Promise<void> {
+  while (!(await database.query(sql)).rows[0]?.done) await sleep(LOOK_EVERY_MS)
+}
+
+/** Returns how to say the CPU time of the processes from here on. */
+function startCpu(worker: Child): (when: string) => void {
+  const processes = { server: system.servers.map(({ pid }) => pid), worker: [worker.pid] }
+  const take = () => takeCpuSnapshot({ processes, postmaster: postgres.postmaster }).seconds
+  const from = take()
+  return (when) => {
+    const to = take()
+    const shown = ['server', 'worker', 'postgres']
+      .filter((name) => name in to)
+      .map((name) => `${name} ${(((to[name]! - from[name]!) * 1e6) / records).toFixed(0)} us`)
+    say(`CPU a record ${when}: ${shown.join(', ')}`)
+  }
+}
+
+async function measureTables(when: string): Promise<void> {
+  const { rows } = await database.query<{ name: string; bytes: number }>(
+    `select c.relname as name, pg_total_relation_size(c.oid)::float8 as bytes from pg_class c
+     where c.relnamespace = 'tallystick'::regnamespace and c.relkind = 'r' order by bytes desc`,
+  )
+  const all = rows.reduce((sum, { bytes }) => sum + bytes, 0)
+  const shown = rows
+    .slice(0, TABLES_SHOWN)
+    .map(({ name, bytes }) => `${name} ${bytes} (${Math.round(bytes / records)} a record)`)
+  say(`${when}: all tables ${all} bytes; ${shown.join(', ')}`)
+}
+
+async function measureFiles(directory: string) {
   const names = await readdir(directory, { recursive: true, withFileTypes: true })
   const files = names.filter((name) => name.isFile())
   let bytes = 0
   for (const file of files) bytes += (await stat(join(file.parentPath, file.name))).size
   return { objects: files.length, bytes }
-}
-
-async function verify(more: readonly string[]): Promise<void> {
-  const beganAt = performance.now()
-  const told = await run(['cli/tallystick.ts', 'verify', '--archive', archive, ...more], process.env)
-  say(`${told.trim()} in ${Math.round(performance.now() - beganAt)} ms`)
-}
-
-async function restore(more: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
-  const beganAt = performance.now()
-  const told = await run(['src/run/restore-archive.ts', '--archive', archive, ...more], env)
-  const ms = performance.now() - beganAt
-  say(`${told.trim()}\nrestored in ${Math.round(ms)} ms: ${perSecond(records, ms)} records/s`)
-}
-
-async function run(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
-  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] })
-  return Buffer.concat(await child.stdout.toArray()).toString()
 }

@@ -1,0 +1,61 @@
+import type pg from 'pg'
+import type { Tallystick } from '../sdk/client.ts'
+import { formatId, type Uuid } from '../src/proof/ids.ts'
+import { describeMs, say } from './archive-records.ts'
+
+/* Times of reads of records and of their proofs, one after the other. */
+
+const READS = 500
+/** Tens of millions of records have thousands of pieces. */
+const PIECES_MAX = 300
+
+const OPERATIONS = ['record', 'proof'] as const
+type Operation = (typeof OPERATIONS)[number]
+
+/** Random records whose content is in Postgres. */
+export async function readFromPostgres(client: Tallystick, database: pg.Client): Promise<void> {
+  const { rows } = await database.query<{ id: Uuid }>(
+    `select first_record_id as id from tallystick.batch_chunks where content is not null order by random() limit ${READS}`,
+  )
+  const tookMs = { record: [] as number[], proof: [] as number[] }
+  for (const { id } of rows) {
+    for (const operation of OPERATIONS) tookMs[operation].push(await time(client, operation, id))
+  }
+  describe('from Postgres', tookMs)
+}
+
+/** Two random records of each of some pieces: the first finds a piece that was not read before, the second one that was. */
+export async function readFromArchive(client: Tallystick, database: pg.Client): Promise<void> {
+  const { rows } = await database.query<{ ids: Uuid[] }>(
+    `select ids from (select * from tallystick.archive_pieces order by random() limit ${PIECES_MAX}) p
+     cross join lateral (
+       select array_agg(first_record_id) as ids from (
+         select c.first_record_id from tallystick.batch_chunks c
+         where c.ledger_id = p.ledger_id and c.seq >= p.from_seq and c.seq < p.end_seq and c.content is null
+         order by random() limit 2
+       ) two
+     ) of_piece where cardinality(ids) = 2`,
+  )
+  const first = { record: [] as number[], proof: [] as number[] }
+  const again = { record: [] as number[], proof: [] as number[] }
+  for (const [i, { ids }] of rows.entries()) {
+    // Either one first, because the second finds what the first has read.
+    const operation = OPERATIONS[i % 2]!
+    first[operation].push(await time(client, operation, ids[0]!))
+    for (const repeated of OPERATIONS) again[repeated].push(await time(client, repeated, ids[1]!))
+  }
+  describe(`from the archive, ${rows.length} pieces for the first time`, first)
+  describe('from the archive, another record of the piece straight after', again)
+}
+
+async function time(client: Tallystick, operation: Operation, id: Uuid): Promise<number> {
+  const record = formatId('rec', id)
+  const at = performance.now()
+  await (operation === 'record' ? client.records.get(record) : client.records.proof(record))
+  return performance.now() - at
+}
+
+function describe(what: string, tookMs: Record<Operation, readonly number[]>): void {
+  const shown = OPERATIONS.filter((operation) => tookMs[operation].length > 0)
+  say(`${what}: ${shown.map((operation) => `a ${operation} ${describeMs(tookMs[operation])}`).join('; ')}`)
+}
