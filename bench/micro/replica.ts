@@ -18,6 +18,7 @@ import { resolveRunAs } from '../../src/run/postgres/run-as.ts'
 import { type RunningPostgres, startPostgres } from '../../src/run/postgres/start.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { findSystemBinaries } from '../database.ts'
+import { scrapeAll } from '../k6/scrape.ts'
 import { printTable } from '../table.ts'
 
 const MASTER_KEY = new Uint8Array(32)
@@ -33,7 +34,7 @@ const WRITE_PAUSE_MS = 20
 const APPLY_DELAY_MS = 1_000
 const READY_MS_MAX = 30_000
 
-type Server = { readonly url: string; readonly process: ChildProcess }
+type Server = { readonly url: string; readonly metricsPort: number; readonly process: ChildProcess }
 type Answer = { readonly status: number; readonly size: number; readonly text: string }
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 256 })
@@ -52,11 +53,11 @@ async function main(checked: number, roundMs: number): Promise<void> {
   try {
     const key = await makeLedger(alone.url)
     const ids = await fill(alone.url, key)
-    const newest = { size: 0 }
-    const writing = inParallel(WRITERS, () => write(alone.url, key, newest, stopping.signal))
+    const written = new Sizes()
+    const writing = inParallel(WRITERS, () => write(alone.url, key, written, stopping.signal))
     const measuring = async () => {
       await comparePairs({ alone, replicated }, { key, ids, roundMs })
-      await countStale(replicated.url, key, newest, checked)
+      await countStale(replicated, key, written, checked)
       stopping.abort()
     }
     await Promise.all([measuring(), writing])
@@ -103,18 +104,38 @@ async function readFor(url: string, key: string, path: () => string, ms: number)
   return (reads * 1_000) / ms
 }
 
-/** Reads of the newest record, each held to the newest write that was answered before the read began. */
+/** Sizes of the ledger that writers were told. */
+class Sizes {
+  readonly #told: { readonly at: number; readonly size: number }[] = []
+
+  add(size: number): void {
+    if (size > (this.#told.at(-1)?.size ?? 0)) this.#told.push({ at: performance.now(), size })
+  }
+
+  /** The newest one that somebody had been told so many milliseconds ago. */
+  ago(ms: number): number {
+    const at = performance.now() - ms
+    return this.#told.findLast((told) => told.at <= at)?.size ?? 0
+  }
+}
+
+/**
+ * Reads of the newest record, each held to the newest write that was answered when the reader last wrote: up to twice the standby's lag ago,
+ * so that the standby can answer half of them.
+ */
 async function countStale(
-  url: string,
+  { url, metricsPort }: Server,
   key: string,
-  newest: { readonly size: number },
+  written: Sizes,
   checked: number,
 ): Promise<void> {
+  await sleep(2 * APPLY_DELAY_MS)
   const count = async (total: number, demands: boolean) => {
     let [left, stale] = [total, 0]
+    const before = await readSources(metricsPort)
     await inParallel(READERS, async () => {
       while (left-- > 0) {
-        const known = newest.size
+        const known = written.ago(Math.random() * 2 * APPLY_DELAY_MS)
         const { text } = await ask(url, '/v1/records?limit=1', {
           key,
           headers: demands ? { 'if-known-size': `${known}` } : {},
@@ -122,18 +143,36 @@ async function countStale(
         if (JSON.parse(text).data[0].entry.seq + 1 < known) stale++
       }
     })
-    return [demands ? 'with If-Known-Size' : 'without it (control)', `${total}`, `${stale}`]
+    const after = await readSources(metricsPort)
+    return [
+      demands ? 'with If-Known-Size' : 'without it (control)',
+      `${total}`,
+      `${after.replica - before.replica}`,
+      `${after.fallback - before.fallback}`,
+      `${stale}`,
+    ]
   }
   const rows = [await count(Math.ceil(checked / 5), false), await count(checked, true)]
-  printTable([['reads of the newest record', 'reads', 'behind a write'], ...rows])
-  if (rows[0]![2] === '0') console.log('the control found nothing: it shows nothing')
-  if (rows[1]![2] !== '0') process.exitCode = 1
+  printTable([
+    ['reads of the newest record', 'reads', 'of the replica', 'of the primary instead', 'behind a write'],
+    ...rows,
+  ])
+  if (rows[0]!.at(-1) === '0') console.log('the control found nothing: it shows nothing')
+  if (rows[1]!.at(-1) !== '0') process.exitCode = 1
 }
 
-async function write(url: string, key: string, newest: { size: number }, signal: AbortSignal): Promise<void> {
+/** Reads that the server answered, by source. */
+async function readSources(metricsPort: number): Promise<{ replica: number; fallback: number }> {
+  const read = await scrapeAll([`http://127.0.0.1:${metricsPort}/metrics`])
+  if (read === null) throw new Error('the server shows no metrics')
+  const count = (source: string) => read[`tallystick_reads_total{source="${source}"}`] ?? 0
+  return { replica: count('replica'), fallback: count('fallback') }
+}
+
+async function write(url: string, key: string, written: Sizes, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const { size } = await ask(url, '/v1/records', { key, body: { type: 'generic/1', payload: { n: 1 } } })
-    newest.size = Math.max(newest.size, size)
+    written.add(size)
     await sleep(WRITE_PAUSE_MS)
   }
 }
@@ -224,6 +263,7 @@ async function startStandby(primary: RunningPostgres, binDir: string): Promise<R
 
 async function startServer(databaseUrl: string, replicaUrl = ''): Promise<Server> {
   const port = 20_000 + Math.floor(Math.random() * 20_000)
+  const metricsPort = port - 10_000
   const child = spawn(
     process.execPath,
     [join(import.meta.dirname, '..', '..', 'src', 'run', 'command.ts'), 'server'],
@@ -231,6 +271,7 @@ async function startServer(databaseUrl: string, replicaUrl = ''): Promise<Server
       env: {
         PATH: process.env['PATH'],
         TALLYSTICK_PORT: `${port}`,
+        TALLYSTICK_METRICS_PORT: `${metricsPort}`,
         TALLYSTICK_API_DATABASE_URL: databaseUrl,
         TALLYSTICK_REPLICA_URL: replicaUrl,
         TALLYSTICK_MASTER_KEY: Buffer.from(MASTER_KEY).toString('hex'),
@@ -251,7 +292,7 @@ async function startServer(databaseUrl: string, replicaUrl = ''): Promise<Server
     if (performance.now() > endsAtMs || child.exitCode !== null) throw new Error('a server did not start')
     await sleep(100)
   }
-  return { url, process: child }
+  return { url, metricsPort, process: child }
 }
 
 function apiUrl({ ownerUrl }: RunningPostgres): string {
