@@ -8,6 +8,10 @@ export const PARENT_DEPTH_MAX = 16
 /** A content that decompresses to more is not decompressed further. */
 export const CHUNK_CONTENT_BYTES_MAX = 5 * 1024 * 1024
 
+// Content that has left for the archive
+/** Asked of a client whose read needs the archive while that is away. */
+export const ARCHIVE_RETRY_AFTER_MS = 5_000
+
 // OTLP: where spans and logs that may be known lie
 /** Places that a query looks at; the next one goes on at the last. MUST be BATCH_KEYS_MAX or more, or it would stay at one entry. */
 export const CHUNKS_OF_KEYS_MAX = 8_192

@@ -1,6 +1,8 @@
 // Reads
 /** Ledgers whose size is remembered for readers that send If-Known-Size. */
 export const KNOWN_SIZES_MAX = 10_000
+/** A read that waits so long for the archive gives its connections to the replica back, and takes others for what follows. */
+export const REPLICA_IDLE_MS_MAX = 50
 
 // A request: how long it may take to arrive, and what it may hold
 export const REQUEST_TIMEOUT_MS = 30_000

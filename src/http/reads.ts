@@ -5,6 +5,7 @@ import { isUnreadable } from '../db/chunks/released-chunks.ts'
 import type { Db } from '../db/connect/client.ts'
 import { Coalescer } from '../db/connect/coalescer.ts'
 import type { DatabasePool } from '../db/connect/pools.ts'
+import type { ReleasedContent } from '../db/connect/released-content.ts'
 import { type HeldConnection, REPLICA_REFUSALS, type Replica, ReplicaError } from '../db/connect/replica.ts'
 import { LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../db/limits.ts'
 import { Lookups } from '../db/records/lookups.ts'
@@ -13,7 +14,7 @@ import { ApiError } from '../errors.ts'
 import type { SignedCheckpoints } from '../followers/checkpoints/signed-checkpoints.ts'
 import { KEY_CACHE_AGE_MS_MAX } from '../ledgers/limits.ts'
 import type { Uuid } from '../proof/ids.ts'
-import { KNOWN_SIZES_MAX } from './limits.ts'
+import { KNOWN_SIZES_MAX, REPLICA_IDLE_MS_MAX } from './limits.ts'
 import { LEDGER_SIZE_HEADER } from './plugins/answer-headers.ts'
 import { SIZE_TEXT } from './schemas/common.ts'
 
@@ -61,7 +62,7 @@ type FallbackReason = (typeof REASONS)[number]
  *
  * The replica only ever says yes: what it can't answer, because it is away, behind, lacks something or finds something wrong, is
  * asked of the primary in the same request. So nobody hears `not_found` of a thing that was answered with 201. A connection is held
- * for the whole read, and so while the archive is asked as well; `archive_unavailable` is no reason to ask again.
+ * for the whole read, but not while the archive is asked for long; `archive_unavailable` is no reason to ask again.
  */
 export class Reads {
   readonly #primary: Primary
@@ -168,9 +169,18 @@ export class Reads {
 
   /** For one request. The connection for searches, if it needs one, comes after the other: so no two requests wait for each other. */
   async #holdBoth(replica: Replica, ledgerId: Uuid, sizeMin: number): Promise<HeldReplica> {
-    const read = await this.#hold(replica, replica.readPool, ledgerId, sizeMin)
+    const first = await this.#hold(replica, replica.readPool, ledgerId, sizeMin)
+    let newest = first
     // It may lead to another standby, and MUST show no less.
-    return new HeldReplica(read, () => this.#hold(replica, replica.searchPool, ledgerId, read.size, read))
+    const holdAnother = async (pool: DatabasePool) => {
+      const held = await this.#hold(replica, pool, ledgerId, newest.size, newest)
+      if (held.size > newest.size) newest = held
+      return held
+    }
+    return new HeldReplica(first, {
+      read: () => holdAnother(replica.readPool),
+      search: () => holdAnother(replica.searchPool),
+    })
   }
 
   /**
@@ -230,52 +240,92 @@ export class Reads {
   }
 }
 
-/** The replica for one request: a connection to read, and one to search once something is searched for. */
+/**
+ * The replica for one request: a connection to read, and one to search once something is searched for. A read that waits for the archive
+ * gives them back, and takes others for what follows: a slow archive takes no connections from other reads.
+ */
 class HeldReplica {
   readonly size: number
-  readonly #read: Db
-  readonly #search: Db
-  readonly #held: HeldConnection[] = []
-  #released: { readonly error: Error | undefined } | null = null
+  readonly #read: Lease
+  readonly #search: Lease
+  readonly #released: ReleasedContent | null
 
-  constructor(read: HeldConnection, holdSearch: () => Promise<HeldConnection>) {
+  constructor(read: HeldConnection, hold: Record<'read' | 'search', () => Promise<HeldConnection>>) {
     this.size = read.size
-    this.#held.push(read)
-    this.#read = read.db
-    this.#search = this.#db(holdSearch)
+    this.#read = new Lease(hold.read, read)
+    this.#search = new Lease(hold.search)
+    const released = releasedOf(read.db)
+    this.#released = released && { read: (chunk) => this.#whileIdle(released.read(chunk)) }
   }
 
   sources(checkpoints: SignedCheckpoints): ReadSources {
+    const readPool = this.#read.db(this.#released)
     return {
-      readPool: this.#read,
-      lookups: new Lookups(this.#read),
-      searches: new Searches(this.#search),
-      checkpoints: checkpoints.on(this.#read),
+      readPool,
+      lookups: new Lookups(readPool),
+      searches: new Searches(this.#search.db(this.#released)),
+      checkpoints: checkpoints.on(readPool),
     }
   }
 
   /** `error`: of the read; after one of the database the connections are closed. */
   release(error?: Error): void {
-    this.#released = { error: error instanceof ApiError || error instanceof ReplicaError ? undefined : error }
-    for (const held of this.#held.splice(0)) held.release(this.#released.error)
+    const ofDatabase = error instanceof ApiError || error instanceof ReplicaError ? undefined : error
+    for (const lease of [this.#read, this.#search]) lease.end(ofDatabase)
   }
 
-  #db(hold: () => Promise<HeldConnection>): Db {
-    let holding: Promise<HeldConnection> | null = null
-    const query = async (...args: Parameters<Db['query']>) => {
-      holding ??= this.#keep(hold())
-      const { db } = await holding
-      if (this.#released) throw new Error('the connection of this read was given back')
-      return db.query(...args)
+  async #whileIdle<T>(asked: Promise<T>): Promise<T> {
+    const timer = setInterval(() => {
+      for (const lease of [this.#read, this.#search]) lease.giveBackIdle()
+    }, REPLICA_IDLE_MS_MAX)
+    return asked.finally(() => clearInterval(timer))
+  }
+}
+
+/** A connection to the replica, from a statement on until it is given back; the next statement takes another one. */
+class Lease {
+  readonly #hold: () => Promise<HeldConnection>
+  #holding: Promise<HeldConnection> | null
+  /** Statements that were asked for and not answered. */
+  #underWay = 0
+  #isOver = false
+
+  constructor(hold: () => Promise<HeldConnection>, held: HeldConnection | null = null) {
+    this.#hold = hold
+    this.#holding = held && Promise.resolve(held)
+  }
+
+  db(released: ReleasedContent | null): Db {
+    return { query: this.#query as unknown as Db['query'], released }
+  }
+
+  giveBackIdle(): void {
+    if (this.#underWay === 0) this.#giveBack()
+  }
+
+  end(error?: Error): void {
+    this.#isOver = true
+    this.#giveBack(error)
+  }
+
+  #giveBack(error?: Error): void {
+    this.#holding?.then(
+      (held) => held.release(error),
+      () => {},
+    )
+    this.#holding = null
+  }
+
+  readonly #query = async (...args: Parameters<Db['query']>) => {
+    this.#underWay++
+    try {
+      if (!this.#isOver) this.#holding ??= this.#hold()
+      const held = await this.#holding
+      if (held === null || this.#isOver) throw new Error('the connection of this read was given back')
+      return await held.db.query(...args)
+    } finally {
+      this.#underWay--
     }
-    return { query: query as unknown as Db['query'], released: releasedOf(this.#read) }
-  }
-
-  async #keep(holding: Promise<HeldConnection>): Promise<HeldConnection> {
-    const held = await holding
-    if (this.#released) held.release(this.#released.error)
-    else this.#held.push(held)
-    return held
   }
 }
 

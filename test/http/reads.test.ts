@@ -3,6 +3,8 @@ import { after, before, beforeEach, describe, type TestContext, test } from 'nod
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Tallystick } from '../../sdk/client.ts'
 import { archiveUnavailable } from '../../src/db/chunks/released-chunks.ts'
+import type { DatabasePool } from '../../src/db/connect/pools.ts'
+import type { ChunkInArchive } from '../../src/db/connect/released-content.ts'
 import { READ_CONNECTIONS_MAX, REPLICA_PROBE_EVERY_MS, SEARCH_CONNECTIONS_MAX } from '../../src/db/limits.ts'
 import { startPostgres } from '../../src/run/postgres/start.ts'
 import { expectStatus, openApp, type SendOptions, type TestApp } from '../helpers/app.ts'
@@ -15,6 +17,7 @@ import { TEST_SETTINGS, temporaryDirInMemory } from '../helpers/postgres.ts'
 import { type Replicated, type Standby, startReplicated, startStandby } from '../helpers/replica.ts'
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { addTestHome } from '../helpers/test-home.ts'
+import { until } from '../helpers/wait.ts'
 
 describe('reads from a replica', () => {
   let servers: Replicated
@@ -322,6 +325,34 @@ describe('reads from a replica', () => {
     assert.deepEqual([reads, replica - before.replica, fallback - before.fallback], [1, 1, 0])
   })
 
+  test('reads that wait for the archive keep no connection from others, and go on where they were', async (t: TestContext) => {
+    const reader = await makeApp({
+      TALLYSTICK_REPLICA_LAG_MS_MAX: '600000',
+      TALLYSTICK_ARCHIVE: 'file:///nonexistent',
+    })
+    await pauseReplica()
+    const came = Promise.withResolvers<Uint8Array>()
+    t.after(() => came.resolve(new Uint8Array()))
+    t.mock.method((reader.deps.readPool as DatabasePool).released!, 'read', () => came.promise)
+    let waiting = 0
+    const answers = Array.from({ length: READ_CONNECTIONS_MAX }, (_, i) =>
+      reader.deps.reads.of(...asked(reader), async ({ readPool, searches }) => {
+        const pools = i < SEARCH_CONNECTIONS_MAX ? [readPool, searches.pool] : [readPool]
+        for (const pool of pools) await pool.query('select 1')
+        waiting++
+        await pools.at(-1)!.released!.read({} as ChunkInArchive)
+        const { rows } = await readPool.query<{ is: boolean }>('select pg_is_in_recovery() as is')
+        return rows[0]!.is
+      }),
+    )
+    await until(() => waiting === READ_CONNECTIONS_MAX)
+    // They give back what they hold a moment later.
+    await until(async () => (await read(reader, '/v1/records')).where === 'replica')
+    await until(async () => (await read(reader, '/v1/records?type=generic/1')).where === 'replica')
+    came.resolve(new Uint8Array())
+    assert.deepEqual(await Promise.all(answers), Array(READ_CONNECTIONS_MAX).fill(true))
+  })
+
   test('a read that replay cancels is answered by the primary', async () => {
     await app.sql('create table if not exists public.churn (n int)')
     await app.sql('grant select on public.churn to tallystick_api')
@@ -445,8 +476,8 @@ describe('reads from a replica', () => {
   })
 
   /** A request that asks the app's ledger, and its reply. */
-  function asked(): [FastifyRequest, FastifyReply] {
-    const request = { headers: {}, caller: { ledgerId: app.ledgerId } } as unknown as FastifyRequest
+  function asked(of = app): [FastifyRequest, FastifyReply] {
+    const request = { headers: {}, caller: { ledgerId: of.ledgerId } } as unknown as FastifyRequest
     const reply = { sent: false, header() {}, removeHeader() {} } as unknown as FastifyReply
     return [request, reply]
   }

@@ -4,6 +4,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { Db } from '../connect/client.ts'
 import type { ChunkInArchive, PlaceInArchive } from '../connect/released-content.ts'
+import { ARCHIVE_RETRY_AFTER_MS } from '../limits.ts'
 import { type ChunkRecord, decodeChunk, encodeChunk } from './chunk-content.ts'
 import { decodeMetadata } from './chunk-metadata.ts'
 
@@ -12,12 +13,10 @@ import { decodeMetadata } from './chunk-metadata.ts'
 /** An object of the archive is missing, or is not the one whose digest Postgres has. To clients it is as if the archive were away. */
 export class ReleasedFault extends ApiError {
   constructor(detail: string) {
-    super('archive_unavailable', detail, { retryable: true, retryAfterMs: RETRY_AFTER_MS })
+    super('archive_unavailable', detail, { retryable: true, retryAfterMs: ARCHIVE_RETRY_AFTER_MS })
     this.name = 'ReleasedFault'
   }
 }
-
-const RETRY_AFTER_MS = 5_000
 
 /** Whether `error` says that nobody knows what the archive holds, and not that it has lost something. */
 export function isAway(error: unknown): boolean {
@@ -36,7 +35,7 @@ export const ARCHIVE_UNTOLD =
 export function archiveUnavailable(detail: string, cause?: Error): ApiError {
   return new ApiError('archive_unavailable', detail, {
     retryable: true,
-    retryAfterMs: RETRY_AFTER_MS,
+    retryAfterMs: ARCHIVE_RETRY_AFTER_MS,
     ...(cause && { cause }),
   })
 }

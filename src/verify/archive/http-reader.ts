@@ -7,10 +7,13 @@ export function httpReader(url: URL, name: string): ArchiveReader {
   const base = url.href.replace(/\/*$/, '/')
   return {
     name,
-    async get(object, bytesMax) {
+    async get(object, bytesMax, signal) {
       try {
-        const signal = AbortSignal.timeout(ARCHIVE_REQUEST_MS_MAX)
-        const answer = await fetch(new URL(object, base), { signal, redirect: 'error' })
+        const within = AbortSignal.timeout(ARCHIVE_REQUEST_MS_MAX)
+        const answer = await fetch(new URL(object, base), {
+          signal: signal ? AbortSignal.any([within, signal]) : within,
+          redirect: 'error',
+        })
         if (answer.status === 404) {
           await answer.body?.cancel()
           return null

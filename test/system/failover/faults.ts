@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../../../bench/random.ts'
 import type { Cluster } from './cluster.ts'
+import { BEYOND_MS_MAX } from './limits.ts'
 import type { Member } from './member.ts'
 
 type Scene = { readonly cluster: Cluster; readonly leader: Member; readonly random: Random }
@@ -77,9 +78,6 @@ export function formatSuffered(all: readonly Suffered[]): string {
     })
     .join('\n')
 }
-
-/** While the cluster commits, until records are written again. */
-const BEYOND_MS_MAX = 3_000
 
 /** Faults after which records came back later than the cluster did. */
 export function findLate(all: readonly Suffered[]): string[] {

@@ -1,5 +1,4 @@
-/** Commits of the probe that are further apart: the cluster was away between them. */
-const PROBE_GAP_MS_MAX = 1_000
+import { PROBE_GAP_MS_MAX } from './limits.ts'
 
 /** Times without a commit, of the cluster and of our clients. All times are ms of one clock. */
 export class Gaps {

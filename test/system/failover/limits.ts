@@ -12,3 +12,9 @@ export const FAILOVER_MS_MAX = 120_000
 export const COMMIT_MS_MAX = 30_000
 /** Answers of Patroni and Postgres to this test. */
 export const ANSWER_MS_MAX = 2_000
+/** Commits of the probe that are further apart: the cluster was away between them. */
+export const PROBE_GAP_MS_MAX = 1_000
+/** While the cluster commits, until records are written again. */
+export const BEYOND_MS_MAX = 3_000
+/** Answer of a server to the operator, who looks for closed ledgers. */
+export const OPERATOR_LOOK_MS_MAX = 10_000

@@ -4,6 +4,7 @@ import type { JournalLine } from '../faults/journal.ts'
 import type { StoredRecord } from '../faults/reckoning.ts'
 import { acknowledge } from '../restore/operator.ts'
 import type { FailoverFaultName, Suffered } from './faults.ts'
+import { OPERATOR_LOOK_MS_MAX } from './limits.ts'
 
 /** Closing of a ledger whose database has less than what was published of it. `known`, `found`: sizes. */
 export type Loss = {
@@ -15,7 +16,6 @@ export type Loss = {
 }
 
 const LOOK_EVERY_MS = 250
-const LOOK_MS_MAX = 10_000
 
 export type RunningOperator = {
   /** Each closing that was seen, and acknowledged. */
@@ -63,7 +63,7 @@ async function reopen(url: string, ledger: string): Promise<Loss | null> {
 async function findLoss(url: string, ledger: string): Promise<Loss | null> {
   const response = await fetch(`${url}/v1/ledgers/${ledger}/restore`, {
     headers: { authorization: `Bearer ${OPERATOR_KEY}` },
-    signal: AbortSignal.timeout(LOOK_MS_MAX),
+    signal: AbortSignal.timeout(OPERATOR_LOOK_MS_MAX),
   })
   const body = (await response.json()) as {
     readonly known: { readonly size: number }

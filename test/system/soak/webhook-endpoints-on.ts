@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebhookReceiver } from '../../../bench/webhook-receiver.ts'
 import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
@@ -6,6 +7,8 @@ import type { Deployment, Ledger } from '../faults/deployment.ts'
 
 /** Events that the receivers of the soaks count: one for each record. */
 const EVENTS = ['record.recorded']
+/** Ends a wait for requests that a worker still has to send. */
+export const SETTLE_MS_MAX = 60_000
 
 /** An endpoint at `url` for the records of a ledger; its id and secret. */
 export async function addEndpoint(
@@ -27,6 +30,16 @@ export async function addCounted(
   const { id, secret } = await addEndpoint(deployment, ledger, url)
   await receiver.add([{ secret, answerMs }])
   return id
+}
+
+/** Number of events that have arrived: all that are due, unless they take too long. */
+export async function settle(receiver: WebhookReceiver, due: number): Promise<number> {
+  const giveUpAt = performance.now() + SETTLE_MS_MAX
+  for (;;) {
+    const { events } = await receiver.read([])
+    if (events >= due || performance.now() > giveUpAt) return events
+    await sleep(100)
+  }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of any route

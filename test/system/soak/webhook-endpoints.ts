@@ -6,9 +6,15 @@ import { temporaryDir } from '../../helpers/postgres.ts'
 import { Deployment, type Ledger } from '../faults/deployment.ts'
 import { formatLoad } from '../faults/kill.ts'
 import { measureBusyPercent } from './load-on.ts'
-import { addCounted, countRows, formatLag, formatRows, post, residentMiB } from './webhook-endpoints-on.ts'
-
-const SETTLE_MS_MAX = 30_000
+import {
+  addCounted,
+  countRows,
+  formatLag,
+  formatRows,
+  post,
+  residentMiB,
+  settle,
+} from './webhook-endpoints-on.ts'
 
 export type ManyEndpoints = {
   readonly ledgers: number
@@ -65,15 +71,6 @@ async function record(
   }
   await Promise.all(sent)
   return count
-}
-
-async function settle(receiver: WebhookReceiver, due: number): Promise<number> {
-  const giveUpAt = performance.now() + SETTLE_MS_MAX
-  for (;;) {
-    const { events } = await receiver.read([])
-    if (events >= due || performance.now() > giveUpAt) return events
-    await sleep(100)
-  }
 }
 
 /** Reports on the worker and Postgres meanwhile. */

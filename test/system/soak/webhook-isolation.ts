@@ -5,13 +5,20 @@ import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { Deployment, type Ledger } from '../faults/deployment.ts'
 import { formatLoad } from '../faults/kill.ts'
-import { HOSTILE, startHostileEndpoints } from './hostile-endpoints.ts'
+import { HOSTILE, type HostileEndpoints, startHostileEndpoints } from './hostile-endpoints.ts'
 import { measureBusyPercent, planLoad, requireClean } from './load-on.ts'
-import { addCounted, addEndpoint, countRows, formatLag, formatRows } from './webhook-endpoints-on.ts'
+import {
+  addCounted,
+  addEndpoint,
+  countRows,
+  formatLag,
+  formatRows,
+  SETTLE_MS_MAX,
+  settle,
+} from './webhook-endpoints-on.ts'
 
 /** Rate of each of two ledgers. */
 const RECORDS_PER_SECOND = 50
-const SETTLE_MS = 1_000
 
 export type Isolation = {
   readonly alone: LatencySummary
@@ -35,13 +42,13 @@ export async function webhookIsolation(durationMs: number): Promise<Isolation> {
   try {
     const ledgers = await deployment.createLedgers(2)
     await addCounted(deployment, ledgers[0]!, receiver, { number: 0 })
-    const alone = await measure(deployment, ledgers, receiver, durationMs)
+    const alone = await measure(deployment, ledgers, receiver, { durationMs })
     console.log(`webhook-isolation: alone: ${formatLag(alone.lag)}; ${formatLoad()}`)
     for (const ledger of ledgers)
       for (const name of HOSTILE)
         await addEndpoint(deployment, ledger, `http://127.0.0.1:${hostile.port}/${name}`)
-    const beside = await measure(deployment, ledgers, receiver, durationMs)
-    const counts = await hostile.counts()
+    const beside = await measure(deployment, ledgers, receiver, { durationMs, dueBefore: alone.due })
+    const counts = await settleHostile(hostile)
     console.log(`webhook-isolation: beside hostile ones: ${formatLag(beside.lag)}; ${formatLoad()}`)
     console.log(`  meanwhile ${JSON.stringify(counts)}; ${formatRows(await countRows(deployment.ownerUrl))}`)
     const { events } = await receiver.read([])
@@ -54,12 +61,22 @@ export async function webhookIsolation(durationMs: number): Promise<Isolation> {
   }
 }
 
+/** How many requests the hostile ones have had, once each has had one, unless that takes too long. */
+async function settleHostile(hostile: HostileEndpoints): Promise<Record<string, number>> {
+  const giveUpAt = performance.now() + SETTLE_MS_MAX
+  for (;;) {
+    const counts = await hostile.counts()
+    if (HOSTILE.every((name) => name in counts) || performance.now() > giveUpAt) return counts
+    await sleep(100)
+  }
+}
+
 /** Both ledgers are written to; the lag of the first one's endpoint. */
 async function measure(
   deployment: Deployment,
   ledgers: readonly Ledger[],
   receiver: WebhookReceiver,
-  durationMs: number,
+  { durationMs, dueBefore = 0 }: { durationMs: number; dueBefore?: number },
 ): Promise<{ lag: LatencySummary; due: number }> {
   const pace = { kind: 'arrival', perSecond: RECORDS_PER_SECOND, backlogMax: 1_000 } as const
   const loads = await Promise.all(
@@ -74,7 +91,8 @@ async function measure(
     }),
   )
   for (const load of loads) requireClean('webhook-isolation', load)
-  await sleep(SETTLE_MS)
+  const due = loads[0]!.acknowledgedItems
+  await settle(receiver, dueBefore + due)
   const { windows } = await receiver.read([[0]])
-  return { lag: windows[0]!.lag, due: loads[0]!.acknowledgedItems }
+  return { lag: windows[0]!.lag, due }
 }
