@@ -168,6 +168,9 @@ export function registerFollowers(
   ]
 }
 
+/** Work of this thread, by its CPU: waiting for a bucket, or for a core of a busy machine, takes nothing from anybody. */
+const NO_THREADS = () => 0
+
 function archiveFollowers(archive: ArchiveDeps | null): Follower[] {
   if (archive === null) return []
   return [
@@ -175,6 +178,7 @@ function archiveFollowers(archive: ArchiveDeps | null): Follower[] {
       name: 'archive',
       everyMs: ARCHIVE_EVERY_MS,
       timeShareMax: ARCHIVE_TIME_SHARE_MAX,
+      threadsCpuMs: NO_THREADS,
       step: () => archiveLedgers(archive),
     },
   ]
@@ -187,6 +191,7 @@ function releaseFollowers(release: ReleaseDeps | null): Follower[] {
       name: 'release',
       everyMs: RELEASE_EVERY_MS,
       timeShareMax: RELEASE_TIME_SHARE_MAX,
+      threadsCpuMs: NO_THREADS,
       step: () => releaseContent(release),
     },
   ]

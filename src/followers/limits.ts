@@ -135,12 +135,19 @@ export const RETENTION_TIME_SHARE_MAX = 0.5
 
 // Archive (docs/archive.md)
 export const ARCHIVE_EVERY_MS = 5_000
-/** Share of the time: what people wait for comes first. */
+/** Share of a core: what people wait for comes first. */
 export const ARCHIVE_TIME_SHARE_MAX = 0.5
 export const ARCHIVE_LEDGERS_PER_ROUND = 100
+/** After this a round ends at the next ledger: the rest after it is as long as it was. */
+export const ARCHIVE_ROUND_MS = 10_000
 export const ARCHIVE_SEAL_ENTRIES_DEFAULT = 65_536
 /** More go into the next seal, if a checkpoint between them allows it. */
 export const ARCHIVE_SEAL_ENTRIES_MAX = 65_536
+/**
+ * The same, of records: about 20 s of CPU. The position moves with a seal, and the share of the time is kept between two: a prefix of 2.7 million
+ * records took 31 minutes on a busy machine, and then nothing was archived for as long.
+ */
+export const ARCHIVE_SEAL_RECORDS_MAX = 262_144
 export const ARCHIVE_SEAL_SECONDS_DEFAULT = 3_600
 /** A year: a ledger at rest is archived at last. */
 export const ARCHIVE_SEAL_SECONDS_MAX = 31_536_000
@@ -152,6 +159,7 @@ export const ARCHIVE_CLAIM_RENEWED_EVERY_MS = 30_000
 export const ARCHIVE_WRITES_AT_ONCE = 8
 /** Content that leaves Postgres for the archive. */
 export const RELEASE_EVERY_MS = 5_000
+/** Share of a core. */
 export const RELEASE_TIME_SHARE_MAX = 0.25
 export const RELEASE_PIECES_PER_ROUND = 32
 /** So that no ledger takes all of a round. */

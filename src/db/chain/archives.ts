@@ -198,18 +198,26 @@ export async function listArchiveKeys(
   return rows
 }
 
-/** The largest checkpoint that adds at most `entriesMax` to `from`, or the smallest beyond; null: there is none. */
+/** Most that a seal takes; a checkpoint that is further from the one before than that is taken alone. */
+export type SealBounds = { readonly entries: number; readonly records: number }
+
+/** Size of the checkpoint up to which the next prefix goes; null: there is none beyond `from`. */
 export async function findSealSize(
   db: Db,
   ledgerId: Uuid,
   from: number,
-  entriesMax: number,
+  { entries, records }: SealBounds,
 ): Promise<number | null> {
   const { rows } = await db.query<{ size: number | null }>(
-    `select coalesce(
-       (select max(size) from tallystick.checkpoints where ledger_id = $1 and size > $2 and size <= $2::bigint + $3),
+    `with counted as (
+       select seq, sum(coalesce(item_count, 1)) over (order by seq) as records from tallystick.entries
+       where ledger_id = $1 and seq >= $2 and seq < $2::bigint + $3
+     )
+     select coalesce(
+       (select max(size) from tallystick.checkpoints where ledger_id = $1 and size > $2
+          and size <= (select max(seq) + 1 from counted where records <= $4)),
        (select min(size) from tallystick.checkpoints where ledger_id = $1 and size > $2)) as size`,
-    [ledgerId, from, entriesMax],
+    [ledgerId, from, entries, records],
   )
   return rows[0]!.size
 }

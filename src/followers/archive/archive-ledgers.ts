@@ -2,7 +2,7 @@ import { type DueArchive, listDueArchives } from '../../db/chain/archives.ts'
 import { formatId } from '../../proof/ids.ts'
 import { ArchiveStoreError } from '../../verify/archive/store.ts'
 import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
-import { ARCHIVE_LEDGERS_PER_ROUND } from '../limits.ts'
+import { ARCHIVE_LEDGERS_PER_ROUND, ARCHIVE_ROUND_MS } from '../limits.ts'
 import { type SealDeps, sealPrefix } from './seal-prefix.ts'
 
 export type ArchiveDeps = SealDeps & {
@@ -19,14 +19,16 @@ export type ArchiveDeps = SealDeps & {
 }
 
 /**
- * One round: the next prefix of each ledger that is due. A ledger's fault is logged and holds up no other. Returns whether there is
- * more to do at once. Throws ArchiveStoreError where the store fails: that concerns all of them.
+ * One round: the next prefix of each ledger that is due, of as many as its time allows; more in the next one, after a rest. A ledger's fault
+ * is logged and holds up no other. Returns whether there is more to do at once. Throws ArchiveStoreError where the store fails: that concerns all of them.
  */
 export async function archiveLedgers(deps: ArchiveDeps): Promise<boolean> {
   const due = await listDueArchives(deps.pool, { ...deps.policy, limit: ARCHIVE_LEDGERS_PER_ROUND })
   let sealed = 0
+  const endsAtMs = performance.now() + ARCHIVE_ROUND_MS
   for (const one of due) {
     if (deps.stopping.aborted) return false
+    if (performance.now() > endsAtMs) return true
     if (!deps.unarchived.isPaused(formatId('led', one.ledgerId)) && (await archive(deps, one))) sealed++
   }
   return sealed > 0

@@ -38,10 +38,13 @@ import {
   ARCHIVE_CLAIM_MS,
   ARCHIVE_CLAIM_RENEWED_EVERY_MS,
   ARCHIVE_SEAL_ENTRIES_MAX,
+  ARCHIVE_SEAL_RECORDS_MAX,
   ARCHIVE_WRITES_AT_ONCE,
 } from '../limits.ts'
 import { ArchiveConflict, type ObserveObject, writeObject } from './write-objects.ts'
 import { type Piece, readPieces } from './write-piece.ts'
+
+const SEAL_BOUNDS = { entries: ARCHIVE_SEAL_ENTRIES_MAX, records: ARCHIVE_SEAL_RECORDS_MAX }
 
 export type SealDeps = {
   readonly pool: pg.Pool
@@ -66,7 +69,7 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
   try {
     const there = await readNewest(store, due)
     // Further than the position says: a worker was killed in between.
-    const size = there ?? (await findSealSize(pool, ledgerId, from, ARCHIVE_SEAL_ENTRIES_MAX))
+    const size = there ?? (await findSealSize(pool, ledgerId, from, SEAL_BOUNDS))
     if (size === null) return null
     const note = (await findCheckpoint(pool, ledgerId, size))!
     const kept = await findSeal(deps, store, due, { size, note, claim })

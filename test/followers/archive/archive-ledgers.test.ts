@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { findSealSize } from '../../../src/db/chain/archives.ts'
 import { readFindKey } from '../../../src/db/chain/signed-entries.ts'
 import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts'
 import { archiveLedgers } from '../../../src/followers/archive/archive-ledgers.ts'
 import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
+import { parseId } from '../../../src/proof/ids.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
 import { directoryStore } from '../../../src/verify/archive/directory-store.ts'
 import { parseSeal, sealName } from '../../../src/verify/archive/seal.ts'
@@ -98,6 +100,29 @@ test('no document is taken away while its key is kept, as of a ledger that is mo
   assert.notEqual(await findKey(), null)
   await eraser.run()
   assert.equal(await findKey(), null)
+})
+
+test('a prefix ends at the last checkpoint within its bounds, or at the next one', async (t) => {
+  const app = await buildTestApp(t)
+  const archiver = await openArchiver(t, app)
+  const sizes: number[] = []
+  const grow = async (write: () => Promise<unknown>) => {
+    await write()
+    await archiver.publish()
+    sizes.push((await app.entries()).length)
+  }
+  await grow(() => app.notarize())
+  await grow(() => postBatch(app, 20))
+  await grow(() => postBatch(app, 20))
+  await grow(() => app.notarize())
+  const [begin, , second, last] = sizes as [number, number, number, number]
+  const to = (entries: number, records: number, from = begin) =>
+    findSealSize(archiver.pool, parseId('led', archiver.ledger), from, { entries, records })
+  assert.deepEqual(
+    [await to(100, 100), await to(100, 40), await to(100, 39), await to(2, 100), await to(100, 5)],
+    [last, second, second - 1, second, second - 1],
+  )
+  assert.equal(await to(100, 100, last), null)
 })
 
 test('a worker that is killed before it moved the position finds what it wrote', async (t) => {
