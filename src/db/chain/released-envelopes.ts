@@ -43,8 +43,7 @@ export async function fillEnvelopes(
 /** The bundles that hold the envelopes. Throws ProofError where there is none: the entry lies in no piece. */
 export function bundlesOf(ledgerId: Uuid, entries: readonly SealedEntry[]): EnvelopesInArchive[] {
   const byTile = Map.groupBy(entries, ({ seq, sealSize }) => {
-    if (sealSize <= seq)
-      throw new ProofError('archive_object', `the envelope of seq ${seq} is nowhere`)
+    if (sealSize <= seq) throw new ProofError('archive_object', `the envelope of seq ${seq} is nowhere`)
     const tile = Math.floor(seq / TILE_HASHES)
     return `${tile} ${Math.min(TILE_HASHES, sealSize - tile * TILE_HASHES)}`
   })

@@ -1,6 +1,10 @@
 import type { MessagePort } from 'node:worker_threads'
 import { ARCHIVE_UNTOLD, archiveUnavailable, ReleasedFault } from '../../db/chunks/released-chunks.ts'
-import type { ChunkInArchive, EnvelopesInArchive, ReleasedContent } from '../../db/connect/released-content.ts'
+import type {
+  ChunkInArchive,
+  EnvelopesInArchive,
+  ReleasedContent,
+} from '../../db/connect/released-content.ts'
 
 /* How the thread of an audit reads what has left Postgres: it asks its process, which has the keys. */
 

@@ -447,7 +447,9 @@ test('nobody takes content out of Postgres that no archive has', async (t) => {
   const change = 'update tallystick.batch_chunks set content = null, released_bytes = length(content)'
   await assert.rejects(app.sql(change), /batch_chunks_change|changes only by an erasure/)
   await assert.rejects(
-    app.deps.readPool.query(`select tallystick.release_content(null, 0, '{}', '{}', '{}', '{}', '{}', '{}', true)`),
+    app.deps.readPool.query(
+      `select tallystick.release_content(null, 0, '{}', '{}', '{}', '{}', '{}', '{}', true)`,
+    ),
     /permission denied/,
   )
   await released.leave()
