@@ -52,7 +52,7 @@ type Wanted<T extends Part> = {
   readonly fetch: (store: ArchiveReader, signal: AbortSignal) => Promise<T>
 }
 
-/** Of an archive, as it is kept. */
+/** A piece or a bundle, as it is kept. */
 type Part = { readonly bytes: number }
 
 /** A part on its way. */

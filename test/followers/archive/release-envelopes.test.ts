@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
 import type { EnvelopesInArchive, ReleasedContent } from '../../../src/db/connect/released-content.ts'
+import { findEventRows } from '../../../src/db/events/read-events.ts'
 import { copyLedger, fixFormats } from '../../../src/db/ledgers/moving.ts'
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
@@ -109,6 +110,7 @@ test('envelopes that have left Postgres are answered by every route that reads, 
     ],
   }
   const before = await answersOf(app, about)
+  const told = await findEventRows(app.deps.readPool, app.ledgerId, about.seqs)
   const answered = Object.keys(before).filter((address) => before[address]!.startsWith('200'))
   for (const address of [
     '/v1/entries',
@@ -128,6 +130,7 @@ test('envelopes that have left Postgres are answered by every route that reads, 
     [[], { 'batch-notarized': 1, 'record-notarized': singles.length + 1 }],
   )
   assert.deepEqual(await answersOf(app, about), before)
+  assert.deepEqual(await findEventRows(app.deps.readPool, app.ledgerId, about.seqs), told)
 
   const url = app.database.workerUrl
   const ledger = app.ledger.ledger.id
@@ -320,10 +323,10 @@ test('nobody takes an envelope out of Postgres that no archive has, or puts anot
   const released = await buildReleasedApp(t)
   const { app, deps } = released
   await notarizeSingles(app, 2)
-  const release = (leaf: string, where = 'true') =>
+  const release = (leaf: string) =>
     deps.pool.query(
-      `select r.envelopes from (select array_agg(seq) as seqs, array_agg(${leaf}) as leaves from tallystick.entries where ${where}) e,
-         tallystick.release_content($1, 0, '{}', '{}', '{}', '{}', e.seqs, e.leaves, false) r`,
+      `select r.envelopes from (select array_agg(seq) as seqs, array_agg(${leaf}) as leaves from tallystick.entries) e,
+         tallystick.release_content($1, 0, '{}', '{}', '{}', '{}', e.seqs, e.leaves, true) r`,
       [app.ledgerId],
     )
   await assert.rejects(release('leaf'), /the archive has no such piece/)
@@ -333,7 +336,8 @@ test('nobody takes an envelope out of Postgres that no archive has, or puts anot
   await released.archiver.run()
   await assert.rejects(app.sql(takeAway), refused, 'the piece is not leaving')
   assert.deepEqual((await release('chain')).rows, [{ envelopes: 0 }], 'other leaves')
-  // The piece is leaving now.
+  const states = () => app.sql('select state from tallystick.archive_pieces')
+  assert.deepEqual(await states(), [{ state: 'leaving' }])
   for (const change of [
     `envelope = null, recorded_at = now() where kind = 'record-notarized'`,
     `envelope = '\\x00' where kind = 'record-notarized'`,
@@ -342,7 +346,10 @@ test('nobody takes an envelope out of Postgres that no archive has, or puts anot
   ])
     await assert.rejects(app.sql(`update tallystick.entries set ${change}`), refused, change)
   assert.deepEqual((await release('leaf')).rows, [{ envelopes: 2 }], 'notarizations alone')
-  assert.deepEqual(await released.leftEnvelopes(), { 'record-notarized': 2 })
+  assert.deepEqual(
+    [await released.leftEnvelopes(), await states()],
+    [{ 'record-notarized': 2 }, [{ state: 'left' }]],
+  )
   await assert.rejects(app.sql(`update tallystick.entries set envelope = '\\x00' where envelope is null`), {
     constraint: 'entries_append_only',
   })
