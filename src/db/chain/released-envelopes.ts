@@ -42,15 +42,20 @@ export async function fillEnvelopes(
 
 /** The bundles that hold the envelopes. Throws ProofError where there is none: the entry lies in no piece. */
 export function bundlesOf(ledgerId: Uuid, entries: readonly SealedEntry[]): EnvelopesInArchive[] {
-  const byTile = Map.groupBy(entries, ({ seq, sealSize }) => {
+  const bundles = new Map<
+    string,
+    EnvelopesInArchive & { readonly entries: Pick<SealedEntry, 'seq' | 'leaf'>[] }
+  >()
+  for (const { seq, leaf, sealSize } of entries) {
     if (sealSize <= seq) throw new ProofError('archive_object', `the envelope of seq ${seq} is nowhere`)
     const tile = Math.floor(seq / TILE_HASHES)
-    return `${tile} ${Math.min(TILE_HASHES, sealSize - tile * TILE_HASHES)}`
-  })
-  return [...byTile].map(([name, ofTile]) => {
-    const [tile, width] = name.split(' ').map(Number) as [number, number]
-    return { ledgerId, tile, width, entries: ofTile.map(({ seq, leaf }) => ({ seq, leaf })) }
-  })
+    const width = Math.min(TILE_HASHES, sealSize - tile * TILE_HASHES)
+    const name = `${tile} ${width}`
+    const bundle = bundles.get(name) ?? { ledgerId, tile, width, entries: [] }
+    bundles.set(name, bundle)
+    bundle.entries.push({ seq, leaf })
+  }
+  return [...bundles.values()]
 }
 
 async function findSealSizes(db: Db, ledgerId: Uuid, seqs: readonly number[]): Promise<Map<number, number>> {
