@@ -21,9 +21,12 @@ begin
   without_envelope.envelope := null;
   if tg_op = 'UPDATE' and old.envelope is not null and new is not distinct from without_envelope and leaves_for_archive(new.kind)
     and exists (
-      select from archives a join archive_pieces p on p.ledger_id = a.ledger_id
-      where a.ledger_id = new.ledger_id and p.from_seq <= new.seq and p.end_seq > new.seq and p.end_seq <= a.size
-        and p.state = 'leaving') then
+      select from (
+        -- One piece, and not all before it: it is asked for each entry.
+        select * from archive_pieces n
+        where n.ledger_id = new.ledger_id and n.from_seq <= new.seq order by n.from_seq desc limit 1
+      ) p join archives a on a.ledger_id = p.ledger_id
+      where p.end_seq > new.seq and p.end_seq <= a.size and p.state = 'leaving') then
     return new;
   end if;
   raise exception '% is append-only: % is refused', tg_table_name, lower(tg_op)

@@ -62,7 +62,7 @@ export type LeavingChunk = {
 /** An entry whose envelope may leave; `envelope` has the leaf. */
 export type LeavingEntry = { readonly seq: number; readonly leaf: Buffer; readonly envelope: Buffer }
 
-/** What left of a piece. */
+/** Numbers of chunks and of envelopes that left. */
 export type Released = { readonly chunks: number; readonly envelopes: number }
 
 /**

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
 import type { EnvelopesInArchive, ReleasedContent } from '../../../src/db/connect/released-content.ts'
@@ -16,6 +18,7 @@ import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { addSigningKey, signedRecord, signingOf } from '../../helpers/agent-signer.ts'
 import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { endsWithTests } from '../../helpers/children.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { openEraser } from '../../helpers/eraser.ts'
@@ -289,6 +292,41 @@ test('a worker that is killed between two bundles is gone on from', async (t) =>
   await released.release()
   assert.deepEqual(await released.leftEnvelopes(), { 'record-notarized': 2 * TILE_HASHES })
   assert.deepEqual(await states(), [{ state: 'left' }])
+  assert.deepEqual(await answersOf(app, about), before)
+})
+
+test('a worker that is killed by SIGKILL while envelopes leave is gone on from', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, directory } = released
+  const ids = await notarizeSingles(app, 2 * TILE_HASHES)
+  await released.archiver.run()
+  await released.raiseFloor()
+  const about = { ids: [ids[0]!, ids.at(-1)!], seqs: [], tiles: [] }
+  const before = await answersOf(app, about)
+  const holder = await connect(t, app.database.superuserUrl)
+  await holder.query('begin')
+  await holder.query('select from tallystick.entries where seq = $1 for update', [TILE_HASHES + 40])
+  const worker = endsWithTests(
+    spawn(process.execPath, ['test/helpers/release-worker.ts', app.database.workerUrl, dirname(directory)]),
+  )
+  const ended = once(worker, 'exit')
+  const waits = `select pid from pg_stat_activity
+    where datname = current_database() and usename = 'tallystick_worker' and wait_event_type = 'Lock'`
+  await until(async () => (await app.sql(waits)).length === 1)
+  worker.kill('SIGKILL')
+  assert.deepEqual(await ended, [null, 'SIGKILL'])
+  const left = await released.leftEnvelopes()
+  assert.ok(
+    left['record-notarized']! >= TILE_HASHES && left['record-notarized']! < ids.length,
+    JSON.stringify(left),
+  )
+  assert.deepEqual(await answersOf(app, about), before)
+  await holder.query('commit')
+  await released.release()
+  assert.deepEqual(
+    [errorsOf(released), await released.leftEnvelopes()],
+    [[], { 'record-notarized': ids.length }],
+  )
   assert.deepEqual(await answersOf(app, about), before)
 })
 
