@@ -138,7 +138,6 @@ create table archive_pieces (
   ledger_id uuid not null references archives on delete cascade,
   from_seq bigint not null check (from_seq >= 0),
   end_seq bigint not null check (end_seq > from_seq),
-  seal_size bigint not null check (seal_size >= end_seq),
   lines_digest bytea not null check (length(lines_digest) = 32),
   lines_bytes int4 not null check (lines_bytes > 0),
   documents_digest bytea check (length(documents_digest) = 32),
@@ -149,7 +148,6 @@ create table archive_pieces (
 );
 comment on table archive_pieces is
   'Pieces of archives, by the SHA-256 and the length of their objects: where content lies that has left Postgres. kept: all of it is here as well; leaving: some has left; left: all that may.';
-comment on column archive_pieces.seal_size is 'Entries of the prefix that the piece came with: by it the bundles of its envelopes are named.';
 comment on column archive_pieces.documents_digest is 'null: the piece has no document.';
 create index archive_pieces_here on archive_pieces (ledger_id, from_seq) where state <> 'left';
 

@@ -95,15 +95,13 @@ create table tallystick.archive_pieces (
   ledger_id uuid not null,
   from_seq bigint not null,
   end_seq bigint not null,
-  seal_size bigint not null,
   lines_digest bytea not null,
   lines_bytes integer not null,
   documents_digest bytea,
   documents_bytes integer,
   state text not null default 'kept'::text,
   constraint archive_pieces_check CHECK ((end_seq > from_seq)),
-  constraint archive_pieces_check1 CHECK ((seal_size >= end_seq)),
-  constraint archive_pieces_check2 CHECK (((documents_digest IS NULL) = (documents_bytes IS NULL))),
+  constraint archive_pieces_check1 CHECK (((documents_digest IS NULL) = (documents_bytes IS NULL))),
   constraint archive_pieces_documents_bytes_check CHECK ((documents_bytes > 0)),
   constraint archive_pieces_documents_digest_check CHECK ((length(documents_digest) = 32)),
   constraint archive_pieces_from_seq_check CHECK ((from_seq >= 0)),
@@ -2024,8 +2022,8 @@ CREATE OR REPLACE FUNCTION tallystick.archive_pieces_change()
 AS $function$
 begin
   if tg_op = 'DELETE' and old.state = 'kept' then return old; end if;
-  if tg_op = 'UPDATE' and (new.ledger_id, new.from_seq, new.end_seq, new.seal_size, new.lines_digest, new.lines_bytes)
-      = (old.ledger_id, old.from_seq, old.end_seq, old.seal_size, old.lines_digest, old.lines_bytes)
+  if tg_op = 'UPDATE' and (new.ledger_id, new.from_seq, new.end_seq, new.lines_digest, new.lines_bytes)
+      = (old.ledger_id, old.from_seq, old.end_seq, old.lines_digest, old.lines_bytes)
     and (new.documents_digest, new.documents_bytes) is not distinct from (old.documents_digest, old.documents_bytes)
     and (old.state, new.state) in (('kept', 'leaving'), ('leaving', 'leaving'), ('leaving', 'left')) then
     return new;
@@ -3807,8 +3805,6 @@ grant delete, select on table tallystick.webhooks to tallystick_worker;
 comment on aggregate tallystick.chain_extend(bytea,bytea) is 'Chain after each leaf, as a window aggregate, starting from the chain of the head.';
 
 comment on column tallystick.archive_pieces.documents_digest is 'null: the piece has no document.';
-
-comment on column tallystick.archive_pieces.seal_size is 'Entries of the prefix that the piece came with: by it the bundles of its envelopes are named.';
 
 comment on column tallystick.batch_chunks.chunk is 'Place in the batch: all but the last hold 64 records.';
 

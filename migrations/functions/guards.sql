@@ -403,8 +403,8 @@ create or replace function archive_pieces_change() returns trigger language plpg
   set search_path = tallystick, pg_temp as $$
 begin
   if tg_op = 'DELETE' and old.state = 'kept' then return old; end if;
-  if tg_op = 'UPDATE' and (new.ledger_id, new.from_seq, new.end_seq, new.seal_size, new.lines_digest, new.lines_bytes)
-      = (old.ledger_id, old.from_seq, old.end_seq, old.seal_size, old.lines_digest, old.lines_bytes)
+  if tg_op = 'UPDATE' and (new.ledger_id, new.from_seq, new.end_seq, new.lines_digest, new.lines_bytes)
+      = (old.ledger_id, old.from_seq, old.end_seq, old.lines_digest, old.lines_bytes)
     and (new.documents_digest, new.documents_bytes) is not distinct from (old.documents_digest, old.documents_bytes)
     and (old.state, new.state) in (('kept', 'leaving'), ('leaving', 'leaving'), ('leaving', 'left')) then
     return new;

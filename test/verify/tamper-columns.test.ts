@@ -343,7 +343,7 @@ async function fillAudits(app: TestApp): Promise<void> {
   await app.sql(`insert into tallystick.archives (ledger_id, size, seal_digest, sealed_at, claimed_by, claimed_until)
     select ledger_id, size, chain, now(), ledger_id, now() from tallystick.chain_heads`)
   await app.sql(
-    `insert into tallystick.archive_pieces select ledger_id, size, size + 1, size + 1, chain, 1 from tallystick.chain_heads`,
+    `insert into tallystick.archive_pieces select ledger_id, size, size + 1, chain, 1 from tallystick.chain_heads`,
   )
   await app.sql(`insert into tallystick.archive_keys select ledger_id, 0, chain from tallystick.chain_heads`)
   await app.sql(`insert into tallystick.ledger_faults (ledger_id, found_by, code, reason, cleared_at, cleared_note)

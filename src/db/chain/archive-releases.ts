@@ -4,7 +4,11 @@ import type { PlaceInArchive } from '../connect/released-content.ts'
 import { hasOpenFault } from './floors.ts'
 
 /** A piece of an archive whose content may leave Postgres. */
-export type DueRelease = PlaceInArchive & { readonly end: number; readonly sealSize: number }
+export type DueRelease = PlaceInArchive & {
+  readonly end: number
+  /** Entries of the whole archive. */
+  readonly size: number
+}
 
 type DuePolicy = {
   /** An entry stays for so many days. */
@@ -19,7 +23,7 @@ type DuePolicy = {
  */
 export async function listDueReleases(db: Db, policy: DuePolicy): Promise<DueRelease[]> {
   const { rows } = await db.query<DueRelease>(
-    `select p.ledger_id, p.from_seq as "from", p.end_seq as "end", p.seal_size, encode(p.lines_digest, 'hex') as lines,
+    `select p.ledger_id, p.from_seq as "from", p.end_seq as "end", a.size, encode(p.lines_digest, 'hex') as lines,
        p.lines_bytes, encode(p.documents_digest, 'hex') as documents, p.documents_bytes, encode(k.sealed, 'base64') as keys
      from tallystick.archives a
      join tallystick.chain_heads h on h.ledger_id = a.ledger_id and (h.closed is null or h.closed = 'frozen')

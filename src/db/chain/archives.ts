@@ -90,8 +90,6 @@ export type PieceObject = { readonly digest: Uint8Array; readonly bytes: number 
 export type PieceObjects = {
   readonly from: number
   readonly end: number
-  /** Entries of the prefix that they came with. */
-  readonly sealSize: number
   readonly lines: PieceObject
   readonly documents: PieceObject | null
 }
@@ -115,13 +113,12 @@ export async function advanceArchive(
        returning ledger_id
      )
      insert into tallystick.archive_pieces
-       (ledger_id, from_seq, end_seq, seal_size, lines_digest, lines_bytes, documents_digest, documents_bytes)
-     select m.ledger_id, p.* from moved m, unnest($5::int8[], $6::int8[], $7::int8[], $8::bytea[], $9::int4[], $10::bytea[], $11::int4[]) p`,
+       (ledger_id, from_seq, end_seq, lines_digest, lines_bytes, documents_digest, documents_bytes)
+     select m.ledger_id, p.* from moved m, unnest($5::int8[], $6::int8[], $7::bytea[], $8::int4[], $9::bytea[], $10::int4[]) p`,
     [
       ...[ledgerId, from, size, sealDigest],
       pieces.map((piece) => piece.from),
       pieces.map(({ end }) => end),
-      pieces.map(({ sealSize }) => sealSize),
       pieces.map(({ lines }) => lines.digest),
       pieces.map(({ lines }) => lines.bytes),
       pieces.map(({ documents }) => documents?.digest ?? null),

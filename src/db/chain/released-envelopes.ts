@@ -10,63 +10,55 @@ import type { EnvelopesInArchive } from '../connect/released-content.ts'
 /** Columns of an entry as it was read. `envelope` is null of one that has left, until fillEnvelopes has been there. */
 type EntryColumns = { readonly seq: number; readonly leaf: Buffer; envelope: Buffer }
 
-/** An entry, and the size of the prefix that its piece came with. */
-type SealedEntry = { readonly seq: number; readonly leaf: Buffer; readonly sealSize: number }
-
 /**
  * Puts the envelope into each row that lacks it because it has left, reading each bundle once. MUST be called before anybody looks into the
  * envelopes. Throws ApiError `archive_unavailable`, ProofError.
  */
-export async function fillEnvelopes(
-  db: Db,
-  ledgerId: Uuid,
-  rows: readonly (EntryColumns | null)[],
-): Promise<void> {
-  const left = rows.filter((row) => row !== null).filter(({ envelope }) => envelope === null)
+export async function fillEnvelopes(db: Db, ledgerId: Uuid, rows: readonly EntryColumns[]): Promise<void> {
+  const left = rows.filter(({ envelope }) => envelope === null)
   if (left.length === 0) return
   if (!db.released) throw archiveUnavailable(ARCHIVE_UNTOLD)
-  const sizes = await findSealSizes(
-    db,
-    ledgerId,
-    left.map(({ seq }) => seq),
-  )
-  const bySeq = new Map(left.map((row) => [row.seq, row]))
-  const sealed = [...bySeq.values()].map(({ seq, leaf }) => ({ seq, leaf, sealSize: sizes.get(seq) ?? 0 }))
-  const found = new Map<number, Buffer>()
-  for (const wanted of bundlesOf(ledgerId, sealed)) {
+  const size = await findArchivedSize(db, ledgerId)
+  for (const { rows: ofBundle, wanted } of bundlesOf(ledgerId, size, left)) {
     const envelopes = await db.released.readEnvelopes(wanted)
-    for (const [i, { seq }] of wanted.entries.entries()) found.set(seq, Buffer.from(envelopes[i]!))
+    for (const [i, row] of ofBundle.entries()) row.envelope = Buffer.from(envelopes[i]!)
   }
-  for (const row of left) row.envelope = found.get(row.seq)!
 }
 
-/** The bundles that hold the envelopes. Throws ProofError where there is none: the entry lies in no piece. */
-export function bundlesOf(ledgerId: Uuid, entries: readonly SealedEntry[]): EnvelopesInArchive[] {
-  const bundles = new Map<
-    string,
-    EnvelopesInArchive & { readonly entries: Pick<SealedEntry, 'seq' | 'leaf'>[] }
-  >()
-  for (const { seq, leaf, sealSize } of entries) {
-    if (sealSize <= seq) throw new ProofError('archive_object', `the envelope of seq ${seq} is nowhere`)
-    const tile = Math.floor(seq / TILE_HASHES)
-    const width = Math.min(TILE_HASHES, sealSize - tile * TILE_HASHES)
-    const name = `${tile} ${width}`
-    const bundle = bundles.get(name) ?? { ledgerId, tile, width, entries: [] }
-    bundles.set(name, bundle)
-    bundle.entries.push({ seq, leaf })
+type OfBundle<T> = { readonly rows: readonly T[]; readonly wanted: EnvelopesInArchive }
+
+/**
+ * The bundles that hold the envelopes of these rows, in an archive of `size` entries: as it is full, or as the newest prefix has it. Throws
+ * ProofError where there is none.
+ */
+export function bundlesOf<T extends Pick<EntryColumns, 'seq' | 'leaf'>>(
+  ledgerId: Uuid,
+  size: number,
+  rows: readonly T[],
+): OfBundle<T>[] {
+  const byTile = new Map<number, T[]>()
+  for (const row of rows) {
+    if (row.seq >= size) throw new ProofError('archive_object', `the envelope of seq ${row.seq} is nowhere`)
+    const tile = Math.floor(row.seq / TILE_HASHES)
+    const ofTile = byTile.get(tile) ?? []
+    byTile.set(tile, ofTile)
+    ofTile.push(row)
   }
-  return [...bundles.values()]
+  return [...byTile].map(([tile, ofTile]) => ({
+    rows: ofTile,
+    wanted: {
+      ...{ ledgerId, tile, width: Math.min(TILE_HASHES, size - tile * TILE_HASHES) },
+      entries: ofTile.map(({ seq, leaf }) => ({ seq, leaf })),
+    },
+  }))
 }
 
-async function findSealSizes(db: Db, ledgerId: Uuid, seqs: readonly number[]): Promise<Map<number, number>> {
-  const { rows } = await db.query<{ seq: number; sealSize: number }>({
-    name: 'find_seal_sizes',
-    text: `select n.seq, p.seal_size from unnest($2::int8[]) n (seq)
-      cross join lateral (
-        select * from tallystick.archive_pieces c
-        where c.ledger_id = $1 and c.from_seq <= n.seq order by c.from_seq desc limit 1
-      ) p`,
-    values: [ledgerId, seqs],
+/** Entries of the ledger's archive: those of its pieces, which servers may read. */
+async function findArchivedSize(db: Db, ledgerId: Uuid): Promise<number> {
+  const { rows } = await db.query<{ size: number }>({
+    name: 'find_archived_size',
+    text: `select end_seq as size from tallystick.archive_pieces where ledger_id = $1 order by from_seq desc limit 1`,
+    values: [ledgerId],
   })
-  return new Map(rows.map(({ seq, sealSize }) => [seq, sealSize]))
+  return rows[0]?.size ?? 0
 }

@@ -111,7 +111,6 @@ export async function restoreArchive(
   const columns: Record<string, Column<PieceObjects>> = {
     from_seq: column(int8, (piece) => piece.from),
     end_seq: column(int8, ({ end }) => end),
-    seal_size: column(int8, ({ sealSize }) => sealSize),
     lines_digest: column(bytea, ({ lines }) => lines.digest),
     lines_bytes: column(int4, ({ lines }) => lines.bytes),
     documents_digest: column(bytea, ({ documents }) => documents?.digest ?? null),

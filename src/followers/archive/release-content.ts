@@ -137,18 +137,13 @@ async function releaseEnvelopes(
 /** Throws unless the archive gives back each envelope, byte for byte. */
 async function compareEnvelopes(
   content: ReleasedContent,
-  { ledgerId, sealSize }: DueRelease,
+  { ledgerId, size }: DueRelease,
   rows: readonly LeavingEntry[],
 ): Promise<void> {
-  const here = new Map(rows.map(({ seq, envelope }) => [seq, envelope]))
-  for (const wanted of bundlesOf(
-    ledgerId,
-    rows.map(({ seq, leaf }) => ({ seq, leaf, sealSize })),
-  )) {
+  for (const { rows: ofBundle, wanted } of bundlesOf(ledgerId, size, rows)) {
     const there = await content.readEnvelopes(wanted)
-    for (const [i, { seq }] of wanted.entries.entries())
-      if (!equalBytes(there[i]!, here.get(seq)!))
-        throw new Error(`the archive has another envelope of seq ${seq}`)
+    for (const [i, { seq, envelope }] of ofBundle.entries())
+      if (!equalBytes(there[i]!, envelope)) throw new Error(`the archive has another envelope of seq ${seq}`)
   }
 }
 

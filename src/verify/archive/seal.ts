@@ -42,18 +42,14 @@ export const pieceObjectName = (kind: 'lines' | 'documents', from: number, sha25
   `${kind}/${from}-${sha256}`
 
 /** Pieces of a seal, with the digests and lengths of their objects. */
-export function piecesOf({
-  size,
-  pieces,
-  objects,
-}: Pick<ArchiveSeal, 'size' | 'pieces' | 'objects'>): PieceObjects[] {
+export function piecesOf({ pieces, objects }: Pick<ArchiveSeal, 'pieces' | 'objects'>): PieceObjects[] {
   const named = new Map(objects.map((object) => [object.name, object]))
   const objectOf = (name: string) => {
     const { sha256, bytes } = named.get(name)!
     return { digest: Buffer.from(sha256, 'hex'), bytes }
   }
   return pieces.map(({ from, end, lines, documents }) => ({
-    ...{ from, end, sealSize: size, lines: objectOf(lines) },
+    ...{ from, end, lines: objectOf(lines) },
     documents: documents === null ? null : objectOf(documents),
   }))
 }

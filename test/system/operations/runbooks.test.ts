@@ -61,8 +61,8 @@ async function assertArchivedAnew(app: TestApp, query: string): Promise<void> {
   await withClient(app.database.ownerUrl, (owner) => owner.query(query))
   assert.deepEqual(await app.sql('select ledger_id from tallystick.archives'), [])
   await app.sql('insert into tallystick.archives (ledger_id) select ledger_id from tallystick.chain_heads')
-  await app.sql(`insert into tallystick.archive_pieces (ledger_id, from_seq, end_seq, seal_size, lines_digest, lines_bytes, state)
-    select ledger_id, 0, 1, 1, sha256(''), 1, 'left' from tallystick.archives`)
+  await app.sql(`insert into tallystick.archive_pieces (ledger_id, from_seq, end_seq, lines_digest, lines_bytes, state)
+    select ledger_id, 0, 1, sha256(''), 1, 'left' from tallystick.archives`)
   await withClient(app.database.ownerUrl, (owner) => owner.query(query))
   assert.equal((await app.sql('select ledger_id from tallystick.archives')).length, 1)
 }
