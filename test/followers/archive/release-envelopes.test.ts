@@ -155,6 +155,7 @@ test('envelopes that have left Postgres are answered by every route that reads, 
   )
   assert.equal((await released.leftEnvelopes())['record-notarized'], singles.length + 4)
   const later = await answersOf(app, about)
+  for (const address of answered) assert.match(later[address]!, /^200/, address)
   for (const id of ids) assert.equal(later[`/v1/records/${id}/entries`], before[`/v1/records/${id}/entries`])
   assert.equal((await released.archiver.verify(null, directoryStore(released.directory))).failure, null)
 })
