@@ -69,7 +69,7 @@ create table entries (
   recorded_at timestamptz not null,
   leaf bytea not null check (length(leaf) = 32),
   chain bytea not null check (length(chain) = 32),
-  envelope bytea not null check (length(envelope) between 1 and 32768),
+  envelope bytea check (length(envelope) between 1 and 32768),
   signer_kid bytea check (length(signer_kid) = 32),  -- null: the ledger's envelope key
   primary key (ledger_id, seq),
   constraint entries_leaf check (leaf = sha256('\x00'::bytea || envelope)),
@@ -80,7 +80,7 @@ create table entries (
     and (seq > 0 or subject_id is not distinct from ledger_id))
 );
 comment on table entries is
-  'The chain: signed envelopes in their order, append-only.';
+  'The chain: signed envelopes in their order, append-only. An entry never changes, except that the envelope of a notarization leaves for the archive.';
 comment on column entries.subject_id is 'Record, batch, agent, key or ledger that the entry is about.';
 comment on column entries.version is 'Version of the record after the event.';
 comment on column entries.item_count is 'Number of records of a batch; null: no batch.';
@@ -89,7 +89,7 @@ comment on column entries.actor_id is 'Agent that acted; null: the system.';
 comment on column entries.leaf is 'SHA-256 of 0x00 and the envelope (RFC 9162, section 2.1.1).';
 comment on column entries.chain is 'Chain after this entry (docs/formats/chain-and-checkpoints.md).';
 comment on column entries.signer_kid is 'Key of the agent that signed the entry itself; null: the server signed it.';
-comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); of kind statement, somebody else''s (docs/formats/registered-statements.md).';
+comment on column entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); of kind statement, somebody else''s (docs/formats/registered-statements.md); null: it lies in the archive alone.';
 
 -- Steps of a record, at most one of each version: an old entry that is inserted again is refused, and where the index is
 -- gone, found. Notarizations are not in it.
@@ -103,7 +103,7 @@ create index entries_policies on entries (ledger_id, seq) where kind = 'registra
 create trigger entries_extend_chain after insert on entries
   referencing new table as added for each statement execute function entries_extend_chain();
 create trigger entries_append_only before update or delete on entries
-  for each row execute function refuse_change();
+  for each row execute function entries_change();
 create trigger entries_no_truncate before truncate on entries
   for each statement execute function refuse_change();
 

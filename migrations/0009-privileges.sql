@@ -60,7 +60,7 @@ grant update (verification_job) on waiting_completions to tallystick_worker;
 grant update (state, reason, state_at) on webhooks to tallystick_worker;
 grant delete on webhooks, webhook_secrets, webhook_cursors to tallystick_worker;
 grant insert, update, delete on webhook_deliveries, peer_backlog, peer_dead_letters to tallystick_worker;
-grant execute on function close_restored_ledgers, retire_envelope_keys, erase_documents, forget_labels, release_chunks to tallystick_worker;
+grant execute on function close_restored_ledgers, retire_envelope_keys, erase_documents, forget_labels, release_content, leaves_for_archive to tallystick_worker;
 
 -- ---------------------------------------------------------------------------------------------------------
 -- Proof of the writer (docs/decisions/0020-a-login-alone-writes-nothing.md)

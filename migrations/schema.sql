@@ -264,7 +264,7 @@ create table tallystick.entries (
   recorded_at timestamp with time zone not null,
   leaf bytea not null,
   chain bytea not null,
-  envelope bytea not null,
+  envelope bytea,
   signer_kid bytea,
   constraint entries_batch CHECK (((item_count IS NOT NULL) = (kind = 'batch-notarized'::text))),
   constraint entries_begin CHECK ((((seq = 0) = (kind = 'ledger-created'::text)) AND ((seq > 0) OR (NOT (subject_id IS DISTINCT FROM ledger_id))))),
@@ -2326,6 +2326,29 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = 'documents_keep';
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.entries_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+declare
+  without_envelope entries := old;
+begin
+  without_envelope.envelope := null;
+  if tg_op = 'UPDATE' and old.envelope is not null and new is not distinct from without_envelope and leaves_for_archive(new.kind)
+    and exists (
+      select from (
+        -- One piece, and not all before it: it is asked for each entry.
+        select * from archive_pieces n
+        where n.ledger_id = new.ledger_id and n.from_seq <= new.seq order by n.from_seq desc limit 1
+      ) p join archives a on a.ledger_id = p.ledger_id
+      where p.end_seq > new.seq and p.end_seq <= a.size and p.state = 'leaving') then
+    return new;
+  end if;
+  raise exception '% is append-only: % is refused', tg_table_name, lower(tg_op)
+    using errcode = 'integrity_constraint_violation', constraint = 'entries_append_only';
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.entries_extend_chain()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2337,7 +2360,7 @@ declare
 begin
   select count(distinct ledger_id) into ledgers_added from added;
   with linked as (
-    select a.ledger_id, a.seq, a.chain, a.leaf, h.size as head_size,
+    select a.ledger_id, a.seq, a.chain, a.leaf, a.envelope is not null as is_whole, h.size as head_size,
       row_number() over w as place,
       coalesce(lag(a.chain) over w, h.chain) as previous
     from added a join chain_heads h on h.ledger_id = a.ledger_id
@@ -2347,7 +2370,7 @@ begin
       (array_agg(chain order by seq desc))[1] as chain
     from linked
     group by ledger_id
-    having bool_and(seq = head_size + place - 1 and chain = chain_link(previous, leaf))
+    having bool_and(is_whole and seq = head_size + place - 1 and chain = chain_link(previous, leaf))
   )
   update chain_heads h set size = c.size, chain = c.chain
   from checked c
@@ -2739,6 +2762,12 @@ AS $function$
   ) l on true
 $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.leaves_for_archive(kind text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (kind = ANY (ARRAY['record-notarized'::text, 'batch-notarized'::text]));
+
 CREATE OR REPLACE FUNCTION tallystick.ledger_ends(ledger uuid, OUT size bigint, OUT checkpoint bigint)
  RETURNS record
  LANGUAGE sql
@@ -3049,8 +3078,8 @@ begin
   where i.outcome = 0 and i.kind = 'agent-key-registered';
 end $function$;
 
-CREATE OR REPLACE FUNCTION tallystick.release_chunks(ledger uuid, piece_from bigint, seqs bigint[], chunk_numbers integer[], chunks_before bytea[], kept_metadata bytea[], is_last boolean)
- RETURNS integer
+CREATE OR REPLACE FUNCTION tallystick.release_content(ledger uuid, piece_from bigint, seqs bigint[], chunk_numbers integer[], chunks_before bytea[], kept_metadata bytea[], entry_seqs bigint[], entry_leaves bytea[], is_last boolean, OUT chunks integer, OUT envelopes integer)
+ RETURNS record
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'tallystick', 'pg_temp'
@@ -3058,8 +3087,9 @@ CREATE OR REPLACE FUNCTION tallystick.release_chunks(ledger uuid, piece_from big
 AS $function$
 declare
   piece_end bigint;
-  released int4;
 begin
+  chunks := 0;
+  envelopes := 0;
   perform require_proof();
   select p.end_seq into piece_end from archive_pieces p join archives a on a.ledger_id = p.ledger_id
   where p.ledger_id = ledger and p.from_seq = piece_from and p.end_seq <= a.size for update of p;
@@ -3068,20 +3098,28 @@ begin
   end if;
   update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from and p.state <> 'left';
   -- It has left before, or the ledger is being moved (refuse_while_moving).
-  if not found then return 0; end if;
+  if not found then return; end if;
   update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata
   from unnest(seqs, chunk_numbers, chunks_before, kept_metadata) n (seq, chunk, before, metadata)
   where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk and c.seq >= piece_from and c.seq < piece_end
     and sha256(c.content) = n.before;
-  get diagnostics released = row_count;
+  get diagnostics chunks = row_count;
+  update entries e set envelope = null
+  from unnest(entry_seqs, entry_leaves) n (seq, leaf)
+  where e.ledger_id = ledger and e.seq = n.seq and e.seq >= piece_from and e.seq < piece_end
+    and e.leaf = n.leaf and e.envelope is not null and leaves_for_archive(e.kind);
+  get diagnostics envelopes = row_count;
   if is_last then
     update archive_pieces p set state = 'left'
     where p.ledger_id = ledger and p.from_seq = piece_from
       and not exists (
         select from batch_chunks c
-        where c.ledger_id = ledger and c.seq >= piece_from and c.seq < piece_end and c.content is not null);
+        where c.ledger_id = ledger and c.seq >= piece_from and c.seq < piece_end and c.content is not null)
+      and not exists (
+        select from entries e
+        where e.ledger_id = ledger and e.seq >= piece_from and e.seq < piece_end and e.envelope is not null
+          and leaves_for_archive(e.kind));
   end if;
-  return released;
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.replace_key_secrets(ledger uuid, key uuid, expected bytea[], secret_hashes bytea[], macs bytea[], expires timestamp with time zone[])
@@ -3455,7 +3493,7 @@ CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallysti
 CREATE TRIGGER documents_keep BEFORE INSERT OR UPDATE ON tallystick.documents FOR EACH ROW EXECUTE FUNCTION tallystick.documents_keep();
 CREATE TRIGGER documents_no_delete BEFORE DELETE ON tallystick.documents FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER documents_no_truncate BEFORE TRUNCATE ON tallystick.documents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER entries_append_only BEFORE DELETE OR UPDATE ON tallystick.entries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER entries_append_only BEFORE DELETE OR UPDATE ON tallystick.entries FOR EACH ROW EXECUTE FUNCTION tallystick.entries_change();
 CREATE TRIGGER entries_extend_chain AFTER INSERT ON tallystick.entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.entries_extend_chain();
 CREATE TRIGGER entries_no_truncate BEFORE TRUNCATE ON tallystick.entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.entry_kinds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
@@ -3616,11 +3654,12 @@ grant execute on function tallystick.keep_fork(uuid,uuid,bytea,bigint,uuid,integ
 grant execute on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigint,bytea,text,text) to tallystick_api;
 grant execute on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) to tallystick_api;
 grant execute on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) to tallystick_worker;
+grant execute on function tallystick.leaves_for_archive(text) to tallystick_worker;
 grant execute on function tallystick.pause_webhook(uuid,uuid) to tallystick_api;
 grant execute on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) to tallystick_api;
 grant execute on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) to tallystick_api;
 grant execute on function tallystick.redeliver_webhook_event(uuid,uuid,uuid) to tallystick_api;
-grant execute on function tallystick.release_chunks(uuid,bigint,bigint[],integer[],bytea[],bytea[],boolean) to tallystick_worker;
+grant execute on function tallystick.release_content(uuid,bigint,bigint[],integer[],bytea[],bytea[],bigint[],bytea[],boolean) to tallystick_worker;
 grant execute on function tallystick.replace_key_secrets(uuid,uuid,bytea[],bytea[],bytea[],timestamp with time zone[]) to tallystick_api;
 grant execute on function tallystick.replay_peer(uuid,uuid,bigint[]) to tallystick_api;
 grant execute on function tallystick.request_audit(uuid,uuid,uuid) to tallystick_api;
@@ -3785,7 +3824,7 @@ comment on column tallystick.entries.actor_id is 'Agent that acted; null: the sy
 
 comment on column tallystick.entries.chain is 'Chain after this entry (docs/formats/chain-and-checkpoints.md).';
 
-comment on column tallystick.entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); of kind statement, somebody else''s (docs/formats/registered-statements.md).';
+comment on column tallystick.entries.envelope is 'COSE_Sign1 over an in-toto Statement (docs/formats/envelopes.md); of kind statement, somebody else''s (docs/formats/registered-statements.md); null: it lies in the archive alone.';
 
 comment on column tallystick.entries.item_count is 'Number of records of a batch; null: no batch.';
 
@@ -3939,6 +3978,9 @@ comment on function tallystick.delete_webhook(uuid,uuid) is 'Deletes an endpoint
 comment on function tallystick.documents_keep() is 'Trigger: a document lies with the entry that digests it, and only ever becomes null, with the entry that erases it. Evidence
 that an agent offers to another ledger lies with its offer.';
 
+comment on function tallystick.entries_change() is 'Trigger: an entry never changes, except that the envelope of a notarization leaves for the archive, which has it. Its leaf stays, by
+which the envelope is known again.';
+
 comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries continue the chain of their ledger, link by link, and move its head. A head moves in no other way,
 and an entry that its head does not explain cannot be inserted.';
 
@@ -3992,6 +4034,8 @@ made it, and since when nothing more happens to it: null while it is open. A rec
 that the caller has read from its chunk, of the entry at `document_seq`. A record of another ledger has none either: its type is the one
 that its home says, and its agents are those that offered the evidence at `document_seq`.';
 
+comment on function tallystick.leaves_for_archive(text) is 'Whether envelopes of this kind may leave for the archive: reads, proofs and audits need them, and nothing that is appended.';
+
 comment on function tallystick.ledger_ends(uuid) is 'Answers the size of the ledger, and that of its newest checkpoint.';
 
 comment on function tallystick.lock_webhook(uuid,uuid) is 'Locks an endpoint until the end of the transaction. false: no such endpoint.';
@@ -4036,10 +4080,11 @@ comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[]
 a further one that none of its current keys endorses; so this decides, under the lock of the chain''s head. With those that are revoked
 an agent has 256 at most: the follower reads and digests all keys of a ledger, and an agent rotates its own as often as it likes.';
 
-comment on function tallystick.release_chunks(uuid,bigint,bigint[],integer[],bytea[],bytea[],boolean) is 'Takes the content of chunks out of Postgres, whose piece of the archive the caller has read back and compared with them: `chunks_before` has
-the SHA-256 of each content, `kept_metadata` what the archive lacks of it. Returns how many left: those that changed meanwhile, or left before, are
-passed over, and all of a ledger that is being moved. `is_last`: the piece has left, if nothing of it is here any more. Raises P0002 where the ledger''s
-archive has no such piece below its position.
+comment on function tallystick.release_content(uuid,bigint,bigint[],integer[],bytea[],bytea[],bigint[],bytea[],boolean) is 'Takes content out of Postgres, whose piece of the archive the caller has read back and compared with it. `chunks_before` has the SHA-256
+of the content of each chunk, `kept_metadata` what the archive lacks of it; `entry_leaves` has the leaf of each entry whose envelope is to
+leave, which is the envelope''s SHA-256. Says how many left: those that changed meanwhile, or left before, are passed over, and all of a ledger that is being moved.
+`is_last`: the piece has left, if nothing of it is here any more. Raises P0002 where the ledger''s archive has no such piece below its
+position.
 
 A plan for each call: a session would keep the one that it made for empty tables.';
 
@@ -4124,7 +4169,7 @@ comment on table tallystick.cosignatures is 'Signature lines of witnesses (C2SP 
 
 comment on table tallystick.documents is 'Documents of steps. The payload of a record is in its row of records.';
 
-comment on table tallystick.entries is 'The chain: signed envelopes in their order, append-only.';
+comment on table tallystick.entries is 'The chain: signed envelopes in their order, append-only. An entry never changes, except that the envelope of a notarization leaves for the archive.';
 
 comment on table tallystick.entry_kinds is 'Kinds of entries. record_event: the kind makes or moves records, so record_transitions has a row for it. worker_only: taken from the login of the worker alone.';
 

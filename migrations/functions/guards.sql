@@ -6,6 +6,33 @@ begin
     using errcode = 'integrity_constraint_violation', constraint = tg_table_name || '_append_only';
 end $$;
 
+-- Whether envelopes of this kind may leave for the archive: reads, proofs and audits need them, and nothing that is appended.
+create or replace function leaves_for_archive(kind text) returns boolean
+  language sql immutable parallel safe
+  return kind in ('record-notarized', 'batch-notarized');
+
+-- Trigger: an entry never changes, except that the envelope of a notarization leaves for the archive, which has it. Its leaf stays, by
+-- which the envelope is known again.
+create or replace function entries_change() returns trigger language plpgsql
+  set search_path = tallystick, pg_temp as $$
+declare
+  without_envelope entries := old;
+begin
+  without_envelope.envelope := null;
+  if tg_op = 'UPDATE' and old.envelope is not null and new is not distinct from without_envelope and leaves_for_archive(new.kind)
+    and exists (
+      select from (
+        -- One piece, and not all before it: it is asked for each entry.
+        select * from archive_pieces n
+        where n.ledger_id = new.ledger_id and n.from_seq <= new.seq order by n.from_seq desc limit 1
+      ) p join archives a on a.ledger_id = p.ledger_id
+      where p.end_seq > new.seq and p.end_seq <= a.size and p.state = 'leaving') then
+    return new;
+  end if;
+  raise exception '% is append-only: % is refused', tg_table_name, lower(tg_op)
+    using errcode = 'integrity_constraint_violation', constraint = 'entries_append_only';
+end $$;
+
 -- Trigger: inserted entries continue the chain of their ledger, link by link, and move its head. A head moves in no other way,
 -- and an entry that its head does not explain cannot be inserted.
 create or replace function entries_extend_chain() returns trigger language plpgsql
@@ -16,7 +43,7 @@ declare
 begin
   select count(distinct ledger_id) into ledgers_added from added;
   with linked as (
-    select a.ledger_id, a.seq, a.chain, a.leaf, h.size as head_size,
+    select a.ledger_id, a.seq, a.chain, a.leaf, a.envelope is not null as is_whole, h.size as head_size,
       row_number() over w as place,
       coalesce(lag(a.chain) over w, h.chain) as previous
     from added a join chain_heads h on h.ledger_id = a.ledger_id
@@ -26,7 +53,7 @@ begin
       (array_agg(chain order by seq desc))[1] as chain
     from linked
     group by ledger_id
-    having bool_and(seq = head_size + place - 1 and chain = chain_link(previous, leaf))
+    having bool_and(is_whole and seq = head_size + place - 1 and chain = chain_link(previous, leaf))
   )
   update chain_heads h set size = c.size, chain = c.chain
   from checked c

@@ -166,6 +166,8 @@ export const RELEASE_PIECES_PER_ROUND = 32
 export const RELEASE_PIECES_OF_LEDGER = 8
 /** Chunks that are read, compared and taken away at a time: 80 MiB at most. */
 export const RELEASE_CHUNKS_PER_CALL = 16
+/** Envelopes that are read and compared at a time: those of a bundle or two, 8 MiB at most. */
+export const RELEASE_ENVELOPES_PER_ROUND = 256
 /** A century. */
 export const ARCHIVE_KEEP_DAYS_MAX = 36_500
 /** Days: what S3 takes for a retention period. */

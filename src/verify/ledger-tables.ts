@@ -54,6 +54,7 @@ import {
   type SeqRange,
   streamRows,
 } from '../db/chain/ledger-snapshot.ts'
+import { fillEnvelopes } from '../db/chain/released-envelopes.ts'
 import { fillReleased, ReleasedFault } from '../db/chunks/released-chunks.ts'
 import type { Db } from '../db/connect/client.ts'
 import { ProofError } from '../proof/error.ts'
@@ -101,7 +102,7 @@ export function openTables(
     new OrderedRows(table, read<T>(name, text))
   const checkpoints = range ? none() : read<AuditedCheckpoint>('checkpoints', CHECKPOINTS_BY_SIZE)
   return {
-    entries: ascending(read<AuditedEntry>('entries', ENTRIES_BY_SEQ)),
+    entries: ascending(withEnvelopes(client, ledgerId, read<AuditedEntry>('entries', ENTRIES_BY_SEQ))),
     beside: {
       checkpoints: new OrderedRows('checkpoints', withLastSeq(checkpoints)),
       records: inOrder<AuditedRecord>('records', RECORDS_BY_SEQ),
@@ -152,16 +153,38 @@ async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<
   if (held) yield held
 }
 
+/** Entries whose envelopes have left for the archive, as they lie there. Throws ProofError `archive_object` where it has lost or changed them. */
+async function* withEnvelopes(
+  client: Db,
+  ledgerId: Uuid,
+  entries: AsyncIterable<AuditedEntry>,
+): AsyncGenerator<AuditedEntry> {
+  let portion: AuditedEntry[] = []
+  for await (const entry of entries) {
+    portion.push(entry)
+    if (portion.length < SHORT_RANGE_ENTRIES) continue
+    await filled(() => fillEnvelopes(client, ledgerId, portion))
+    yield* portion
+    portion = []
+  }
+  await filled(() => fillEnvelopes(client, ledgerId, portion))
+  yield* portion
+}
+
 /** Chunks that have left for the archive, as they lie there. Throws ProofError `archive_object` where it has lost or changed them. */
 async function* withContent(client: Db, chunks: AsyncIterable<AuditedChunk>): AsyncGenerator<AuditedChunk> {
   for await (const chunk of chunks) {
-    try {
-      await fillReleased(client, [chunk])
-    } catch (error) {
-      if (error instanceof ReleasedFault) throw new ProofError('archive_object', error.message)
-      throw error
-    }
+    await filled(() => fillReleased(client, [chunk]))
     yield chunk
+  }
+}
+
+async function filled(fill: () => Promise<void>): Promise<void> {
+  try {
+    await fill()
+  } catch (error) {
+    if (error instanceof ReleasedFault) throw new ProofError('archive_object', error.message)
+    throw error
   }
 }
 

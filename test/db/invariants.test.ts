@@ -252,6 +252,7 @@ const OWNER_ATTEMPTS: Record<string, [Refusal, string][]> = {
   'change, delete or truncate entries': [
     [refusedBy('entries_append_only'), UPDATE('entries', 'envelope = $envelope, leaf = $leaf')],
     [refusedBy('entries_append_only'), UPDATE('entries', 'recorded_at = now()')],
+    [refusedBy('entries_append_only'), UPDATE('entries', 'envelope = null')],
     [
       refusedBy('entries_append_only'),
       'delete from tallystick.entries where ledger_id = $ledger and seq = 6',
@@ -976,7 +977,8 @@ const GRANTS: Record<string, string> = {
   'retire_envelope_keys()': 'worker: EXECUTE',
   'erase_documents()': 'worker: EXECUTE',
   'forget_labels()': 'worker: EXECUTE',
-  'release_chunks()': 'worker: EXECUTE',
+  'release_content()': 'worker: EXECUTE',
+  'leaves_for_archive()': 'worker: EXECUTE',
   'archive_pieces_change()': '',
   'is_of_batch()': '',
   'request_audit()': 'api: EXECUTE; worker: EXECUTE',
@@ -1000,6 +1002,7 @@ const GRANTS: Record<string, string> = {
   'refuse_change()': '',
   'refuse_while_moving()': '',
   'entries_extend_chain()': '',
+  'entries_change()': '',
   'chain_heads_forward_only()': '',
   'records_begin()': '',
   'batch_chunks_begin()': '',

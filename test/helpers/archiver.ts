@@ -6,6 +6,7 @@ import { type ArchiveDeps, archiveLedgers } from '../../src/followers/archive/ar
 import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
 import { publishCheckpoints } from '../../src/followers/checkpoints/publish.ts'
 import { formatId, parseId, type Uuid } from '../../src/proof/ids.ts'
+import { openArchivedContent } from '../../src/run/archived-content.ts'
 import { archiveKeyContext } from '../../src/signing/archive-keys.ts'
 import { makeEntropy } from '../../src/signing/entropy.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
@@ -26,10 +27,11 @@ type Logged = { readonly level: 'info' | 'error'; readonly err?: Error; readonly
 /** The worker's archive of an application with one ledger, as the worker's login. */
 export async function openArchiver(t: Test, app: TestApp, given?: ArchiveStores) {
   const root = temporaryFiles({ after: (cleanup) => t.after(async () => cleanup()) }).directory
-  const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
+  const masterKey = makeMasterKey(TEST_MASTER_KEY)
+  const released = given ? openArchivedContent(masterKey, { stores: given }) : null
+  const pool = openReadPool(testDatabase(app.database.workerUrl, released), { warn() {} })
   t.after(() => pool.end())
   const publisher = await makePublisher(pool, join(root, 'data'))
-  const masterKey = makeMasterKey(TEST_MASTER_KEY)
   const ledger = app.ledger.ledger.id
   const logged: Logged[] = []
   const archive = join(root, 'archive')

@@ -66,6 +66,13 @@ export async function buildReleasedApp(t: Test) {
       )
       return [row!.here, row!.left]
     },
+    /** Entries whose envelope has left, by kind. */
+    async leftEnvelopes() {
+      const rows = await app.sql<{ kind: string; left: number }>(
+        `select kind, count(*)::int as left from tallystick.entries where envelope is null group by kind order by kind`,
+      )
+      return Object.fromEntries(rows.map(({ kind, left }) => [kind, left]))
+    },
     /** Erasures as a worker that reads the archive carries them out. */
     async eraseAll(worker: pg.Pool) {
       const pending = await listPendingErasures(worker, null, 100)

@@ -4,7 +4,11 @@ import type { PlaceInArchive } from '../connect/released-content.ts'
 import { hasOpenFault } from './floors.ts'
 
 /** A piece of an archive whose content may leave Postgres. */
-export type DueRelease = PlaceInArchive & { readonly end: number }
+export type DueRelease = PlaceInArchive & {
+  readonly end: number
+  /** Entries of the whole archive. */
+  readonly size: number
+}
 
 type DuePolicy = {
   /** An entry stays for so many days. */
@@ -19,7 +23,7 @@ type DuePolicy = {
  */
 export async function listDueReleases(db: Db, policy: DuePolicy): Promise<DueRelease[]> {
   const { rows } = await db.query<DueRelease>(
-    `select p.ledger_id, p.from_seq as "from", p.end_seq as "end", encode(p.lines_digest, 'hex') as lines,
+    `select p.ledger_id, p.from_seq as "from", p.end_seq as "end", a.size, encode(p.lines_digest, 'hex') as lines,
        p.lines_bytes, encode(p.documents_digest, 'hex') as documents, p.documents_bytes, encode(k.sealed, 'base64') as keys
      from tallystick.archives a
      join tallystick.chain_heads h on h.ledger_id = a.ledger_id and (h.closed is null or h.closed = 'frozen')
@@ -59,26 +63,38 @@ export type LeavingChunk = {
   readonly metadata: Uint8Array | null
 }
 
-/** Takes the contents out of Postgres. Returns how many left: not those that have changed meanwhile. `isLast`: nothing else of the piece leaves. */
-export async function releaseChunks(
+/** An entry whose envelope may leave; `envelope` has the leaf. */
+export type LeavingEntry = { readonly seq: number; readonly leaf: Buffer; readonly envelope: Buffer }
+
+/** Numbers of chunks and of envelopes that left. */
+export type Released = { readonly chunks: number; readonly envelopes: number }
+
+/**
+ * Takes the contents and the envelopes out of Postgres. Returns how many left: not those that have changed meanwhile. `isLast`: nothing else
+ * of the piece leaves.
+ */
+export async function releaseLeaving(
   db: Db,
   { ledgerId, from }: Pick<DueRelease, 'ledgerId' | 'from'>,
   chunks: readonly LeavingChunk[],
+  entries: readonly Pick<LeavingEntry, 'seq' | 'leaf'>[],
   isLast: boolean,
-): Promise<number> {
-  const { rows } = await db.query<{ released: number }>({
-    name: 'release_chunks',
-    text: 'select tallystick.release_chunks($1, $2, $3::int8[], $4::int4[], $5::bytea[], $6::bytea[], $7) as released',
+): Promise<Released> {
+  const { rows } = await db.query<Released>({
+    name: 'release_content',
+    text: 'select * from tallystick.release_content($1, $2, $3::int8[], $4::int4[], $5::bytea[], $6::bytea[], $7::int8[], $8::bytea[], $9)',
     values: [
       ...[ledgerId, from],
       chunks.map(({ seq }) => seq),
       chunks.map(({ chunk }) => chunk),
       chunks.map(({ before }) => before),
       chunks.map(({ metadata }) => metadata),
+      entries.map(({ seq }) => seq),
+      entries.map(({ leaf }) => leaf),
       isLast,
     ],
   })
-  return rows[0]!.released
+  return rows[0]!
 }
 
 /** Chunks of a piece whose content is here, behind the place `after`, in order. */
@@ -89,6 +105,23 @@ export function listChunksOfPiece(
   limit: number,
 ): Promise<ChunkColumns[]> {
   return listChunksHere(db, ledgerId, { ...(after ?? { seq: from, chunk: -1 }), end, limit })
+}
+
+/** Entries of a piece whose envelope is here and may leave, behind the seq `after`, in order. */
+export async function listEnvelopesOfPiece(
+  db: Db,
+  { ledgerId, end }: DueRelease,
+  after: number,
+  limit: number,
+): Promise<LeavingEntry[]> {
+  const { rows } = await db.query<LeavingEntry>({
+    name: 'list_envelopes_of_piece',
+    text: `select seq, leaf, envelope from tallystick.entries
+      where ledger_id = $1 and seq > $2 and seq < $3 and envelope is not null and tallystick.leaves_for_archive(kind)
+      order by seq limit $4`,
+    values: [ledgerId, after, end, limit],
+  })
+  return rows
 }
 
 /** Entries of pieces of which all that may has left, of all ledgers. */

@@ -19,6 +19,7 @@ import {
   STREAM_RECORDS_PER_QUERY,
 } from '../limits.ts'
 import type { DocumentName } from './append-entries.ts'
+import { fillEnvelopes } from './released-envelopes.ts'
 
 export type EntryRowRead = {
   seq: number
@@ -71,13 +72,14 @@ export async function findSubject(db: Db, ledgerId: Uuid, seq: number): Promise<
 
 /** Envelopes of the entries from seq `from` up to, not including, `end`, in order. */
 export async function readEnvelopes(db: Db, ledgerId: Uuid, from: number, end: number): Promise<Buffer[]> {
-  const { rows } = await db.query<{ envelope: Buffer }>({
+  const { rows } = await db.query<{ seq: number; leaf: Buffer; envelope: Buffer }>({
     name: 'read_envelopes',
-    text: `select ${asBase64('envelope')} as envelope from tallystick.entries
+    text: `select seq, leaf, ${asBase64('envelope')} as envelope from tallystick.entries
       where ledger_id = $1 and seq >= $2 and seq < $3 order by seq`,
     values: [ledgerId, from, end],
     types: PACKED_TYPES,
   })
+  await fillEnvelopes(db, ledgerId, rows)
   return rows.map(({ envelope }) => envelope)
 }
 
@@ -156,14 +158,17 @@ type Ahead<T> = {
   /** Parameters for at most `limit` rows after `last`, or the first ones. */
   readonly valuesAfter: (last: T | null, limit: number) => unknown[]
   readonly types?: pg.CustomTypesConfig
+  /** Completes the rows of a query. */
+  readonly fill?: (rows: readonly T[]) => Promise<void>
 }
 
 function readAhead<T extends pg.QueryResultRow>(
   db: Db,
-  { name, text, types, ...how }: Ahead<T>,
+  { name, text, types, fill, ...how }: Ahead<T>,
 ): RowsByEntry<T> {
   return new RowsByEntry<T>(how.seqOf, how.limitMax, async (last, limit) => {
     const { rows } = await db.query<T>({ name, text, values: how.valuesAfter(last, limit), types })
+    await fill?.(rows)
     return rows
   })
 }
@@ -290,9 +295,11 @@ function readRows(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntr
     text: pageText({
       table: 'entries',
       order: ['seq'],
-      bytes: 'length(envelope)',
+      // Those that have left are short: STREAM_ENTRIES_PER_QUERY of them are few bytes.
+      bytes: 'coalesce(length(envelope), 0)',
       columns: `c.seq, c.kind, c.recorded_at, c.leaf, c.chain, c.envelope, ${signerOf('c')} as signer`,
     }),
+    fill: (rows) => fillEnvelopes(db, ledgerId, rows),
   })
 }
 

@@ -3,6 +3,7 @@ import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import { findChunk, recordOfChunk } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { type EntryRowRead, signerOf } from './read-entries.ts'
+import { fillEnvelopes } from './released-envelopes.ts'
 
 /** The entry at `seq`; null where the ledger has no such entry. */
 export async function findEntry(pool: Db, ledgerId: Uuid, seq: number): Promise<EntryRowRead | null> {
@@ -12,6 +13,7 @@ export async function findEntry(pool: Db, ledgerId: Uuid, seq: number): Promise<
       from tallystick.entries e where e.ledger_id = $1 and e.seq = $2`,
     values: [ledgerId, seq],
   })
+  await fillEnvelopes(pool, ledgerId, rows)
   return rows[0] ?? null
 }
 
@@ -47,6 +49,7 @@ export async function findEntryOfRecord(
       where r.ledger_id = $1 and r.record_id = $2`,
     values: [ledgerId, recordId, seq],
   })
+  await fillEnvelopes(pool, ledgerId, rows)
   return rows[0] ?? null
 }
 
@@ -65,6 +68,7 @@ async function findEntryOfItem(
       where e.ledger_id = $1 and e.seq = coalesce($3::int8, $2::int8) and (e.seq = $2::int8 or e.subject_id = $4)`,
     values: [ledgerId, chunk.seq, seq, recordId],
   })
+  await fillEnvelopes(pool, ledgerId, rows)
   const [entry] = rows
   if (!entry) return null
   const { onBehalfOf } = recordOfChunk(chunk, recordId)

@@ -25,6 +25,15 @@ export type ChunkInArchive = {
   readonly erasures: ReadonlyMap<Uuid, number>
 }
 
+/** Envelopes to be read from the archive, all of one bundle (docs/formats/archive.md#objects). */
+export type EnvelopesInArchive = {
+  readonly ledgerId: Uuid
+  readonly tile: number
+  /** Entries of the bundle. */
+  readonly width: number
+  readonly entries: readonly { readonly seq: number; readonly leaf: Uint8Array }[]
+}
+
 /** Reads content that has left Postgres. */
 export type ReleasedContent = {
   /**
@@ -32,6 +41,8 @@ export type ReleasedContent = {
    * archive has lost or changed it.
    */
   read(chunk: ChunkInArchive): Promise<Uint8Array>
+  /** The envelopes in the order of the entries, each with its leaf. Throws as `read` does. */
+  readEnvelopes(wanted: EnvelopesInArchive): Promise<Uint8Array[]>
 }
 
 /** A connection or pool of a process that may read the archive. */

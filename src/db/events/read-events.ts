@@ -4,6 +4,7 @@ import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
+import { fillEnvelopes } from '../chain/released-envelopes.ts'
 import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
@@ -126,6 +127,7 @@ export async function listEventRows(
       about.ownAgent && `${formatId('led', ledgerId)}/${formatId('agt', about.ownAgent)}`,
     ],
   })
+  await fillEnvelopes(db, ledgerId, rows)
   await lookIntoBatches(db, ledgerId, rows, about.ownAgent)
   const last = rows.at(-1)
   const isCut = rows.length === about.limit || (last !== undefined && rows.length < last.found)
@@ -142,6 +144,7 @@ export async function findEventRows(db: Db, ledgerId: Uuid, seqs: readonly numbe
       ) e ${ABOUT}`,
     values: [ledgerId, seqs],
   })
+  await fillEnvelopes(db, ledgerId, rows)
   await lookIntoBatches(db, ledgerId, rows, null)
   return rows
 }

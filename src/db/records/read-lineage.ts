@@ -2,6 +2,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { DocumentName } from '../chain/append-entries.ts'
 import type { EntryRowRead } from '../chain/read-entries.ts'
+import { fillEnvelopes } from '../chain/released-envelopes.ts'
 import { chunkIdOf, findChunk, recordsOfChunk } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { PARENT_DEPTH_MAX } from '../limits.ts'
@@ -143,7 +144,7 @@ export async function listEntriesOfRecord(
       ), sized as (
         select p.version, e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, e.signer_kid,
           d.document, d.subject_id, d.digest, d.salt, d.content,
-          sum(length(e.envelope) + coalesce(length(d.content), 0)) over w as bytes, row_number() over w as nth
+          sum(coalesce(length(e.envelope), 0) + coalesce(length(d.content), 0)) over w as bytes, row_number() over w as nth
         from place p
         cross join lateral (
           select * from tallystick.entries e where e.ledger_id = $1 and e.seq = p.seq offset 0
@@ -173,5 +174,6 @@ export async function listEntriesOfRecord(
       isOfBatch(recordId) ? chunkIdOf(recordId) : null,
     ],
   })
+  await fillEnvelopes(pool, ledgerId, rows)
   return rows
 }

@@ -1,58 +1,76 @@
 import type { MessagePort } from 'node:worker_threads'
 import { ARCHIVE_UNTOLD, archiveUnavailable, ReleasedFault } from '../../db/chunks/released-chunks.ts'
-import type { ChunkInArchive, ReleasedContent } from '../../db/connect/released-content.ts'
+import type {
+  ChunkInArchive,
+  EnvelopesInArchive,
+  ReleasedContent,
+} from '../../db/connect/released-content.ts'
 
 /* How the thread of an audit reads what has left Postgres: it asks its process, which has the keys. */
 
-export type AskedChunk = { readonly asked: number; readonly chunk: ChunkInArchive }
+/** A chunk, or envelopes of a bundle. */
+type Question = { readonly chunk: ChunkInArchive } | { readonly envelopes: EnvelopesInArchive }
 
-/** `fault`: the archive has lost or changed it; `failure`: nobody knows. */
-export type AnsweredChunk = { readonly answered: number } & (
-  | { readonly content: Uint8Array }
+export type AskedContent = Question & { readonly asked: number }
+
+/** `found`: the chunk's content, or each envelope; `fault`: the archive has lost or changed it; `failure`: nobody knows. */
+export type AnsweredContent = { readonly answered: number } & (
+  | { readonly found: readonly Uint8Array[] }
   | { readonly fault: string }
   | { readonly failure: string }
 )
 
 /** Answers a question of a thread. `released` null: this process has no archive. */
-export async function answerChunk(
+export async function answerContent(
   released: ReleasedContent | null,
-  { asked, chunk }: AskedChunk,
-): Promise<AnsweredChunk> {
+  asked: AskedContent,
+): Promise<AnsweredContent> {
+  const answered = asked.asked
   try {
     if (released === null) throw new Error(ARCHIVE_UNTOLD)
-    return { answered: asked, content: Uint8Array.from(await released.read(chunk)) }
+    const found =
+      'chunk' in asked ? [await released.read(asked.chunk)] : await released.readEnvelopes(asked.envelopes)
+    // Copies, because a message would take all of the piece or bundle along that they are parts of.
+    return { answered, found: found.map((bytes) => Uint8Array.from(bytes)) }
   } catch (error) {
     const { message } = error as Error
-    return error instanceof ReleasedFault
-      ? { answered: asked, fault: message }
-      : { answered: asked, failure: message }
+    return error instanceof ReleasedFault ? { answered, fault: message } : { answered, failure: message }
   }
 }
 
 /** The thread's end. `say`: to its process. */
 export class AskingContent implements ReleasedContent {
-  readonly #say: (message: AskedChunk) => void
+  readonly #say: (message: AskedContent) => void
   readonly #port: MessagePort
   #next = 0
 
-  constructor(port: MessagePort, say: (message: AskedChunk) => void) {
+  constructor(port: MessagePort, say: (message: AskedContent) => void) {
     this.#port = port
     this.#say = say
   }
 
   async read(chunk: ChunkInArchive): Promise<Uint8Array> {
+    const [content] = await this.#ask({ chunk })
+    return content!
+  }
+
+  async readEnvelopes(envelopes: EnvelopesInArchive): Promise<Uint8Array[]> {
+    return [...(await this.#ask({ envelopes }))]
+  }
+
+  async #ask(question: Question): Promise<readonly Uint8Array[]> {
     const asked = this.#next++
-    const answer = await new Promise<AnsweredChunk>((resolve) => {
-      const hear = (message: AnsweredChunk) => {
+    const answer = await new Promise<AnsweredContent>((resolve) => {
+      const hear = (message: AnsweredContent) => {
         if (message.answered !== asked) return
         this.#port.off('message', hear)
         resolve(message)
       }
       this.#port.on('message', hear)
-      this.#say({ asked, chunk })
+      this.#say({ ...question, asked })
     })
     if ('fault' in answer) throw new ReleasedFault(answer.fault)
     if ('failure' in answer) throw archiveUnavailable(answer.failure)
-    return answer.content
+    return answer.found
   }
 }

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { DatabaseOptions } from '../../db/connect/connection.ts'
 import type { ReleasedContent } from '../../db/connect/released-content.ts'
 import type { VerifyReport } from '../../verify/report.ts'
-import { type AskedChunk, answerChunk } from './archive-messages.ts'
+import { type AskedContent, answerContent } from './archive-messages.ts'
 
 export type AuditTask = {
   /** The database, as a login that may read all of it. */
@@ -18,7 +18,7 @@ type AuditProgress = { readonly entries: number; readonly total: number }
 export type AuditMessage =
   | { readonly progress: AuditProgress }
   | { readonly report: VerifyReport }
-  | AskedChunk
+  | AskedContent
 
 /** The report; null when `signal` aborted it. Throws when the ledger could not be read: that says nothing about it. */
 export function verifyInThread(
@@ -38,7 +38,7 @@ export function verifyInThread(
     thread.on('message', (message: AuditMessage) => {
       if ('report' in message) resolve(message.report)
       else if ('asked' in message)
-        void answerChunk(released, message).then((answer) => thread.postMessage(answer))
+        void answerContent(released, message).then((answer) => thread.postMessage(answer))
       else onProgress(message.progress)
     })
     thread.on('error', reject)

@@ -72,7 +72,7 @@ const READS = 'tallystick_archive_read_duration_seconds'
 function makeReads(metrics: Metrics): Histogram<'outcome'> {
   const reads = new Histogram({
     name: READS,
-    help: 'Chunks of records that were read from the archive, because their content has left Postgres, by outcome',
+    help: 'Reads of chunks of records and of envelopes from the archive, because they have left Postgres, by outcome',
     labelNames: ['outcome'],
     buckets: READ_SECONDS,
     registers: [metrics.registry],
@@ -109,13 +109,18 @@ export function watchRelease(
     'tallystick_archive_released_chunks_total',
     'Chunks of records whose content left Postgres',
   )
+  const envelopes = counter(
+    'tallystick_archive_released_envelopes_total',
+    'Entries whose envelope left Postgres',
+  )
   const bytes = counter(
     'tallystick_archive_released_bytes_total',
-    'Bytes of the chunks that were compared to leave',
+    'Bytes of the chunks and envelopes that were compared to leave',
   )
   return {
-    observeRelease: (count, size) => {
-      chunks.inc(count)
+    observeRelease: (released, size) => {
+      chunks.inc(released.chunks)
+      envelopes.inc(released.envelopes)
       bytes.inc(size)
     },
   }

@@ -1,12 +1,19 @@
 import { encodeChunk } from '../../db/chunks/chunk-content.ts'
 import { archiveUnavailable, ReleasedFault } from '../../db/chunks/released-chunks.ts'
-import type { ChunkInArchive, PlaceInArchive, ReleasedContent } from '../../db/connect/released-content.ts'
-import { formatId } from '../../proof/ids.ts'
+import type {
+  ChunkInArchive,
+  EnvelopesInArchive,
+  PlaceInArchive,
+  ReleasedContent,
+} from '../../db/connect/released-content.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { DocumentKeys } from '../../signing/document-keys.ts'
+import { ArchivedBundle } from './archived-bundle.ts'
 import { ArchivedPiece } from './archived-piece.ts'
 import { FetchTurns } from './fetch-turns.ts'
 import {
   ARCHIVE_AWAY_PAUSE_MS,
+  ARCHIVE_BUNDLE_BYTES_MAX,
   ARCHIVE_CACHE_BYTES_MAX,
   ARCHIVE_CHECKPOINT_BYTES_MAX,
   ARCHIVE_FETCH_WAITS_MAX,
@@ -14,7 +21,7 @@ import {
 } from './limits.ts'
 import { BodyTooLong } from './read-body.ts'
 import { sha256Hex } from './read-objects.ts'
-import { type ArchiveObject, CHECKPOINT_OBJECT, pieceObjectName } from './seal.ts'
+import { type ArchiveObject, CHECKPOINT_OBJECT, pieceObjectName, tileName } from './seal.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
 /** `cached`: the piece was here; `shared`: it was on its way; `refused`: too many wait, or the archive was away just before. */
@@ -38,29 +45,39 @@ export type ArchivedContentDeps = {
   readonly now?: () => number
 }
 
-/** A piece on its way. */
-type Coming = {
+/** A piece, or a bundle: its name among all ledgers', and the way to it. */
+type Wanted<T extends Part> = {
+  readonly ledgerId: Uuid
+  readonly name: string
+  readonly fetch: (store: ArchiveReader, signal: AbortSignal) => Promise<T>
+}
+
+/** A piece or a bundle, as it is kept. */
+type Part = { readonly bytes: number }
+
+/** A part on its way. */
+type Coming<T extends Part> = {
   /** Fulfilled when its turn begins. */
   readonly begun: Promise<void>
-  readonly piece: Promise<ArchivedPiece>
+  readonly part: Promise<T>
 }
 
 /**
  * Reads what has left Postgres for the archive. An object is believed if it has the SHA-256 that Postgres has of it, a document if it has the
- * digest of its item. Pieces that were read are kept, as they lie in the archive: encrypted, so that an erased document is in nobody's
- * memory. Readers of one piece share the way to it.
+ * digest of its item, an envelope if it has its leaf. Pieces and bundles that were read are kept, as they lie in the archive: encrypted, so
+ * that an erased document is in nobody's memory. Readers of one share the way to it.
  */
 export class ArchivedContent implements ReleasedContent {
   readonly #deps: ArchivedContentDeps
   readonly #bytesMax: number
   readonly #msMax: number
   readonly #now: () => number
-  /** By the digest of its lines; the one that was not asked for longest comes first. */
-  readonly #kept = new Map<string, ArchivedPiece>()
-  readonly #coming = new Map<string, Coming>()
+  /** By name, which says what it is; the one that was not asked for longest comes first. */
+  readonly #kept = new Map<string, Part>()
+  readonly #coming = new Map<string, Coming<Part>>()
   readonly #turns: FetchTurns
   #bytes = 0
-  /** The piece that the store failed with last, unless another one came since. */
+  /** The part that the store failed with last, unless another one came since. */
   #failing: string | null = null
   #awayUntilMs = Number.NEGATIVE_INFINITY
 
@@ -72,14 +89,30 @@ export class ArchivedContent implements ReleasedContent {
     this.#turns = new FetchTurns(this.#now)
   }
 
-  async read(chunk: ChunkInArchive): Promise<Uint8Array> {
+  read(chunk: ChunkInArchive): Promise<Uint8Array> {
+    return this.#use(pieceOf(chunk.place), async (piece) =>
+      encodeChunk(await piece.readChunk(chunk, this.#deps.openKeys(chunk.place))),
+    )
+  }
+
+  async readEnvelopes(wanted: EnvelopesInArchive): Promise<Uint8Array[]> {
+    const bundle = bundleOf(wanted)
+    try {
+      return await this.#use(bundle, async (found) => wanted.entries.map((entry) => found.read(entry)))
+    } catch (error) {
+      // Nobody knew that it is another one when it came: it must be asked for anew once it is put back.
+      if (error instanceof ReleasedFault) this.#forget(bundle.name)
+      throw error
+    }
+  }
+
+  async #use<T extends Part, R>(wanted: Wanted<T>, use: (part: T) => Promise<R>): Promise<R> {
     const beganAtMs = this.#now()
     let outcome: ArchiveReadOutcome = 'faulty'
     try {
-      const found = this.#find(chunk.place)
+      const found = this.#find(wanted)
       outcome = found.outcome
-      const piece = await found.piece
-      return encodeChunk(await piece.readChunk(chunk, this.#deps.openKeys(chunk.place)))
+      return await use(await found.part)
     } catch (error) {
       if (outcome !== 'refused') outcome = error instanceof ReleasedFault ? 'faulty' : 'unavailable'
       throw error
@@ -88,103 +121,125 @@ export class ArchivedContent implements ReleasedContent {
     }
   }
 
-  #find(place: PlaceInArchive): {
-    outcome: ArchiveReadOutcome
-    piece: ArchivedPiece | Promise<ArchivedPiece>
-  } {
-    const kept = this.#kept.get(place.lines)
+  #find<T extends Part>(wanted: Wanted<T>): { outcome: ArchiveReadOutcome; part: T | Promise<T> } {
+    const { name } = wanted
+    const kept = this.#kept.get(name) as T | undefined
     if (kept) {
-      this.#kept.delete(place.lines)
-      this.#kept.set(place.lines, kept)
-      return { outcome: 'cached', piece: kept }
+      this.#kept.delete(name)
+      this.#kept.set(name, kept)
+      return { outcome: 'cached', part: kept }
     }
-    const coming = this.#coming.get(place.lines)
-    if (coming) return { outcome: 'shared', piece: this.#within(place, coming) }
-    const refusal = this.#refusal(place)
-    if (refusal !== null) return { outcome: 'refused', piece: Promise.reject(archiveUnavailable(refusal)) }
-    return { outcome: 'fetched', piece: this.#within(place, this.#begin(place)) }
+    const coming = this.#coming.get(name) as Coming<T> | undefined
+    if (coming) return { outcome: 'shared', part: this.#within(name, coming) }
+    const refusal = this.#refusal(wanted.ledgerId)
+    if (refusal !== null) return { outcome: 'refused', part: Promise.reject(archiveUnavailable(refusal)) }
+    return { outcome: 'fetched', part: this.#within(name, this.#begin(wanted)) }
   }
 
-  #refusal({ ledgerId }: PlaceInArchive): string | null {
+  #refusal(ledgerId: Uuid): string | null {
     if (this.#now() < this.#awayUntilMs) return 'the archive did not answer just before'
     if (!this.#turns.admits(ledgerId)) return 'too many pieces of the archive are waited for'
     return null
   }
 
-  #begin(place: PlaceInArchive): Coming {
+  #begin<T extends Part>({ ledgerId, name, fetch }: Wanted<T>): Coming<T> {
     let begin = () => {}
     const begun = new Promise<void>((resolve) => {
       begin = resolve
     })
-    const piece = this.#turns.run(place.ledgerId, this.#msMax, async () => {
+    const store = this.#deps.stores.of(formatId('led', ledgerId))
+    const part = this.#turns.run(ledgerId, this.#msMax, async () => {
       begin()
       try {
-        const fetched = await within(ARCHIVE_FETCH_WAITS_MAX * this.#msMax, (signal) =>
-          this.#fetch(place, signal),
-        )
+        const fetched = await within(ARCHIVE_FETCH_WAITS_MAX * this.#msMax, (signal) => fetch(store, signal))
         this.#failing = null
-        this.#keep(place.lines, fetched)
+        this.#keep(name, fetched)
         return fetched
       } catch (error) {
         const { cause } = error as Error
         // One that is lost is nobody else's concern.
-        if (cause instanceof ArchiveStoreError) this.#fail(place, cause.isAway)
+        if (cause instanceof ArchiveStoreError) this.#fail(name, cause.isAway)
         throw error
       }
     })
-    const coming = { begun, piece }
-    this.#coming.set(place.lines, coming)
-    piece.catch(() => {}).finally(() => this.#coming.delete(place.lines))
+    const coming = { begun, part }
+    this.#coming.set(name, coming)
+    part.catch(() => {}).finally(() => this.#coming.delete(name))
     return coming
   }
 
-  /** The piece, if it comes in time once its turn has begun. */
-  async #within(place: PlaceInArchive, { begun, piece }: Coming): Promise<ArchivedPiece> {
-    await Promise.race([begun, piece])
+  /** The part, if it comes in time once its turn has begun. */
+  async #within<T extends Part>(name: string, { begun, part }: Coming<T>): Promise<T> {
+    await Promise.race([begun, part])
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#fail(place, false)
+        this.#fail(name, false)
         reject(lateAfter(this.#msMax))
       }, this.#msMax)
-      piece.then(resolve, reject).finally(() => clearTimeout(timer))
+      part.then(resolve, reject).finally(() => clearTimeout(timer))
     })
   }
 
-  /** One piece that fails may be the only one. After two, or where the store says that it is away, the next one would not come either. */
-  #fail({ lines }: PlaceInArchive, isAway: boolean): void {
-    if (isAway || (this.#failing !== null && this.#failing !== lines))
+  /** One part that fails may be the only one. After two, or where the store says that it is away, the next one would not come either. */
+  #fail(name: string, isAway: boolean): void {
+    if (isAway || (this.#failing !== null && this.#failing !== name))
       this.#awayUntilMs = this.#now() + ARCHIVE_AWAY_PAUSE_MS
-    this.#failing = lines
+    this.#failing = name
   }
 
-  async #fetch(place: PlaceInArchive, signal: AbortSignal): Promise<ArchivedPiece> {
-    const { ledgerId, from, lines, linesBytes, documents, documentsBytes } = place
-    const store = this.#deps.stores.of(formatId('led', ledgerId))
-    const get = (kind: 'lines' | 'documents', sha256: string, bytes: number) =>
-      getObject(store, { name: pieceObjectName(kind, from, sha256), sha256, bytes }, signal)
-    const [text, sealed] = await Promise.all([
-      get('lines', lines, linesBytes),
-      documents === null ? Buffer.alloc(0) : get('documents', documents, documentsBytes!),
-    ])
-    return ArchivedPiece.read(text, sealed)
-  }
-
-  #keep(name: string, piece: ArchivedPiece): void {
-    if (piece.bytes > this.#bytesMax) return
-    this.#kept.set(name, piece)
-    this.#bytes += piece.bytes
-    for (const [oldest, { bytes }] of this.#kept) {
+  #keep(name: string, part: Part): void {
+    if (part.bytes > this.#bytesMax) return
+    this.#kept.set(name, part)
+    this.#bytes += part.bytes
+    for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= this.#bytesMax) return
-      this.#kept.delete(oldest)
-      this.#bytes -= bytes
+      this.#forget(oldest)
     }
   }
+
+  #forget(name: string): void {
+    this.#bytes -= this.#kept.get(name)?.bytes ?? 0
+    this.#kept.delete(name)
+  }
 }
+
+function pieceOf(place: PlaceInArchive): Wanted<ArchivedPiece> {
+  const { ledgerId, from, lines, linesBytes, documents, documentsBytes } = place
+  return {
+    ledgerId,
+    name: lines,
+    async fetch(store, signal) {
+      const get = (kind: 'lines' | 'documents', sha256: string, bytes: number) =>
+        getObject(store, { name: pieceObjectName(kind, from, sha256), sha256, bytes }, signal)
+      const [text, sealed] = await Promise.all([
+        get('lines', lines, linesBytes),
+        documents === null ? Buffer.alloc(0) : get('documents', documents, documentsBytes!),
+      ])
+      return ArchivedPiece.read(text, sealed)
+    },
+  }
+}
+
+function bundleOf({ ledgerId, tile, width }: EnvelopesInArchive): Wanted<ArchivedBundle> {
+  const name = tileName({ level: 'entries', tile, width })
+  return {
+    ledgerId,
+    name: `${ledgerId} ${name}`,
+    fetch: async (store, signal) =>
+      new ArchivedBundle(
+        name,
+        await getObject(store, { name, sha256: null, bytes: ARCHIVE_BUNDLE_BYTES_MAX }, signal),
+      ),
+  }
+}
+
+/** `sha256` null: Postgres has digests of what the object holds. */
+type AskedObject = Omit<ArchiveObject, 'sha256'> & { readonly sha256: string | null }
 
 /** Throws ReleasedFault unless it is that object, of which no more is held than its bytes; ApiError where nobody knows. */
 async function getObject(
   store: ArchiveReader,
-  { name, sha256, bytes }: ArchiveObject,
+  { name, sha256, bytes }: AskedObject,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const read = (object: string, bytesMax: number) =>
@@ -195,7 +250,7 @@ async function getObject(
     })
   const found = await read(name, bytes)
   if (found !== null) {
-    if (sha256Hex(found) !== sha256) throw anotherOne(name)
+    if (sha256 !== null && sha256Hex(found) !== sha256) throw anotherOne(name)
     return found
   }
   // A volume that is not mounted, or another prefix, has lost no object.

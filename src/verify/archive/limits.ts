@@ -25,7 +25,9 @@ export const ARCHIVE_SOCKETS_MAX = 16
 // Content that has left Postgres (src/verify/archive/archived-content.ts)
 /** A checkpoint, with the cosignatures of hundreds of witnesses. Postgres has the length of other objects. */
 export const ARCHIVE_CHECKPOINT_BYTES_MAX = 64 * 1024
-/** Lines and encrypted documents of pieces that a process keeps. */
+/** TILE_HASHES envelopes of ENVELOPE_BYTES_MAX, each behind two bytes of its length. */
+export const ARCHIVE_BUNDLE_BYTES_MAX = 256 * (2 + 32_768)
+/** Lines and encrypted documents of pieces, and bundles of envelopes, that a process keeps. */
 export const ARCHIVE_CACHE_BYTES_MAX = 64 * 1024 * 1024
 /** Nobody waits for what workers and commands read of the archive. */
 export const ARCHIVE_UNHURRIED_MS_MAX = 120_000

@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { TILE_HASHES } from '../../proof/tree/merkle.ts'
 import { type DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
+import { splitBundle } from './archived-bundle.ts'
 import { openDocument, splitDocuments } from './document-cipher.ts'
 import type { ArchiveKeys } from './key-file.ts'
 import { ARCHIVE_LINES_BYTES_MAX } from './limits.ts'
@@ -84,16 +85,6 @@ async function readEnvelopes(
     envelopes.push(...entries.slice(Math.max(0, from - first), end - first))
   }
   return envelopes
-}
-
-function splitBundle(bundle: Buffer): Buffer[] {
-  const entries: Buffer[] = []
-  for (let at = 0; at + 2 <= bundle.length; ) {
-    const end = at + 2 + bundle.readUInt16BE(at)
-    entries.push(bundle.subarray(at + 2, end))
-    at = end
-  }
-  return entries
 }
 
 function exportLine(

@@ -30,6 +30,7 @@ test('a slow archive holds up those who ask for what lies there, and nobody else
       await archive.promise
       return deps.openContent().read(chunk)
     },
+    readEnvelopes: (wanted) => deps.openContent().readEnvelopes(wanted),
   }
   const pool = app.deps.readPool
   const lookups = new Lookups({ query: pool.query.bind(pool), released: slow })
@@ -61,11 +62,10 @@ test('look-ups that share a query fail each by themselves', async (t) => {
   await released.leave()
   const [here] = await notarizeBatch(app, 1)
   const pool = app.deps.readPool
-  const away: ReleasedContent = {
-    async read() {
-      throw archiveUnavailable('it is away')
-    },
+  const refuse = async () => {
+    throw archiveUnavailable('it is away')
   }
+  const away: ReleasedContent = { read: refuse, readEnvelopes: refuse }
   const lookups = new Lookups({ query: pool.query.bind(pool), released: away })
   const answers = await Promise.allSettled(
     [ids[0]!, here!, ids[1]!].map((id) => lookups.findRecord(app.ledgerId, id)),

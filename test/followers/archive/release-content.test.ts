@@ -352,6 +352,7 @@ test('content stays if the archive has lost it, or has another one', async (t) =
       const records = decodeChunk(await openContent().read(chunk), chunk.count)
       return encodeChunk(records.map((one, i) => (i === 5 ? { ...one, type: 'a/1' } : one)))
     },
+    readEnvelopes: (wanted) => openContent().readEnvelopes(wanted),
   }
   Object.assign(deps, { openContent: () => lying })
   await releaseContent(deps)
@@ -378,6 +379,7 @@ test('a chunk that is erased while it is compared stays, and leaves with the nex
         }
         return content
       },
+      readEnvelopes: (wanted) => openContent().readEnvelopes(wanted),
     }),
   })
   await releaseContent(deps)
@@ -401,7 +403,7 @@ test('a worker that is killed between two chunks is gone on from', async (t) => 
   const { query } = deps.pool
   let calls = 0
   deps.pool.query = ((config: { name?: string }, ...rest: []) => {
-    if (config.name === 'release_chunks' && calls++ === 1) throw new Error('killed')
+    if (config.name === 'release_content' && calls++ === 1) throw new Error('killed')
     return (query as (...a: unknown[]) => unknown).call(deps.pool, config, ...rest)
   }) as typeof query
   await releaseContent(deps)
@@ -438,14 +440,16 @@ test('nobody takes content out of Postgres that no archive has', async (t) => {
   await postBatch(app)
   const release = () =>
     deps.pool.query(
-      `select tallystick.release_chunks(c.ledger_id, 0, array[c.seq], array[c.chunk], array[sha256(c.content)], array[null::bytea], true)
+      `select tallystick.release_content(c.ledger_id, 0, array[c.seq], array[c.chunk], array[sha256(c.content)], array[null::bytea], '{}', '{}', true)
        from tallystick.batch_chunks c`,
     )
   await assert.rejects(release(), /the archive has no such piece/)
   const change = 'update tallystick.batch_chunks set content = null, released_bytes = length(content)'
   await assert.rejects(app.sql(change), /batch_chunks_change|changes only by an erasure/)
   await assert.rejects(
-    app.deps.readPool.query(`select tallystick.release_chunks(null, 0, '{}', '{}', '{}', '{}', true)`),
+    app.deps.readPool.query(
+      `select tallystick.release_content(null, 0, '{}', '{}', '{}', '{}', '{}', '{}', true)`,
+    ),
     /permission denied/,
   )
   await released.leave()

@@ -1,0 +1,48 @@
+-- Takes content out of Postgres, whose piece of the archive the caller has read back and compared with it. `chunks_before` has the SHA-256
+-- of the content of each chunk, `kept_metadata` what the archive lacks of it; `entry_leaves` has the leaf of each entry whose envelope is to
+-- leave, which is the envelope's SHA-256. Says how many left: those that changed meanwhile, or left before, are passed over, and all of a ledger that is being moved.
+-- `is_last`: the piece has left, if nothing of it is here any more. Raises P0002 where the ledger's archive has no such piece below its
+-- position.
+--
+-- A plan for each call: a session would keep the one that it made for empty tables.
+create or replace function release_content(
+  ledger uuid, piece_from bigint, seqs bigint[], chunk_numbers int4[], chunks_before bytea[], kept_metadata bytea[],
+  entry_seqs bigint[], entry_leaves bytea[], is_last boolean, out chunks int4, out envelopes int4
+)
+language plpgsql security definer set search_path = tallystick, pg_temp set plan_cache_mode = force_custom_plan as $$
+declare
+  piece_end bigint;
+begin
+  chunks := 0;
+  envelopes := 0;
+  perform require_proof();
+  select p.end_seq into piece_end from archive_pieces p join archives a on a.ledger_id = p.ledger_id
+  where p.ledger_id = ledger and p.from_seq = piece_from and p.end_seq <= a.size for update of p;
+  if piece_end is null then
+    raise exception 'the archive has no such piece' using errcode = 'no_data_found';
+  end if;
+  update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from and p.state <> 'left';
+  -- It has left before, or the ledger is being moved (refuse_while_moving).
+  if not found then return; end if;
+  update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata
+  from unnest(seqs, chunk_numbers, chunks_before, kept_metadata) n (seq, chunk, before, metadata)
+  where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk and c.seq >= piece_from and c.seq < piece_end
+    and sha256(c.content) = n.before;
+  get diagnostics chunks = row_count;
+  update entries e set envelope = null
+  from unnest(entry_seqs, entry_leaves) n (seq, leaf)
+  where e.ledger_id = ledger and e.seq = n.seq and e.seq >= piece_from and e.seq < piece_end
+    and e.leaf = n.leaf and e.envelope is not null and leaves_for_archive(e.kind);
+  get diagnostics envelopes = row_count;
+  if is_last then
+    update archive_pieces p set state = 'left'
+    where p.ledger_id = ledger and p.from_seq = piece_from
+      and not exists (
+        select from batch_chunks c
+        where c.ledger_id = ledger and c.seq >= piece_from and c.seq < piece_end and c.content is not null)
+      and not exists (
+        select from entries e
+        where e.ledger_id = ledger and e.seq >= piece_from and e.seq < piece_end and e.envelope is not null
+          and leaves_for_archive(e.kind));
+  end if;
+end $$;

@@ -1,0 +1,64 @@
+import { ProofError } from '../../proof/error.ts'
+import type { Uuid } from '../../proof/ids.ts'
+import { TILE_HASHES } from '../../proof/tree/merkle.ts'
+import { ARCHIVE_UNTOLD, archiveUnavailable } from '../chunks/released-chunks.ts'
+import type { Db } from '../connect/client.ts'
+import type { EnvelopesInArchive } from '../connect/released-content.ts'
+
+/* Entries whose envelopes have left Postgres for the archive (docs/archive.md#content-that-leaves-postgres). */
+
+/** Columns of an entry as it was read. `envelope` is null of one that has left, until fillEnvelopes has been there. */
+type EntryColumns = { readonly seq: number; readonly leaf: Buffer; envelope: Buffer }
+
+/**
+ * Puts the envelope into each row that lacks it because it has left, reading each bundle once. MUST be called before anybody looks into the
+ * envelopes. Throws ApiError `archive_unavailable`, ProofError.
+ */
+export async function fillEnvelopes(db: Db, ledgerId: Uuid, rows: readonly EntryColumns[]): Promise<void> {
+  const left = rows.filter(({ envelope }) => envelope === null)
+  if (left.length === 0) return
+  if (!db.released) throw archiveUnavailable(ARCHIVE_UNTOLD)
+  const size = await findArchivedSize(db, ledgerId)
+  for (const { rows: ofBundle, wanted } of bundlesOf(ledgerId, size, left)) {
+    const envelopes = await db.released.readEnvelopes(wanted)
+    for (const [i, row] of ofBundle.entries()) row.envelope = Buffer.from(envelopes[i]!)
+  }
+}
+
+type OfBundle<T> = { readonly rows: readonly T[]; readonly wanted: EnvelopesInArchive }
+
+/**
+ * The bundles that hold the envelopes of these rows, in an archive of `size` entries: as it is full, or as the newest prefix has it. Throws
+ * ProofError where there is none.
+ */
+export function bundlesOf<T extends Pick<EntryColumns, 'seq' | 'leaf'>>(
+  ledgerId: Uuid,
+  size: number,
+  rows: readonly T[],
+): OfBundle<T>[] {
+  const byTile = new Map<number, T[]>()
+  for (const row of rows) {
+    if (row.seq >= size) throw new ProofError('archive_object', `the envelope of seq ${row.seq} is nowhere`)
+    const tile = Math.floor(row.seq / TILE_HASHES)
+    const ofTile = byTile.get(tile) ?? []
+    byTile.set(tile, ofTile)
+    ofTile.push(row)
+  }
+  return [...byTile].map(([tile, ofTile]) => ({
+    rows: ofTile,
+    wanted: {
+      ...{ ledgerId, tile, width: Math.min(TILE_HASHES, size - tile * TILE_HASHES) },
+      entries: ofTile.map(({ seq, leaf }) => ({ seq, leaf })),
+    },
+  }))
+}
+
+/** Entries of the ledger's archive: those of its pieces, which servers may read. */
+async function findArchivedSize(db: Db, ledgerId: Uuid): Promise<number> {
+  const { rows } = await db.query<{ size: number }>({
+    name: 'find_archived_size',
+    text: `select end_seq as size from tallystick.archive_pieces where ledger_id = $1 order by from_seq desc limit 1`,
+    values: [ledgerId],
+  })
+  return rows[0]?.size ?? 0
+}

@@ -1,0 +1,35 @@
+import { ReleasedFault } from '../../db/chunks/released-chunks.ts'
+import { equalBytes } from '../../proof/bytes.ts'
+import { leafHash, TILE_HASHES } from '../../proof/tree/merkle.ts'
+import { nativeProviders } from '../../signing/native.ts'
+
+/** Envelopes of a tile's entries, as the archive has them (docs/formats/tiles.md). */
+export class ArchivedBundle {
+  readonly bytes: number
+  readonly #name: string
+  readonly #envelopes: readonly Buffer[]
+
+  /** `name`: of the object. Its bytes need not be those that were written: each envelope is held to its leaf. */
+  constructor(name: string, bundle: Buffer) {
+    this.bytes = bundle.length
+    this.#name = name
+    this.#envelopes = splitBundle(bundle)
+  }
+
+  /** Throws ReleasedFault where it is not the envelope of this leaf. */
+  read({ seq, leaf }: { readonly seq: number; readonly leaf: Uint8Array }): Buffer {
+    const envelope = this.#envelopes[seq % TILE_HASHES]
+    if (envelope && equalBytes(leafHash(nativeProviders.sha256, envelope), leaf)) return envelope
+    throw new ReleasedFault(`the archive's ${this.#name} is another one than was written`)
+  }
+}
+
+export function splitBundle(bundle: Buffer): Buffer[] {
+  const entries: Buffer[] = []
+  for (let at = 0; at + 2 <= bundle.length; ) {
+    const end = at + 2 + bundle.readUInt16BE(at)
+    entries.push(bundle.subarray(at + 2, end))
+    at = end
+  }
+  return entries
+}
