@@ -255,7 +255,10 @@ class HeldReplica {
     this.#read = new Lease(hold.read, read)
     this.#search = new Lease(hold.search)
     const released = releasedOf(read.db)
-    this.#released = released && { read: (chunk) => this.#whileIdle(released.read(chunk)) }
+    this.#released = released && {
+      read: (chunk) => this.#whileIdle(released.read(chunk)),
+      readEnvelopes: (wanted) => this.#whileIdle(released.readEnvelopes(wanted)),
+    }
   }
 
   sources(checkpoints: SignedCheckpoints): ReadSources {
