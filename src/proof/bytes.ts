@@ -42,6 +42,14 @@ export function alone(bytes: Uint8Array): Uint8Array {
   return bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }
 
+/**
+ * The same of a text: a part of a string (`slice`, `split`, a group of a regular expression) of 13 characters or more keeps the whole string. Lone
+ * surrogates become U+FFFD.
+ */
+export function aloneText(text: string): string {
+  return decoder.decode(encoder.encode(text))
+}
+
 /** Not in constant time: everything that is compared here is public. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false
