@@ -42,6 +42,16 @@ export function alone(bytes: Uint8Array): Uint8Array {
   return bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }
 
+/** The same of many that are kept together: all in one piece of memory. */
+export function aloneTogether(parts: readonly Uint8Array[]): Uint8Array[] {
+  const joined = concat(parts)
+  let at = 0
+  return parts.map(({ length }) => {
+    at += length
+    return joined.subarray(at - length, at)
+  })
+}
+
 /**
  * The same of a text: a part of a string (`slice`, `split`, a group of a regular expression) of 13 characters or more keeps the whole string. Lone
  * surrogates become U+FFFD.
