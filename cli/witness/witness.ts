@@ -1,4 +1,5 @@
 import { RateLimits } from '../../src/ledgers/rate-limits.ts'
+import { aloneText } from '../../src/proof/bytes.ts'
 import type { ProofProviders } from '../../src/proof/crypto.ts'
 import {
   isFork,
@@ -93,24 +94,26 @@ export class Witness {
 
   async #cosign({ signed: { note, tree } }: Judgement & { refusal: null }): Promise<WitnessAnswer> {
     const { state, logs, providers, now } = this.#deps
-    const isNew = state.findSeen(tree.origin)?.size !== tree.size
-    if (isNew && !this.#limits.charge([{ id: tree.origin, limit: PER_LOG }]).allowed) return TOO_MANY
-    const last = this.#last.get(tree.origin)
+    // Its own copy of the name, because the request's keeps the whole request.
+    const { origin, keys } = logs.get(tree.origin)!
+    const isNew = state.findSeen(origin)?.size !== tree.size
+    if (isNew && !this.#limits.charge([{ id: origin, limit: PER_LOG }]).allowed) return TOO_MANY
+    const last = this.#last.get(origin)
     const nowMs = now()
     if (last?.text === note.text && Math.abs(nowMs - last.atMs) < WITNESS_COSIGN_AGAIN_MS)
       return { status: 200, body: last.line }
+    const text = aloneText(note.text)
     const seconds = Math.floor(nowMs / 1_000)
-    const line = cosign(note.text, seconds, state.key.name, state.signer, providers.sha256)
-    if (!isNew) this.#last.set(tree.origin, { text: note.text, atMs: nowMs, line })
+    const line = cosign(text, seconds, state.key.name, state.signer, providers.sha256)
     // The disk has this tree already, and anybody can send the newest checkpoint again.
-    if (!isNew) return { status: 200, body: line }
-    // The lines of others are anybody's.
-    const own = logs
-      .get(tree.origin)!
-      .keys.flatMap((key) => signaturesOf(note.signatures, key))
-      .map(({ name, keyId, signature }) => signatureLine(name, keyId, signature))
-    await state.keep(tree, `${note.text}\n${own.join('')}${line}`)
-    this.#last.set(tree.origin, { text: note.text, atMs: nowMs, line })
+    if (isNew) {
+      // The lines of others are anybody's.
+      const own = keys
+        .flatMap((key) => signaturesOf(note.signatures, key))
+        .map(({ name, keyId, signature }) => signatureLine(name, keyId, signature))
+      await state.keep({ ...tree, origin }, `${text}\n${own.join('')}${line}`)
+    }
+    this.#last.set(origin, { text, atMs: nowMs, line })
     return { status: 200, body: line }
   }
 

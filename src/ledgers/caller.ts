@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { findApiKey } from '../db/ledgers/api-keys.ts'
+import { alone } from '../proof/bytes.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
 import type { SignedLedger } from '../signing/signers.ts'
 import { findLedgerOfKey, hashKey, type KeyMac } from './api-keys.ts'
@@ -120,7 +121,7 @@ export class CallerCache {
       keyLimit: row.keyLimit,
       ledgerLimit: row.ledgerLimit,
       otlp: row.otlp ?? OTLP_SETTINGS_DEFAULT,
-      subjectSalt: row.subjectSalt,
+      subjectSalt: alone(row.subjectSalt),
     }
     // An attacker who can write to the table could otherwise have the server sign as any agent.
     if (this.#keyMac.isOf({ ...caller, scopes: row.scopes, secretHash }, row.mac)) return caller

@@ -1,4 +1,4 @@
-import { toHex } from '../proof/bytes.ts'
+import { alone, toHex } from '../proof/bytes.ts'
 import { parseEnvelope } from '../proof/envelope/cose.ts'
 import { type ParsedStatement, parseStatement } from '../proof/statement/statement.ts'
 import { leafHash } from '../proof/tree/merkle.ts'
@@ -77,14 +77,6 @@ export class KnownStatements {
       this.#bytes -= envelope.length
     }
   }
-}
-
-/**
- * Bytes in memory of their own. An envelope from Postgres or from a signer is a part of 64 KiB that others lie in too, and would keep
- * all of them: memory grew by 14 MiB a minute, up to a hundred times the limit.
- */
-function alone(bytes: Uint8Array): Uint8Array {
-  return bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes)
 }
 
 /** Lower-case hex. */

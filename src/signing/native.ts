@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import sodium from 'sodium-native'
+import { alone } from '../proof/bytes.ts'
 import {
   HASH_BYTES,
   type Sha256,
@@ -29,14 +30,23 @@ const verifySignature: VerifySignature = (key, message, signature) => {
 
 export const nativeProviders = { sha256, verifySignature } as const
 
-/** `seed`: the 32 bytes of RFC 8032's private key. */
-export function makeEd25519Signer(sha256: Sha256, seed: Uint8Array): Signer {
+/**
+ * `seed`: the 32 bytes of RFC 8032's private key. `memory`: where the private key lies. `guarded`: locked, between pages that nobody may touch,
+ * for the few keys of a deployment. Each takes 8 KiB and 4 of the 65,530 mappings of a process, which is aborted when it needs more.
+ * `plain`: for keys of which there are thousands.
+ */
+export function makeEd25519Signer(
+  sha256: Sha256,
+  seed: Uint8Array,
+  memory: 'guarded' | 'plain' = 'guarded',
+): Signer {
   const raw = Buffer.alloc(sodium.crypto_sign_PUBLICKEYBYTES)
-  const secret = sodium.sodium_malloc(sodium.crypto_sign_SECRETKEYBYTES)
+  const secretBytes = sodium.crypto_sign_SECRETKEYBYTES
+  const secret = memory === 'guarded' ? sodium.sodium_malloc(secretBytes) : Buffer.alloc(secretBytes)
   sodium.crypto_sign_seed_keypair(raw, secret, Buffer.from(seed))
   const key = parsePublicKey('EdDSA', spkiOf('EdDSA', raw))
   return {
-    kid: keyThumbprint(sha256, key),
+    kid: alone(keyThumbprint(sha256, key)),
     key,
     sign: (message) => {
       const signature = Buffer.allocUnsafe(SIGNATURE_BYTES)

@@ -16,7 +16,7 @@ export function makePeerWitnessKeys(masterKey: Pick<MasterKey, 'mac'>): PeerWitn
   return {
     of({ ledgerId, peerId }) {
       const text = JSON.stringify([formatId('led', ledgerId), formatId('peer', peerId)])
-      return makeEd25519Signer(nativeProviders.sha256, masterKey.mac(text, 'peer witness'))
+      return makeEd25519Signer(nativeProviders.sha256, masterKey.mac(text, 'peer witness'), 'plain')
     },
   }
 }

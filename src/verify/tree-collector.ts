@@ -1,4 +1,4 @@
-import { concat, toHex } from '../proof/bytes.ts'
+import { alone, concat, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/tree/merkle.ts'
 import { contradiction } from './contradiction.ts'
@@ -38,8 +38,7 @@ export class TreeCollector {
   #add(at: number, hash: Uint8Array): void {
     this.#levels[at] ??= { tiles: [], growing: [] }
     const level = this.#levels[at]
-    // A copy: the hash may be a piece of a buffer that is much larger.
-    level.growing.push(hash.slice())
+    level.growing.push(alone(hash))
     if (level.growing.length === TILE_HASHES) {
       level.tiles.push(toHex(this.#sha256(concat(level.growing))))
       level.growing = []

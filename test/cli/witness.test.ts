@@ -12,10 +12,11 @@ import { Witness } from '../../cli/witness/witness.ts'
 import type { KnownLog } from '../../src/proof/tree/add-checkpoint.ts'
 import { parseLogTree } from '../../src/proof/tree/checkpoint.ts'
 import { verifyCosignatures } from '../../src/proof/tree/cosignature.ts'
-import { parseNote, parseNoteKey } from '../../src/proof/tree/note.ts'
+import { parseNote, parseNoteKey, signatureLine } from '../../src/proof/tree/note.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { endsWithTests } from '../helpers/children.ts'
+import { heldBytes } from '../helpers/held-bytes.ts'
 import { CLI } from '../helpers/run-cli.ts'
 import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
@@ -127,6 +128,21 @@ test('the newest checkpoint again is answered with the same cosignature, and wit
   assert.notEqual(second, first)
   assert.equal(await again(log.request(5, 5), 1_000), second)
   assert.notEqual(await again(log.request(5, 6), 1), second)
+})
+
+test('of a request with the lines of many others nothing is kept but the checkpoint', async (t) => {
+  const logs = Array.from({ length: 16 }, (_, i) => new TestLog(`log.example/${i}`))
+  const { witness } = await open(t, folderOf(t), NAME, logs)
+  const lines = Array.from({ length: 60 }, (_, i) =>
+    signatureLine(`other.example/${i}`, new Uint8Array(4), new Uint8Array(1_500)),
+  ).join('')
+  const bytes = await heldBytes(async () => {
+    for (const log of logs)
+      for (const from of [0, 3])
+        assert.equal((await witness.addCheckpoint(log.request(from, 3, { lines }))).status, 200)
+    return witness
+  })
+  assert.ok(bytes < logs.length * 16 * 1024, `${bytes} bytes of ${logs.length} logs`)
 })
 
 test('nobody but the log uses up what a log may send', async (t) => {

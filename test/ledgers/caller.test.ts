@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CALLER_AGE_MS_MAX } from '../../src/append/limits.ts'
 import { hashKey, makeApiKey } from '../../src/ledgers/api-keys.ts'
+import { CallerCache } from '../../src/ledgers/caller.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { buildTestApp, expectStatus, genericBody, type SendOptions } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
+import { heldBytes } from '../helpers/held-bytes.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
 
 test('a key whose row was changed in the database grants nothing, and the log says so', async (t) => {
@@ -93,4 +95,19 @@ test('what one ledger does to its keys has those of no other looked up again', a
   const url = `/v1/keys/${other.key.id}/rate-limit`
   expectStatus(200, await app.send('PUT', url, { key: other.key.key, body: { rateLimit: null } }))
   assert.equal(app.deps.callers.size, 1)
+})
+
+test('callers that are remembered hold no more than they are, whatever else the process reads meanwhile', async (t) => {
+  const app = await buildTestApp(t)
+  const keys: string[] = []
+  for (let i = 0; i < 64; i++) keys.push(await addKey(app, { scopes: ['records:read'] }))
+  const callers = new CallerCache(app.deps)
+  const bytes = await heldBytes(async () => {
+    for (const key of keys) {
+      assert.ok(await callers.find(key))
+      await app.sql(`select decode(repeat('ab', 1024), 'hex') from generate_series(1, 64)`)
+    }
+    return callers
+  })
+  assert.ok(bytes < keys.length * 16 * 1024, `${bytes} bytes of ${keys.length} callers`)
 })

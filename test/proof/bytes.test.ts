@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import {
+  alone,
+  aloneText,
+  aloneTogether,
   concat,
   equalBytes,
   fromBase64,
@@ -112,4 +115,27 @@ test('bytes are equal when all of them are', () => {
 
 test('joins parts in order', () => {
   assert.deepEqual(concat([fromHex('01'), fromHex(''), fromHex('0203')]), fromHex('010203'))
+})
+
+test('bytes that are kept lie alone, and are not copied if they do', () => {
+  const part = new Uint8Array(65_536).subarray(100, 132).fill(7)
+  const kept = alone(part)
+  assert.deepEqual(kept, part)
+  assert.equal(kept.buffer.byteLength, 32)
+  assert.equal(alone(kept), kept)
+})
+
+test('many that are kept lie together in one piece of memory', () => {
+  const parts = ['01', '', '0203'].map((hex) => Buffer.from(hex, 'hex'))
+  const kept = aloneTogether(parts)
+  assert.deepEqual(kept.map(toHex), ['01', '', '0203'])
+  assert.deepEqual(
+    kept.map(({ buffer }) => buffer.byteLength),
+    [3, 3, 3],
+  )
+})
+
+test('a copy of a text is the same text', () => {
+  for (const text of ['', 'ä💶\ufeff', 'a text of more than 13 characters'])
+    assert.equal(aloneText(text), text)
 })

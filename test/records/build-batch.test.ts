@@ -103,3 +103,19 @@ test('the parent of an item is an earlier one', () => {
   assert.equal(first!.parentId, null)
   assert.equal(second!.parentId, chunks[0]!.firstRecordId satisfies Uuid)
 })
+
+test('a batch takes no other memory along, between threads and in the append queue', () => {
+  const items = Array.from({ length: 500 }, (_, i) => ({
+    type: 'generic/1',
+    payload: { tool: 'search', q: `price ${i}` },
+    traceparent: `00-${`${i}`.padStart(32, 'a')}-${'cd'.repeat(8)}-01`,
+  }))
+  const { root, requestHash, chunks } = structuredClone(buildBatch(entropy, items, about))
+  const views = [root, requestHash!, ...chunks.flatMap(({ content, keys }) => [content, ...keys])]
+  const bytes = views.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  const buffers = [...new Set(views.map(({ buffer }) => buffer))]
+  assert.equal(
+    buffers.reduce((sum, { byteLength }) => sum + byteLength, 0),
+    bytes,
+  )
+})

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
-import { createHash, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
+import { createHash, createPublicKey, generateKeyPairSync, randomBytes, sign, verify } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { makeWebhookSecret, openWebhookSecret } from '../../src/outside/webhooks/secrets.ts'
 import { toHex, utf8Encode } from '../../src/proof/bytes.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
+import { makeEntropy } from '../../src/signing/entropy.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
+import { makePeerWitnessKeys } from '../../src/signing/peer-witness-keys.ts'
 import { lowerS, makeEs256Signer } from '../helpers/es256.ts'
 import { verifyEnvelope } from '../helpers/verify-envelope.ts'
 import { refuses } from '../proof/refuses.ts'
@@ -36,6 +41,33 @@ describe('sha256', () => {
     assert.equal(toHex(sha256(MESSAGE)), kept)
   })
 })
+
+test('a signer’s kid lies alone, not with the memory of other hashes', () => {
+  assert.equal(ed25519.kid.buffer.byteLength, ed25519.kid.length)
+})
+
+test('keys of webhooks and peers, of which there are thousands, take no mappings of the process', {
+  skip: process.platform !== 'linux' && 'mappings are counted in /proc',
+}, () => {
+  const masterKey = makeMasterKey(randomBytes(32))
+  const peerKeys = makePeerWitnessKeys(masterKey)
+  const entropy = makeEntropy()
+  const [ledgerId, webhookId] = [entropy.uuidv7(Date.now()), entropy.uuidv7(Date.now())]
+  const webhook = { ledgerId, webhookId }
+  const secret = makeWebhookSecret(masterKey, Date.now(), entropy, webhook)
+  const before = countMappings()
+  const kept = Array.from({ length: 500 }, () => [
+    peerKeys.of({ ledgerId, peerId: webhookId }),
+    openWebhookSecret(masterKey, { ...webhook, ...secret }),
+  ])
+  const mappings = countMappings() - before
+  assert.equal(kept.length, 500)
+  assert.ok(mappings < 500, `${mappings} mappings of 1,000 signers`)
+})
+
+function countMappings(): number {
+  return readFileSync('/proc/self/maps', 'utf8').split('\n').length
+}
 
 for (const signer of [ed25519, es256]) {
   const { alg } = signer.key

@@ -33,7 +33,7 @@ export function makeWebhookSecret(
 ): NewWebhookSecret {
   const secretId = entropy.uuidv7(nowMs)
   const keys = randomBytes(HMAC_KEY_BYTES + ED25519_SEED_BYTES)
-  const { key } = makeEd25519Signer(nativeProviders.sha256, keys.subarray(HMAC_KEY_BYTES))
+  const { key } = makeEd25519Signer(nativeProviders.sha256, keys.subarray(HMAC_KEY_BYTES), 'plain')
   return {
     secretId,
     sealed: masterKey.seal(keys, webhookSecretContext(of, secretId)),
@@ -58,7 +58,7 @@ export function openWebhookSecret(
   const keys = masterKey.open(sealed, webhookSecretContext(of, secretId))
   // Made once: given the bytes each time, an HMAC of a body costs 16 µs instead of 3.
   const hmacKey = createSecretKey(keys.subarray(0, HMAC_KEY_BYTES))
-  const signer = makeEd25519Signer(nativeProviders.sha256, keys.subarray(HMAC_KEY_BYTES))
+  const signer = makeEd25519Signer(nativeProviders.sha256, keys.subarray(HMAC_KEY_BYTES), 'plain')
   return (message) => [
     `v1,${createHmac('sha256', hmacKey).update(message).digest('base64')}`,
     `v1a,${Buffer.from(signer.sign(message)).toString('base64')}`,

@@ -6,6 +6,7 @@ import { CHUNK_RECORDS } from '../../db/chunks/chunk-content.ts'
 import { erasedDocumentOf, payloadDigest, recordOfItem, referencesDigest } from '../../db/chunks/item.ts'
 import { ReleasedFault } from '../../db/chunks/released-chunks.ts'
 import type { ChunkInArchive } from '../../db/connect/released-content.ts'
+import { alone } from '../../proof/bytes.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { BatchItem } from '../../proof/statement/batch.ts'
 import { recordIdAt } from '../../proof/statement/batch-ids.ts'
@@ -31,8 +32,8 @@ export class ArchivedPiece {
   #newest: { readonly seq: number; readonly items: readonly BatchItem[] } | null = null
 
   private constructor(lines: Buffer, documents: Buffer) {
-    this.#lines = lines
-    this.#documents = documents
+    this.#lines = aloneAsBuffer(lines)
+    this.#documents = aloneAsBuffer(documents)
     this.#starts = [...documentStarts(documents)]
   }
 
@@ -101,6 +102,11 @@ export class ArchivedPiece {
     if (!isSigned) throw new ReleasedFault(`the archive has another document of ${item.record}`)
     return document
   }
+}
+
+function aloneAsBuffer(bytes: Buffer): Buffer {
+  const { buffer, byteOffset, length } = alone(bytes)
+  return Buffer.from(buffer, byteOffset, length)
 }
 
 type Line = {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { alone } from '../../proof/bytes.ts'
 import type { Frontier } from '../../proof/tree/merkle.ts'
 import { TILE_HASHES, TILE_LEVEL_BITS } from '../../proof/tree/merkle.ts'
 import { tileName } from './seal.ts'
@@ -34,8 +35,7 @@ export class TileDigests {
   #add(level: number, hash: Uint8Array): void {
     this.#growing[level] ??= []
     this.#full[level] ??= 0
-    // A copy: the hash may be a piece of a buffer that is much larger.
-    this.#growing[level].push(hash.slice())
+    this.#growing[level].push(alone(hash))
     if (this.#growing[level].length < TILE_HASHES) return
     this.#keep(level)
     this.#growing[level] = []

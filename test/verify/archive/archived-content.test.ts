@@ -15,6 +15,7 @@ import {
 import { BodyTooLong } from '../../../src/verify/archive/read-body.ts'
 import { sha256Hex } from '../../../src/verify/archive/read-objects.ts'
 import { type ArchiveReader, ArchiveStoreError } from '../../../src/verify/archive/store.ts'
+import { heldBytes } from '../../helpers/held-bytes.ts'
 
 const LEDGER = '01935b6e-0000-7000-8000-000000000000' as Uuid
 const OTHER = '01935b6e-0000-7000-8000-000000000001' as Uuid
@@ -109,6 +110,23 @@ test('it keeps so many bytes, and gives up what was not asked for longest', asyn
   const read = (i: number) => stage.content.read(pieces[i]!.chunk)
   for (const i of [0, 1, 0, 2, 0, 1]) await read(i)
   assert.deepEqual(stage.outcomes, ['fetched', 'fetched', 'cached', 'fetched', 'cached', 'fetched'])
+})
+
+test('pieces that are kept hold little more than their bytes, however small they are', async () => {
+  const pieces = Array.from({ length: 200 }, (_, i) => piece(i + 1))
+  const stage = open(pieces)
+  stage.go()
+  const read = async () => {
+    for (let i = 0; i < pieces.length; i++) {
+      await stage.read(i)
+      // As a server does meanwhile.
+      for (let k = 0; k < 64; k++) Buffer.from('x'.repeat(1_024))
+    }
+    return stage
+  }
+  const bytes = await heldBytes(read)
+  assert.equal(new Set(stage.outcomes).size, 1)
+  assert.ok(bytes < pieces.length * 8 * 1024, `${bytes} bytes of ${pieces.length} pieces`)
 })
 
 test('reads beyond what may wait are refused at once, but not those of a ledger that has few', async () => {

@@ -1,0 +1,24 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+/** Bytes of memory that the result of `make` holds, in the heap and in buffers outside it. */
+export async function heldBytes(make: () => unknown): Promise<number> {
+  const before = await liveBytes()
+  const made = await make()
+  const grown = (await liveBytes()) - before
+  // Used after the second look, so that it is alive then.
+  if (made === undefined) throw new Error('make MUST return what holds them')
+  return grown
+}
+
+async function liveBytes(): Promise<number> {
+  for (let i = 0; i < 3; i++) {
+    collect()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
