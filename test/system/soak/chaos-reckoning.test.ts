@@ -75,7 +75,7 @@ test('memory is held to a size in any run, and to its growth in one that is long
   const faultsOf = (change: object) => findFaults({ ...CLEAN, memory: { API: { ...API!, ...change } } })
   assert.deepEqual(faultsOf({ minutes: 11 }), ['memory of API: 12.0 % more, 260 MiB at most'])
   assert.deepEqual(faultsOf({ minutes: 11, live: { ...API!.live!, percent: 9 } }), [])
-  // Of a Postgres nothing but this is known.
+  // Nothing but this is known of a Postgres.
   assert.deepEqual(faultsOf({ minutes: 11, live: null }), ['memory of API: 40.0 % more, 260 MiB at most'])
   const large = { ...API!.resident, max: 2_000 }
   assert.deepEqual(faultsOf({ resident: large }), ['memory of API: 12.0 % more, 2000 MiB at most'])

@@ -21,7 +21,7 @@ import type { Memory } from './memory-watch.ts'
 /**
  * Growth of a process in the calm part of the run, if that was so long: until then caches fill. Live memory, because V8 lets garbage lie
  * while there is room: with the heap of 24 GiB of machine, resident memory grew by 20 to 45 % in 13 minutes while the live heap was what it
- * had been. Of Postgres what its backends have for themselves.
+ * had been. The memory of Postgres is what its backends have for themselves.
  */
 const MEMORY_GROWTH_PERCENT_MAX = 10
 const GROWTH_JUDGED_FROM_MINUTES = 10
