@@ -12,10 +12,18 @@ const PIECES_MAX = 300
 const OPERATIONS = ['record', 'proof'] as const
 type Operation = (typeof OPERATIONS)[number]
 
+/** SQL: a record of each chunk, and those with an entry of their own; whether what they are proved by has left Postgres. */
+const RECORDS = `(
+  select ledger_id, seq, first_record_id as id, content is null as has_left from tallystick.batch_chunks
+  union all
+  select r.ledger_id, r.first_seq, r.record_id, e.envelope is null from tallystick.records r
+  join tallystick.entries e on e.ledger_id = r.ledger_id and e.seq = r.first_seq
+)`
+
 /** Random records whose content is in Postgres. */
 export async function readFromPostgres(client: Tallystick, database: pg.Client): Promise<void> {
   const { rows } = await database.query<{ id: Uuid }>(
-    `select first_record_id as id from tallystick.batch_chunks where content is not null order by random() limit ${READS}`,
+    `select id from ${RECORDS} r where not has_left order by random() limit ${READS}`,
   )
   const tookMs = { record: [] as number[], proof: [] as number[] }
   for (const { id } of rows) {
@@ -29,9 +37,9 @@ export async function readFromArchive(client: Tallystick, database: pg.Client): 
   const { rows } = await database.query<{ ids: Uuid[] }>(
     `select ids from (select * from tallystick.archive_pieces order by random() limit ${PIECES_MAX}) p
      cross join lateral (
-       select array_agg(first_record_id) as ids from (
-         select c.first_record_id from tallystick.batch_chunks c
-         where c.ledger_id = p.ledger_id and c.seq >= p.from_seq and c.seq < p.end_seq and c.content is null
+       select array_agg(id) as ids from (
+         select id from ${RECORDS} r
+         where r.ledger_id = p.ledger_id and r.seq >= p.from_seq and r.seq < p.end_seq and has_left
          order by random() limit 2
        ) two
      ) of_piece where cardinality(ids) = 2`,

@@ -387,7 +387,7 @@ export const ERROR_CODES = {
   ],
   archive_unavailable: [
     503,
-    'The archive, in which the content lies, is not available at the moment',
+    'The archive, in which the content or its envelope lies, is not available at the moment',
     'yes',
     'wait for `Retry-After`; where it stays so, tell the operator: what lies in Postgres is answered',
   ],
