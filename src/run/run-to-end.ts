@@ -13,7 +13,7 @@ export async function runToEnd(name: string, usage: string, work: () => Promise<
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     console.error(`tallystick ${name}: ${message}`)
-    if (error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS')) console.error(usage)
+    if (error instanceof UsageError || String(code).startsWith('ERR_PARSE_ARGS')) console.error(usage)
     process.exitCode = 1
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -293,6 +294,19 @@ async function ledgersOf(sql: pg.Client): Promise<unknown[]> {
   )
   return Object.values(rows[0])
 }
+
+test('a ledger comes back that threads verify, because it is large', async (t) => {
+  const { copy } = await archived(t, async (app) => {
+    // Payloads that do not compress: 5 MB of objects.
+    for (let batch = 0; batch < 3; batch++)
+      await post(app, '/v1/records/batch', {
+        records: Array.from({ length: 60 }, () => genericBody({ text: randomBytes(15_000).toString('hex') })),
+      })
+  })
+  const restored = await restore(await createTestDatabase(t), copy)
+  assert.equal(restored.code, 0, restored.stderr)
+  assert.match(restored.stdout, /INTEGRITY_OK entries=\d+ records=18\d /)
+})
 
 test('a key file from before an erasure does not bring the document back', async (t) => {
   const { app, archiver, copy } = await archived(t)

@@ -212,7 +212,8 @@ class LedgerWriter {
     async function* portions() {
       for await (const portion of opened.portions()) {
         await write()
-        given.push({ lines: portion.lines, end: portion.progress })
+        // A copy: a thread that verifies the portion takes its memory.
+        given.push({ lines: new Uint8Array(portion.lines), end: portion.progress })
         yield portion
       }
     }

@@ -1,3 +1,4 @@
+import { alone } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { parseExportHead } from '../../proof/ledger/export-ends.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
@@ -12,8 +13,8 @@ import { type ArchiveSeal, tileName, tilesBetween } from './seal.ts'
 import type { ArchiveReader } from './store.ts'
 import { TileDigests } from './tile-digests.ts'
 
-/** Below this, starting threads would take longer than they save. */
-const SMALL_ENTRIES_MAX = 2_000
+/** Of all objects. Below this, starting threads would take longer than they save. */
+const SMALL_BYTES_MAX = 4 * 1024 * 1024
 
 /** Hears of content of an archive that no export has. None of it is verified. */
 export type ArchiveObserver = {
@@ -66,7 +67,7 @@ async function openArchive(
     documents: keys === null ? 'withheld' : 'all',
     notices,
     total: size,
-    isSmall: size < SMALL_ENTRIES_MAX,
+    isSmall: seals.reduce((sum, seal) => sum + bytesOf(seal), 0) < SMALL_BYTES_MAX,
     portions: () => readPortions(seals, note, context, notices),
     observer: {
       node: (level, index, hash) => tiles.node(level, index, hash),
@@ -79,6 +80,10 @@ async function openArchive(
     },
     async close() {},
   }
+}
+
+function bytesOf({ objects }: ArchiveSeal): number {
+  return objects.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 /** Which entry erases what, by subject and the entry that digests it. Hints: a false one is found, as a false line of an export is. */
@@ -104,7 +109,7 @@ async function* readPortions(
       const lines = await exportLines(seal, piece, context)
       if (lines === null) return refuse(objects, seals.slice(i), notices)
       refuseUnexplained(unexplained)
-      yield { lines, checkpoints, rows: null, progress: piece.end }
+      yield { lines: alone(lines), checkpoints, rows: null, progress: piece.end }
       checkpoints = []
     }
     await checkTiles(objects, seal)
