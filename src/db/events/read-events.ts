@@ -6,6 +6,7 @@ import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/f
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
 import { fillEnvelopes } from '../chain/released-envelopes.ts'
 import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
+import { archiveUnavailable, isAway, isUnreadable } from '../chunks/released-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
 
@@ -134,8 +135,15 @@ export async function listEventRows(
   return { rows, upTo: isCut ? last!.seq + 1 : about.end }
 }
 
-/** Those of them that are there. */
-export async function findEventRows(db: Db, ledgerId: Uuid, seqs: readonly number[]): Promise<EventRow[]> {
+/**
+ * Those of them that are there. `unread`: seqs of those whose envelope or chunk the archive did not give, so that the others wait for none of
+ * them.
+ */
+export async function findEventRows(
+  db: Db,
+  ledgerId: Uuid,
+  seqs: readonly number[],
+): Promise<{ readonly rows: EventRow[]; readonly unread: ReadonlySet<number> }> {
   const { rows } = await db.query<EventRow & Unseen>({
     name: 'find_event_rows',
     text: `select ${EVENT_COLUMNS} from unnest($2::bigint[]) s (seq)
@@ -144,9 +152,21 @@ export async function findEventRows(db: Db, ledgerId: Uuid, seqs: readonly numbe
       ) e ${ABOUT}`,
     values: [ledgerId, seqs],
   })
-  await fillEnvelopes(db, ledgerId, rows)
-  await lookIntoBatches(db, ledgerId, rows, null)
-  return rows
+  const unread = new Set<number>()
+  let away = false
+  for (const row of rows) {
+    try {
+      // An archive that was away for one is not waited for again.
+      if (away && row.envelope === null) throw archiveUnavailable('the archive did not answer just before')
+      await fillEnvelopes(db, ledgerId, [row])
+      await lookIntoBatches(db, ledgerId, [row], null)
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+      away ||= isAway(error)
+      unread.add(row.seq)
+    }
+  }
+  return { rows: rows.filter(({ seq }) => !unread.has(seq)), unread }
 }
 
 /** Completes rows by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */
