@@ -138,7 +138,7 @@ export const ARCHIVE_EVERY_MS = 5_000
 /** Share of a core: what people wait for comes first. */
 export const ARCHIVE_TIME_SHARE_MAX = 0.5
 export const ARCHIVE_LEDGERS_PER_ROUND = 100
-/** After this a round ends at the next ledger: the rest after it is as long as it was. */
+/** After this a round ends at the next ledger, so that the rest that its CPU asks for comes soon. */
 export const ARCHIVE_ROUND_MS = 10_000
 export const ARCHIVE_SEAL_ENTRIES_DEFAULT = 65_536
 /** More go into the next seal, if a checkpoint between them allows it. */
