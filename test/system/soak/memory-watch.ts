@@ -50,9 +50,7 @@ function grown(first: number, last: number) {
   return { first, last, percent: 100 * (last / first - 1) }
 }
 
-async function lookAtLive(
-  processes: Readonly<Record<string, Inspector>>,
-): Promise<Record<string, number>> {
+async function lookAtLive(processes: Readonly<Record<string, Inspector>>): Promise<Record<string, number>> {
   const least: Record<string, number> = {}
   for (let look = 0; look < LIVE_LOOKS; look++, await sleep(LIVE_LOOK_EVERY_MS))
     for (const [name, inspector] of Object.entries(processes))
