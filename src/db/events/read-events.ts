@@ -4,7 +4,7 @@ import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
-import { fillEnvelopes } from '../chain/released-envelopes.ts'
+import { fillEnvelopes, type Unfilled } from '../chain/released-envelopes.ts'
 import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
 import { archiveUnavailable, isAway, isUnreadable } from '../chunks/released-chunks.ts'
 import type { Db } from '../connect/client.ts'
@@ -107,7 +107,7 @@ export async function listEventRows(
     readonly ownAgent: Uuid | null
   },
 ): Promise<{ readonly rows: SeenEventRow[]; readonly upTo: number }> {
-  const { rows } = await db.query<SeenEventRow & Unseen & { found: number }>({
+  const { rows } = await db.query<Unfilled<SeenEventRow> & Unseen & { found: number }>({
     name: 'list_event_rows',
     text: `select ${EVENT_COLUMNS}, v.is_visible, e.found from (
         select *, count(*) over () as found,
@@ -128,11 +128,11 @@ export async function listEventRows(
       about.ownAgent && `${formatId('led', ledgerId)}/${formatId('agt', about.ownAgent)}`,
     ],
   })
-  await fillEnvelopes(db, ledgerId, rows)
-  await lookIntoBatches(db, ledgerId, rows, about.ownAgent)
+  const filled = await fillEnvelopes(db, ledgerId, rows)
+  await lookIntoBatches(db, ledgerId, filled, about.ownAgent)
   const last = rows.at(-1)
   const isCut = rows.length === about.limit || (last !== undefined && rows.length < last.found)
-  return { rows, upTo: isCut ? last!.seq + 1 : about.end }
+  return { rows: filled, upTo: isCut ? last!.seq + 1 : about.end }
 }
 
 /**
@@ -144,7 +144,7 @@ export async function findEventRows(
   ledgerId: Uuid,
   seqs: readonly number[],
 ): Promise<{ readonly rows: EventRow[]; readonly unread: ReadonlySet<number> }> {
-  const { rows } = await db.query<EventRow & Unseen>({
+  const { rows } = await db.query<Unfilled<EventRow> & Unseen>({
     name: 'find_event_rows',
     text: `select ${EVENT_COLUMNS} from unnest($2::bigint[]) s (seq)
       cross join lateral (
@@ -152,21 +152,23 @@ export async function findEventRows(
       ) e ${ABOUT}`,
     values: [ledgerId, seqs],
   })
+  const found: EventRow[] = []
   const unread = new Set<number>()
   let away = false
   for (const row of rows) {
     try {
       // An archive that was away for one is not waited for again.
       if (away && row.envelope === null) throw archiveUnavailable('the archive did not answer just before')
-      await fillEnvelopes(db, ledgerId, [row])
-      await lookIntoBatches(db, ledgerId, [row], null)
+      const filled = await fillEnvelopes(db, ledgerId, [row])
+      await lookIntoBatches(db, ledgerId, filled, null)
+      found.push(...filled)
     } catch (error) {
       if (!isUnreadable(error)) throw error
       away ||= isAway(error)
       unread.add(row.seq)
     }
   }
-  return { rows: rows.filter(({ seq }) => !unread.has(seq)), unread }
+  return { rows: found, unread }
 }
 
 /** Completes rows by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */
