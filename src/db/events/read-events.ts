@@ -8,7 +8,7 @@ import { fillEnvelopes, type Unfilled } from '../chain/released-envelopes.ts'
 import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
 import { archiveUnavailable, isAway, isUnreadable } from '../chunks/released-chunks.ts'
 import type { Db } from '../connect/client.ts'
-import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
+import { EVENT_ARCHIVE_MS_MAX, EVENT_BATCHES_PER_QUERY } from '../limits.ts'
 
 /** An entry that others hear of, and what it is about. */
 export type EventRow = {
@@ -136,13 +136,14 @@ export async function listEventRows(
 }
 
 /**
- * Those of them that are there. `unread`: seqs of those whose envelope or chunk the archive did not give, so that the others wait for none of
- * them.
+ * Those of them that are there. `unread`: seqs of those whose envelope or chunk the archive did not give, within `archiveMsMax` each, so that
+ * the others wait for none of them.
  */
 export async function findEventRows(
   db: Db,
   ledgerId: Uuid,
   seqs: readonly number[],
+  archiveMsMax = EVENT_ARCHIVE_MS_MAX,
 ): Promise<{ readonly rows: EventRow[]; readonly unread: ReadonlySet<number> }> {
   const { rows } = await db.query<Unfilled<EventRow> & Unseen>({
     name: 'find_event_rows',
@@ -159,9 +160,11 @@ export async function findEventRows(
     try {
       // An archive that was away for one is not waited for again.
       if (away && row.envelope === null) throw archiveUnavailable('the archive did not answer just before')
-      const filled = await fillEnvelopes(db, ledgerId, [row])
-      await lookIntoBatches(db, ledgerId, filled, null)
-      found.push(...filled)
+      const read = fillEnvelopes(db, ledgerId, [row]).then(async (filled) => {
+        await lookIntoBatches(db, ledgerId, filled, null)
+        return filled
+      })
+      found.push(...(await within(archiveMsMax, read)))
     } catch (error) {
       if (!isUnreadable(error)) throw error
       away ||= isAway(error)
@@ -169,6 +172,16 @@ export async function findEventRows(
     }
   }
   return { rows: found, unread }
+}
+
+/** Throws ApiError `archive_unavailable` after so long. */
+async function within<T>(ms: number, read: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(archiveUnavailable(`the archive did not answer within ${ms / 1_000} s`)),
+    ms,
+  )
+  return Promise.race([read, late.promise]).finally(() => clearTimeout(timer))
 }
 
 /** Completes rows by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */

@@ -5,6 +5,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import type { EnvelopesInArchive, ReleasedContent } from '../../../src/db/connect/released-content.ts'
+import { findEventRows } from '../../../src/db/events/read-events.ts'
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { TILE_HASHES } from '../../../src/proof/tree/merkle.ts'
 import { tileName } from '../../../src/verify/archive/seal.ts'
@@ -54,6 +55,22 @@ async function wantedOf(app: TestApp, width: number): Promise<EnvelopesInArchive
   )
   return { ledgerId: app.ledgerId, tile: 0, width, entries }
 }
+
+test('an archive that never answers keeps nobody from events whose envelopes are here', async (t) => {
+  const { app, released } = await buildLeft(t)
+  const here = await app.notarize()
+  let asked = 0
+  const pool = released.openPool({
+    read: () => new Promise(() => {}),
+    readEnvelopes: () => {
+      asked++
+      return new Promise(() => {})
+    },
+  })
+  const left = (await wantedOf(app, TILE_HASHES)).entries.map(({ seq }) => seq)
+  const { rows, unread } = await findEventRows(pool, app.ledgerId, [...left, here.entry.seq], 200)
+  assert.deepEqual([rows.map(({ seq }) => seq), [...unread], asked], [[here.entry.seq], left, 1])
+})
 
 test('envelopes stay if the archive has lost their bundle, or has another one', async (t) => {
   const released = await buildReleasedApp(t)
