@@ -118,6 +118,7 @@ export function registerFollowers(
       name: 'entries',
       everyMs: ENTRY_FOLLOWER_EVERY_MS,
       timeShareMax: ENTRY_FOLLOWER_TIME_SHARE_MAX,
+      shareOf: 'cpu',
       threadsCpuMs: () => deps.verifier.cpuMs,
       step: () => followEntries(deps),
     },
@@ -125,6 +126,7 @@ export function registerFollowers(
       name: 'awaited-entries',
       everyMs: ENTRY_FOLLOWER_EVERY_MS,
       timeShareMax: ENTRY_FOLLOWER_AWAITED_TIME_SHARE_MAX,
+      shareOf: 'cpu',
       threadsCpuMs: () => deps.awaitedVerifier.cpuMs,
       waker: deps.awaitedWaker,
       step: () => followAwaited(deps),
@@ -168,9 +170,7 @@ export function registerFollowers(
   ]
 }
 
-/** Work of this thread, by its CPU: waiting for a bucket, or for a core of a busy machine, takes nothing from anybody. */
-const NO_THREADS = () => 0
-
+/** Its share, like that of `release`, is one of CPU: waiting for a bucket, or for a core of a busy machine, takes nothing from anybody. */
 function archiveFollowers(archive: ArchiveDeps | null): Follower[] {
   if (archive === null) return []
   return [
@@ -178,7 +178,7 @@ function archiveFollowers(archive: ArchiveDeps | null): Follower[] {
       name: 'archive',
       everyMs: ARCHIVE_EVERY_MS,
       timeShareMax: ARCHIVE_TIME_SHARE_MAX,
-      threadsCpuMs: NO_THREADS,
+      shareOf: 'cpu',
       step: () => archiveLedgers(archive),
     },
   ]
@@ -191,7 +191,7 @@ function releaseFollowers(release: ReleaseDeps | null): Follower[] {
       name: 'release',
       everyMs: RELEASE_EVERY_MS,
       timeShareMax: RELEASE_TIME_SHARE_MAX,
-      threadsCpuMs: NO_THREADS,
+      shareOf: 'cpu',
       step: () => releaseContent(release),
     },
   ]

@@ -1,6 +1,6 @@
 -- Takes content out of Postgres, whose piece of the archive the caller has read back and compared with it. `chunks_before` has the SHA-256
 -- of the content of each chunk, `kept_metadata` what the archive lacks of it; `entry_leaves` has the leaf of each entry whose envelope is to
--- leave, which is the envelope's SHA-256. Says how many left: those that changed meanwhile, or left before, are passed over, and all of a ledger that is being moved.
+-- leave, by which the envelope is known. Returns how many left: those that changed meanwhile, or left before, are passed over, and all of a ledger that is being moved.
 -- `is_last`: the piece has left, if nothing of it is here any more. Raises P0002 where the ledger's archive has no such piece below its
 -- position.
 --

@@ -138,7 +138,7 @@ export const ARCHIVE_EVERY_MS = 5_000
 /** Share of a core: what people wait for comes first. */
 export const ARCHIVE_TIME_SHARE_MAX = 0.5
 export const ARCHIVE_LEDGERS_PER_ROUND = 100
-/** After this a round ends at the next ledger: the rest after it is as long as it was. */
+/** After this a round ends at the next ledger, so that the rest that its CPU asks for comes soon. */
 export const ARCHIVE_ROUND_MS = 10_000
 export const ARCHIVE_SEAL_ENTRIES_DEFAULT = 65_536
 /** More go into the next seal, if a checkpoint between them allows it. */
@@ -166,8 +166,15 @@ export const RELEASE_PIECES_PER_ROUND = 32
 export const RELEASE_PIECES_OF_LEDGER = 8
 /** Chunks that are read, compared and taken away at a time: 80 MiB at most. */
 export const RELEASE_CHUNKS_PER_CALL = 16
-/** Envelopes that are read and compared at a time: those of a bundle or two, 8 MiB at most. */
-export const RELEASE_ENVELOPES_PER_ROUND = 256
+/** Envelopes that are read and compared at a time, 8 MiB at most. Fewer are the last of their piece. */
+export const RELEASE_ENVELOPES_AT_A_TIME = 256
+/** Entries that about fit into a page of Postgres. */
+export const RELEASE_ENTRIES_OF_PAGE = 8
+/**
+ * Places of a page whose envelopes leave together: one first, then three, and then the others, each after a commit. So the new versions find
+ * the place of the old ones, and indexes get no second entry for them (heap-only tuples). All at once, indexes of 102 bytes an entry grew to 203.
+ */
+export const RELEASE_PASSES: readonly (readonly number[])[] = [[0], [1, 2, 3], [4, 5, 6, 7]]
 /** A century. */
 export const ARCHIVE_KEEP_DAYS_MAX = 36_500
 /** Days: what S3 takes for a retention period. */

@@ -11,9 +11,11 @@ export type Follower = {
   /** Largest share of the time that rounds take, so that other work on the machine gets the rest. By default all of it. */
   readonly timeShareMax?: number
   /**
-   * CPU that threads of its own have taken so far. With it the share is one of CPU: this thread's, theirs, and an estimate of
-   * Postgres'. Without it the share is one of elapsed time: the rounds of the others are queries, whose CPU nobody here can measure.
+   * `time`, by default: elapsed, of rounds that are queries, whose CPU nobody here can measure. `cpu`: that of this thread and of
+   * `threadsCpuMs`, and an estimate of Postgres'; what libuv's pool does, such as compression, is not counted.
    */
+  readonly shareOf?: 'time' | 'cpu'
+  /** CPU that threads of its own have taken so far. */
   readonly threadsCpuMs?: () => number
   /** For what must be done as soon as the database is back; by default FAILURE_PAUSE_MS_MAX. */
   readonly failurePauseMsMax?: number
@@ -71,7 +73,7 @@ export async function runFollower(
       log.error({ err: error, follower: follower.name, failures }, 'a round failed')
     }
     const tookMs = meter.nowMs() - startedAt
-    const usedMs = follower.threadsCpuMs ? usedCpuMs(follower, meter) - cpuBefore : tookMs
+    const usedMs = follower.shareOf === 'cpu' ? usedCpuMs(follower, meter) - cpuBefore : tookMs
     observe(follower.name, failures > 0 ? 'failed' : 'ok', tookMs)
     const restMs = failures > 0 ? failurePauseMs(follower, failures) : roundRestMs(follower, usedMs, tookMs)
     if (restMs > 0) await meter.rest(restMs, signal)
@@ -84,8 +86,8 @@ function roundRestMs({ timeShareMax = 1 }: Follower, usedMs: number, tookMs: num
   return Math.max(0, usedMs / timeShareMax - tookMs)
 }
 
-function usedCpuMs({ threadsCpuMs }: Follower, meter: RoundMeter): number {
-  return threadsCpuMs ? (meter.cpuMs() + threadsCpuMs()) * (1 + POSTGRES_CPU_RATIO) : 0
+function usedCpuMs({ threadsCpuMs = () => 0 }: Follower, meter: RoundMeter): number {
+  return (meter.cpuMs() + threadsCpuMs()) * (1 + POSTGRES_CPU_RATIO)
 }
 
 /** Doubling, jittered by half, so that many workers do not come back at the same moment. */

@@ -278,6 +278,7 @@ class HeldReplica {
   }
 
   async #whileIdle<T>(asked: Promise<T>): Promise<T> {
+    // An interval, because a statement may be under way at its first end.
     const timer = setInterval(() => {
       for (const lease of [this.#read, this.#search]) lease.giveBackIdle()
     }, REPLICA_IDLE_MS_MAX)

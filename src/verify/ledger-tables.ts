@@ -54,7 +54,7 @@ import {
   type SeqRange,
   streamRows,
 } from '../db/chain/ledger-snapshot.ts'
-import { fillEnvelopes } from '../db/chain/released-envelopes.ts'
+import { fillEnvelopes, type Unfilled } from '../db/chain/released-envelopes.ts'
 import { fillReleased, ReleasedFault } from '../db/chunks/released-chunks.ts'
 import type { Db } from '../db/connect/client.ts'
 import { ProofError } from '../proof/error.ts'
@@ -102,7 +102,9 @@ export function openTables(
     new OrderedRows(table, read<T>(name, text))
   const checkpoints = range ? none() : read<AuditedCheckpoint>('checkpoints', CHECKPOINTS_BY_SIZE)
   return {
-    entries: ascending(withEnvelopes(client, ledgerId, read<AuditedEntry>('entries', ENTRIES_BY_SEQ))),
+    entries: ascending(
+      withEnvelopes(client, ledgerId, read<Unfilled<AuditedEntry>>('entries', ENTRIES_BY_SEQ)),
+    ),
     beside: {
       checkpoints: new OrderedRows('checkpoints', withLastSeq(checkpoints)),
       records: inOrder<AuditedRecord>('records', RECORDS_BY_SEQ),
@@ -157,18 +159,16 @@ async function* ascending(entries: AsyncIterable<AuditedEntry>): AsyncGenerator<
 async function* withEnvelopes(
   client: Db,
   ledgerId: Uuid,
-  entries: AsyncIterable<AuditedEntry>,
+  entries: AsyncIterable<Unfilled<AuditedEntry>>,
 ): AsyncGenerator<AuditedEntry> {
-  let portion: AuditedEntry[] = []
+  let portion: Unfilled<AuditedEntry>[] = []
   for await (const entry of entries) {
     portion.push(entry)
     if (portion.length < SHORT_RANGE_ENTRIES) continue
-    await filled(() => fillEnvelopes(client, ledgerId, portion))
-    yield* portion
+    yield* await filled(() => fillEnvelopes(client, ledgerId, portion))
     portion = []
   }
-  await filled(() => fillEnvelopes(client, ledgerId, portion))
-  yield* portion
+  yield* await filled(() => fillEnvelopes(client, ledgerId, portion))
 }
 
 /** Chunks that have left for the archive, as they lie there. Throws ProofError `archive_object` where it has lost or changed them. */
@@ -179,9 +179,9 @@ async function* withContent(client: Db, chunks: AsyncIterable<AuditedChunk>): As
   }
 }
 
-async function filled(fill: () => Promise<void>): Promise<void> {
+async function filled<T>(fill: () => Promise<T>): Promise<T> {
   try {
-    await fill()
+    return await fill()
   } catch (error) {
     if (error instanceof ReleasedFault) throw new ProofError('archive_object', error.message)
     throw error

@@ -118,7 +118,14 @@ async function simulate(
     if (noted.length === rounds.length) stop.abort()
     return true
   }
-  const follower = { name: 'test', everyMs: 1, timeShareMax: share, threadsCpuMs: () => threadsMs, step }
+  const follower = {
+    name: 'test',
+    everyMs: 1,
+    timeShareMax: share,
+    shareOf: 'cpu',
+    threadsCpuMs: () => threadsMs,
+    step,
+  } as const
   await runFollower(follower, silent, stop.signal, undefined, meter)
   return { noted, rested }
 }

@@ -10,7 +10,7 @@ import { eraseAll } from '../../src/followers/erasure/carry-out.ts'
 import { openArchivedContent } from '../../src/run/archived-content.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { directoryStore } from '../../src/verify/archive/directory-store.ts'
-import { buildTestApp, type Test } from './app.ts'
+import { buildTestApp, type Test, type TestApp } from './app.ts'
 import { openArchiver } from './archiver.ts'
 import { testDatabase } from './connect.ts'
 import { TEST_MASTER_KEY } from './database.ts'
@@ -22,6 +22,11 @@ type Logged = { readonly level: 'info' | 'error'; readonly err?: Error; readonly
 export async function buildReleasedApp(t: Test) {
   const root = temporaryFiles({ after: (cleanup) => t.after(async () => cleanup()) }).directory
   const app = await buildTestApp(t, { environment: { TALLYSTICK_ARCHIVE: `file://${root}` } })
+  return { app, ...(await openReleased(t, app, root)) }
+}
+
+/** The same of an application that there is. `root`: of its archives. */
+export async function openReleased(t: Test, app: TestApp, root: string) {
   const stores = { of: (ledger: string) => directoryStore(join(root, ledger)), close() {} }
   const archiver = await openArchiver(t, app, stores)
   const masterKey = makeMasterKey(TEST_MASTER_KEY)
@@ -42,7 +47,7 @@ export async function buildReleasedApp(t: Test) {
   }
   const directory = join(root, app.ledger.ledger.id)
   return {
-    ...{ app, archiver, deps, logged, pool, directory, masterKey, stores },
+    ...{ archiver, deps, logged, pool, directory, masterKey, stores },
     /** As if the follower had verified all entries. */
     async raiseFloor() {
       await app.sql(

@@ -74,7 +74,8 @@ test('an erasure in a batch tells of the record that lost its payload, to those 
   }
   assert.deepEqual((await allEvents(app, { types: 'note' })).filter(isErasure), [event])
   assert.deepEqual((await allEvents(app, { types: 'generic' })).filter(isErasure), [])
-  const [row] = await findEventRows(app.deps.readPool, parseId('led', app.ledger.ledger.id), [entry.seq])
+  const { rows } = await findEventRows(app.deps.readPool, parseId('led', app.ledger.ledger.id), [entry.seq])
+  const [row] = rows
   assert.equal(row!.recordTraceparent, TRACEPARENT)
 })
 

@@ -19,7 +19,6 @@ export type AuditedEntry = {
   recordedAtUs: string
   leaf: Buffer
   chain: Buffer
-  /** null of one that has left, until fillEnvelopes. */
   envelope: Buffer
   subjectId: Uuid | null
   version: number | null

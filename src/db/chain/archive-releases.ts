@@ -69,16 +69,20 @@ export type LeavingEntry = { readonly seq: number; readonly leaf: Buffer; readon
 /** Numbers of chunks and of envelopes that left. */
 export type Released = { readonly chunks: number; readonly envelopes: number }
 
-/**
- * Takes the contents and the envelopes out of Postgres. Returns how many left: not those that have changed meanwhile. `isLast`: nothing else
- * of the piece leaves.
- */
-export async function releaseLeaving(
+/** Takes the contents and the envelopes out of Postgres. Returns how many left: not those that have changed meanwhile. */
+export async function takeContentOut(
   db: Db,
   { ledgerId, from }: Pick<DueRelease, 'ledgerId' | 'from'>,
-  chunks: readonly LeavingChunk[],
-  entries: readonly Pick<LeavingEntry, 'seq' | 'leaf'>[],
-  isLast: boolean,
+  {
+    chunks = [],
+    entries = [],
+    isLast = false,
+  }: {
+    readonly chunks?: readonly LeavingChunk[]
+    readonly entries?: readonly Pick<LeavingEntry, 'seq' | 'leaf'>[]
+    /** Nothing else of the piece leaves. */
+    readonly isLast?: boolean
+  },
 ): Promise<Released> {
   const { rows } = await db.query<Released>({
     name: 'release_content',

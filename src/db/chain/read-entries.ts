@@ -72,15 +72,14 @@ export async function findSubject(db: Db, ledgerId: Uuid, seq: number): Promise<
 
 /** Envelopes of the entries from seq `from` up to, not including, `end`, in order. */
 export async function readEnvelopes(db: Db, ledgerId: Uuid, from: number, end: number): Promise<Buffer[]> {
-  const { rows } = await db.query<{ seq: number; leaf: Buffer; envelope: Buffer }>({
+  const { rows } = await db.query<{ seq: number; leaf: Buffer; envelope: Buffer | null }>({
     name: 'read_envelopes',
     text: `select seq, leaf, ${asBase64('envelope')} as envelope from tallystick.entries
       where ledger_id = $1 and seq >= $2 and seq < $3 order by seq`,
     values: [ledgerId, from, end],
     types: PACKED_TYPES,
   })
-  await fillEnvelopes(db, ledgerId, rows)
-  return rows.map(({ envelope }) => envelope)
+  return (await fillEnvelopes(db, ledgerId, rows)).map(({ envelope }) => envelope)
 }
 
 /** The document that a step of a gated record digests. */
@@ -159,7 +158,7 @@ type Ahead<T> = {
   readonly valuesAfter: (last: T | null, limit: number) => unknown[]
   readonly types?: pg.CustomTypesConfig
   /** Completes the rows of a query. */
-  readonly fill?: (rows: readonly T[]) => Promise<void>
+  readonly fill?: (rows: T[]) => Promise<T[]>
 }
 
 function readAhead<T extends pg.QueryResultRow>(
@@ -168,8 +167,7 @@ function readAhead<T extends pg.QueryResultRow>(
 ): RowsByEntry<T> {
   return new RowsByEntry<T>(how.seqOf, how.limitMax, async (last, limit) => {
     const { rows } = await db.query<T>({ name, text, values: how.valuesAfter(last, limit), types })
-    await fill?.(rows)
-    return rows
+    return fill ? fill(rows) : rows
   })
 }
 

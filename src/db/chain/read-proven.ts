@@ -3,18 +3,18 @@ import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import { findChunk, recordOfChunk } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { type EntryRowRead, signerOf } from './read-entries.ts'
-import { fillEnvelopes } from './released-envelopes.ts'
+import { fillEnvelopes, type Unfilled } from './released-envelopes.ts'
 
 /** The entry at `seq`; null where the ledger has no such entry. */
 export async function findEntry(pool: Db, ledgerId: Uuid, seq: number): Promise<EntryRowRead | null> {
-  const { rows } = await pool.query<EntryRowRead>({
+  const { rows } = await pool.query<Unfilled<EntryRowRead>>({
     name: 'find_entry',
     text: `select e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, ${signerOf('e')} as signer
       from tallystick.entries e where e.ledger_id = $1 and e.seq = $2`,
     values: [ledgerId, seq],
   })
-  await fillEnvelopes(pool, ledgerId, rows)
-  return rows[0] ?? null
+  const [entry] = await fillEnvelopes(pool, ledgerId, rows)
+  return entry ?? null
 }
 
 type RecordEntryRow = EntryRowRead & {
@@ -32,7 +32,7 @@ export async function findEntryOfRecord(
   seq: number | null,
 ): Promise<RecordEntryRow | null> {
   if (isOfBatch(recordId)) return findEntryOfItem(pool, ledgerId, recordId, seq)
-  const { rows } = await pool.query<RecordEntryRow>({
+  const { rows } = await pool.query<Unfilled<RecordEntryRow>>({
     name: 'find_entry_of_record',
     text: `select r.first_seq, r.actor_id, r.on_behalf_of, g.performer_id,
         e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, ${signerOf('e')} as signer
@@ -49,8 +49,8 @@ export async function findEntryOfRecord(
       where r.ledger_id = $1 and r.record_id = $2`,
     values: [ledgerId, recordId, seq],
   })
-  await fillEnvelopes(pool, ledgerId, rows)
-  return rows[0] ?? null
+  const [entry] = await fillEnvelopes(pool, ledgerId, rows)
+  return entry ?? null
 }
 
 async function findEntryOfItem(
@@ -61,15 +61,14 @@ async function findEntryOfItem(
 ): Promise<RecordEntryRow | null> {
   const chunk = await findChunk(pool, ledgerId, recordId)
   if (chunk === null) return null
-  const { rows } = await pool.query<EntryRowRead>({
+  const { rows } = await pool.query<Unfilled<EntryRowRead>>({
     name: 'find_entry_of_item',
     text: `select e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, ${signerOf('e')} as signer
       from tallystick.entries e
       where e.ledger_id = $1 and e.seq = coalesce($3::int8, $2::int8) and (e.seq = $2::int8 or e.subject_id = $4)`,
     values: [ledgerId, chunk.seq, seq, recordId],
   })
-  await fillEnvelopes(pool, ledgerId, rows)
-  const [entry] = rows
+  const [entry] = await fillEnvelopes(pool, ledgerId, rows)
   if (!entry) return null
   const { onBehalfOf } = recordOfChunk(chunk, recordId)
   return {

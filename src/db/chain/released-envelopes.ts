@@ -7,22 +7,31 @@ import type { EnvelopesInArchive } from '../connect/released-content.ts'
 
 /* Entries whose envelopes have left Postgres for the archive (docs/archive.md#content-that-leaves-postgres). */
 
-/** Columns of an entry as it was read. `envelope` is null of one that has left, until fillEnvelopes has been there. */
-type EntryColumns = { readonly seq: number; readonly leaf: Buffer; envelope: Buffer }
+/** Columns of an entry as it was read. */
+type EntryColumns = { readonly seq: number; readonly leaf: Buffer; envelope: Buffer | null }
+
+/** A row as it was read: `envelope` is null of an entry whose envelope has left. */
+export type Unfilled<T extends { envelope: Buffer }> = Omit<T, 'envelope'> & { envelope: Buffer | null }
 
 /**
- * Puts the envelope into each row that lacks it because it has left, reading each bundle once. MUST be called before anybody looks into the
- * envelopes. Throws ApiError `archive_unavailable`, ProofError.
+ * The same rows. Puts the envelope into each that lacks it because it has left, reading each bundle once. Throws ApiError
+ * `archive_unavailable`, ProofError.
  */
-export async function fillEnvelopes(db: Db, ledgerId: Uuid, rows: readonly EntryColumns[]): Promise<void> {
-  const left = rows.filter(({ envelope }) => envelope === null)
-  if (left.length === 0) return
+export async function fillEnvelopes<T extends EntryColumns>(
+  db: Db,
+  ledgerId: Uuid,
+  rows: readonly T[],
+): Promise<(T & { envelope: Buffer })[]> {
+  const filled = rows as (T & { envelope: Buffer })[]
+  const left: EntryColumns[] = rows.filter(({ envelope }) => envelope === null)
+  if (left.length === 0) return filled
   if (!db.released) throw archiveUnavailable(ARCHIVE_UNTOLD)
   const size = await findArchivedSize(db, ledgerId)
   for (const { rows: ofBundle, wanted } of bundlesOf(ledgerId, size, left)) {
     const envelopes = await db.released.readEnvelopes(wanted)
     for (const [i, row] of ofBundle.entries()) row.envelope = Buffer.from(envelopes[i]!)
   }
+  return filled
 }
 
 type OfBundle<T> = { readonly rows: readonly T[]; readonly wanted: EnvelopesInArchive }

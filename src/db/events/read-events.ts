@@ -4,10 +4,11 @@ import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
-import { fillEnvelopes } from '../chain/released-envelopes.ts'
+import { fillEnvelopes, type Unfilled } from '../chain/released-envelopes.ts'
 import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
+import { archiveUnavailable, isAway, isUnreadable } from '../chunks/released-chunks.ts'
 import type { Db } from '../connect/client.ts'
-import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
+import { EVENT_ARCHIVE_MS_MAX, EVENT_BATCHES_PER_QUERY } from '../limits.ts'
 
 /** An entry that others hear of, and what it is about. */
 export type EventRow = {
@@ -106,7 +107,7 @@ export async function listEventRows(
     readonly ownAgent: Uuid | null
   },
 ): Promise<{ readonly rows: SeenEventRow[]; readonly upTo: number }> {
-  const { rows } = await db.query<SeenEventRow & Unseen & { found: number }>({
+  const { rows } = await db.query<Unfilled<SeenEventRow> & Unseen & { found: number }>({
     name: 'list_event_rows',
     text: `select ${EVENT_COLUMNS}, v.is_visible, e.found from (
         select *, count(*) over () as found,
@@ -127,16 +128,24 @@ export async function listEventRows(
       about.ownAgent && `${formatId('led', ledgerId)}/${formatId('agt', about.ownAgent)}`,
     ],
   })
-  await fillEnvelopes(db, ledgerId, rows)
-  await lookIntoBatches(db, ledgerId, rows, about.ownAgent)
+  const filled = await fillEnvelopes(db, ledgerId, rows)
+  await lookIntoBatches(db, ledgerId, filled, about.ownAgent)
   const last = rows.at(-1)
   const isCut = rows.length === about.limit || (last !== undefined && rows.length < last.found)
-  return { rows, upTo: isCut ? last!.seq + 1 : about.end }
+  return { rows: filled, upTo: isCut ? last!.seq + 1 : about.end }
 }
 
-/** Those of them that are there. */
-export async function findEventRows(db: Db, ledgerId: Uuid, seqs: readonly number[]): Promise<EventRow[]> {
-  const { rows } = await db.query<EventRow & Unseen>({
+/**
+ * Those of them that are there. `unread`: seqs of those whose envelope or chunk the archive did not give, within `archiveMsMax` each, so that
+ * the others wait for none of them.
+ */
+export async function findEventRows(
+  db: Db,
+  ledgerId: Uuid,
+  seqs: readonly number[],
+  archiveMsMax = EVENT_ARCHIVE_MS_MAX,
+): Promise<{ readonly rows: EventRow[]; readonly unread: ReadonlySet<number> }> {
+  const { rows } = await db.query<Unfilled<EventRow> & Unseen>({
     name: 'find_event_rows',
     text: `select ${EVENT_COLUMNS} from unnest($2::bigint[]) s (seq)
       cross join lateral (
@@ -144,9 +153,35 @@ export async function findEventRows(db: Db, ledgerId: Uuid, seqs: readonly numbe
       ) e ${ABOUT}`,
     values: [ledgerId, seqs],
   })
-  await fillEnvelopes(db, ledgerId, rows)
-  await lookIntoBatches(db, ledgerId, rows, null)
-  return rows
+  const found: EventRow[] = []
+  const unread = new Set<number>()
+  let away = false
+  for (const row of rows) {
+    try {
+      // An archive that was away for one is not waited for again.
+      if (away && row.envelope === null) throw archiveUnavailable('the archive did not answer just before')
+      const read = fillEnvelopes(db, ledgerId, [row]).then(async (filled) => {
+        await lookIntoBatches(db, ledgerId, filled, null)
+        return filled
+      })
+      found.push(...(await within(archiveMsMax, read)))
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+      away ||= isAway(error)
+      unread.add(row.seq)
+    }
+  }
+  return { rows: found, unread }
+}
+
+/** Throws ApiError `archive_unavailable` after so long. */
+async function within<T>(ms: number, read: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(archiveUnavailable(`the archive did not answer within ${ms / 1_000} s`)),
+    ms,
+  )
+  return Promise.race([read, late.promise]).finally(() => clearTimeout(timer))
 }
 
 /** Completes rows by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */

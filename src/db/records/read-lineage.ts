@@ -2,7 +2,7 @@ import type { Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { DocumentName } from '../chain/append-entries.ts'
 import type { EntryRowRead } from '../chain/read-entries.ts'
-import { fillEnvelopes } from '../chain/released-envelopes.ts'
+import { fillEnvelopes, type Unfilled } from '../chain/released-envelopes.ts'
 import { chunkIdOf, findChunk, recordsOfChunk } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { PARENT_DEPTH_MAX } from '../limits.ts'
@@ -129,7 +129,7 @@ export async function listEntriesOfRecord(
   recordId: Uuid,
   page: { afterVersion: number; limit: number; bytesMax: number },
 ): Promise<RecordStepRow[]> {
-  const { rows } = await pool.query<RecordStepRow>({
+  const { rows } = await pool.query<Unfilled<RecordStepRow>>({
     name: 'list_entries_of_record',
     text: `with place as (
         select r.first_seq as seq, 1 as version from tallystick.records r
@@ -174,6 +174,5 @@ export async function listEntriesOfRecord(
       isOfBatch(recordId) ? chunkIdOf(recordId) : null,
     ],
   })
-  await fillEnvelopes(pool, ledgerId, rows)
-  return rows
+  return fillEnvelopes(pool, ledgerId, rows)
 }

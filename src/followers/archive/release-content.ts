@@ -7,7 +7,7 @@ import {
   listDueReleases,
   listEnvelopesOfPiece,
   type Released,
-  releaseLeaving,
+  takeContentOut,
 } from '../../db/chain/archive-releases.ts'
 import { bundlesOf } from '../../db/chain/released-envelopes.ts'
 import { type ChunkRecord, decodeChunk, encodePlain } from '../../db/chunks/chunk-content.ts'
@@ -20,7 +20,9 @@ import { nativeProviders } from '../../signing/native.ts'
 import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
 import {
   RELEASE_CHUNKS_PER_CALL,
-  RELEASE_ENVELOPES_PER_ROUND,
+  RELEASE_ENTRIES_OF_PAGE,
+  RELEASE_ENVELOPES_AT_A_TIME,
+  RELEASE_PASSES,
   RELEASE_PIECES_OF_LEDGER,
   RELEASE_PIECES_PER_ROUND,
 } from '../limits.ts'
@@ -90,7 +92,7 @@ async function releaseChunks(
     if (rows.length === 0) break
     const leaving: LeavingChunk[] = []
     for (const row of rows) leaving.push(await compare(content, piece, row))
-    const left = await releaseLeaving(pool, piece, leaving, [], false)
+    const left = await takeContentOut(pool, piece, { chunks: leaving })
     released += left.chunks
     observeRelease?.(
       left,
@@ -101,14 +103,7 @@ async function releaseChunks(
   return released
 }
 
-/**
- * Entries of a page of Postgres leave one first, then three, and then the others, each after a commit: so the new versions find the place of
- * the old ones, and indexes get no second entry for them (heap-only tuples). All at once, indexes of 102 bytes an entry grew to 203.
- */
-const ENTRIES_OF_PAGE = 8
-const PASSES: readonly (readonly number[])[] = [[0], [1, 2, 3], [4, 5, 6, 7]]
-
-/** The last of the piece. */
+/** Takes envelopes out, after the chunks: its last call says that the piece has left. */
 async function releaseEnvelopes(
   { pool, observeRelease, stopping }: ReleaseDeps,
   content: ReleasedContent,
@@ -116,18 +111,21 @@ async function releaseEnvelopes(
 ): Promise<number> {
   let released = 0
   for (let after = piece.from - 1; !stopping.aborted; ) {
-    const rows = await listEnvelopesOfPiece(pool, piece, after, RELEASE_ENVELOPES_PER_ROUND)
+    const rows = await listEnvelopesOfPiece(pool, piece, after, RELEASE_ENVELOPES_AT_A_TIME)
     await compareEnvelopes(content, piece, rows)
-    const isLast = rows.length < RELEASE_ENVELOPES_PER_ROUND
-    for (const [i, places] of PASSES.entries()) {
-      const leaving = rows.filter((_, n) => places.includes(n % ENTRIES_OF_PAGE))
-      const left = await releaseLeaving(pool, piece, [], leaving, isLast && i === PASSES.length - 1)
-      released += left.envelopes
-      observeRelease?.(
-        left,
-        leaving.reduce((sum, { envelope }) => sum + envelope.length, 0),
-      )
+    const isLast = rows.length < RELEASE_ENVELOPES_AT_A_TIME
+    let envelopes = 0
+    for (const [i, places] of RELEASE_PASSES.entries()) {
+      const entries = rows.filter((_, n) => places.includes(n % RELEASE_ENTRIES_OF_PAGE))
+      const isLastCall = isLast && i === RELEASE_PASSES.length - 1
+      if (entries.length === 0 && !isLastCall) continue
+      envelopes += (await takeContentOut(pool, piece, { entries, isLast: isLastCall })).envelopes
     }
+    released += envelopes
+    observeRelease?.(
+      { chunks: 0, envelopes },
+      rows.reduce((sum, { envelope }) => sum + envelope.length, 0),
+    )
     if (isLast) break
     after = rows.at(-1)!.seq
   }

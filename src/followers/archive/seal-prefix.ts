@@ -44,8 +44,6 @@ import {
 import { ArchiveConflict, type ObserveObject, writeObject } from './write-objects.ts'
 import { type Piece, readPieces } from './write-piece.ts'
 
-const SEAL_BOUNDS = { entries: ARCHIVE_SEAL_ENTRIES_MAX, records: ARCHIVE_SEAL_RECORDS_MAX }
-
 export type SealDeps = {
   readonly pool: pg.Pool
   readonly masterKey: MasterKey
@@ -69,7 +67,8 @@ export async function sealPrefix(deps: SealDeps, due: DueArchive): Promise<numbe
   try {
     const there = await readNewest(store, due)
     // Further than the position says: a worker was killed in between.
-    const size = there ?? (await findSealSize(pool, ledgerId, from, SEAL_BOUNDS))
+    const bounds = { entries: ARCHIVE_SEAL_ENTRIES_MAX, records: ARCHIVE_SEAL_RECORDS_MAX }
+    const size = there ?? (await findSealSize(pool, ledgerId, from, bounds))
     if (size === null) return null
     const note = (await findCheckpoint(pool, ledgerId, size))!
     const kept = await findSeal(deps, store, due, { size, note, claim })

@@ -5,6 +5,7 @@ import type {
   EnvelopesInArchive,
   ReleasedContent,
 } from '../../db/connect/released-content.ts'
+import { alone, aloneTogether } from '../../proof/bytes.ts'
 
 /* How the thread of an audit reads what has left Postgres: it asks its process, which has the keys. */
 
@@ -28,10 +29,12 @@ export async function answerContent(
   const answered = asked.asked
   try {
     if (released === null) throw new Error(ARCHIVE_UNTOLD)
+    // A message takes along all of the memory that they are parts of.
     const found =
-      'chunk' in asked ? [await released.read(asked.chunk)] : await released.readEnvelopes(asked.envelopes)
-    // Copies, because a message would take all of the piece or bundle along that they are parts of.
-    return { answered, found: found.map((bytes) => Uint8Array.from(bytes)) }
+      'chunk' in asked
+        ? [alone(await released.read(asked.chunk))]
+        : aloneTogether(await released.readEnvelopes(asked.envelopes))
+    return { answered, found }
   } catch (error) {
     const { message } = error as Error
     return error instanceof ReleasedFault ? { answered, fault: message } : { answered, failure: message }

@@ -188,16 +188,16 @@ async function mixCheckpoints(
 /** Which event of a ledger. */
 type EventName = { readonly seq: number; readonly type: string }
 
-/** In the order of the names; null where there is no such event. */
+/** In the order of the names; null where there is no such event; `unread`: the archive has it, and did not give it. */
 export async function findEvents(
   db: Db,
   source: EventSource,
   names: readonly EventName[],
-): Promise<(LedgerEvent | null)[]> {
+): Promise<(LedgerEvent | 'unread' | null)[]> {
   const isCheckpoint = ({ type }: EventName) => type === 'checkpoint.published'
   const seqs = [...new Set(names.filter((name) => !isCheckpoint(name)).map(({ seq }) => seq))]
   const sizes = names.filter(isCheckpoint).map(({ seq }) => seq + 1)
-  const rows = seqs.length === 0 ? [] : await findEventRows(db, source.ledgerId, seqs)
+  const { rows, unread } = await findEventRows(db, source.ledgerId, seqs)
   const checkpoints = sizes.length === 0 ? [] : await findCheckpointRows(db, source.ledgerId, sizes)
   const readStatement = await source.statementsOf(rows)
   const found = new Map<string, LedgerEvent>()
@@ -210,7 +210,10 @@ export async function findEvents(
     const event = checkpointEvent(source.ledgerId, row)
     found.set(keyOf(event), event)
   }
-  return names.map((name) => found.get(keyOf(name)) ?? null)
+  return names.map((name) => {
+    if (!isCheckpoint(name) && unread.has(name.seq)) return 'unread'
+    return found.get(keyOf(name)) ?? null
+  })
 }
 
 function keyOf({ seq, type }: EventName): string {

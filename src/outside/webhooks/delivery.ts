@@ -15,8 +15,8 @@ export type Delivery = StoredDelivery & {
   readonly happenedAtMs: number | null
   /** Traceparent of the request that it tells of. */
   readonly traceparent: string | null
-  /** JSON; or why there is none: the stored data differ from the signed ones, or are missing. */
-  readonly body: string | { readonly error: string }
+  /** JSON; or why there is none: the stored data differ from the signed ones, or are missing. null: the archive has it, and did not give it. */
+  readonly body: string | { readonly error: string } | null
 }
 
 /** `documents`: JSON, where the endpoint asks for them and there are any. */
@@ -41,9 +41,10 @@ export function newDelivery(endpoint: Endpoint, event: LedgerEvent, documents: s
 export function storedDelivery(
   endpoint: Endpoint,
   stored: StoredDelivery,
-  event: LedgerEvent | null,
+  event: LedgerEvent | 'unread' | null,
   documents: string | null,
 ): Delivery {
+  if (event === 'unread') return { ...stored, happenedAtMs: null, traceparent: null, body: null }
   const about = { happenedAtMs: event?.timestampMs ?? null, traceparent: event?.traceparent ?? null }
   if (stored.notice !== null) {
     const notice = noticeBody(endpoint.ledgerId, { ...stored, notice: stored.notice })

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { isUnreadable } from '../../db/chunks/released-chunks.ts'
 import type { LedgerEnds } from '../../db/events/read-events.ts'
 import {
   type Endpoint,
@@ -13,6 +14,7 @@ import { type AttemptDeps, type AttemptResult, attemptDelivery, type DeliveryObs
 import { afterAttempt, type Delivery } from './delivery.ts'
 import { EndpointHealth } from './health.ts'
 import {
+  WEBHOOK_ARCHIVE_PAUSE_MS,
   WEBHOOK_HELD_REST_MS,
   WEBHOOK_LINGER_MS,
   WEBHOOK_OPEN_MAX,
@@ -70,6 +72,8 @@ export class Lane {
   /** Settlements wait for the ledger's floor: the next one of the stream, with all that follows it; and some of what is due. */
   #isStreamHeld = false
   #isDueHeld = false
+  /** The archive did not give what is to be recovered. */
+  #isRecoveryHeld = false
   /** Begins nothing more, and awaits the deliveries under way. */
   #closing = false
   /** It is another's turn: nothing is written any more. */
@@ -124,7 +128,11 @@ export class Lane {
     if (this.#lost) return
     const stop = this.#health.stopOf(this.#deps.now())
     if (stop) await stopEndpoint(this.#deps, this.#endpoint, stop)
-    await endTurn(this.#deps.pool, this.turn, this.#isHeld ? WEBHOOK_HELD_REST_MS : null)
+    await endTurn(
+      this.#deps.pool,
+      this.turn,
+      this.#isHeld || this.#isRecoveryHeld ? WEBHOOK_HELD_REST_MS : null,
+    )
   }
 
   /** Applies the changes since the last look. */
@@ -242,6 +250,10 @@ export class Lane {
 
   async #deliver(task: Task<Delivery>): Promise<void> {
     const { body } = task.content
+    if (body === null) {
+      this.#postpone(task)
+      return
+    }
     if (typeof body !== 'string') {
       this.#giveUp(task, body.error)
       return
@@ -291,6 +303,13 @@ export class Lane {
     const dueInMs = Math.max(delayMs, waitMs)
     this.#retryAtMs = Math.min(this.#retryAtMs, this.#deps.now() + dueInMs)
     this.#window.settle(task, 'retry', { delivery, dueInMs })
+  }
+
+  /** Leaves it to a later time: the archive did not give it, which is no attempt, and says nothing of the endpoint. */
+  #postpone(task: Task<Delivery>): void {
+    this.#mustWrite = true
+    this.#retryAtMs = Math.min(this.#retryAtMs, this.#deps.now() + WEBHOOK_ARCHIVE_PAUSE_MS)
+    this.#window.settle(task, 'retry', { delivery: task.content, dueInMs: WEBHOOK_ARCHIVE_PAUSE_MS })
   }
 
   /** Gives up a delivery that must not be sent. */
@@ -355,7 +374,17 @@ export class Lane {
   }
 
   async #loadRecovery(recover: NonNullable<Endpoint['recover']>): Promise<void> {
-    const { fresh, again, from } = await this.#loader.recovery(recover)
+    const read = await this.#loader.recovery(recover).catch((error) => {
+      if (!isUnreadable(error)) throw error
+      return null
+    })
+    if (read === null) {
+      // The cursor has it still: a later turn goes on with it.
+      this.#recover = null
+      this.#isRecoveryHeld = true
+      return
+    }
+    const { fresh, again, from } = read
     await this.#write(fresh, again)
     await moveRecovery(this.#deps.pool, this.turn, from)
     this.#recover = from === null ? null : { ...recover, from }

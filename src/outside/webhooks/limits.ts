@@ -38,8 +38,10 @@ export const WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT = 8
 /** Pending and held of one endpoint: with so many, nothing new is begun. */
 export const WEBHOOK_OPEN_MAX = 10_000
 export const WEBHOOK_REST_MS = 5_000
-/** With nothing but settlements that wait for their ledger's floor an endpoint gives its turn back for so long. */
+/** With nothing but settlements that wait for their ledger's floor, or a recovery that waits for the archive, an endpoint gives its turn back for so long. */
 export const WEBHOOK_HELD_REST_MS = 1_000
+/** Deliveries whose event the archive did not give are due again after this. */
+export const WEBHOOK_ARCHIVE_PAUSE_MS = MINUTE_MS
 export const WEBHOOK_ATTEMPTS_LOGGED_MAX = 16
 export const WEBHOOK_ENQUEUE_EVERY_MS = 100
 export const WEBHOOK_ENQUEUE_TIME_SHARE_MAX = 0.25

@@ -58,12 +58,11 @@ export class DeliveryLoader {
       stored: one,
       event: one.seq === null ? null : events.next().value!,
     }))
-    const documents = await this.#documents(found.flatMap(({ event }) => event ?? []))
+    const documents = await this.#documents(
+      found.flatMap(({ event }) => (event === null || event === 'unread' ? [] : event)),
+    )
     const tasks = found.map(({ stored, event }) =>
-      taskOf(
-        storedDelivery(this.#endpoint, stored, event, event && (documents.get(event.seq) ?? null)),
-        null,
-      ),
+      taskOf(storedDelivery(this.#endpoint, stored, event, documents.get(stored.seq ?? -1) ?? null), null),
     )
     return { tasks, full: stored.length === limit, isHeld }
   }

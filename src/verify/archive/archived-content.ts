@@ -98,7 +98,7 @@ export class ArchivedContent implements ReleasedContent {
   async readEnvelopes(wanted: EnvelopesInArchive): Promise<Uint8Array[]> {
     const bundle = bundleOf(wanted)
     try {
-      return await this.#use(bundle, async (found) => wanted.entries.map((entry) => found.read(entry)))
+      return await this.#use(bundle, async (found) => found.read(wanted.entries))
     } catch (error) {
       // Nobody knew that it is another one when it came: it must be asked for anew once it is put back.
       if (error instanceof ReleasedFault) this.#forget(bundle.name)

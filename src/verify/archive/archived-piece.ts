@@ -6,13 +6,13 @@ import { CHUNK_RECORDS } from '../../db/chunks/chunk-content.ts'
 import { erasedDocumentOf, payloadDigest, recordOfItem, referencesDigest } from '../../db/chunks/item.ts'
 import { ReleasedFault } from '../../db/chunks/released-chunks.ts'
 import type { ChunkInArchive } from '../../db/connect/released-content.ts'
-import { alone } from '../../proof/bytes.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { BatchItem } from '../../proof/statement/batch.ts'
 import { recordIdAt } from '../../proof/statement/batch-ids.ts'
 import { type DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
+import { aloneAsBuffer } from './alone-as-buffer.ts'
 import { documentAt, documentStarts, openDocument } from './document-cipher.ts'
 import { ARCHIVE_LINES_BYTES_MAX } from './limits.ts'
 
@@ -102,11 +102,6 @@ export class ArchivedPiece {
     if (!isSigned) throw new ReleasedFault(`the archive has another document of ${item.record}`)
     return document
   }
-}
-
-function aloneAsBuffer(bytes: Buffer): Buffer {
-  const { buffer, byteOffset, length } = alone(bytes)
-  return Buffer.from(buffer, byteOffset, length)
 }
 
 type Line = {

@@ -31,15 +31,15 @@ export const ARCHIVE_BUNDLE_BYTES_MAX = 256 * (2 + 32_768)
 export const ARCHIVE_CACHE_BYTES_MAX = 64 * 1024 * 1024
 /** Nobody waits for what workers and commands read of the archive. */
 export const ARCHIVE_UNHURRIED_MS_MAX = 120_000
-/** Pieces that are fetched at once … */
+/** Pieces and bundles that are fetched at once … */
 export const ARCHIVE_PIECES_AT_ONCE = 4
 /** … of one ledger, so that a turn is left for others … */
 export const ARCHIVE_PIECES_OF_LEDGER_AT_ONCE = 3
 /** … and that wait for a turn. Further reads are refused, but for those of a ledger that has less than an equal share. */
 export const ARCHIVE_PIECES_WAITING_MAX = 64
-/** A reader waits so long for a turn, and then so long for a piece; the piece goes on, for whoever asks again … */
+/** A reader waits so long for a turn, and then so long for a piece or bundle; that goes on, for whoever asks again … */
 export const ARCHIVE_PIECE_MS_MAX = 5_000
 /** … until it has taken so many times as long: by then whoever waited from its beginning has gone. */
 export const ARCHIVE_FETCH_WAITS_MAX = 2
-/** After failures of two objects, or of the store, no other piece is asked for: a bucket that is away takes no places from readers of what is here. */
+/** After failures of two objects, or of the store, no other piece or bundle is asked for: a bucket that is away takes no places from readers of what is here. */
 export const ARCHIVE_AWAY_PAUSE_MS = 1_000

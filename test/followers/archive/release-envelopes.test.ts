@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
-import type { EnvelopesInArchive, ReleasedContent } from '../../../src/db/connect/released-content.ts'
+import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
 import { findEventRows } from '../../../src/db/events/read-events.ts'
 import { copyLedger, fixFormats } from '../../../src/db/ledgers/moving.ts'
-import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
 import { TILE_HASHES } from '../../../src/proof/tree/merkle.ts'
 import { directoryStore } from '../../../src/verify/archive/directory-store.ts'
@@ -17,78 +12,17 @@ import { tileName } from '../../../src/verify/archive/seal.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { addSigningKey, signedRecord, signingOf } from '../../helpers/agent-signer.ts'
-import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
-import { endsWithTests } from '../../helpers/children.ts'
+import { expectStatus, genericBody } from '../../helpers/app.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { openEraser } from '../../helpers/eraser.ts'
 import { gateLedger } from '../../helpers/gated-app.ts'
+import { answersOf, buildLeft, errorsOf, notarizeSingles } from '../../helpers/left-envelopes.ts'
 import { erase } from '../../helpers/personal-records.ts'
 import { buildReleasedApp } from '../../helpers/released-app.ts'
 import { until } from '../../helpers/wait.ts'
 
-type Released = Awaited<ReturnType<typeof buildReleasedApp>>
-
 const KEY = { 'idempotency-key': 'once' }
-
-const errorsOf = ({ logged }: Released) =>
-  logged.filter(({ level }) => level === 'error').map(({ err }) => String(err))
-
-/** So many records with an entry of their own. Their ids. */
-async function notarizeSingles(app: TestApp, count: number): Promise<string[]> {
-  const ids: string[] = []
-  for (let i = 0; i < count; i += 50)
-    ids.push(
-      ...(await Promise.all(
-        Array.from({ length: Math.min(50, count - i) }, async (_, n) => {
-          const made = await app.notarize({ ...genericBody({ n: i + n }), references: [`order ${n}`] })
-          return made.id as string
-        }),
-      )),
-    )
-  return ids
-}
-
-/** Envelopes that have left, of a ledger of `count` records. */
-async function buildLeft(t: Parameters<typeof buildReleasedApp>[0], count = 3) {
-  const released = await buildReleasedApp(t)
-  const ids = await notarizeSingles(released.app, count)
-  await released.leave()
-  assert.deepEqual([errorsOf(released), await released.leftEnvelopes()], [[], { 'record-notarized': count }])
-  return { ...released, released, ids }
-}
-
-/** Status of every GET that reads a ledger, and digest of the answer, about these records and entries. */
-async function answersOf(
-  app: TestApp,
-  {
-    ids,
-    seqs,
-    tiles,
-  }: { readonly ids: readonly string[]; readonly seqs: readonly number[]; readonly tiles: readonly string[] },
-): Promise<Record<string, string>> {
-  const addresses = app.routes
-    .filter(
-      ({ method, url, config }) => method === 'GET' && url.startsWith('/') && config?.reads !== 'nothing',
-    )
-    .flatMap(({ url }) => {
-      if (url.startsWith('/v1/records/:id')) return ids.map((id) => url.replace(':id', id))
-      if (url.includes(':seq')) return seqs.map((seq) => url.replace(':seq', `${seq}`))
-      if (url.includes('tile/*'))
-        return tiles.map((tile) => url.replace(':ledger', app.ledger.ledger.id).replace('tile/*', tile))
-      if (['/v1/records', '/v1/events'].includes(url)) return [`${url}?limit=100`]
-      return [url.replace(/:\w+/g, '1')]
-    })
-    .flatMap((address) => (address.endsWith('/receipt') ? [address, `${address}?statement=true`] : [address]))
-  const found: Record<string, string> = {}
-  for (const address of addresses) {
-    const { statusCode, rawPayload } = await app.send('GET', address)
-    // A refusal names its request.
-    const digest = createHash('sha256').update(rawPayload).digest('hex')
-    found[address] = statusCode === 200 ? `200 ${digest}` : `${statusCode}`
-  }
-  return found
-}
 
 test('envelopes that have left Postgres are answered by every route that reads, byte for byte', async (t) => {
   const released = await buildReleasedApp(t)
@@ -186,6 +120,9 @@ test('while the archive is away what needs an envelope is refused, and records, 
   await app.notarize({ ...genericBody(), parent: id })
   const again = await app.notarize(genericBody({ once: true }), { headers: KEY })
   assert.deepEqual(again, once)
+  expectStatus(202, await erase(app, ids[1]!))
+  await openEraser(t, app).run()
+  assert.equal((await app.send('GET', `/v1/records/${ids[1]}`)).json().payload, null)
 
   await rm(directory)
   await rename(`${directory}.away`, directory)
@@ -199,136 +136,6 @@ test('a repeated request whose entry has left is answered as before', async (t) 
   await released.leave()
   assert.deepEqual(await released.leftEnvelopes(), { 'record-notarized': 1 })
   assert.deepEqual(await app.notarize(genericBody({ once: true }), { headers: KEY }), once)
-})
-
-test('a bundle that is changed or missing is found, nothing of it is shown, and it is read anew once it is put back', async (t) => {
-  const { app, ids, deps, directory } = await buildLeft(t)
-  const size = (await app.entries()).length
-  const path = join(directory, tileName({ level: 'entries', tile: 0, width: size }))
-  const bytes = await readFile(path)
-  const changed = Buffer.from(bytes)
-  changed[bytes.length - 3]! ^= 1
-  const proof = () => app.send('GET', `/v1/records/${ids.at(-1)}/proof`)
-  for (const lie of [changed, bytes.subarray(0, bytes.length - 1), Buffer.from([255]), null]) {
-    await (lie === null ? rm(path) : writeFile(path, lie))
-    const content = deps.openContent()
-    const other = deps.openContent()
-    const wanted = await wantedOf(app, size)
-    await assert.rejects(
-      content.readEnvelopes(wanted),
-      lie === null ? /is missing/ : /is another one than was written/,
-    )
-    const report = await verifyLedger(
-      database(testDatabase(app.database.workerUrl, other), app.ledger.ledger.id),
-      {
-        threads: 0,
-      },
-    )
-    assert.equal(report.failure?.code, 'archive_object')
-    await writeFile(path, bytes)
-    assert.equal((await content.readEnvelopes(wanted)).length, 3)
-  }
-  expectStatus(200, await proof())
-})
-
-/** All envelopes of the first bundle that have left. */
-async function wantedOf(app: TestApp, width: number): Promise<EnvelopesInArchive> {
-  const entries = await app.sql<{ seq: number; leaf: Buffer }>(
-    'select seq::int, leaf from tallystick.entries where envelope is null order by seq',
-  )
-  return { ledgerId: app.ledgerId, tile: 0, width, entries }
-}
-
-test('envelopes stay if the archive has lost their bundle, or has another one', async (t) => {
-  const released = await buildReleasedApp(t)
-  const { app, deps, directory } = released
-  await notarizeSingles(app, 3)
-  await released.archiver.run()
-  await released.raiseFloor()
-  const size = (await app.entries()).length
-  const path = join(directory, tileName({ level: 'entries', tile: 0, width: size }))
-  const bytes = await readFile(path)
-  await rm(path)
-  await releaseContent(deps)
-  await writeFile(path, bytes)
-  assert.match(errorsOf(released).at(-1)!, /is missing/)
-  assert.deepEqual([await released.leftEnvelopes(), deps.unreleased.count], [{}, 1])
-  deps.unreleased.resume(app.ledger.ledger.id)
-
-  const { openContent } = deps
-  const lying: ReleasedContent = {
-    read: (chunk) => openContent().read(chunk),
-    readEnvelopes: async (wanted) =>
-      (await openContent().readEnvelopes(wanted)).map((one, i) => (i === 2 ? one.subarray(1) : one)),
-  }
-  Object.assign(deps, { openContent: () => lying })
-  await releaseContent(deps)
-  assert.match(errorsOf(released).at(-1)!, /another envelope of seq/)
-  assert.deepEqual(await released.leftEnvelopes(), {})
-})
-
-test('a worker that is killed between two bundles is gone on from', async (t) => {
-  const released = await buildReleasedApp(t)
-  const { app, deps } = released
-  const ids = await notarizeSingles(app, 2 * TILE_HASHES)
-  await released.archiver.run()
-  await released.raiseFloor()
-  const about = { ids: [ids[0]!, ids.at(-1)!], seqs: [], tiles: [] }
-  const before = await answersOf(app, about)
-  const { query } = deps.pool
-  let calls = 0
-  // Each bundle leaves in three calls.
-  const killedAt = 3
-  deps.pool.query = ((config: { name?: string }, ...rest: []) => {
-    if (config.name === 'release_content' && calls++ === killedAt) throw new Error('killed')
-    return (query as (...a: unknown[]) => unknown).call(deps.pool, config, ...rest)
-  }) as typeof query
-  await releaseContent(deps)
-  assert.match(errorsOf(released).at(-1)!, /killed/)
-  const states = () => app.sql('select state from tallystick.archive_pieces')
-  assert.deepEqual(await states(), [{ state: 'leaving' }])
-  assert.deepEqual(await released.leftEnvelopes(), { 'record-notarized': TILE_HASHES })
-  assert.deepEqual(await answersOf(app, about), before)
-  deps.unreleased.resume(app.ledger.ledger.id)
-  await released.release()
-  assert.deepEqual(await released.leftEnvelopes(), { 'record-notarized': 2 * TILE_HASHES })
-  assert.deepEqual(await states(), [{ state: 'left' }])
-  assert.deepEqual(await answersOf(app, about), before)
-})
-
-test('a worker that is killed by SIGKILL while envelopes leave is gone on from', async (t) => {
-  const released = await buildReleasedApp(t)
-  const { app, directory } = released
-  const ids = await notarizeSingles(app, 2 * TILE_HASHES)
-  await released.archiver.run()
-  await released.raiseFloor()
-  const about = { ids: [ids[0]!, ids.at(-1)!], seqs: [], tiles: [] }
-  const before = await answersOf(app, about)
-  const holder = await connect(t, app.database.superuserUrl)
-  await holder.query('begin')
-  await holder.query('select from tallystick.entries where seq = $1 for update', [TILE_HASHES + 40])
-  const worker = endsWithTests(
-    spawn(process.execPath, ['test/helpers/release-worker.ts', app.database.workerUrl, dirname(directory)]),
-  )
-  const ended = once(worker, 'exit')
-  const waits = `select pid from pg_stat_activity
-    where datname = current_database() and usename = 'tallystick_worker' and wait_event_type = 'Lock'`
-  await until(async () => (await app.sql(waits)).length === 1)
-  worker.kill('SIGKILL')
-  assert.deepEqual(await ended, [null, 'SIGKILL'])
-  const left = await released.leftEnvelopes()
-  assert.ok(
-    left['record-notarized']! >= TILE_HASHES && left['record-notarized']! < ids.length,
-    JSON.stringify(left),
-  )
-  assert.deepEqual(await answersOf(app, about), before)
-  await holder.query('commit')
-  await released.release()
-  assert.deepEqual(
-    [errorsOf(released), await released.leftEnvelopes()],
-    [[], { 'record-notarized': ids.length }],
-  )
-  assert.deepEqual(await answersOf(app, about), before)
 })
 
 test('a request reads each bundle once, and an export that is under way while envelopes leave goes on', async (t) => {

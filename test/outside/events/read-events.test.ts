@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readEnds } from '../../../src/db/events/read-events.ts'
+import type { LedgerEvent } from '../../../src/outside/events/event.ts'
 import {
   ALL_EVENTS,
   EVENT_TYPES,
@@ -163,7 +164,7 @@ test('a ledger’s events', async (t) => {
     const foreign = verifiedStatements(NIL_UUID, app.deps.envelopeKeys)
     const names = [{ seq: whole[0]!.event.seq, type: whole[0]!.event.type }]
     const [refused] = await findEvents(readPool, { ...sourceOf(app), statementsOf: foreign }, names)
-    assert.equal(refused!.fault?.code, 'ledger_foreign')
+    assert.equal((refused as LedgerEvent).fault?.code, 'ledger_foreign')
   })
 })
 
@@ -254,7 +255,7 @@ test('events about batches say what only their chunks hold, and none is told who
   const faults = [null, 'chunk_syntax', null, 'chunk_syntax', 'chunk_syntax']
   for (const told of [await read(ALL_EVENTS), await findEvents(app.deps.readPool, sourceOf(app), events)])
     assert.deepEqual(
-      told.map((event) => event!.fault?.code ?? null),
+      told.map((event) => (event as LedgerEvent).fault?.code ?? null),
       faults,
     )
   assert.deepEqual(seqsOf(await read(ofStranger)), [], 'nobody knows whose record it was')

@@ -9,11 +9,13 @@ const MIB = 2 ** 20
 
 /** V8's inspector in a process of ours, by the Chrome DevTools Protocol. */
 export class Inspector {
+  readonly pid: number
   readonly #socket: WebSocket
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   #lastId = 0
 
-  private constructor(socket: WebSocket) {
+  private constructor(pid: number, socket: WebSocket) {
+    this.pid = pid
     this.#socket = socket
     socket.onmessage = ({ data }) => {
       const { id, result, error } = JSON.parse(data)
@@ -40,7 +42,7 @@ export class Inspector {
         socket.onopen = resolve
         socket.onerror = () => reject(new Error(`there is no inspector at ${url}`))
       })
-      return new Inspector(socket)
+      return new Inspector(pid, socket)
     }
     throw new Error(`process ${pid} opens no inspector`)
   }

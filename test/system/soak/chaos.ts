@@ -19,7 +19,7 @@ import { formatWebhooks, startListener } from '../faults/webhook-listeners.ts'
 import { type ChaosScene, OVERLOADED, sufferInTurn } from './chaos-faults.ts'
 import { startReaders } from './chaos-readers.ts'
 import { type ChaosReckoning, findFaults, reckonChaos } from './chaos-reckoning.ts'
-import { formatMemory, type WatchedProcess, watchMemory } from './memory-watch.ts'
+import { formatMemory, watchMemory } from './memory-watch.ts'
 import { slowFsync } from './slow-fsync.ts'
 
 export type ChaosPlan = { readonly durationMs: number; readonly seed: number }
@@ -185,12 +185,12 @@ async function startDeployments(t: Ends, seed: number) {
 async function liveOn(scene: ChaosScene, durationMs: number) {
   const { home, guest } = scene
   const processes = {
-    'API 0': await inspectedApi(home, 0),
-    'API 1': await inspectedApi(home, 1),
-    'worker 0': await inspectedWorker(home, 0),
-    'worker 1': await inspectedWorker(home, 1),
-    "guest's API": await inspectedApi(guest, 0),
-    "guest's worker": await inspectedWorker(guest, 0),
+    'API 0': await home.inspectApi(0),
+    'API 1': await home.inspectApi(1),
+    'worker 0': await home.inspectWorker(0),
+    'worker 1': await home.inspectWorker(1),
+    "guest's API": await guest.inspectApi(0),
+    "guest's worker": await guest.inspectWorker(0),
   }
   const groups = {
     processes: {
@@ -218,14 +218,6 @@ async function liveOn(scene: ChaosScene, durationMs: number) {
     )
     console.log(`chaos: in its calm part ${Math.round(perSecond)} records/s; cores: ${cores.join(', ')}`)
   })
-}
-
-async function inspectedApi(deployment: Deployment, i: number): Promise<WatchedProcess> {
-  return { pid: deployment.apiPid(i), inspector: await deployment.inspectApi(i) }
-}
-
-async function inspectedWorker(deployment: Deployment, i: number): Promise<WatchedProcess> {
-  return { pid: deployment.workerPid(i), inspector: await deployment.inspectWorker(i) }
 }
 
 const EXPECTED_ENDS = /^(201|201 replayed|503 \w+|E[A-Z]+|no_answer)$/

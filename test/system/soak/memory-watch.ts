@@ -10,7 +10,6 @@ const SAMPLE_EVERY_MS = 1_000
 const LIVE_LOOKS = 5
 const LIVE_LOOK_EVERY_MS = 3_000
 
-export type WatchedProcess = { readonly pid: number; readonly inspector: Inspector }
 export type ProcessMemory = {
   /** How long it was looked at, between its ends. */
   readonly minutes: number
@@ -24,7 +23,7 @@ export type Memory = Readonly<Record<string, ProcessMemory>>
 
 /** Watches memory while `work` is done. The processes MUST live until it is. */
 export async function watchMemory(
-  processes: Readonly<Record<string, WatchedProcess>>,
+  processes: Readonly<Record<string, Inspector>>,
   postmasters: Readonly<Record<string, number>>,
   work: () => Promise<void>,
 ): Promise<Memory> {
@@ -38,7 +37,7 @@ export async function watchMemory(
   }
   const minutes = (performance.now() - beganAt) / 60_000
   const last = await lookAtLive(processes)
-  for (const { inspector } of Object.values(processes)) inspector.close()
+  for (const inspector of Object.values(processes)) inspector.close()
   return Object.fromEntries(
     [...watch.points].map(([name, points]) => {
       const live = name in processes ? grown(first[name]!, last[name]!) : null
@@ -51,18 +50,16 @@ function grown(first: number, last: number) {
   return { first, last, percent: 100 * (last / first - 1) }
 }
 
-async function lookAtLive(
-  processes: Readonly<Record<string, WatchedProcess>>,
-): Promise<Record<string, number>> {
+async function lookAtLive(processes: Readonly<Record<string, Inspector>>): Promise<Record<string, number>> {
   const least: Record<string, number> = {}
   for (let look = 0; look < LIVE_LOOKS; look++, await sleep(LIVE_LOOK_EVERY_MS))
-    for (const [name, { inspector }] of Object.entries(processes))
+    for (const [name, inspector] of Object.entries(processes))
       least[name] = Math.min(least[name] ?? Infinity, await inspector.liveMiB())
   return least
 }
 
 function watchResident(
-  processes: Readonly<Record<string, WatchedProcess>>,
+  processes: Readonly<Record<string, Inspector>>,
   postmasters: Readonly<Record<string, number>>,
 ) {
   const names = [...Object.keys(processes), ...Object.keys(postmasters)]
@@ -90,17 +87,10 @@ function anonymousMiB(pid: number): number {
 
 export function formatMemory(memory: Memory): string {
   return Object.entries(memory)
-    .map(
-      ([
-        name,
-        {
-          resident: { mean, max, percent },
-          live,
-        },
-      ]) => {
-        const held = live && `${live.first.toFixed(1)} → ${live.last.toFixed(1)} MiB live, `
-        return `${name} ${held ?? ''}${mean.toFixed(0)} MiB resident (${max.toFixed(0)} at most, ${percent.toFixed(1)} % more)`
-      },
-    )
+    .map(([name, { resident, live }]) => {
+      const { mean, max, percent } = resident
+      const held = live && `${live.first.toFixed(1)} → ${live.last.toFixed(1)} MiB live, `
+      return `${name} ${held ?? ''}${mean.toFixed(0)} MiB resident (${max.toFixed(0)} at most, ${percent.toFixed(1)} % more)`
+    })
     .join('; ')
 }

@@ -4,6 +4,8 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { ReleasedFault } from '../../../src/db/chunks/released-chunks.ts'
 import type { ChunkInArchive } from '../../../src/db/connect/released-content.ts'
 import type { Uuid } from '../../../src/proof/ids.ts'
+import { leafHash, TILE_HASHES } from '../../../src/proof/tree/merkle.ts'
+import { nativeProviders } from '../../../src/signing/native.ts'
 import { ArchivedContent, type ArchiveReadOutcome } from '../../../src/verify/archive/archived-content.ts'
 import {
   ARCHIVE_AWAY_PAUSE_MS,
@@ -127,6 +129,27 @@ test('pieces that are kept hold little more than their bytes, however small they
   const bytes = await heldBytes(read)
   assert.equal(new Set(stage.outcomes).size, 1)
   assert.ok(bytes < pieces.length * 8 * 1024, `${bytes} bytes of ${pieces.length} pieces`)
+})
+
+test('bundles that are kept hold little more than their bytes, however small they are', async () => {
+  const count = 200
+  const envelope = Buffer.from('an envelope')
+  const leaf = leafHash(nativeProviders.sha256, envelope)
+  const bundle = () => Buffer.concat([Buffer.from([0, envelope.length]), envelope])
+  const store: ArchiveReader = { name: 'a store', get: async () => bundle() }
+  const open = async () => {
+    const content = new ArchivedContent({ stores: { of: () => store }, openKeys: () => null })
+    for (let tile = 0; tile < count; tile++) {
+      const entries = [{ seq: tile * TILE_HASHES, leaf }]
+      const [found] = await content.readEnvelopes({ ledgerId: LEDGER, tile, width: 1, entries })
+      assert.deepEqual(found, envelope)
+      // As a server does meanwhile.
+      for (let k = 0; k < 64; k++) Buffer.from('x'.repeat(1_024))
+    }
+    return content
+  }
+  const bytes = await heldBytes(open)
+  assert.ok(bytes < count * 2 * 1024, `${bytes} bytes of ${count} bundles`)
 })
 
 test('reads beyond what may wait are refused at once, but not those of a ledger that has few', async () => {
