@@ -20,6 +20,7 @@ import {
   EVENTS_TAIL_CLOSE_MS_MAX,
   EVENTS_TAIL_MS_MAX,
   EVENTS_TAIL_QUERIES_AT_ONCE_MAX,
+  EVENTS_TAIL_READS_OF_ARCHIVE_MAX,
   EVENTS_TAILS_MAX,
   EVENTS_TAILS_PER_LEDGER_MAX,
 } from '../limits.ts'
@@ -73,7 +74,10 @@ export class EventTails {
   readonly #deps: Deps
   readonly #slots = new Slots(EVENTS_TAILS_PER_LEDGER_MAX, EVENTS_TAILS_MAX)
   readonly #watch: LedgerWatch
-  readonly #reads = new SharedReads<FittedPage>(EVENTS_TAIL_QUERIES_AT_ONCE_MAX)
+  readonly #reads = new SharedReads<FittedPage>(
+    EVENTS_TAIL_QUERIES_AT_ONCE_MAX,
+    EVENTS_TAIL_READS_OF_ARCHIVE_MAX,
+  )
   readonly #open = new Map<AbortController, Readable>()
   #isClosing = false
 
@@ -204,8 +208,8 @@ export class EventTails {
   #read(source: TailSource, from: EventPosition, ends: LedgerEnds, limit: number): Promise<FittedPage> {
     const places = [from.seq, from.told, from.checkpoint, ends.size, ends.checkpoint, ends.floor, limit]
     const ledger = source.ledgerId
-    return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, () =>
-      readFittedPage(this.#deps.readPool, source, from, ends, {
+    return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, (turned) =>
+      readFittedPage(turned(this.#deps.readPool), source, from, ends, {
         limit,
         charsMax: STREAM_PIECE_CHARS,
         render: (event, cursor) => `id: ${cursor}\nevent: ${event.type}\ndata: ${event.json}\n\n`,
