@@ -1,13 +1,15 @@
 import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
+import { TILE_HASHES } from '../../proof/tree/merkle.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
 import { fillEnvelopes } from '../chain/released-envelopes.ts'
 import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
-import { EVENT_BATCHES_PER_QUERY } from '../limits.ts'
+import type { PlaceInArchive, ReleasedContent } from '../connect/released-content.ts'
+import { EVENT_BATCHES_PER_QUERY, EVENT_OBJECTS_PER_PAGE } from '../limits.ts'
 
 /** An entry that others hear of, and what it is about. */
 export type EventRow = {
@@ -90,22 +92,28 @@ const VISIBLE = `cross join lateral (
       as is_visible
   ) v`
 
+type WantedRows = {
+  readonly wantedMax: number
+  readonly ownAgent: Uuid | null
+  readonly isWanted: (row: EventRow) => boolean
+}
+
 /**
- * Entries of these kinds, from seq `from` up to, not including, `end`, in order, at most `limit`, with at most
- * EVENT_BATCHES_PER_QUERY batches, because counting the contents of one that has several types costs a millisecond. `upTo`: so far all were
- * looked at. `ownAgent`: the only agent whose records may be seen, or null; `is_visible` says it of each.
+ * Entries of these kinds that are visible and wanted, from seq `from` up to, not including, `end`, in order, at most `wantedMax`, out of
+ * `limit`, with at most EVENT_BATCHES_PER_QUERY batches, because counting the contents of one that has several types costs a millisecond, and
+ * as many as EVENT_OBJECTS_PER_PAGE allows. `upTo`: so far all were looked at. `ownAgent`: the only agent whose records may be seen, or null.
+ * `isWanted` sees rows whose envelopes may be missing.
  */
 export async function listEventRows(
   db: Db,
   ledgerId: Uuid,
-  about: {
+  about: WantedRows & {
     readonly from: number
     readonly end: number
     readonly kinds: readonly string[]
     readonly limit: number
-    readonly ownAgent: Uuid | null
   },
-): Promise<{ readonly rows: SeenEventRow[]; readonly upTo: number }> {
+): Promise<{ readonly rows: EventRow[]; readonly upTo: number }> {
   const { rows } = await db.query<SeenEventRow & Unseen & { found: number }>({
     name: 'list_event_rows',
     text: `select ${EVENT_COLUMNS}, v.is_visible, e.found from (
@@ -127,11 +135,49 @@ export async function listEventRows(
       about.ownAgent && `${formatId('led', ledgerId)}/${formatId('agt', about.ownAgent)}`,
     ],
   })
-  await fillEnvelopes(db, ledgerId, rows)
-  await lookIntoBatches(db, ledgerId, rows, about.ownAgent)
   const last = rows.at(-1)
   const isCut = rows.length === about.limit || (last !== undefined && rows.length < last.found)
-  return { rows, upTo: isCut ? last!.seq + 1 : about.end }
+  const read = await takeWanted(db, ledgerId, rows, about)
+  await fillEnvelopes(db, ledgerId, read.rows)
+  return { rows: read.rows, upTo: read.upTo ?? (isCut ? last!.seq + 1 : about.end) }
+}
+
+/** `upTo` null: all were looked at. */
+async function takeWanted(
+  db: Db,
+  ledgerId: Uuid,
+  rows: readonly (SeenEventRow & Unseen)[],
+  { wantedMax, ownAgent, isWanted }: WantedRows,
+): Promise<{ readonly rows: EventRow[]; readonly upTo: number | null }> {
+  const wanted: EventRow[] = []
+  const bundles = new Set<number>()
+  const { noting, pieces } = notePieces(db)
+  for (const row of rows) {
+    await lookIntoBatch(noting, ledgerId, row, ownAgent)
+    if (row.isVisible && isWanted(row)) {
+      if (row.envelope === null) bundles.add(Math.floor(row.seq / TILE_HASHES))
+      if (bundles.size > EVENT_OBJECTS_PER_PAGE) return { rows: wanted, upTo: row.seq }
+      wanted.push(row)
+    }
+    if (wanted.length === wantedMax || pieces.size >= EVENT_OBJECTS_PER_PAGE)
+      return { rows: wanted, upTo: row.seq + 1 }
+  }
+  return { rows: wanted, upTo: null }
+}
+
+/** The same database, and the pieces of the archive that are read by it. */
+function notePieces(db: Db): { readonly noting: Db; readonly pieces: ReadonlySet<PlaceInArchive['from']> } {
+  const pieces = new Set<PlaceInArchive['from']>()
+  const { released } = db
+  if (!released) return { noting: db, pieces }
+  const noted: ReleasedContent = {
+    readEnvelopes: (wanted) => released.readEnvelopes(wanted),
+    read(chunk) {
+      pieces.add(chunk.place.from)
+      return released.read(chunk)
+    },
+  }
+  return { noting: { query: db.query.bind(db) as Db['query'], released: noted }, pieces }
 }
 
 /** Those of them that are there. */
@@ -145,28 +191,26 @@ export async function findEventRows(db: Db, ledgerId: Uuid, seqs: readonly numbe
     values: [ledgerId, seqs],
   })
   await fillEnvelopes(db, ledgerId, rows)
-  await lookIntoBatches(db, ledgerId, rows, null)
+  for (const row of rows) await lookIntoBatch(db, ledgerId, row, null)
   return rows
 }
 
-/** Completes rows by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */
-async function lookIntoBatches(
+/** Completes a row by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */
+async function lookIntoBatch(
   db: Db,
   ledgerId: Uuid,
-  rows: readonly (EventRow & Unseen & { isVisible?: boolean })[],
+  row: EventRow & Unseen & { isVisible?: boolean },
   ownAgent: Uuid | null,
 ): Promise<void> {
-  for (const row of rows) {
-    try {
-      await lookIntoBatch(db, ledgerId, row, ownAgent)
-    } catch (error) {
-      if (!(error instanceof ProofError)) throw error
-      row.chunkFault = error
-    }
+  try {
+    await readFromBatch(db, ledgerId, row, ownAgent)
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    row.chunkFault = error
   }
 }
 
-async function lookIntoBatch(
+async function readFromBatch(
   db: Db,
   ledgerId: Uuid,
   row: EventRow & Unseen & { isVisible?: boolean },
