@@ -120,6 +120,11 @@ export const JOB_DELETION_EVERY_SECONDS = 120
 export const EVENT_ARCHIVE_MS_MAX = 5_000
 /** Batches per query: 20 full ones take 22 ms. */
 export const EVENT_BATCHES_PER_QUERY = 20
+/**
+ * Objects of the archive that a page of events needs, bundles of envelopes and pieces each: it ends before the next bundle, and behind the
+ * entry that needed the last piece.
+ */
+export const EVENT_OBJECTS_PER_PAGE = 4
 
 // Sending to peers
 /** Drains of one ledger at a time; one round may make it twice as many. */

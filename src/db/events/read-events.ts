@@ -1,6 +1,7 @@
 import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
+import { TILE_HASHES } from '../../proof/tree/merkle.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
@@ -8,7 +9,8 @@ import { fillEnvelopes, type Unfilled } from '../chain/released-envelopes.ts'
 import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
 import { archiveUnavailable, isAway, isUnreadable } from '../chunks/released-chunks.ts'
 import type { Db } from '../connect/client.ts'
-import { EVENT_ARCHIVE_MS_MAX, EVENT_BATCHES_PER_QUERY } from '../limits.ts'
+import type { PlaceInArchive, ReleasedContent } from '../connect/released-content.ts'
+import { EVENT_ARCHIVE_MS_MAX, EVENT_BATCHES_PER_QUERY, EVENT_OBJECTS_PER_PAGE } from '../limits.ts'
 
 /** An entry that others hear of, and what it is about. */
 export type EventRow = {
@@ -91,22 +93,27 @@ const VISIBLE = `cross join lateral (
       as is_visible
   ) v`
 
+type WantedRows = {
+  readonly wantedMax: number
+  readonly ownAgent: Uuid | null
+  readonly isWanted: (row: Unfilled<EventRow>) => boolean
+}
+
 /**
- * Entries of these kinds, from seq `from` up to, not including, `end`, in order, at most `limit`, with at most
- * EVENT_BATCHES_PER_QUERY batches, because counting the contents of one that has several types costs a millisecond. `upTo`: so far all were
- * looked at. `ownAgent`: the only agent whose records may be seen, or null; `is_visible` says it of each.
+ * Entries of these kinds that are visible and wanted, from seq `from` up to, not including, `end`, in order, at most `wantedMax`, out of
+ * `limit`, with at most EVENT_BATCHES_PER_QUERY batches, because counting the contents of one that has several types costs a millisecond, and
+ * as many as EVENT_OBJECTS_PER_PAGE allows. `upTo`: so far all were looked at. `ownAgent`: the only agent whose records may be seen, or null.
  */
 export async function listEventRows(
   db: Db,
   ledgerId: Uuid,
-  about: {
+  about: WantedRows & {
     readonly from: number
     readonly end: number
     readonly kinds: readonly string[]
     readonly limit: number
-    readonly ownAgent: Uuid | null
   },
-): Promise<{ readonly rows: SeenEventRow[]; readonly upTo: number }> {
+): Promise<{ readonly rows: EventRow[]; readonly upTo: number }> {
   const { rows } = await db.query<Unfilled<SeenEventRow> & Unseen & { found: number }>({
     name: 'list_event_rows',
     text: `select ${EVENT_COLUMNS}, v.is_visible, e.found from (
@@ -128,11 +135,49 @@ export async function listEventRows(
       about.ownAgent && `${formatId('led', ledgerId)}/${formatId('agt', about.ownAgent)}`,
     ],
   })
-  const filled = await fillEnvelopes(db, ledgerId, rows)
-  await lookIntoBatches(db, ledgerId, filled, about.ownAgent)
   const last = rows.at(-1)
   const isCut = rows.length === about.limit || (last !== undefined && rows.length < last.found)
-  return { rows: filled, upTo: isCut ? last!.seq + 1 : about.end }
+  const read = await takeWanted(db, ledgerId, rows, about)
+  const filled = await fillEnvelopes(db, ledgerId, read.rows)
+  return { rows: filled, upTo: read.upTo ?? (isCut ? last!.seq + 1 : about.end) }
+}
+
+/** `upTo` null: all were looked at. */
+async function takeWanted(
+  db: Db,
+  ledgerId: Uuid,
+  rows: readonly (Unfilled<SeenEventRow> & Unseen)[],
+  { wantedMax, ownAgent, isWanted }: WantedRows,
+): Promise<{ readonly rows: Unfilled<EventRow>[]; readonly upTo: number | null }> {
+  const wanted: Unfilled<EventRow>[] = []
+  const bundles = new Set<number>()
+  const { noting, pieces } = notePieces(db)
+  for (const row of rows) {
+    await lookIntoBatch(noting, ledgerId, row, ownAgent)
+    if (row.isVisible && isWanted(row)) {
+      if (row.envelope === null) bundles.add(Math.floor(row.seq / TILE_HASHES))
+      if (bundles.size > EVENT_OBJECTS_PER_PAGE) return { rows: wanted, upTo: row.seq }
+      wanted.push(row)
+    }
+    if (wanted.length === wantedMax || pieces.size >= EVENT_OBJECTS_PER_PAGE)
+      return { rows: wanted, upTo: row.seq + 1 }
+  }
+  return { rows: wanted, upTo: null }
+}
+
+/** The same database, and the pieces of the archive that are read by it. */
+function notePieces(db: Db): { readonly noting: Db; readonly pieces: ReadonlySet<PlaceInArchive['from']> } {
+  const pieces = new Set<PlaceInArchive['from']>()
+  const { released } = db
+  if (!released) return { noting: db, pieces }
+  const noted: ReleasedContent = {
+    readEnvelopes: (wanted) => released.readEnvelopes(wanted),
+    read(chunk) {
+      pieces.add(chunk.place.from)
+      return released.read(chunk)
+    },
+  }
+  return { noting: { query: db.query.bind(db) as Db['query'], released: noted }, pieces }
 }
 
 /**
@@ -160,11 +205,11 @@ export async function findEventRows(
     try {
       // An archive that was away for one is not waited for again.
       if (away && row.envelope === null) throw archiveUnavailable('the archive did not answer just before')
-      const read = fillEnvelopes(db, ledgerId, [row]).then(async (filled) => {
-        await lookIntoBatches(db, ledgerId, filled, null)
-        return filled
+      const read = fillEnvelopes(db, ledgerId, [row]).then(async ([filled]) => {
+        await lookIntoBatch(db, ledgerId, filled!, null)
+        return filled!
       })
-      found.push(...(await within(archiveMsMax, read)))
+      found.push(await within(archiveMsMax, read))
     } catch (error) {
       if (!isUnreadable(error)) throw error
       away ||= isAway(error)
@@ -184,27 +229,25 @@ async function within<T>(ms: number, read: Promise<T>): Promise<T> {
   return Promise.race([read, late.promise]).finally(() => clearTimeout(timer))
 }
 
-/** Completes rows by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */
-async function lookIntoBatches(
-  db: Db,
-  ledgerId: Uuid,
-  rows: readonly (EventRow & Unseen & { isVisible?: boolean })[],
-  ownAgent: Uuid | null,
-): Promise<void> {
-  for (const row of rows) {
-    try {
-      await lookIntoBatch(db, ledgerId, row, ownAgent)
-    } catch (error) {
-      if (!(error instanceof ProofError)) throw error
-      row.chunkFault = error
-    }
-  }
-}
-
+/** Completes a row by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */
 async function lookIntoBatch(
   db: Db,
   ledgerId: Uuid,
-  row: EventRow & Unseen & { isVisible?: boolean },
+  row: Unfilled<EventRow> & Unseen & { isVisible?: boolean },
+  ownAgent: Uuid | null,
+): Promise<void> {
+  try {
+    await readFromBatch(db, ledgerId, row, ownAgent)
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    row.chunkFault = error
+  }
+}
+
+async function readFromBatch(
+  db: Db,
+  ledgerId: Uuid,
+  row: Unfilled<EventRow> & Unseen & { isVisible?: boolean },
   ownAgent: Uuid | null,
 ): Promise<void> {
   // A batch that the caller does not see is not decompressed for it.
@@ -221,7 +264,7 @@ async function lookIntoBatch(
 async function countTypes(
   db: Db,
   ledgerId: Uuid,
-  { seq, itemCount, typesOfBatch }: EventRow & Unseen,
+  { seq, itemCount, typesOfBatch }: Unfilled<EventRow> & Unseen,
 ): Promise<Record<string, number>> {
   if (typesOfBatch?.length === 1) return { [typesOfBatch[0]!]: itemCount! }
   const counts = new Map<string, number>()

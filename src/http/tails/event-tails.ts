@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isUnreadable } from '../../db/chunks/released-chunks.ts'
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { type LedgerEnds, readEnds } from '../../db/events/read-events.ts'
+import { ARCHIVE_RETRY_AFTER_MS } from '../../db/limits.ts'
 import { watchEventReads, watchStreams } from '../../observe/metrics/reading.ts'
 import type { WantedEvents } from '../../outside/events/event-types.ts'
 import { LedgerWatch } from '../../outside/events/ledger-watch.ts'
@@ -20,6 +22,7 @@ import {
   EVENTS_TAIL_CLOSE_MS_MAX,
   EVENTS_TAIL_MS_MAX,
   EVENTS_TAIL_QUERIES_AT_ONCE_MAX,
+  EVENTS_TAIL_READS_OF_ARCHIVE_MAX,
   EVENTS_TAILS_MAX,
   EVENTS_TAILS_PER_LEDGER_MAX,
 } from '../limits.ts'
@@ -40,8 +43,8 @@ type Tail = {
   readonly source: TailSource
   readonly from: EventPosition
   readonly ends: LedgerEnds
-  /** First page, read before anything is answered, so that its errors are answered as such. */
-  readonly first: FittedPage
+  /** First page, read before anything is answered, so that its errors are answered as such; `nothing`: the archive is away. */
+  readonly first: Next
   readonly isLetIn: () => Promise<boolean>
   /** As performance.now() has it. */
   readonly endsAtMs: number
@@ -73,7 +76,10 @@ export class EventTails {
   readonly #deps: Deps
   readonly #slots = new Slots(EVENTS_TAILS_PER_LEDGER_MAX, EVENTS_TAILS_MAX)
   readonly #watch: LedgerWatch
-  readonly #reads = new SharedReads<FittedPage>(EVENTS_TAIL_QUERIES_AT_ONCE_MAX)
+  readonly #reads = new SharedReads<FittedPage>(
+    EVENTS_TAIL_QUERIES_AT_ONCE_MAX,
+    EVENTS_TAIL_READS_OF_ARCHIVE_MAX,
+  )
   readonly #open = new Map<AbortController, Readable>()
   #isClosing = false
 
@@ -103,8 +109,8 @@ export class EventTails {
   ): Promise<FastifyReply> {
     const release = this.#slots.take(request.caller.ledger)
     try {
-      const first = await this.#read(source, from, ends, EVENTS_PER_TAIL_QUERY)
-      requireTellable(first)
+      const first = await this.#readFirst(source, from, ends)
+      if (first !== 'nothing') requireTellable(first)
       const ending = new AbortController()
       const frames = this.#frames({
         source,
@@ -119,6 +125,20 @@ export class EventTails {
     } catch (error) {
       release()
       throw error
+    }
+  }
+
+  /** A client that is refused while the archive is away would not come back: an EventSource ends for good. */
+  async #readFirst(
+    source: TailSource,
+    from: EventPosition,
+    ends: LedgerEnds,
+  ): Promise<FittedPage | 'nothing'> {
+    try {
+      return await this.#read(source, from, ends, EVENTS_PER_TAIL_QUERY)
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+      return 'nothing'
     }
   }
 
@@ -178,7 +198,7 @@ export class EventTails {
     }
   }
 
-  /** Waits at the ledger's end, and while the database is away, but not longer than until something else is due. */
+  /** Waits at the ledger's end, and while the database or the archive is away, but not longer than until something else is due. */
   async #next({ source, isLetIn, endsAtMs, signal }: Tail, at: Standing): Promise<Next> {
     if (at.isAtEnd) {
       const dueAtMs = Math.min(at.keyLookAtMs, at.writtenAtMs + EVENTS_HEARTBEAT_MS, endsAtMs)
@@ -195,8 +215,11 @@ export class EventTails {
       }
       return at.isAtEnd ? 'nothing' : await this.#read(source, at.position, at.ends, at.limit)
     } catch (error) {
-      if (!isUnavailable(error as Error)) throw error
-      await sleep(EVENTS_RETRY_MS, undefined, { signal }).catch(() => {})
+      const isOfArchive = isUnreadable(error)
+      if (!isOfArchive && !isUnavailable(error as Error)) throw error
+      await sleep(isOfArchive ? ARCHIVE_RETRY_AFTER_MS : EVENTS_RETRY_MS, undefined, { signal }).catch(
+        () => {},
+      )
       return 'nothing'
     }
   }
@@ -204,8 +227,8 @@ export class EventTails {
   #read(source: TailSource, from: EventPosition, ends: LedgerEnds, limit: number): Promise<FittedPage> {
     const places = [from.seq, from.told, from.checkpoint, ends.size, ends.checkpoint, ends.floor, limit]
     const ledger = source.ledgerId
-    return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, () =>
-      readFittedPage(this.#deps.readPool, source, from, ends, {
+    return this.#reads.read(ledger, `${ledger} ${source.tag} ${places.join(' ')}`, (turned) =>
+      readFittedPage(turned(this.#deps.readPool), source, from, ends, {
         limit,
         charsMax: STREAM_PIECE_CHARS,
         render: (event, cursor) => `id: ${cursor}\nevent: ${event.type}\ndata: ${event.json}\n\n`,

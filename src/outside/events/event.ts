@@ -89,7 +89,7 @@ function readReceived(row: EventRow, statement: ParsedStatement): SaidReceived {
 }
 
 /** Types of the entry's record, or of its batch's records; empty: no record. */
-export function recordTypesOf(row: EventRow): string[] {
+export function recordTypesOf(row: Pick<EventRow, 'recordType' | 'batchTypes'>): string[] {
   return row.recordType === null ? Object.keys(row.batchTypes ?? {}) : [row.recordType]
 }
 

@@ -112,12 +112,13 @@ async function readEntrySteps(
   const isSifted = filter.types !== null || filter.ownAgent !== undefined
   const rowsMax = isSifted ? Math.max(limit, EVENTS_SIFTED_PER_QUERY) : limit
   const ownAgent = filter.ownAgent ?? null
-  const about = { from: from.seq, end: scanned, kinds, limit: rowsMax, ownAgent }
+  // Not read either: an event that nobody is told need not be believed.
+  const isWanted = (row: Parameters<typeof recordTypesOf>[0]) =>
+    isTypeWanted(recordTypesOf(row), filter.types)
+  const about = { from: from.seq, end: scanned, kinds, limit: rowsMax, wantedMax: limit, ownAgent, isWanted }
   const { rows, upTo } = await listEventRows(db, ledgerId, about)
   const readStatement = await source.statementsOf(rows)
   for (const row of rows) {
-    // Not read either: an event that nobody is told need not be believed.
-    if (!row.isVisible || !isTypeWanted(recordTypesOf(row), filter.types)) continue
     const seq = row.seq
     const all: readonly EntryEvent[] = EVENTS_OF_KIND[row.kind as EventKind]
     const told = seq === from.seq ? from.told : 0

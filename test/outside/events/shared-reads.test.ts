@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { archiveUnavailable } from '../../../src/db/chunks/released-chunks.ts'
+import type { Db } from '../../../src/db/connect/client.ts'
 import { SharedReads } from '../../../src/outside/events/shared-reads.ts'
 
 /** Reads that end when the test says so. */
 function heldReads(atOnceMax: number) {
-  const reads = new SharedReads<string>(atOnceMax)
+  const reads = new SharedReads<string>(atOnceMax, 2)
   const begun: string[] = []
   const settle = new Map<string, { resolve(text: string): void; reject(error: Error): void }>()
   const read = (key: string, ledger = 'one') =>
@@ -19,9 +21,11 @@ function heldReads(atOnceMax: number) {
 test('what many ask for at once is read once, and anew when it is asked for later', async () => {
   const { read, begun, settle } = heldReads(2)
   const both = [read('a'), read('a')]
+  await turn()
   settle.get('a')!.resolve('first')
   assert.deepEqual(await Promise.all(both), ['first', 'first'])
   const later = read('a')
+  await turn()
   settle.get('a')!.resolve('second')
   assert.equal(await later, 'second')
   assert.deepEqual(begun, ['a', 'a'])
@@ -59,4 +63,65 @@ test('ledgers take turns: a ledger that asks for a great deal waits for it alone
   }
   await Promise.all(all)
   assert.deepEqual(begun, ['a', 'b', 'x', 'z', 'c', 'y', 'd'])
+})
+
+/** A database whose archive answers when the test says so. */
+function slowArchive() {
+  const asked: { resolve(envelopes: Uint8Array[]): void; reject(error: Error): void }[] = []
+  const readEnvelopes = () =>
+    new Promise<Uint8Array[]>((resolve, reject) => void asked.push({ resolve, reject }))
+  const db = { query: async () => {}, released: { readEnvelopes } } as unknown as Db
+  return { db, asked }
+}
+
+const BUNDLE = { ledgerId: '' as never, tile: 0, width: 0, entries: [] }
+
+test('a read that waits for the archive leaves its place to others, and takes one again for what follows', async () => {
+  const reads = new SharedReads<string>(1, 2)
+  const { db, asked } = slowArchive()
+  const steps: string[] = []
+  const fill = (key: string, ledger: string) =>
+    reads.read(ledger, key, async (turned) => {
+      steps.push(`${key} begins`)
+      const envelopes = await turned(db).released!.readEnvelopes(BUNDLE)
+      steps.push(`${key} goes on`)
+      return `${key} ${envelopes.length}`
+    })
+  const filling = fill('a', 'one')
+  await turn()
+  let end = () => {}
+  const other = reads.read('other', 'x', () => new Promise((resolve) => (end = () => resolve('here'))))
+  await turn()
+  asked[0]!.resolve([])
+  await turn()
+  assert.deepEqual(steps, ['a begins'], 'the place is taken')
+  end()
+  assert.deepEqual(await Promise.all([filling, other]), ['a 0', 'here'])
+  const failing = fill('b', 'one')
+  await turn()
+  asked[1]!.reject(archiveUnavailable('away'))
+  await assert.rejects(failing, /away/)
+  assert.equal(await reads.read('other', 'y', async () => 'place'), 'place')
+})
+
+test('few reads wait for the archive, and none of them keeps another ledger from it', async () => {
+  const reads = new SharedReads<number>(1, 2)
+  const { db, asked } = slowArchive()
+  const fill = (key: string, ledger: string) =>
+    reads.read(ledger, key, async (turned) => {
+      const first = await turned(db).released!.readEnvelopes(BUNDLE)
+      return first.length
+    })
+  const all = [fill('a', 'one'), fill('b', 'one')]
+  await turn()
+  await assert.rejects(fill('c', 'one'), { code: 'archive_unavailable' })
+  all.push(fill('d', 'two'))
+  await turn()
+  assert.equal(asked.length, 3)
+  for (const { resolve } of asked) resolve([])
+  assert.deepEqual(await Promise.all(all), [0, 0, 0])
+  const later = fill('e', 'one')
+  await turn()
+  asked[3]!.resolve([])
+  assert.equal(await later, 0, 'their places were given back')
 })
