@@ -14,7 +14,7 @@ import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
 import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
-import { ERASURE_REFUSED_PAUSE_MS } from '../../../src/followers/limits.ts'
+import { ERASURE_REFUSED_PAUSE_MS, RELEASE_ROUND_MS } from '../../../src/followers/limits.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
 import { ARCHIVE_AWAY_PAUSE_MS } from '../../../src/verify/archive/limits.ts'
 import { database } from '../../../src/verify/database.ts'
@@ -414,6 +414,40 @@ test('a worker that is killed between two chunks is gone on from', async (t) => 
   await released.release()
   assert.deepEqual([await released.chunks(), await piecesOf(app)], [[0, 18], ['left']])
   assert.deepEqual(await answers(app, ids), before)
+})
+
+test('a round that has taken its time ends between two chunks, says that there is more, and is gone on from', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, deps } = released
+  await postBatch(app, 1_100)
+  await released.archiver.run()
+  await released.raiseFloor()
+  const now = performance.now.bind(performance)
+  let laterMs = 0
+  t.mock.method(performance, 'now', () => now() + laterMs)
+  const { openContent } = deps
+  Object.assign(deps, {
+    openContent: () => {
+      const content = openContent()
+      return {
+        read(chunk: Parameters<ReleasedContent['read']>[0]) {
+          laterMs += RELEASE_ROUND_MS
+          return content.read(chunk)
+        },
+        readEnvelopes: content.readEnvelopes.bind(content),
+      }
+    },
+  })
+  assert.equal(await releaseContent(deps), true)
+  assert.deepEqual(
+    [errorsOf(released), await released.chunks(), await piecesOf(app)],
+    [[], [2, 16], ['leaving']],
+  )
+  await released.release()
+  assert.deepEqual(
+    [errorsOf(released), await released.chunks(), await piecesOf(app)],
+    [[], [0, 18], ['left']],
+  )
 })
 
 test('an export that is under way while content leaves goes on', async (t) => {

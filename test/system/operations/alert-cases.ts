@@ -104,6 +104,12 @@ export const HEALTHY: Series = {
 
 /** Healthy too, otherwise than that: nothing may fire either. */
 export const QUIET: Readonly<Record<string, Series>> = {
+  'rounds of what leaves for the archive, and rests after them, that take long': Object.fromEntries(
+    ['archive', 'release'].flatMap((follower) => [
+      [`tallystick_follower_rounds_total{follower="${follower}", result="ok", ${WORKER}}`, flat(9)],
+      [`tallystick_follower_last_success_timestamp_seconds{follower="${follower}", ${WORKER}}`, flat(60)],
+    ]),
+  ),
   'endpoints that wait for events which hardly ever come, while much else is written': {
     [`tallystick_webhook_endpoints_failing{${WORKER}}`]: flat(0),
     [`tallystick_webhook_endpoints_behind{${WORKER}}`]: flat(3),
