@@ -179,7 +179,7 @@ create table tallystick.batch_chunks (
   constraint batch_chunks_pkey PRIMARY KEY (ledger_id, seq, chunk),
   constraint batch_chunks_released CHECK ((((content IS NULL) = (released_bytes IS NOT NULL)) AND ((content IS NULL) OR (metadata IS NULL)))),
   constraint batch_chunks_released_bytes_check CHECK ((released_bytes > 0))
-);
+) with (autovacuum_vacuum_scale_factor=0.02);
 
 create table tallystick.batch_keys (
   ledger_id uuid not null,
@@ -278,7 +278,7 @@ create table tallystick.entries (
   constraint entries_record_event CHECK ((((version IS NULL) AND (prev_seq IS NULL)) OR (subject_id IS NOT NULL))),
   constraint entries_seq_check CHECK ((seq >= 0)),
   constraint entries_signer_kid_check CHECK ((length(signer_kid) = 32))
-);
+) with (autovacuum_vacuum_scale_factor=0.02);
 
 create table tallystick.entry_kinds (
   kind text not null,
