@@ -416,6 +416,36 @@ test('a worker that is killed between two chunks is gone on from', async (t) => 
   assert.deepEqual(await answers(app, ids), before)
 })
 
+test('a piece that is leaving is written once, and nothing more of it leaves while its ledger is moved', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, deps } = released
+  const ids = await postBatch(app)
+  await released.archiver.run()
+  await released.raiseFloor()
+  const release = async (seqs: number[]) => {
+    const { rows } = await deps.pool.query(
+      `select r.* from tallystick.release_content($1, 0, $2::int8[], $3::int4[],
+         array(select sha256(content) from tallystick.batch_chunks c join unnest($2::int8[], $3::int4[]) n (seq, chunk) using (seq, chunk)),
+         array_fill(null::bytea, array[cardinality($2::int8[])]), '{}', '{}', false) r`,
+      [app.ledgerId, seqs, seqs.map((_, i) => i)],
+    )
+    return rows[0].chunks
+  }
+  const writtenBy = async () =>
+    (await app.sql('select xmin::text from tallystick.archive_pieces'))[0]!['xmin']
+  const { seq } = (
+    await app.sql<{ seq: number }>('select min(seq)::int as seq from tallystick.batch_chunks')
+  )[0]!
+  assert.equal(await release([]), 0)
+  const first = await writtenBy()
+  await app.sql("update tallystick.chain_heads set closed = 'moving'")
+  assert.equal(await release([seq]), 0)
+  await app.sql('update tallystick.chain_heads set closed = null')
+  assert.equal(await release([seq]), 1)
+  assert.deepEqual([await released.chunks(), await writtenBy()], [[1, 1], first])
+  expectStatus(200, await app.send('GET', `/v1/records/${ids[0]}`))
+})
+
 test('a round that has taken its time ends between two chunks, says that there is more, and is gone on from', async (t) => {
   const released = await buildReleasedApp(t)
   const { app, deps } = released
