@@ -15,11 +15,13 @@ import { releaseContent } from '../../../src/followers/archive/release-content.t
 import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
 import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
 import { ERASURE_REFUSED_PAUSE_MS, RELEASE_ROUND_MS } from '../../../src/followers/limits.ts'
+import { openLog } from '../../../src/observe/log.ts'
+import { openDeps } from '../../../src/run/deps.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
 import { ARCHIVE_AWAY_PAUSE_MS } from '../../../src/verify/archive/limits.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
-import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { expectStatus, genericBody, type TestApp, testConfig } from '../../helpers/app.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { openEraser, takenAway } from '../../helpers/eraser.ts'
@@ -414,6 +416,24 @@ test('a worker that is killed between two chunks is gone on from', async (t) => 
   await released.release()
   assert.deepEqual([await released.chunks(), await piecesOf(app)], [[0, 18], ['left']])
   assert.deepEqual(await answers(app, ids), before)
+})
+
+test('a server that is not told of the archive says at its start that content lies there', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app } = released
+  const warnings = async (environment: Record<string, string> = {}) => {
+    const lines: string[] = []
+    const log = openLog('warn', { write: (line: string) => void lines.push(line) })
+    const deps = await openDeps(testConfig(app.database.apiUrl, environment), log)
+    await deps.close()
+    return lines.filter((line) => line.includes('TALLYSTICK_ARCHIVE is not set')).length
+  }
+  await postBatch(app)
+  await released.archiver.run()
+  assert.equal(await warnings(), 0)
+  await released.leave()
+  assert.equal(await warnings(), 1)
+  assert.equal(await warnings({ TALLYSTICK_ARCHIVE: 'file:///archive' }), 0)
 })
 
 test('a piece that is leaving is written once, and nothing more of it leaves while its ledger is moved', async (t) => {

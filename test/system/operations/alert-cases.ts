@@ -46,6 +46,7 @@ export const HEALTHY: Series = {
     ['internal_error', 'integrity_fault', 'overloaded'],
     SERVER,
   ),
+  [`tallystick_http_problems_total{code="archive_unavailable", ${SERVER}}`]: `0+0x92 1+0x${MINUTES}`,
   [`tallystick_http_problems_total{code="invalid_request", ${SERVER}}`]: growing(600),
   ...each('tallystick_append_refusals_total', 'reason', ['ledger', 'kind'], SERVER),
   [`tallystick_append_refusals_total{reason="state", ${SERVER}}`]: growing(60),
@@ -348,6 +349,14 @@ export const CASES: readonly AlertCase[] = [
     series: { [`tallystick_archive_unreleased_ledgers{${WORKER}}`]: flat(3) },
     description:
       'A worker cannot write the next prefix of 3 ledgers to the archive, or take content out for it.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickArchiveFails',
+    series: { [`tallystick_http_problems_total{code="archive_unavailable", ${SERVER}}`]: growing(3) },
+    labels: { operation: 'read' },
+    description:
+      '30 requests of the last ten minutes were answered 503 archive_unavailable: what they need lies in the archive alone.',
   },
   {
     ...ticket,
