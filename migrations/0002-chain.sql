@@ -78,7 +78,7 @@ create table entries (
   -- A ledger begins with the entry that says what it is, and only begins with it.
   constraint entries_begin check ((seq = 0) = (kind = 'ledger-created')
     and (seq > 0 or subject_id is not distinct from ledger_id))
-);
+) with (autovacuum_vacuum_scale_factor = 0.02);
 comment on table entries is
   'The chain: signed envelopes in their order, append-only. An entry never changes, except that the envelope of a notarization leaves for the archive.';
 comment on column entries.subject_id is 'Record, batch, agent, key or ledger that the entry is about.';

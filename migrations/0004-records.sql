@@ -76,7 +76,7 @@ create table batch_chunks (
   constraint batch_chunks_ids check (
     (get_byte(uuid_send(first_record_id), 14) & 15) * 256 + get_byte(uuid_send(first_record_id), 15) = 64 * chunk),
   constraint batch_chunks_released check ((content is null) = (released_bytes is not null) and (content is null or metadata is null))
-);
+) with (autovacuum_vacuum_scale_factor = 0.02);
 -- Compressed already.
 alter table batch_chunks alter column content set storage external, alter column metadata set storage external;
 comment on table batch_chunks is

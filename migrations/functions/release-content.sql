@@ -12,18 +12,24 @@ create or replace function release_content(
 language plpgsql security definer set search_path = tallystick, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
   piece_end bigint;
+  piece_state text;
 begin
   chunks := 0;
   envelopes := 0;
   perform require_proof();
-  select p.end_seq into piece_end from archive_pieces p join archives a on a.ledger_id = p.ledger_id
+  select p.end_seq, p.state into piece_end, piece_state from archive_pieces p join archives a on a.ledger_id = p.ledger_id
   where p.ledger_id = ledger and p.from_seq = piece_from and p.end_seq <= a.size for update of p;
   if piece_end is null then
     raise exception 'the archive has no such piece' using errcode = 'no_data_found';
   end if;
-  update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from and p.state <> 'left';
-  -- It has left before, or the ledger is being moved (refuse_while_moving).
-  if not found then return; end if;
+  if piece_state = 'left' or exists (select from chain_heads h where h.ledger_id = ledger and h.closed in ('moving', 'moved')) then
+    return;
+  end if;
+  if piece_state = 'kept' then
+    update archive_pieces p set state = 'leaving' where p.ledger_id = ledger and p.from_seq = piece_from;
+    -- The ledger is being moved since (refuse_while_moving).
+    if not found then return; end if;
+  end if;
   update batch_chunks c set content = null, released_bytes = length(c.content), metadata = n.metadata
   from unnest(seqs, chunk_numbers, chunks_before, kept_metadata) n (seq, chunk, before, metadata)
   where c.ledger_id = ledger and c.seq = n.seq and c.chunk = n.chunk and c.seq >= piece_from and c.seq < piece_end

@@ -161,6 +161,8 @@ export const ARCHIVE_WRITES_AT_ONCE = 8
 export const RELEASE_EVERY_MS = 5_000
 /** Share of a core. */
 export const RELEASE_TIME_SHARE_MAX = 0.25
+/** After this a round ends at the next chunks, envelopes or piece: the rest after it is three times as long. */
+export const RELEASE_ROUND_MS = 10_000
 export const RELEASE_PIECES_PER_ROUND = 32
 /** So that no ledger takes all of a round. */
 export const RELEASE_PIECES_OF_LEDGER = 8

@@ -5,6 +5,7 @@ import { Admission } from '../append/admission.ts'
 import { Appender } from '../append/appender.ts'
 import { makeByteBudgets } from '../append/byte-budget.ts'
 import { openSigners } from '../append/open-signers.ts'
+import { hasReleased } from '../db/chain/archive-releases.ts'
 import { loadKeysFrom } from '../db/chain/signed-entries.ts'
 import { Database } from '../db/connect/connection.ts'
 import { watchHalfOpen } from '../db/connect/half-open.ts'
@@ -82,6 +83,10 @@ export async function openDeps(
   try {
     const pooler = await checkDatabase(database, readPool, log, config.schemaWaitMs)
     await checkLogin(readPool, 'server')
+    if (!stores && (await hasReleased(readPool)))
+      log.warn(
+        'content has left Postgres, and TALLYSTICK_ARCHIVE is not set: reads of it are refused (docs/archive.md)',
+      )
     const signers = openSigners(readPool, masterKey, now)
     await signers.load()
     database.renew()

@@ -135,3 +135,11 @@ export async function readReleaseFigures(db: Db): Promise<{ readonly entries: nu
   )
   return rows[0]!
 }
+
+/** Whether content of any ledger lies in the archive alone. */
+export async function hasReleased(db: Db): Promise<boolean> {
+  const { rows } = await db.query<{ has: boolean }>(
+    `select exists (select from tallystick.archive_pieces where state <> 'kept') as has`,
+  )
+  return rows[0]!.has
+}

@@ -25,6 +25,7 @@ import {
   RELEASE_PASSES,
   RELEASE_PIECES_OF_LEDGER,
   RELEASE_PIECES_PER_ROUND,
+  RELEASE_ROUND_MS,
 } from '../limits.ts'
 import type { ArchiveDeps } from './archive-ledgers.ts'
 
@@ -51,13 +52,16 @@ export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
     piecesOfLedger: RELEASE_PIECES_OF_LEDGER,
     limit: RELEASE_PIECES_PER_ROUND,
   })
+  const endsAtMs = performance.now() + RELEASE_ROUND_MS
+  const isOver = () => deps.stopping.aborted || performance.now() >= endsAtMs
   let released = 0
   for (const piece of due) {
     const ledger = formatId('led', piece.ledgerId)
     if (deps.stopping.aborted) return false
+    if (isOver()) break
     if (deps.unreleased.isPaused(ledger)) continue
     try {
-      const { chunks, envelopes } = await releasePiece(deps, piece)
+      const { chunks, envelopes } = await releasePiece(deps, piece, isOver)
       deps.unreleased.resume(ledger)
       released++
       if (chunks + envelopes > 0)
@@ -73,21 +77,22 @@ export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
   return released > 0
 }
 
-/** Throws where the archive does not hold just what is here. */
-async function releasePiece(deps: ReleaseDeps, piece: DueRelease): Promise<Released> {
+/** Throws where the archive does not hold just what is here. `isOver`: the round ends, and the next one goes on. */
+async function releasePiece(deps: ReleaseDeps, piece: DueRelease, isOver: () => boolean): Promise<Released> {
   const content = deps.openContent()
-  const chunks = await releaseChunks(deps, content, piece)
-  const envelopes = await releaseEnvelopes(deps, content, piece)
+  const chunks = await releaseChunks(deps, content, piece, isOver)
+  const envelopes = await releaseEnvelopes(deps, content, piece, isOver)
   return { chunks, envelopes }
 }
 
 async function releaseChunks(
-  { pool, observeRelease, stopping }: ReleaseDeps,
+  { pool, observeRelease }: ReleaseDeps,
   content: ReleasedContent,
   piece: DueRelease,
+  isOver: () => boolean,
 ): Promise<number> {
   let released = 0
-  for (let after: ChunkColumns | null = null; !stopping.aborted; ) {
+  for (let after: ChunkColumns | null = null; !isOver(); ) {
     const rows = await listChunksOfPiece(pool, piece, after, RELEASE_CHUNKS_PER_CALL)
     if (rows.length === 0) break
     const leaving: LeavingChunk[] = []
@@ -105,12 +110,13 @@ async function releaseChunks(
 
 /** Takes envelopes out, after the chunks: its last call says that the piece has left. */
 async function releaseEnvelopes(
-  { pool, observeRelease, stopping }: ReleaseDeps,
+  { pool, observeRelease }: ReleaseDeps,
   content: ReleasedContent,
   piece: DueRelease,
+  isOver: () => boolean,
 ): Promise<number> {
   let released = 0
-  for (let after = piece.from - 1; !stopping.aborted; ) {
+  for (let after = piece.from - 1; !isOver(); ) {
     const rows = await listEnvelopesOfPiece(pool, piece, after, RELEASE_ENVELOPES_AT_A_TIME)
     await compareEnvelopes(content, piece, rows)
     const isLast = rows.length < RELEASE_ENVELOPES_AT_A_TIME

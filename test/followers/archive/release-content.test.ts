@@ -14,12 +14,14 @@ import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
 import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
-import { ERASURE_REFUSED_PAUSE_MS } from '../../../src/followers/limits.ts'
+import { ERASURE_REFUSED_PAUSE_MS, RELEASE_ROUND_MS } from '../../../src/followers/limits.ts'
+import { openLog } from '../../../src/observe/log.ts'
+import { openDeps } from '../../../src/run/deps.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
 import { ARCHIVE_AWAY_PAUSE_MS } from '../../../src/verify/archive/limits.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
-import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { expectStatus, genericBody, type TestApp, testConfig } from '../../helpers/app.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { openEraser, takenAway } from '../../helpers/eraser.ts'
@@ -414,6 +416,88 @@ test('a worker that is killed between two chunks is gone on from', async (t) => 
   await released.release()
   assert.deepEqual([await released.chunks(), await piecesOf(app)], [[0, 18], ['left']])
   assert.deepEqual(await answers(app, ids), before)
+})
+
+test('a server that is not told of the archive says at its start that content lies there', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app } = released
+  const warnings = async (environment: Record<string, string> = {}) => {
+    const lines: string[] = []
+    const log = openLog('warn', { write: (line: string) => void lines.push(line) })
+    const deps = await openDeps(testConfig(app.database.apiUrl, environment), log)
+    await deps.close()
+    return lines.filter((line) => line.includes('TALLYSTICK_ARCHIVE is not set')).length
+  }
+  await postBatch(app)
+  await released.archiver.run()
+  assert.equal(await warnings(), 0)
+  await released.leave()
+  assert.equal(await warnings(), 1)
+  assert.equal(await warnings({ TALLYSTICK_ARCHIVE: 'file:///archive' }), 0)
+})
+
+test('a piece that is leaving is written once, and nothing more of it leaves while its ledger is moved', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, deps } = released
+  const ids = await postBatch(app)
+  await released.archiver.run()
+  await released.raiseFloor()
+  const release = async (seqs: number[]) => {
+    const { rows } = await deps.pool.query(
+      `select r.* from tallystick.release_content($1, 0, $2::int8[], $3::int4[],
+         array(select sha256(content) from tallystick.batch_chunks c join unnest($2::int8[], $3::int4[]) n (seq, chunk) using (seq, chunk)),
+         array_fill(null::bytea, array[cardinality($2::int8[])]), '{}', '{}', false) r`,
+      [app.ledgerId, seqs, seqs.map((_, i) => i)],
+    )
+    return rows[0].chunks
+  }
+  const writtenBy = async () =>
+    (await app.sql('select xmin::text from tallystick.archive_pieces'))[0]!['xmin']
+  const { seq } = (
+    await app.sql<{ seq: number }>('select min(seq)::int as seq from tallystick.batch_chunks')
+  )[0]!
+  assert.equal(await release([]), 0)
+  const first = await writtenBy()
+  await app.sql("update tallystick.chain_heads set closed = 'moving'")
+  assert.equal(await release([seq]), 0)
+  await app.sql('update tallystick.chain_heads set closed = null')
+  assert.equal(await release([seq]), 1)
+  assert.deepEqual([await released.chunks(), await writtenBy()], [[1, 1], first])
+  expectStatus(200, await app.send('GET', `/v1/records/${ids[0]}`))
+})
+
+test('a round that has taken its time ends between two chunks, says that there is more, and is gone on from', async (t) => {
+  const released = await buildReleasedApp(t)
+  const { app, deps } = released
+  await postBatch(app, 1_100)
+  await released.archiver.run()
+  await released.raiseFloor()
+  const now = performance.now.bind(performance)
+  let laterMs = 0
+  t.mock.method(performance, 'now', () => now() + laterMs)
+  const { openContent } = deps
+  Object.assign(deps, {
+    openContent: () => {
+      const content = openContent()
+      return {
+        read(chunk: Parameters<ReleasedContent['read']>[0]) {
+          laterMs += RELEASE_ROUND_MS
+          return content.read(chunk)
+        },
+        readEnvelopes: content.readEnvelopes.bind(content),
+      }
+    },
+  })
+  assert.equal(await releaseContent(deps), true)
+  assert.deepEqual(
+    [errorsOf(released), await released.chunks(), await piecesOf(app)],
+    [[], [2, 16], ['leaving']],
+  )
+  await released.release()
+  assert.deepEqual(
+    [errorsOf(released), await released.chunks(), await piecesOf(app)],
+    [[], [0, 18], ['left']],
+  )
 })
 
 test('an export that is under way while content leaves goes on', async (t) => {

@@ -46,6 +46,7 @@ export const HEALTHY: Series = {
     ['internal_error', 'integrity_fault', 'overloaded'],
     SERVER,
   ),
+  [`tallystick_http_problems_total{code="archive_unavailable", ${SERVER}}`]: `0+0x92 1+0x${MINUTES}`,
   [`tallystick_http_problems_total{code="invalid_request", ${SERVER}}`]: growing(600),
   ...each('tallystick_append_refusals_total', 'reason', ['ledger', 'kind'], SERVER),
   [`tallystick_append_refusals_total{reason="state", ${SERVER}}`]: growing(60),
@@ -104,6 +105,12 @@ export const HEALTHY: Series = {
 
 /** Healthy too, otherwise than that: nothing may fire either. */
 export const QUIET: Readonly<Record<string, Series>> = {
+  'rounds of what leaves for the archive, and rests after them, that take long': Object.fromEntries(
+    ['archive', 'release'].flatMap((follower) => [
+      [`tallystick_follower_rounds_total{follower="${follower}", result="ok", ${WORKER}}`, flat(9)],
+      [`tallystick_follower_last_success_timestamp_seconds{follower="${follower}", ${WORKER}}`, flat(60)],
+    ]),
+  ),
   'endpoints that wait for events which hardly ever come, while much else is written': {
     [`tallystick_webhook_endpoints_failing{${WORKER}}`]: flat(0),
     [`tallystick_webhook_endpoints_behind{${WORKER}}`]: flat(3),
@@ -342,6 +349,14 @@ export const CASES: readonly AlertCase[] = [
     series: { [`tallystick_archive_unreleased_ledgers{${WORKER}}`]: flat(3) },
     description:
       'A worker cannot write the next prefix of 3 ledgers to the archive, or take content out for it.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickArchiveFails',
+    series: { [`tallystick_http_problems_total{code="archive_unavailable", ${SERVER}}`]: growing(3) },
+    labels: { operation: 'read' },
+    description:
+      '30 requests of the last ten minutes were answered 503 archive_unavailable: what they need lies in the archive alone.',
   },
   {
     ...ticket,

@@ -38,9 +38,15 @@ function inputSeries(series: Readonly<Record<string, string>>): unknown[] {
 }
 
 function expected({ alert, severity, labels, description }: AlertCase, alerts: readonly Alert[]): unknown {
-  const { annotations } = alerts.find((one) => one.alert === alert && one.labels['severity'] === severity)!
+  const expectedLabels: Readonly<Record<string, string>> = { namespace: 'ledger', severity, ...labels }
+  // The last, because rules of the same name that have more labels come later.
+  const { annotations } = alerts.findLast(
+    (one) =>
+      one.alert === alert &&
+      Object.entries(one.labels).every(([name, value]) => expectedLabels[name] === value),
+  )!
   return {
-    exp_labels: { namespace: 'ledger', severity, ...labels },
+    exp_labels: expectedLabels,
     exp_annotations: { ...annotations, description },
   }
 }
