@@ -6,6 +6,7 @@ import type { ChunkInArchive } from '../../../src/db/connect/released-content.ts
 import type { Uuid } from '../../../src/proof/ids.ts'
 import { leafHash, TILE_HASHES } from '../../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
+import { splitBundle } from '../../../src/verify/archive/archived-bundle.ts'
 import { ArchivedContent, type ArchiveReadOutcome } from '../../../src/verify/archive/archived-content.ts'
 import {
   ARCHIVE_AWAY_PAUSE_MS,
@@ -150,6 +151,10 @@ test('bundles that are kept hold little more than their bytes, however small the
   }
   const bytes = await heldBytes(open)
   assert.ok(bytes < count * 2 * 1024, `${bytes} bytes of ${count} bundles`)
+})
+
+test('a bundle has as many entries as a tile, whatever follows them', () => {
+  assert.equal(splitBundle(Buffer.alloc(8 * 1024 * 1024)).length, TILE_HASHES)
 })
 
 test('reads beyond what may wait are refused at once, but not those of a ledger that has few', async () => {
