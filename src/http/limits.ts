@@ -116,7 +116,7 @@ export const EVENTS_PER_TAIL_QUERY = 100
 /** Queries of all tails together: while they catch up, they leave connections to others. */
 export const EVENTS_TAIL_QUERIES_AT_ONCE_MAX = 2
 /**
- * Of these, such as wait for the archive and leave their place to others: each holds a page. The next one is put off, unless its ledger
+ * Such of these as wait for the archive and leave their place to others: each holds a page. The next one is put off, unless its ledger
  * has less than an equal share.
  */
 export const EVENTS_TAIL_READS_OF_ARCHIVE_MAX = 16

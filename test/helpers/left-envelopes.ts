@@ -5,7 +5,7 @@ import { buildReleasedApp } from './released-app.ts'
 
 type Released = Awaited<ReturnType<typeof buildReleasedApp>>
 
-/** Of rounds that failed. */
+/** Errors of rounds that failed. */
 export const errorsOf = ({ logged }: Released) =>
   logged.filter(({ level }) => level === 'error').map(({ err }) => String(err))
 

@@ -14,7 +14,7 @@ export type TurnedDb = (db: Db) => Db
  */
 export class SharedReads<T> {
   readonly #atOnceMax: number
-  /** Of reads that have asked the archive, until they end. */
+  /** Reads that have asked the archive, until they end. */
   readonly #ofArchive: Places
   readonly #reading = new Map<string, Promise<T>>()
   /** By ledger; the one whose turn it is is first. */

@@ -13,7 +13,7 @@ import { type ArchiveSeal, tileName, tilesBetween } from './seal.ts'
 import type { ArchiveReader } from './store.ts'
 import { TileDigests } from './tile-digests.ts'
 
-/** Of all objects. Below this, starting threads would take longer than they save. */
+/** Bytes of all objects. Below this, starting threads would take longer than they save. */
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 
 /** Hears of content of an archive that no export has. None of it is verified. */

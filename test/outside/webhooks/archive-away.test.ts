@@ -25,6 +25,7 @@ test('deliveries whose events lie in an archive that is away', async (t) => {
     })
     const recent = await stage.notarize()
     await endpoint.hears(2)
+    await endpoint.rests()
 
     await rename(released.directory, `${released.directory}.away`)
     await endpoint.ask('POST', '/pause')
