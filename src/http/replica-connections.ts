@@ -1,0 +1,124 @@
+import type { LedgerEnd, LedgerState } from '../db/chain/ledger-ends.ts'
+import type { Db } from '../db/connect/client.ts'
+import { Coalescer } from '../db/connect/coalescer.ts'
+import { type HeldConnection, type LedgerShown, type Replica, ReplicaError } from '../db/connect/replica.ts'
+import { Lookups } from '../db/records/lookups.ts'
+import { Searches } from '../db/records/searches.ts'
+import { ApiError } from '../errors.ts'
+import type { SignedCheckpoints } from '../followers/checkpoints/signed-checkpoints.ts'
+import type { Uuid } from '../proof/ids.ts'
+import { REPLICA_LOOKS_AT_ONCE_MAX, REPLICA_SHARERS_MAX } from './limits.ts'
+
+/** Parts of the server that read a ledger. */
+export type ReadSources = {
+  readonly readPool: Db
+  readonly lookups: Lookups
+  readonly searches: Searches
+  readonly checkpoints: SignedCheckpoints
+}
+
+/** Pool of the replica that a read rests on. `search`: its plans are those of searches, and so is its time. */
+export type ReplicaPool = 'read' | 'search'
+
+/** Entries of a ledger that a read must show. */
+type Wanted = { readonly ledgerId: Uuid; readonly sizeMin: number }
+
+/** A connection to the replica for one request, which MUST leave it. `size`: entries of the request's ledger that it shows. */
+export type ReplicaRead = {
+  readonly size: number
+  readonly sources: ReadSources
+  /** `error`: of the read; after one of the database the connection is closed. */
+  leave(error?: Error): void
+}
+
+/**
+ * Connections to the replica, each found fit for the ledger of the request that reads on it: it shows the entries that the request
+ * wants, on the primary's chain, and nothing that was erased by now. The primary is asked after the replica.
+ *
+ * Requests that come while others are looked at may share a connection: one look at the replica, one at the primary, and one query for
+ * the look-ups of all of them.
+ */
+export class ReplicaConnections {
+  readonly #replica: Replica
+  readonly #ends: Coalescer<LedgerState, LedgerEnd>
+  readonly #checkpoints: SignedCheckpoints
+  readonly #shared: Readonly<Record<ReplicaPool, Coalescer<Wanted, ReplicaRead | Error>>>
+
+  constructor(replica: Replica, ends: Coalescer<LedgerState, LedgerEnd>, checkpoints: SignedCheckpoints) {
+    this.#replica = replica
+    this.#ends = ends
+    this.#checkpoints = checkpoints
+    const share = (pool: ReplicaPool) =>
+      new Coalescer<Wanted, ReplicaRead | Error>((wanted) => this.#open(pool, wanted), {
+        keysMax: REPLICA_SHARERS_MAX,
+        queriesMax: REPLICA_LOOKS_AT_ONCE_MAX,
+      })
+    this.#shared = { read: share('read'), search: share('search') }
+  }
+
+  /**
+   * Throws ReplicaError, and whatever the connection fails with. `shares`: the others on the connection wait for each statement of the
+   * read, so it MUST have short ones only.
+   */
+  async take(pool: ReplicaPool, wanted: Wanted, { shares }: { shares: boolean }): Promise<ReplicaRead> {
+    const read = shares ? await this.#shared[pool].find(wanted) : (await this.#open(pool, [wanted]))[0]!
+    if (read instanceof Error) throw read
+    return read
+  }
+
+  /** One connection for all of them. An error is that of one: the others stay. */
+  async #open(pool: ReplicaPool, wanted: readonly Wanted[]): Promise<(ReplicaRead | Error)[]> {
+    const { readPool, searchPool } = this.#replica
+    const ledgerIds = new Set(wanted.map(({ ledgerId }) => ledgerId))
+    const held = await this.#replica.hold(pool === 'read' ? readPool : searchPool, [...ledgerIds])
+    const leave = makeLeave(held, wanted.length)
+    const { db, ledgers } = held
+    const sources = {
+      readPool: db,
+      lookups: new Lookups(db),
+      searches: new Searches(db),
+      checkpoints: this.#checkpoints.on(db),
+    }
+    const chains = new Map<Uuid, Promise<void>>()
+    return Promise.all(
+      wanted.map(async ({ ledgerId, sizeMin }) => {
+        const shown = ledgers.get(ledgerId)!
+        try {
+          // Ledgers always have an entry.
+          if (shown.size < Math.max(sizeMin, 1))
+            throw new ReplicaError('behind', `it has ${shown.size} entries of ${sizeMin}`)
+          if (!chains.has(ledgerId)) chains.set(ledgerId, this.#requireSameChain(ledgerId, shown))
+          await chains.get(ledgerId)
+          return { size: shown.size, sources, leave }
+        } catch (error) {
+          leave(error as Error)
+          return error as Error
+        }
+      }),
+    )
+  }
+
+  /** Throws ReplicaError. */
+  async #requireSameChain(ledgerId: Uuid, { size, chain }: LedgerShown): Promise<void> {
+    const end = await this.#ends.find({ ledgerId, size }).catch((error: Error) => {
+      throw new ReplicaError('unknown', `the primary did not say how far it is: ${error.message}`)
+    })
+    if (end.chain === null) throw new ReplicaError('ahead', `it has ${size} entries, the primary ${end.size}`)
+    if (chain === null || !end.chain.equals(chain))
+      throw new ReplicaError('diverged', `its chain of ${size} entries is not the primary's`)
+    if (size < end.erasedBelow)
+      throw new ReplicaError('behind', `it has ${size} entries of ${end.erasedBelow}: something was erased`)
+  }
+}
+
+/** Gives the connection back when all of its readers have left. */
+function makeLeave(held: HeldConnection, readers: number): (error?: Error) => void {
+  let left = 0
+  let broken: Error | undefined
+  return (error) => {
+    const isSound =
+      error instanceof ApiError || (error instanceof ReplicaError && error.refusal !== 'diverged')
+    if (!isSound) broken ??= error
+    if (++left === readers) held.release(broken)
+  }
+}
