@@ -2,12 +2,13 @@
 /** Ledgers whose size is remembered for readers that send If-Known-Size. */
 export const KNOWN_SIZES_MAX = 10_000
 /**
- * Requests that share a connection to the replica, and shared connections of a pool that are looked at at once
- * (src/http/replica-connections.ts). A record by id costs the server, the primary and the standby 239, 76 and 84 us of CPU with 16 readers; with 4
- * to a connection 304, 103 and 118, and 545, 94 and 233 where each has its own. Four looks at once: 304, 99 and 92. One at
- * once is no better, and a look that waits would hold all others up.
+ * Requests that share a connection to the replica, and connections of each pool that are looked at at once for them
+ * (src/http/replica-connections.ts). CPU of a record by id in the server, the primary and the standby, 16 readers: 199 to 248, 71 to 84 and 68
+ * to 93 us. With 4 to a connection 271 to 304, 103 and 114; where each had its own 577 to 718, 150 to 230 and 262 to 298. Four looks at once:
+ * 229 to 304, 90 and 90. One at once costs no less, and a look that gets no answer would hold up all others. With 64
+ * readers, 32 to a connection cost as much as 64; but 64 go on to the primary twice as fast while no connection is free.
  */
-export const REPLICA_SHARERS_MAX = 32
+export const REPLICA_SHARERS_MAX = 64
 export const REPLICA_LOOKS_AT_ONCE_MAX = 2
 
 // A request: how long it may take to arrive, and what it may hold

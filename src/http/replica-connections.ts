@@ -116,9 +116,12 @@ function makeLeave(held: HeldConnection, readers: number): (error?: Error) => vo
   let left = 0
   let broken: Error | undefined
   return (error) => {
-    const isSound =
-      error instanceof ApiError || (error instanceof ReplicaError && error.refusal !== 'diverged')
-    if (!isSound) broken ??= error
+    if (error && !isOfRead(error)) broken ??= error
     if (++left === readers) held.release(broken)
   }
+}
+
+/** Whether the connection is as good as before. A standby of another chain is not. */
+function isOfRead(error: Error): boolean {
+  return error instanceof ApiError || (error instanceof ReplicaError && error.refusal !== 'diverged')
 }
