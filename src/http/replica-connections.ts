@@ -7,7 +7,7 @@ import { Searches } from '../db/records/searches.ts'
 import { ApiError } from '../errors.ts'
 import type { SignedCheckpoints } from '../followers/checkpoints/signed-checkpoints.ts'
 import type { Uuid } from '../proof/ids.ts'
-import { REPLICA_LOOKS_AT_ONCE_MAX, REPLICA_SHARERS_MAX } from './limits.ts'
+import { REPLICA_LIST_SHARERS_MAX, REPLICA_LOOKS_AT_ONCE_MAX, REPLICA_SHARERS_MAX } from './limits.ts'
 
 /** Parts of the server that read a ledger. */
 export type ReadSources = {
@@ -48,12 +48,15 @@ export class ReplicaConnections {
     this.#replica = replica
     this.#ends = ends
     this.#checkpoints = checkpoints
-    const share = (pool: ReplicaPool) =>
+    const share = (pool: ReplicaPool, keysMax: number) =>
       new Coalescer<Wanted, ReplicaRead | Error>((wanted) => this.#open(pool, wanted), {
-        keysMax: REPLICA_SHARERS_MAX,
+        keysMax,
         queriesMax: REPLICA_LOOKS_AT_ONCE_MAX,
       })
-    this.#shared = { read: share('read'), search: share('search') }
+    this.#shared = {
+      read: share('read', REPLICA_SHARERS_MAX),
+      search: share('search', REPLICA_LIST_SHARERS_MAX),
+    }
   }
 
   /**
