@@ -1,8 +1,22 @@
 // Reads
 /** Ledgers whose size is remembered for readers that send If-Known-Size. */
 export const KNOWN_SIZES_MAX = 10_000
-/** A read that waits so long for the archive gives its connections to the replica back, and takes others for what follows. */
+/** A read that waits so long for the archive gives its connection to the replica back, and takes another one for what follows. */
 export const REPLICA_IDLE_MS_MAX = 50
+/**
+ * Requests that share a connection to the replica, and connections of each pool that are looked at at once for them
+ * (src/http/replica-connections.ts). CPU of a record by id in the server, the primary and the standby, 16 readers: 199 to 248, 71 to 84 and 68
+ * to 93 us. With 4 to a connection 271 to 304, 103 and 114; where each had its own 577 to 718, 150 to 230 and 262 to 298. Four looks at once:
+ * 229 to 304, 90 and 90. One at once costs no less, and a look that gets no answer would hold up all others. With 64
+ * readers, 32 to a connection cost as much as 64; but 64 go on to the primary twice as fast while no connection is free.
+ */
+export const REPLICA_SHARERS_MAX = 64
+export const REPLICA_LOOKS_AT_ONCE_MAX = 2
+/**
+ * Lists that share one. Few, because each reads documents of its own, up to SEARCH_CHUNK_BYTES_MAX, while the others wait. A list of 20 with 64
+ * readers costs 483 us in the server and 262 in the standby; 585 and 330 with 4 to a connection, 564 and 304 with 64.
+ */
+export const REPLICA_LIST_SHARERS_MAX = 8
 
 // A request: how long it may take to arrive, and what it may hold
 export const REQUEST_TIMEOUT_MS = 30_000

@@ -3,9 +3,12 @@ import { after, before, beforeEach, describe, type TestContext, test } from 'nod
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Tallystick } from '../../sdk/client.ts'
 import { archiveUnavailable } from '../../src/db/chunks/released-chunks.ts'
+import type { Db } from '../../src/db/connect/client.ts'
 import type { DatabasePool } from '../../src/db/connect/pools.ts'
 import type { ChunkInArchive } from '../../src/db/connect/released-content.ts'
 import { READ_CONNECTIONS_MAX, REPLICA_PROBE_EVERY_MS, SEARCH_CONNECTIONS_MAX } from '../../src/db/limits.ts'
+import type { ReadSources } from '../../src/http/replica-connections.ts'
+import { parseId, type Uuid } from '../../src/proof/ids.ts'
 import { startPostgres } from '../../src/run/postgres/start.ts'
 import { expectStatus, openApp, type SendOptions, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
@@ -18,6 +21,8 @@ import { type Replicated, type Standby, startReplicated, startStandby } from '..
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { addTestHome } from '../helpers/test-home.ts'
 import { until } from '../helpers/wait.ts'
+
+type Reader = { readonly known?: number; readonly ledgerId?: Uuid }
 
 describe('reads from a replica', () => {
   let servers: Replicated
@@ -201,33 +206,160 @@ describe('reads from a replica', () => {
     assert.deepEqual(await shown(), { has: false, where: 'replica' })
   })
 
-  test('requests that read and search wait for none of each other, and one that gets no connection asks the primary', async () => {
+  test('a read that gets no connection asks the primary, and searches have their own', async () => {
+    const { id } = await app.notarize()
+    await servers.replica.caughtUp()
     const gate = Promise.withResolvers<void>()
+    const all = Promise.withResolvers<void>()
     let begun = 0
-    const all = READ_CONNECTIONS_MAX
-    const first = Promise.withResolvers<void>()
-    const answers = Array.from({ length: all + SEARCH_CONNECTIONS_MAX }, (_, i) =>
-      app.deps.reads.of(...asked(), async ({ readPool, searches }) => {
-        const [one, other] = i < all ? [readPool, searches.pool] : [searches.pool, readPool]
-        await one.query('select 1')
-        if (++begun === all) first.resolve()
-        await first.promise
+    const answers = Array.from({ length: READ_CONNECTIONS_MAX }, () =>
+      app.deps.reads.of(...asked(), async ({ readPool }) => {
+        await readPool.query('select 1')
+        if (++begun === READ_CONNECTIONS_MAX) all.resolve()
         await gate.promise
-        await other.query('select 1')
       }),
     )
-    await first.promise
-    const startedMs = performance.now()
-    const { where } = await read(app, '/v1/records')
-    assert.equal(where, 'fallback')
-    assert.ok(performance.now() - startedMs < 2_000, 'it waited for the others')
-    assert.ok(app.deps.reads.fallbacks.busy > 0)
-    await new Promise((resolve) => setTimeout(resolve, 2 * REPLICA_PROBE_EVERY_MS))
-    const metrics = await app.deps.metrics.registry.metrics()
-    assert.match(metrics, /^tallystick_replica_up 1$/m)
-    gate.resolve()
-    await Promise.all(answers)
-    assert.equal((await read(app, '/v1/records')).where, 'replica')
+    try {
+      await all.promise
+      const startedMs = performance.now()
+      assert.equal((await read(app, `/v1/records/${id}`)).where, 'fallback')
+      assert.ok(performance.now() - startedMs < 2_000, 'it waited for the others')
+      assert.ok(app.deps.reads.fallbacks.busy > 0)
+      for (const url of ['/v1/records', `/v1/records/${id}/tree`])
+        assert.equal((await read(app, url)).where, 'replica')
+      await new Promise((resolve) => setTimeout(resolve, 2 * REPLICA_PROBE_EVERY_MS))
+      const metrics = await app.deps.metrics.registry.metrics()
+      assert.match(metrics, /^tallystick_replica_up 1$/m)
+    } finally {
+      gate.resolve()
+      await Promise.all(answers)
+    }
+    assert.equal((await read(app, `/v1/records/${id}`)).where, 'replica')
+  })
+
+  describe('that share a connection', () => {
+    /** Reads that begin at once, and the connection, or the primary's pool, that each of them came to. */
+    const atOnce = (readers: readonly Reader[], work: (db: Db, i: number) => Promise<unknown> = selectOne) =>
+      Promise.all(
+        readers.map((reader, i) => {
+          const told = async ({ readPool }: ReadSources) => {
+            await work(readPool, i)
+            return readPool
+          }
+          return app.deps.reads.of(...asked(reader), told, { shares: true })
+        }),
+      )
+    const selectOne = (db: Db) => db.query('select 1')
+    const pidOf = async (db: Db) =>
+      (await db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid
+
+    test('each is held to what it knows, and one that knows more leaves the others there', async () => {
+      await app.notarize()
+      await pauseReplica()
+      const { entry } = await app.notarize()
+      const { behind } = app.deps.reads.fallbacks
+      // More often than there are connections: none is kept by those that went.
+      for (let times = 0; times <= READ_CONNECTIONS_MAX; times++) {
+        const readers = [{}, { known: entry.seq + 1 }, { known: entry.seq }]
+        const [one, knowing, another] = await atOnce(readers)
+        assert.equal(knowing, app.deps.readPool)
+        assert.notEqual(one, app.deps.readPool)
+        assert.equal(one, another)
+      }
+      assert.equal(app.deps.reads.fallbacks.behind - behind, READ_CONNECTIONS_MAX + 1)
+    })
+
+    test('readers of other ledgers stay there when a document of one is erased', async () => {
+      const { ledger } = await app.newLedger()
+      const other = { ledgerId: parseId('led', ledger.id) }
+      const { id } = await app.notarize()
+      await pauseReplica()
+      const readers = [other, {}, other, {}]
+      assert.equal(new Set(await atOnce(readers)).size, 1, 'the control')
+      const body = { code: 'data_subject_request' }
+      expectStatus(202, await app.send('DELETE', `/v1/records/${id}/payload`, { body }))
+      const [one, erased, another, also] = await atOnce(readers)
+      assert.deepEqual([erased === app.deps.readPool, also === erased], [true, true])
+      assert.deepEqual([one === app.deps.readPool, one === another], [false, true])
+    })
+
+    for (const [what, spoil] of [
+      ['that breaks', (pid: number) => servers.replica.sql('select pg_terminate_backend($1, 5000)', [pid])],
+      ['on which a statement fails', (_: number, db: Db) => db.query('select 1 / 0').catch(() => {})],
+    ] as const)
+      test(`one ${what} sends all of them to the primary`, async () => {
+        const { replica, fallback } = app.deps.reads.figures
+        const pids: number[] = []
+        const spoiled = Promise.withResolvers<void>()
+        const found = await atOnce([{}, {}, {}], async (db, i) => {
+          if (db === app.deps.readPool) return
+          pids.push(await pidOf(db))
+          if (i === 2) await spoil(pids[0]!, db)
+          if (i === 2) spoiled.resolve()
+          await spoiled.promise
+          await db.query('select 1')
+        })
+        assert.deepEqual([pids.length, new Set(pids).size], [3, 1])
+        assert.deepEqual(found, Array(3).fill(app.deps.readPool))
+        const { figures } = app.deps.reads
+        assert.deepEqual([figures.replica - replica, figures.fallback - fallback], [0, 3])
+        await untilRead(app)
+        const [next] = await atOnce([{}], async (db) => void pids.push(await pidOf(db)))
+        assert.notEqual(next, app.deps.readPool)
+        assert.notEqual(pids[3], pids[0], 'the connection was kept')
+      })
+
+    test('one that waits for something else delays no other, and neither does a slow read of its own', async () => {
+      const { id } = await app.notarize()
+      await servers.replica.caughtUp()
+      let isSlowDone = false
+      const slow = app.deps.reads
+        .of(...asked(), ({ readPool }) => readPool.query('select pg_sleep(1)'))
+        .then(() => {
+          isSlowDone = true
+        })
+      const gate = Promise.withResolvers<void>()
+      const quick = Promise.withResolvers<void>()
+      const pids: number[] = []
+      const sharing = atOnce([{}, {}, {}], async (db, i) => {
+        // As one that waits for the archive.
+        if (i === 0) await gate.promise
+        if (pids.push(await pidOf(db)) === 2) quick.resolve()
+      })
+      await quick.promise
+      assert.equal((await read(app, `/v1/records/${id}`)).where, 'replica')
+      await atOnce([{}], async (db) =>
+        assert.ok(!pids.includes(await pidOf(db)), 'it was given back too early'),
+      )
+      assert.equal(isSlowDone, false)
+      gate.resolve()
+      assert.equal(new Set(await sharing).size, 1)
+      await slow
+    })
+
+    test('only records by id and lists without a filter do', async (t: TestContext) => {
+      const { id } = await app.notarize()
+      const of = t.mock.method(app.deps.reads, 'of')
+      const sharing: Record<string, unknown> = {}
+      for (const url of [
+        `/v1/records/${id}`,
+        '/v1/records?limit=1',
+        '/v1/records?type=generic/1',
+        `/v1/records/${id}/tree`,
+        '/v1/events',
+      ]) {
+        expectStatus(200, await app.send('GET', url))
+        const { pool = 'read', shares = false } = of.mock.calls.at(-1)!.arguments[3] ?? {}
+        sharing[url.replace(id, ':id')] = `${pool} ${shares}`
+      }
+      assert.deepEqual(sharing, {
+        '/v1/records/:id': 'read true',
+        '/v1/records?limit=1': 'search true',
+        '/v1/records?type=generic/1': 'search false',
+        '/v1/records/:id/tree': 'search false',
+        '/v1/events': 'read false',
+      })
+    })
   })
 
   test('a replica that says nothing is given up in a second', async (t: TestContext) => {
@@ -325,39 +457,48 @@ describe('reads from a replica', () => {
     assert.deepEqual([reads, replica - before.replica, fallback - before.fallback], [1, 1, 0])
   })
 
-  test('reads that wait for the archive keep no connection from others, and go on where they were', async (t: TestContext) => {
-    const reader = await makeApp({
-      TALLYSTICK_REPLICA_LAG_MS_MAX: '600000',
-      TALLYSTICK_ARCHIVE: 'file:///nonexistent',
-    })
-    await pauseReplica()
-    const came = Promise.withResolvers<Uint8Array>()
-    t.after(() => came.resolve(new Uint8Array()))
-    t.mock.method((reader.deps.readPool as DatabasePool).released!, 'read', () => came.promise)
-    let waiting = 0
-    const answers = Array.from({ length: READ_CONNECTIONS_MAX }, (_, i) =>
-      reader.deps.reads.of(...asked(reader), async ({ readPool, searches }) => {
-        const pools = i < SEARCH_CONNECTIONS_MAX ? [readPool, searches.pool] : [readPool]
-        for (const pool of pools) await pool.query('select 1')
+  for (const shares of [false, true])
+    test(`reads that wait for the archive keep no connection from others, and go on where they were${shares ? ', shared ones too' : ''}`, async (t: TestContext) => {
+      const reader = await makeApp({
+        TALLYSTICK_REPLICA_LAG_MS_MAX: '600000',
+        TALLYSTICK_ARCHIVE: 'file:///nonexistent',
+      })
+      await pauseReplica()
+      const came = Promise.withResolvers<Uint8Array>()
+      t.after(() => came.resolve(new Uint8Array()))
+      t.mock.method((reader.deps.readPool as DatabasePool).released!, 'read', () => came.promise)
+      const pools = [
+        ...Array(READ_CONNECTIONS_MAX).fill('read'),
+        ...Array(SEARCH_CONNECTIONS_MAX).fill('search'),
+      ] as const
+      const atOnce = shares ? 2 : 1
+      let waiting = 0
+      const work = async ({ readPool }: ReadSources) => {
+        await readPool.query('select 1')
         waiting++
-        await pools.at(-1)!.released!.read({} as ChunkInArchive)
+        await readPool.released!.read({} as ChunkInArchive)
         const { rows } = await readPool.query<{ is: boolean }>('select pg_is_in_recovery() as is')
         return rows[0]!.is
-      }),
-    )
-    await until(() => waiting === READ_CONNECTIONS_MAX)
-    // They give back what they hold a moment later.
-    await until(async () => (await read(reader, '/v1/records')).where === 'replica')
-    await until(async () => (await read(reader, '/v1/records?type=generic/1')).where === 'replica')
-    came.resolve(new Uint8Array())
-    assert.deepEqual(await Promise.all(answers), Array(READ_CONNECTIONS_MAX).fill(true))
-  })
+      }
+      const answers: Promise<boolean>[] = []
+      for (const pool of pools) {
+        for (let i = 0; i < atOnce; i++)
+          answers.push(reader.deps.reads.of(...asked({ ledgerId: reader.ledgerId }), work, { pool, shares }))
+        await until(() => waiting === answers.length)
+      }
+      // They give back what they hold a moment later.
+      for (const url of ['/v1/events', '/v1/records'])
+        await until(async () => (await read(reader, url)).where === 'replica')
+      came.resolve(new Uint8Array())
+      assert.deepEqual(await Promise.all(answers), Array(answers.length).fill(true))
+    })
 
   test('a read that replay cancels is answered by the primary', async () => {
     await app.sql('create table if not exists public.churn (n int)')
     await app.sql('grant select on public.churn to tallystick_api')
     await app.sql('insert into public.churn select generate_series(1, 1000)')
     await servers.replica.caughtUp()
+    const { failed } = app.deps.reads.fallbacks
     const codes: string[] = []
     const answer = app.deps.reads.of(...asked(), async ({ readPool }) => {
       if (codes.length > 0) return 'by the primary'
@@ -372,7 +513,7 @@ describe('reads from a replica', () => {
     await app.sql('vacuum public.churn')
     assert.equal(await answer, 'by the primary')
     assert.deepEqual(codes, ['40001'])
-    assert.equal(app.deps.reads.fallbacks.failed, 1)
+    assert.equal(app.deps.reads.fallbacks.failed - failed, 1)
     await untilRead(app)
   })
 
@@ -475,9 +616,10 @@ describe('reads from a replica', () => {
     assert.match(app.logs(), /reads go to the primary, not to the replica/)
   })
 
-  /** A request that asks the app's ledger, and its reply. */
-  function asked(of = app): [FastifyRequest, FastifyReply] {
-    const request = { headers: {}, caller: { ledgerId: of.ledgerId } } as unknown as FastifyRequest
+  /** A request, of the app's ledger if it names none, and its reply. */
+  function asked({ known, ledgerId = app.ledgerId }: Reader = {}): [FastifyRequest, FastifyReply] {
+    const headers = known === undefined ? {} : { 'if-known-size': `${known}` }
+    const request = { headers, caller: { ledgerId } } as unknown as FastifyRequest
     const reply = { sent: false, header() {}, removeHeader() {} } as unknown as FastifyReply
     return [request, reply]
   }

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import { REPLICA_LOOK_MS_MAX, REPLICA_PROBE_EVERY_MS, REPLICA_WAIT_MS_MAX } from '../limits.ts'
@@ -43,12 +42,17 @@ export class ReplicaError extends Error {
   }
 }
 
-/** A connection that shows at least `size` entries of its ledger, whichever statements run on it: a standby never goes back. */
+/** End of a ledger that a connection shows, and so whichever statements run on it: a standby never goes back. */
+export type LedgerShown = {
+  /** Number of entries; 0: it shows no such ledger. */
+  readonly size: number
+  /** Chain hash (32 bytes) at that size; null: there are none. */
+  readonly chain: Buffer | null
+}
+
 export type HeldConnection = {
   readonly db: Db
-  readonly size: number
-  /** Chain hash (32 bytes) at that size. */
-  readonly chain: Buffer
+  readonly ledgers: ReadonlyMap<Uuid, LedgerShown>
   /** `error`: the connection is closed. */
   release(error?: Error): void
 }
@@ -116,21 +120,19 @@ export class Replica {
   }
 
   /**
-   * A connection of `pool` that shows `sizeMin` entries of the ledger at least, and one in any case. Throws ReplicaError, and whatever
-   * the connection fails with; either way reads go to the primary.
+   * A connection of `pool`, and what it shows of the ledgers. Throws ReplicaError, and whatever the connection fails with; either way
+   * reads go to the primary.
    */
-  async hold(pool: DatabasePool, ledgerId: Uuid, sizeMin: number): Promise<HeldConnection> {
+  async hold(pool: DatabasePool, ledgerIds: readonly Uuid[]): Promise<HeldConnection> {
     if (this.#refusal !== null) throw new ReplicaError(this.#refusal, 'the last look refused it')
     const client = await this.#connectSoon(pool)
     try {
-      const { size, chain } = await this.#look(client, ledgerId)
-      if (chain === null || size < sizeMin)
-        throw new ReplicaError('behind', `it has ${size} entries of ${sizeMin}`)
-      return { db: inTurn(client), size, chain, release: (error) => client.release(error) }
+      const shown = await this.#look(client, ledgerIds)
+      const ledgers = new Map(ledgerIds.map((ledgerId, i) => [ledgerId, shown[i]!]))
+      return { db: inTurn(client), ledgers, release: (error) => client.release(error) }
     } catch (error) {
-      // One that merely lacks entries, or lags, serves the next read.
-      const isSound =
-        error instanceof ReplicaError && (error.refusal === 'behind' || error.refusal === 'lagging')
+      // One that merely lags serves the next read.
+      const isSound = error instanceof ReplicaError && error.refusal === 'lagging'
       client.release(isSound ? undefined : (error as Error))
       this.failed(error as Error)
       const refusal = refusalOf(error as Error)
@@ -170,7 +172,7 @@ export class Replica {
     try {
       const client = await this.#connect(this.#probePool)
       try {
-        await this.#look(client, null)
+        await this.#look(client, [null])
         client.release()
       } catch (error) {
         client.release(error as Error)
@@ -199,12 +201,15 @@ export class Replica {
     const hasRoom = pool.idleCount > 0 || pool.totalCount < pool.options.max
     const msMax = hasRoom ? REPLICA_LOOK_MS_MAX : REPLICA_WAIT_MS_MAX
     const connecting = this.#connect(pool)
-    const waited = new AbortController()
+    let timer: NodeJS.Timeout | undefined
+    const waiting = new Promise<null>((resolve) => {
+      timer = setTimeout(resolve, msMax, null)
+    })
     try {
-      const client = await Promise.race([connecting, setTimeout(msMax, null, { signal: waited.signal })])
+      const client = await Promise.race([connecting, waiting])
       if (client !== null) return client
     } finally {
-      waited.abort()
+      clearTimeout(timer)
     }
     connecting.then(
       (client) => client.release(),
@@ -221,32 +226,30 @@ export class Replica {
     this.primaryLog.note(rows[0]!.walBytes, atMs)
   }
 
-  /** End of the ledger that this connection shows; 0 entries and null: none. Throws ReplicaError. */
-  async #look(
-    client: pg.PoolClient,
-    ledgerId: Uuid | null,
-  ): Promise<{ readonly size: number; readonly chain: Buffer | null }> {
+  /** Ends of the ledgers that this connection shows, in their order; one at least is asked for. Throws ReplicaError. */
+  async #look(client: pg.PoolClient, ledgerIds: readonly (Uuid | null)[]): Promise<LedgerShown[]> {
     await this.#identify(client)
-    const { rows } = await queryWithin<{
-      isStandby: boolean
-      walBytes: number | null
-      size: number
-      chain: Buffer | null
-    }>(client, REPLICA_LOOK_MS_MAX, {
-      name: 'look_at_replica',
-      text: `select pg_is_in_recovery() as is_standby,
+    const { rows } = await queryWithin<LedgerShown & { isStandby: boolean; walBytes: number | null }>(
+      client,
+      REPLICA_LOOK_MS_MAX,
+      {
+        name: 'look_at_replica',
+        text: `select pg_is_in_recovery() as is_standby,
           case when pg_is_in_recovery() then pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') end as wal_bytes,
           coalesce(h.size, 0) as size, h.chain
-        from (select $1::uuid as ledger_id) asked left join tallystick.chain_heads h on h.ledger_id = asked.ledger_id`,
-      values: [ledgerId],
-    })
-    const { isStandby, walBytes, size, chain } = rows[0]!
+        from unnest($1::uuid[]) with ordinality as asked (ledger_id, ix)
+        left join tallystick.chain_heads h on h.ledger_id = asked.ledger_id
+        order by asked.ix`,
+        values: [ledgerIds],
+      },
+    )
+    const { isStandby, walBytes } = rows[0]!
     if (!isStandby) throw new ReplicaError('promoted', 'the server is no standby: it takes writes of its own')
     this.#lag = walBytes === null ? null : this.primaryLog.behind(walBytes, this.#now())
     if (this.#lag === null) throw new ReplicaError('lagging', 'it does not say how far it has come')
     if (this.#lag.ms > this.#lagMsMax)
       throw new ReplicaError('lagging', `it is ${Math.round(this.#lag.ms)} ms behind`)
-    return { size, chain }
+    return rows
   }
 
   /** Refuses a connection to a standby of another system. Once for each connection. */
@@ -292,12 +295,15 @@ function refusalOf(error: Error): ReplicaRefusal | null {
   return isMoved(error) || error instanceof ConnectError ? 'away' : null
 }
 
-/** The connection, with one statement after another however many are asked for at once. */
+/**
+ * The connection, with one statement after another however many are asked for at once. After one that failed there are no more: it may
+ * still run, or the connection is broken, and whoever shares it would wait for that.
+ */
 function inTurn(client: pg.PoolClient): Db {
   let last: Promise<unknown> = Promise.resolve()
   const query = (...args: Parameters<pg.PoolClient['query']>) => {
     const answer = last.then(() => client.query(...args))
-    last = answer.catch(() => {})
+    last = answer
     return answer
   }
   return { query: query as unknown as Db['query'], released: (client as Db).released ?? null }

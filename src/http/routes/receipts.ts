@@ -9,7 +9,7 @@ import {
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import type { Deps } from '../deps.ts'
 import { provedEntry, provedRecord } from '../proved-entry.ts'
-import type { ReadSources } from '../reads.ts'
+import type { ReadSources } from '../replica-connections.ts'
 import { idParams } from '../schemas/common.ts'
 import { entryProofParams } from '../schemas/proofs.ts'
 import {

@@ -12,7 +12,7 @@ import type { Deps } from '../deps.ts'
 import { etagOf, knownVersionOf } from '../if-match.ts'
 import { formatCursor, pageLimit, parseCursor } from '../page.ts'
 import { pathId } from '../path-id.ts'
-import type { ReadSources } from '../reads.ts'
+import type { ReadSources } from '../replica-connections.ts'
 import { idParams } from '../schemas/common.ts'
 import {
   recordEntriesCursor,
@@ -67,8 +67,12 @@ export function recordReadRoutes(
       const filters = parseFilters(query, ownAgentOf(request))
       const tag = filtersTag(filters, order)
       const search = { filters, order, after: placeOf(request.query, tag), limit: pageLimit(request.query) }
-      const { records, next } = await deps.reads.of(request, reply, (from) =>
-        listRecords({ ...deps, ...from }, request.caller.ledgerId, search),
+      const { records, next } = await deps.reads.of(
+        request,
+        reply,
+        (from) => listRecords({ ...deps, ...from }, request.caller.ledgerId, search),
+        // A search among others may take seconds.
+        { pool: 'search', shares: Object.keys(filters).length === 0 },
       )
       return sendPage(reply, turns, {
         before: '{"data":[',
@@ -113,7 +117,10 @@ export function recordReadRoutes(
           return { version, json: version === known ? null : await render() }
         }
       }
-      const { version, json } = await deps.reads.of(request, reply, answer, { waits: wait !== '0' })
+      const { version, json } = await deps.reads.of(request, reply, answer, {
+        waits: wait !== '0',
+        shares: true,
+      })
       reply.header('etag', etagOf(version))
       return json === null ? reply.code(304).send() : sendJson(reply, json)
     },
@@ -164,8 +171,11 @@ export function recordReadRoutes(
       const about = aboutOf(request, id)
       const tag = filtersTag(parseFilters({ parent: id }, about.ownAgent), 'desc')
       const page = { after: placeOf(request.query, tag), limit: pageLimit(request.query) }
-      const tree = await deps.reads.of(request, reply, async (from) =>
-        found(await findTree({ ...deps, ...from }, about, page), id),
+      const tree = await deps.reads.of(
+        request,
+        reply,
+        async (from) => found(await findTree({ ...deps, ...from }, about, page), id),
+        { pool: 'search' },
       )
       return sendPage(reply, turns, {
         before: `{"record":${tree.record},"ancestors":[${tree.ancestors.join(',')}],"children":{"data":[`,
