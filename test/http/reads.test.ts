@@ -493,6 +493,49 @@ describe('reads from a replica', () => {
       assert.deepEqual(await Promise.all(answers), Array(answers.length).fill(true))
     })
 
+  test('the connection that a read takes after the archive shows nothing that was erased meanwhile', async (t: TestContext) => {
+    const reader = await makeApp({
+      TALLYSTICK_REPLICA_LAG_MS_MAX: '600000',
+      TALLYSTICK_ARCHIVE: 'file:///nonexistent',
+    })
+    const { id } = await reader.notarize()
+    await pauseReplica()
+    const came = Promise.withResolvers<Uint8Array>()
+    t.after(() => came.resolve(new Uint8Array()))
+    t.mock.method((reader.deps.readPool as DatabasePool).released!, 'read', () => came.promise)
+    const asks = () => asked({ ledgerId: reader.ledgerId })
+    const seen: { pid: number; is: boolean }[] = []
+    const look = async ({ readPool }: ReadSources) => {
+      const text = 'select pg_backend_pid() as pid, pg_is_in_recovery() as is'
+      return (await readPool.query<{ pid: number; is: boolean }>(text)).rows[0]!
+    }
+    const work = async (from: ReadSources) => {
+      seen.push(await look(from))
+      await from.readPool.released!.read({} as ChunkInArchive)
+      return look(from)
+    }
+    const answers = [0, 1].map(() => reader.deps.reads.of(...asks(), work, { shares: true }))
+    await until(() => seen.length === 2)
+    // So many at once get all connections, and this one when it was given back.
+    await until(async () => {
+      const reads = Array.from({ length: READ_CONNECTIONS_MAX }, () => reader.deps.reads.of(...asks(), look))
+      return (await Promise.all(reads)).some(({ pid }) => pid === seen[0]!.pid)
+    })
+    const body = { code: 'data_subject_request' }
+    expectStatus(202, await reader.send('DELETE', `/v1/records/${id}/payload`, { body }))
+    const { behind } = reader.deps.reads.fallbacks
+    came.resolve(new Uint8Array())
+    assert.deepEqual(
+      (await Promise.all(answers)).map(({ is }) => is),
+      [false, false],
+    )
+    assert.deepEqual(
+      seen.map(({ is }) => is),
+      [true, true, false, false],
+    )
+    assert.equal(reader.deps.reads.fallbacks.behind - behind, 2)
+  })
+
   test('a read that replay cancels is answered by the primary', async () => {
     await app.sql('create table if not exists public.churn (n int)')
     await app.sql('grant select on public.churn to tallystick_api')
