@@ -5,7 +5,6 @@ import type { ReleasedContent } from '../db/connect/released-content.ts'
 import { type HeldConnection, type LedgerShown, type Replica, ReplicaError } from '../db/connect/replica.ts'
 import { Lookups } from '../db/records/lookups.ts'
 import { Searches } from '../db/records/searches.ts'
-import { ApiError } from '../errors.ts'
 import type { SignedCheckpoints } from '../followers/checkpoints/signed-checkpoints.ts'
 import type { Uuid } from '../proof/ids.ts'
 import {
@@ -33,7 +32,7 @@ type Wanted = { readonly ledgerId: Uuid; readonly sizeMin: number }
 export type ReplicaRead = {
   readonly size: number
   readonly sources: ReadSources
-  /** `error`: of the read; after one of the database the connection is closed. */
+  /** `error`: of the read. A connection to a standby of another chain, or on which a statement failed, is closed. */
   leave(error?: Error): void
 }
 
@@ -120,7 +119,7 @@ export class ReplicaConnections {
       for (const [ledgerId, { size }] of held.ledgers) sizes.set(ledgerId, size)
       return held
     } catch (error) {
-      held.release(isOfRead(error as Error) ? undefined : (error as Error))
+      held.release(error instanceof ReplicaError && !isDiverged(error) ? undefined : (error as Error))
       throw error
     }
   }
@@ -169,7 +168,8 @@ class Lease {
 
   /** Called once for each reader. */
   leave(error?: Error): void {
-    if (error && !isOfRead(error)) this.#broken ??= error
+    // A statement that failed has said so by itself; other errors are of one reader.
+    if (error && isDiverged(error)) this.#broken ??= error
     if (--this.#readers === 0) this.#giveBack()
   }
 
@@ -223,7 +223,7 @@ function requireSize({ size }: LedgerShown, sizeMin: number): void {
   if (size < Math.max(sizeMin, 1)) throw new ReplicaError('behind', `it has ${size} entries of ${sizeMin}`)
 }
 
-/** Whether the connection is as good as before. A standby of another chain is not. */
-function isOfRead(error: Error): boolean {
-  return error instanceof ApiError || (error instanceof ReplicaError && error.refusal !== 'diverged')
+/** A connection to a standby of another chain is closed. */
+function isDiverged(error: Error): boolean {
+  return error instanceof ReplicaError && error.refusal === 'diverged'
 }

@@ -8,6 +8,7 @@ import type { DatabasePool } from '../../src/db/connect/pools.ts'
 import type { ChunkInArchive } from '../../src/db/connect/released-content.ts'
 import { READ_CONNECTIONS_MAX, REPLICA_PROBE_EVERY_MS, SEARCH_CONNECTIONS_MAX } from '../../src/db/limits.ts'
 import type { ReadSources } from '../../src/http/replica-connections.ts'
+import { ProofError } from '../../src/proof/error.ts'
 import { parseId, type Uuid } from '../../src/proof/ids.ts'
 import { startPostgres } from '../../src/run/postgres/start.ts'
 import { expectStatus, openApp, type SendOptions, type TestApp } from '../helpers/app.ts'
@@ -308,6 +309,20 @@ describe('reads from a replica', () => {
         assert.notEqual(next, app.deps.readPool)
         assert.notEqual(pids[3], pids[0], 'the connection was kept')
       })
+
+    test('one that cannot read what it found sends itself alone to the primary', async () => {
+      const left = Promise.withResolvers<void>()
+      const found = await atOnce([{}, {}], async (db, i) => {
+        if (db === app.deps.readPool) return left.resolve()
+        if (i === 0) throw new ProofError('chunk_syntax', 'as of a chunk that is spoiled')
+        await left.promise
+        await db.query('select 1')
+      })
+      assert.deepEqual(
+        found.map((db) => db === app.deps.readPool),
+        [true, false],
+      )
+    })
 
     test('one that waits for something else delays no other, and neither does a slow read of its own', async () => {
       const { id } = await app.notarize()
