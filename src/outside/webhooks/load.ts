@@ -19,8 +19,8 @@ import {
 import type { Task } from './window.ts'
 
 /**
- * Reads the deliveries of one turn of an endpoint; they are verified. What the archive does not give in time waits for a later turn: `due` leaves
- * it out, `next` and `recovery` throw ApiError `archive_unavailable`.
+ * Reads the deliveries of one turn of an endpoint; they are verified. Events that the archive does not give in time wait for a later turn: `due`
+ * leaves them out, `next` and `recovery` throw ApiError `archive_unavailable`.
  */
 export class DeliveryLoader {
   readonly #db: Db
