@@ -116,7 +116,7 @@ export const COMPLETION_CLAIMERS_MAX = 4
 export const JOB_DELETION_EVERY_SECONDS = 120
 
 // Events
-/** Events that are asked for by seq wait so long for the archive; what it is asked for goes on. */
+/** Deliveries to webhooks wait so long for each object of the archive; what it is asked for goes on. */
 export const EVENT_ARCHIVE_MS_MAX = 5_000
 /** Batches per query: 20 full ones take 22 ms. */
 export const EVENT_BATCHES_PER_QUERY = 20

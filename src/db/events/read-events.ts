@@ -153,7 +153,13 @@ async function takeWanted(
   const bundles = new Set<number>()
   const { noting, pieces } = notePieces(db)
   for (const row of rows) {
-    await lookIntoBatch(noting, ledgerId, row, ownAgent)
+    try {
+      await lookIntoBatch(noting, ledgerId, row, ownAgent)
+    } catch (error) {
+      // Those before it wait for no archive.
+      if (!isUnreadable(error) || wanted.length === 0) throw error
+      return { rows: wanted, upTo: row.seq }
+    }
     if (row.isVisible && isWanted(row)) {
       if (row.envelope === null) bundles.add(Math.floor(row.seq / TILE_HASHES))
       if (bundles.size > EVENT_OBJECTS_PER_PAGE) return { rows: wanted, upTo: row.seq }
@@ -168,27 +174,47 @@ async function takeWanted(
 /** The same database, and the pieces of the archive that are read by it. */
 function notePieces(db: Db): { readonly noting: Db; readonly pieces: ReadonlySet<PlaceInArchive['from']> } {
   const pieces = new Set<PlaceInArchive['from']>()
-  const { released } = db
-  if (!released) return { noting: db, pieces }
-  const noted: ReleasedContent = {
+  const noting = withArchive(db, (released) => ({
     readEnvelopes: (wanted) => released.readEnvelopes(wanted),
     read(chunk) {
       pieces.add(chunk.place.from)
       return released.read(chunk)
     },
-  }
-  return { noting: { query: db.query.bind(db) as Db['query'], released: noted }, pieces }
+  }))
+  return { noting, pieces }
 }
 
 /**
- * Those of them that are there. `unread`: seqs of those whose envelope or chunk the archive did not give, within `archiveMsMax` each, so that
- * the others wait for none of them.
+ * The same database, for readers that have more to do than to wait: each question to the archive fails after `archiveMsMax`, as if the archive
+ * were away; and once it was away, it is not asked again.
  */
+export function boundArchive(db: Db, archiveMsMax = EVENT_ARCHIVE_MS_MAX): Db {
+  let away = false
+  const ask = async <T>(read: () => Promise<T>): Promise<T> => {
+    if (away) throw archiveUnavailable('the archive did not answer just before')
+    try {
+      return await within(archiveMsMax, read())
+    } catch (error) {
+      away ||= isAway(error)
+      throw error
+    }
+  }
+  return withArchive(db, (released) => ({
+    read: (chunk) => ask(() => released.read(chunk)),
+    readEnvelopes: (wanted) => ask(() => released.readEnvelopes(wanted)),
+  }))
+}
+
+function withArchive(db: Db, wrap: (released: ReleasedContent) => ReleasedContent): Db {
+  const { released } = db
+  return released ? { query: db.query.bind(db) as Db['query'], released: wrap(released) } : db
+}
+
+/** Those of them that are there. `unread`: seqs of those whose envelope or chunk the archive did not give. */
 export async function findEventRows(
   db: Db,
   ledgerId: Uuid,
   seqs: readonly number[],
-  archiveMsMax = EVENT_ARCHIVE_MS_MAX,
 ): Promise<{ readonly rows: EventRow[]; readonly unread: ReadonlySet<number> }> {
   const { rows } = await db.query<Unfilled<EventRow> & Unseen>({
     name: 'find_event_rows',
@@ -200,19 +226,13 @@ export async function findEventRows(
   })
   const found: EventRow[] = []
   const unread = new Set<number>()
-  let away = false
   for (const row of rows) {
     try {
-      // An archive that was away for one is not waited for again.
-      if (away && row.envelope === null) throw archiveUnavailable('the archive did not answer just before')
-      const read = fillEnvelopes(db, ledgerId, [row]).then(async ([filled]) => {
-        await lookIntoBatch(db, ledgerId, filled!, null)
-        return filled!
-      })
-      found.push(await within(archiveMsMax, read))
+      const [filled] = await fillEnvelopes(db, ledgerId, [row])
+      await lookIntoBatch(db, ledgerId, filled!, null)
+      found.push(filled!)
     } catch (error) {
       if (!isUnreadable(error)) throw error
-      away ||= isAway(error)
       unread.add(row.seq)
     }
   }

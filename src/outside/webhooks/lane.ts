@@ -18,6 +18,7 @@ import {
   WEBHOOK_HELD_REST_MS,
   WEBHOOK_LINGER_MS,
   WEBHOOK_OPEN_MAX,
+  WEBHOOK_REST_MS,
   WEBHOOK_ROWS_PER_WRITE,
   WEBHOOK_STRAGGLER_MS,
   WEBHOOK_TURN_MS_MAX,
@@ -72,8 +73,8 @@ export class Lane {
   /** Settlements wait for the ledger's floor: the next one of the stream, with all that follows it; and some of what is due. */
   #isStreamHeld = false
   #isDueHeld = false
-  /** The archive did not give what is to be recovered. */
-  #isRecoveryHeld = false
+  /** The archive did not give what is to be recovered, or the next event of the stream. */
+  #isArchiveHeld = false
   /** Begins nothing more, and awaits the deliveries under way. */
   #closing = false
   /** It is another's turn: nothing is written any more. */
@@ -128,11 +129,12 @@ export class Lane {
     if (this.#lost) return
     const stop = this.#health.stopOf(this.#deps.now())
     if (stop) await stopEndpoint(this.#deps, this.#endpoint, stop)
-    await endTurn(
-      this.#deps.pool,
-      this.turn,
-      this.#isHeld || this.#isRecoveryHeld ? WEBHOOK_HELD_REST_MS : null,
-    )
+    await endTurn(this.#deps.pool, this.turn, this.#restMs)
+  }
+
+  get #restMs(): number | null {
+    if (this.#isArchiveHeld) return WEBHOOK_REST_MS
+    return this.#isHeld ? WEBHOOK_HELD_REST_MS : null
   }
 
   /** Applies the changes since the last look. */
@@ -343,7 +345,9 @@ export class Lane {
       return
     }
     const ends = this.#ends
-    const { tasks, openRecords, position, more, isHeld } = await this.#loader.next(this.#window.read, ends)
+    const read = await this.#unlessHeld(this.#loader.next(this.#window.read, ends))
+    if (read === null) return
+    const { tasks, openRecords, position, more, isHeld } = read
     this.#isStreamHeld = isHeld
     this.#lookAgain(ends)
     for (const task of tasks) {
@@ -354,6 +358,17 @@ export class Lane {
     this.#window.readTo(position)
     this.#mustWrite ||= tasks.length === 0
     this.#mayHaveMore ||= more
+  }
+
+  /** null: the archive did not give it. */
+  async #unlessHeld<T>(loaded: Promise<T>): Promise<T | null> {
+    try {
+      return await loaded
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+      this.#isArchiveHeld = true
+      return null
+    }
   }
 
   get #isHeld(): boolean {
@@ -374,14 +389,10 @@ export class Lane {
   }
 
   async #loadRecovery(recover: NonNullable<Endpoint['recover']>): Promise<void> {
-    const read = await this.#loader.recovery(recover).catch((error) => {
-      if (!isUnreadable(error)) throw error
-      return null
-    })
+    const read = await this.#unlessHeld(this.#loader.recovery(recover))
     if (read === null) {
       // The cursor has it still: a later turn goes on with it.
       this.#recover = null
-      this.#isRecoveryHeld = true
       return
     }
     const { fresh, again, from } = read

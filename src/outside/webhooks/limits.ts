@@ -37,8 +37,9 @@ export const WEBHOOK_EVENTS_IN_MEMORY = 8_192
 export const WEBHOOK_EVENTS_PER_DOCUMENTED_EVENT = 8
 /** Pending and held of one endpoint: with so many, nothing new is begun. */
 export const WEBHOOK_OPEN_MAX = 10_000
+/** An endpoint that has so many open, or something to be read that the archive did not give, is left alone for so long. */
 export const WEBHOOK_REST_MS = 5_000
-/** With nothing but settlements that wait for their ledger's floor, or a recovery that waits for the archive, an endpoint gives its turn back for so long. */
+/** With nothing but settlements that wait for their ledger's floor an endpoint gives its turn back for so long. */
 export const WEBHOOK_HELD_REST_MS = 1_000
 /** Deliveries whose event the archive did not give are due again after this. */
 export const WEBHOOK_ARCHIVE_PAUSE_MS = MINUTE_MS

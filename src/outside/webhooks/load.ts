@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect/client.ts'
-import { type LedgerEnds, readEventDocuments } from '../../db/events/read-events.ts'
+import { boundArchive, type LedgerEnds, readEventDocuments } from '../../db/events/read-events.ts'
 import type { Endpoint } from '../../db/events/webhook-turns.ts'
 import { listDueDeliveries, readStored } from '../../db/events/webhook-work.ts'
 import type { Uuid } from '../../proof/ids.ts'
@@ -18,7 +18,10 @@ import {
 } from './limits.ts'
 import type { Task } from './window.ts'
 
-/** Reads the deliveries for an endpoint; they are verified. */
+/**
+ * Reads the deliveries of one turn of an endpoint; they are verified. Events that the archive does not give in time wait for a later turn: `due`
+ * leaves them out, `next` and `recovery` throw ApiError `archive_unavailable`.
+ */
 export class DeliveryLoader {
   readonly #db: Db
   readonly #endpoint: Endpoint
@@ -31,7 +34,7 @@ export class DeliveryLoader {
     endpoint: Endpoint,
     shareOf: () => number,
   ) {
-    this.#db = deps.pool
+    this.#db = boundArchive(deps.pool)
     this.#endpoint = endpoint
     this.#source = {
       ledgerId: endpoint.ledgerId,

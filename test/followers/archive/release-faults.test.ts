@@ -5,7 +5,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import type { EnvelopesInArchive, ReleasedContent } from '../../../src/db/connect/released-content.ts'
-import { findEventRows } from '../../../src/db/events/read-events.ts'
+import { boundArchive, findEventRows } from '../../../src/db/events/read-events.ts'
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { TILE_HASHES } from '../../../src/proof/tree/merkle.ts'
 import { tileName } from '../../../src/verify/archive/seal.ts'
@@ -68,7 +68,10 @@ test('an archive that never answers keeps nobody from events whose envelopes are
     },
   })
   const left = (await wantedOf(app, TILE_HASHES)).entries.map(({ seq }) => seq)
-  const { rows, unread } = await findEventRows(pool, app.ledgerId, [...left, here.entry.seq], 200)
+  const { rows, unread } = await findEventRows(boundArchive(pool, 200), app.ledgerId, [
+    ...left,
+    here.entry.seq,
+  ])
   assert.deepEqual([rows.map(({ seq }) => seq), [...unread], asked], [[here.entry.seq], left, 1])
 })
 
