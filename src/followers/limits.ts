@@ -163,6 +163,8 @@ export const RELEASE_EVERY_MS = 5_000
 export const RELEASE_TIME_SHARE_MAX = 0.25
 /** After this a round ends at the next chunks, envelopes or piece: the rest after it is three times as long. */
 export const RELEASE_ROUND_MS = 10_000
+/** So much more after a piece was fetched, which took the round's time: the next round would have to fetch it anew. */
+export const RELEASE_PIECE_MS_MIN = 5_000
 export const RELEASE_PIECES_PER_ROUND = 32
 /** So that no ledger takes all of a round. */
 export const RELEASE_PIECES_OF_LEDGER = 8

@@ -134,6 +134,8 @@ export const EVENTS_TAIL_QUERIES_AT_ONCE_MAX = 2
  * has less than an equal share.
  */
 export const EVENTS_TAIL_READS_OF_ARCHIVE_MAX = 16
+/** Streams that wait for the archive are logged so often: each of them asks again every few seconds. */
+export const EVENTS_TAIL_WARN_EVERY_MS = 60_000
 export const EVENTS_HEARTBEAT_MS = 15_000
 /** Age of a tail's key, to which KEY_CACHE_AGE_MS_MAX is added. */
 export const EVENTS_KEY_LOOK_EVERY_MS = 5_000

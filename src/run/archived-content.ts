@@ -1,3 +1,6 @@
+import type { Logger } from 'pino'
+import { hasReleased } from '../db/chain/archive-releases.ts'
+import type { Db } from '../db/connect/client.ts'
 import { archiveKeyContext } from '../signing/archive-keys.ts'
 import { DocumentKeys } from '../signing/document-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
@@ -30,4 +33,12 @@ export async function openContentForCommand(config: Config): Promise<ArchivedCon
   const stores = await openArchiveStores(config.archive.place)
   const masterKey = makeMasterKeys(config.masterKey, config.previousMasterKey)
   return openArchivedContent(masterKey, { stores, msMax: ARCHIVE_UNHURRIED_MS_MAX })
+}
+
+/** Warns, where no archive is set, if content lies there alone. */
+export async function warnOfReleased(db: Db, log: Logger): Promise<void> {
+  if (await hasReleased(db))
+    log.warn(
+      'content has left Postgres, and TALLYSTICK_ARCHIVE is not set: reads of it are refused (docs/archive.md)',
+    )
 }

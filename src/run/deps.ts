@@ -5,7 +5,6 @@ import { Admission } from '../append/admission.ts'
 import { Appender } from '../append/appender.ts'
 import { makeByteBudgets } from '../append/byte-budget.ts'
 import { openSigners } from '../append/open-signers.ts'
-import { hasReleased } from '../db/chain/archive-releases.ts'
 import { loadKeysFrom } from '../db/chain/signed-entries.ts'
 import { Database } from '../db/connect/connection.ts'
 import { watchHalfOpen } from '../db/connect/half-open.ts'
@@ -49,7 +48,7 @@ import { makeMasterKeys } from '../signing/master-keys.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
 import { makePeerWitnessKeys } from '../signing/peer-witness-keys.ts'
 import { openArchiveStores } from '../verify/archive/open-stores.ts'
-import { openArchivedContent } from './archived-content.ts'
+import { openArchivedContent, warnOfReleased } from './archived-content.ts'
 import { type Config, required } from './config.ts'
 
 /** Made by tools/build-console.ts. */
@@ -83,10 +82,7 @@ export async function openDeps(
   try {
     const pooler = await checkDatabase(database, readPool, log, config.schemaWaitMs)
     await checkLogin(readPool, 'server')
-    if (!stores && (await hasReleased(readPool)))
-      log.warn(
-        'content has left Postgres, and TALLYSTICK_ARCHIVE is not set: reads of it are refused (docs/archive.md)',
-      )
+    if (!stores) await warnOfReleased(readPool, log)
     const signers = openSigners(readPool, masterKey, now)
     await signers.load()
     database.renew()

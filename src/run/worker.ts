@@ -82,7 +82,7 @@ import { ARCHIVE_UNHURRIED_MS_MAX } from '../verify/archive/limits.ts'
 import { openArchiveStores } from '../verify/archive/open-stores.ts'
 import type { ArchiveStores } from '../verify/archive/s3-store.ts'
 import { openArchive, openRelease } from './archive-work.ts'
-import { openArchivedContent } from './archived-content.ts'
+import { openArchivedContent, warnOfReleased } from './archived-content.ts'
 import { type Config, parseConfig, required } from './config.ts'
 import { PEER_ANSWERS_BYTES_MAX } from './limits.ts'
 import { withMetrics } from './listen-metrics.ts'
@@ -144,6 +144,7 @@ export async function startWorker(
   try {
     const pooler = await checkDatabase(database, pool, log, config.schemaWaitMs)
     await checkLogin(pool, 'worker')
+    if (!stores) await warnOfReleased(pool, log)
     const stopWatching = watchHalfOpen(database, pooler, log)
     closers.push(async () => stopWatching())
     return await startWork({

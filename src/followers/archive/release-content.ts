@@ -23,6 +23,7 @@ import {
   RELEASE_ENTRIES_OF_PAGE,
   RELEASE_ENVELOPES_AT_A_TIME,
   RELEASE_PASSES,
+  RELEASE_PIECE_MS_MIN,
   RELEASE_PIECES_OF_LEDGER,
   RELEASE_PIECES_PER_ROUND,
   RELEASE_ROUND_MS,
@@ -41,6 +42,13 @@ export type ReleaseDeps = Pick<ArchiveDeps, 'stopping' | 'log'> & {
   readonly observeRelease?: (released: Released, bytes: number) => void
 }
 
+/** The round's time, as it is left for a piece. */
+type PieceTime = {
+  readonly isOver: () => boolean
+  /** Hears that the piece is here. */
+  readonly fetched: () => void
+}
+
 /**
  * One round: pieces of archives, of all ledgers, whose content leaves Postgres (docs/archive.md#content-that-leaves-postgres). Returns whether
  * there is more to do at once. *Crash at any time: what has left stays out, and the piece is gone on with.* A ledger's fault is logged, and
@@ -53,15 +61,14 @@ export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
     limit: RELEASE_PIECES_PER_ROUND,
   })
   const endsAtMs = performance.now() + RELEASE_ROUND_MS
-  const isOver = () => deps.stopping.aborted || performance.now() >= endsAtMs
   let released = 0
   for (const piece of due) {
     const ledger = formatId('led', piece.ledgerId)
     if (deps.stopping.aborted) return false
-    if (isOver()) break
+    if (performance.now() >= endsAtMs) break
     if (deps.unreleased.isPaused(ledger)) continue
     try {
-      const { chunks, envelopes } = await releasePiece(deps, piece, isOver)
+      const { chunks, envelopes } = await releasePiece(deps, piece, endsAtMs)
       deps.unreleased.resume(ledger)
       released++
       if (chunks + envelopes > 0)
@@ -77,11 +84,18 @@ export async function releaseContent(deps: ReleaseDeps): Promise<boolean> {
   return released > 0
 }
 
-/** Throws where the archive does not hold just what is here. `isOver`: the round ends, and the next one goes on. */
-async function releasePiece(deps: ReleaseDeps, piece: DueRelease, isOver: () => boolean): Promise<Released> {
+/** Throws where the archive does not hold just what is here. `roundEndsAtMs`: the next one goes on. */
+async function releasePiece(deps: ReleaseDeps, piece: DueRelease, roundEndsAtMs: number): Promise<Released> {
   const content = deps.openContent()
-  const chunks = await releaseChunks(deps, content, piece, isOver)
-  const envelopes = await releaseEnvelopes(deps, content, piece, isOver)
+  let endsAtMs = roundEndsAtMs
+  const time: PieceTime = {
+    isOver: () => deps.stopping.aborted || performance.now() >= endsAtMs,
+    fetched() {
+      endsAtMs = Math.max(endsAtMs, performance.now() + RELEASE_PIECE_MS_MIN)
+    },
+  }
+  const chunks = await releaseChunks(deps, content, piece, time)
+  const envelopes = await releaseEnvelopes(deps, content, piece, time)
   return { chunks, envelopes }
 }
 
@@ -89,15 +103,16 @@ async function releaseChunks(
   { pool, observeRelease }: ReleaseDeps,
   content: ReleasedContent,
   piece: DueRelease,
-  isOver: () => boolean,
+  time: PieceTime,
 ): Promise<number> {
   let released = 0
-  for (let after: ChunkColumns | null = null; !isOver(); ) {
+  for (let after: ChunkColumns | null = null; !time.isOver(); ) {
     const rows = await listChunksOfPiece(pool, piece, after, RELEASE_CHUNKS_PER_CALL)
     if (rows.length === 0) break
     const leaving: LeavingChunk[] = []
     for (const row of rows) leaving.push(await compare(content, piece, row))
     const left = await takeContentOut(pool, piece, { chunks: leaving })
+    if (after === null) time.fetched()
     released += left.chunks
     observeRelease?.(
       left,
@@ -113,10 +128,10 @@ async function releaseEnvelopes(
   { pool, observeRelease }: ReleaseDeps,
   content: ReleasedContent,
   piece: DueRelease,
-  isOver: () => boolean,
+  time: PieceTime,
 ): Promise<number> {
   let released = 0
-  for (let after = piece.from - 1; !isOver(); ) {
+  for (let after = piece.from - 1; !time.isOver(); ) {
     const rows = await listEnvelopesOfPiece(pool, piece, after, RELEASE_ENVELOPES_AT_A_TIME)
     await compareEnvelopes(content, piece, rows)
     const isLast = rows.length < RELEASE_ENVELOPES_AT_A_TIME

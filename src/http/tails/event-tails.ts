@@ -10,7 +10,7 @@ import type { WantedEvents } from '../../outside/events/event-types.ts'
 import { LedgerWatch } from '../../outside/events/ledger-watch.ts'
 import type { EventPosition } from '../../outside/events/read-events.ts'
 import { SharedReads } from '../../outside/events/shared-reads.ts'
-import type { Uuid } from '../../proof/ids.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
 import { STREAM_PIECE_CHARS } from '../../records/limits.ts'
 import { EVENT_STREAM } from '../accept.ts'
 import type { Deps } from '../deps.ts'
@@ -23,6 +23,7 @@ import {
   EVENTS_TAIL_MS_MAX,
   EVENTS_TAIL_QUERIES_AT_ONCE_MAX,
   EVENTS_TAIL_READS_OF_ARCHIVE_MAX,
+  EVENTS_TAIL_WARN_EVERY_MS,
   EVENTS_TAILS_MAX,
   EVENTS_TAILS_PER_LEDGER_MAX,
 } from '../limits.ts'
@@ -82,6 +83,7 @@ export class EventTails {
   )
   readonly #open = new Map<AbortController, Readable>()
   #isClosing = false
+  #warnedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(deps: Deps) {
     this.#deps = deps
@@ -138,8 +140,17 @@ export class EventTails {
       return await this.#read(source, from, ends, EVENTS_PER_TAIL_QUERY)
     } catch (error) {
       if (!isUnreadable(error)) throw error
+      this.#warn(source, error)
       return 'nothing'
     }
+  }
+
+  /** A client of a stream is answered 200 while it waits: nothing else tells of it. */
+  #warn({ ledgerId }: TailSource, err: unknown): void {
+    const nowMs = performance.now()
+    if (nowMs < this.#warnedAtMs + EVENTS_TAIL_WARN_EVERY_MS) return
+    this.#warnedAtMs = nowMs
+    this.#deps.log.warn({ err, ledger: formatId('led', ledgerId) }, 'streams of events wait for the archive')
   }
 
   #stream(
@@ -217,6 +228,7 @@ export class EventTails {
     } catch (error) {
       const isOfArchive = isUnreadable(error)
       if (!isOfArchive && !isUnavailable(error as Error)) throw error
+      if (isOfArchive) this.#warn(source, error)
       await sleep(isOfArchive ? ARCHIVE_RETRY_AFTER_MS : EVENTS_RETRY_MS, undefined, { signal }).catch(
         () => {},
       )

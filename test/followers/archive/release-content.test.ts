@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
 import { readFindKey } from '../../../src/db/chain/signed-entries.ts'
@@ -16,7 +16,9 @@ import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts
 import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
 import { ERASURE_REFUSED_PAUSE_MS, RELEASE_ROUND_MS } from '../../../src/followers/limits.ts'
 import { openLog } from '../../../src/observe/log.ts'
+import { Metrics } from '../../../src/observe/metrics/metrics.ts'
 import { openDeps } from '../../../src/run/deps.ts'
+import { startWorker } from '../../../src/run/worker.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
 import { ARCHIVE_AWAY_PAUSE_MS } from '../../../src/verify/archive/limits.ts'
 import { database } from '../../../src/verify/database.ts'
@@ -418,22 +420,29 @@ test('a worker that is killed between two chunks is gone on from', async (t) => 
   assert.deepEqual(await answers(app, ids), before)
 })
 
-test('a server that is not told of the archive says at its start that content lies there', async (t) => {
+test('a server or worker that is not told of the archive says at its start that content lies there', async (t) => {
   const released = await buildReleasedApp(t)
   const { app } = released
+  const { apiUrl, workerUrl } = app.database
   const warnings = async (environment: Record<string, string> = {}) => {
     const lines: string[] = []
     const log = openLog('warn', { write: (line: string) => void lines.push(line) })
-    const deps = await openDeps(testConfig(app.database.apiUrl, environment), log)
+    const config = testConfig(apiUrl, {
+      TALLYSTICK_DATA: join(released.directory, '..', 'worker'),
+      ...environment,
+    })
+    const deps = await openDeps(config, log)
     await deps.close()
+    const worker = await startWorker({ ...config, workerUrl }, new Metrics(), log)
+    await worker.close()
     return lines.filter((line) => line.includes('TALLYSTICK_ARCHIVE is not set')).length
   }
   await postBatch(app)
   await released.archiver.run()
   assert.equal(await warnings(), 0)
   await released.leave()
-  assert.equal(await warnings(), 1)
-  assert.equal(await warnings({ TALLYSTICK_ARCHIVE: 'file:///archive' }), 0)
+  assert.equal(await warnings(), 2)
+  assert.equal(await warnings({ TALLYSTICK_ARCHIVE: `file://${join(released.directory, '..')}` }), 0)
 })
 
 test('a piece that is leaving is written once, and nothing more of it leaves while its ledger is moved', async (t) => {
@@ -466,10 +475,11 @@ test('a piece that is leaving is written once, and nothing more of it leaves whi
   expectStatus(200, await app.send('GET', `/v1/records/${ids[0]}`))
 })
 
-test('a round that has taken its time ends between two chunks, says that there is more, and is gone on from', async (t) => {
+/** Two batches in 36 chunks that may leave; `isSlow`: whether this read of a round's reader takes all the time of a round. */
+async function buildSlow(t: TestContext, isSlow: (read: number) => boolean) {
   const released = await buildReleasedApp(t)
   const { app, deps } = released
-  await postBatch(app, 1_100)
+  for (let n = 0; n < 2; n++) await postBatch(app, 1_100)
   await released.archiver.run()
   await released.raiseFloor()
   const now = performance.now.bind(performance)
@@ -479,25 +489,32 @@ test('a round that has taken its time ends between two chunks, says that there i
   Object.assign(deps, {
     openContent: () => {
       const content = openContent()
+      let reads = 0
       return {
         read(chunk: Parameters<ReleasedContent['read']>[0]) {
-          laterMs += RELEASE_ROUND_MS
+          if (isSlow(reads++)) laterMs += RELEASE_ROUND_MS
           return content.read(chunk)
         },
         readEnvelopes: content.readEnvelopes.bind(content),
       }
     },
   })
+  const standing = async () => [errorsOf(released), await released.chunks(), await piecesOf(app)]
+  return { ...released, standing }
+}
+
+test('a round that has taken its time ends between two chunks, says that there is more, and is gone on from', async (t) => {
+  const { deps, release, standing } = await buildSlow(t, () => true)
   assert.equal(await releaseContent(deps), true)
-  assert.deepEqual(
-    [errorsOf(released), await released.chunks(), await piecesOf(app)],
-    [[], [2, 16], ['leaving']],
-  )
-  await released.release()
-  assert.deepEqual(
-    [errorsOf(released), await released.chunks(), await piecesOf(app)],
-    [[], [0, 18], ['left']],
-  )
+  assert.deepEqual(await standing(), [[], [4, 32], ['leaving']])
+  await release()
+  assert.deepEqual(await standing(), [[], [0, 36], ['left']])
+})
+
+test('a piece that takes all of a round to fetch is not fetched again for each few of its chunks', async (t) => {
+  const { deps, standing } = await buildSlow(t, (read) => read === 0)
+  assert.equal(await releaseContent(deps), true)
+  assert.deepEqual(await standing(), [[], [0, 36], ['left']])
 })
 
 test('an export that is under way while content leaves goes on', async (t) => {

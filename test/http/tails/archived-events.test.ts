@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
 import { ARCHIVE_RETRY_AFTER_MS } from '../../../src/db/limits.ts'
-import { EVENTS_TAIL_QUERIES_AT_ONCE_MAX } from '../../../src/http/limits.ts'
+import { EVENTS_TAIL_QUERIES_AT_ONCE_MAX, EVENTS_TAIL_WARN_EVERY_MS } from '../../../src/http/limits.ts'
 import { genericBody } from '../../helpers/app.ts'
 import { buildReleasedApp } from '../../helpers/released-app.ts'
 import { openTail, type TestTail } from '../../helpers/tail.ts'
@@ -64,6 +64,7 @@ test('streams of events that wait for the archive do not hold up those of other 
 
 test('a stream of events begins while the archive is away, and waits for it', async (t) => {
   const { app, directory, tail } = await setUp(t)
+  const warned = t.mock.method(app.deps.log, 'warn', () => {}).mock
   await rename(directory, `${directory}.away`)
   await writeFile(directory, 'no directory')
   const open = await tail('?from=beginning')
@@ -72,6 +73,15 @@ test('a stream of events begins while the archive is away, and waits for it', as
   await sleep(300)
   const later = await app.notarize(genericBody({ later: true }))
   assert.equal(recordsOf(open), 0)
+  const another = await tail('?from=beginning')
+  assert.deepEqual(
+    warned.calls.map(({ arguments: [, message] }) => message),
+    ['streams of events wait for the archive'],
+  )
+  const now = performance.now.bind(performance)
+  t.mock.method(performance, 'now', () => now() + EVENTS_TAIL_WARN_EVERY_MS)
+  await until(() => warned.callCount() === 2, ARCHIVE_RETRY_AFTER_MS + 3_000)
+  another.close()
   await rm(directory)
   await rename(`${directory}.away`, directory)
   await until(() => recordsOf(open) === 4, ARCHIVE_RETRY_AFTER_MS + 3_000)

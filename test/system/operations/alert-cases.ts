@@ -25,6 +25,8 @@ const flat = (value: number) => `${value}+0x${MINUTES}`
 const growing = (perMinute: number) => `0+${perMinute}x${MINUTES}`
 /** A timestamp that follows the clock, which begins at 0. */
 const follows = `0+60x${MINUTES}`
+/** One that follows it every 50 minutes. */
+const each50Minutes = Array.from({ length: MINUTES / 50 }, (_, i) => `${i * 3_000}+0x49`).join(' ')
 
 /** A server and a worker that have enough to do: no alert may fire. */
 export const HEALTHY: Series = {
@@ -50,6 +52,13 @@ export const HEALTHY: Series = {
   [`tallystick_http_problems_total{code="invalid_request", ${SERVER}}`]: growing(600),
   ...each('tallystick_append_refusals_total', 'reason', ['ledger', 'kind'], SERVER),
   [`tallystick_append_refusals_total{reason="state", ${SERVER}}`]: growing(60),
+  [`tallystick_archive_read_duration_seconds_count{outcome="fetched", ${SERVER}}`]: growing(6),
+  ...each(
+    'tallystick_archive_read_duration_seconds_count',
+    'outcome',
+    ['unavailable', 'faulty', 'refused'],
+    SERVER,
+  ),
   ...each(
     'tallystick_database_connection_failures_total',
     'failure',
@@ -108,7 +117,10 @@ export const QUIET: Readonly<Record<string, Series>> = {
   'rounds of what leaves for the archive, and rests after them, that take long': Object.fromEntries(
     ['archive', 'release'].flatMap((follower) => [
       [`tallystick_follower_rounds_total{follower="${follower}", result="ok", ${WORKER}}`, flat(9)],
-      [`tallystick_follower_last_success_timestamp_seconds{follower="${follower}", ${WORKER}}`, flat(60)],
+      [
+        `tallystick_follower_last_success_timestamp_seconds{follower="${follower}", ${WORKER}}`,
+        each50Minutes,
+      ],
     ]),
   ),
   'endpoints that wait for events which hardly ever come, while much else is written': {
@@ -317,6 +329,16 @@ export const CASES: readonly AlertCase[] = [
     description: 'The last good round of expiry was never; there is one each second or so.',
   },
   {
+    ...ticket,
+    alert: 'TallystickWorkStandsStill',
+    series: {
+      [`tallystick_follower_last_success_timestamp_seconds{follower="release", ${WORKER}}`]: flat(1_800),
+    },
+    labels: { follower: 'release' },
+    description:
+      'The last good round of release was 1970-01-01 00:30:00 +0000 UTC; a round and the rest after it take minutes.',
+  },
+  {
     ...page,
     alert: 'TallystickCompletionsWait',
     series: { [`tallystick_completions_oldest_waiting_seconds{${WORKER}}`]: flat(45) },
@@ -356,7 +378,15 @@ export const CASES: readonly AlertCase[] = [
     series: { [`tallystick_http_problems_total{code="archive_unavailable", ${SERVER}}`]: growing(3) },
     labels: { operation: 'read' },
     description:
-      '30 requests of the last ten minutes were answered 503 archive_unavailable: what they need lies in the archive alone.',
+      '30 reads of the last ten minutes failed (503 archive_unavailable, or streams and webhooks that wait): what they need lies in the archive alone.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickArchiveFails',
+    series: { [`tallystick_archive_read_duration_seconds_count{outcome="faulty", ${SERVER}}`]: growing(12) },
+    labels: { operation: 'read' },
+    description:
+      '120 reads of the last ten minutes failed (503 archive_unavailable, or streams and webhooks that wait): what they need lies in the archive alone.',
   },
   {
     ...ticket,
