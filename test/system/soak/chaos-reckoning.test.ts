@@ -47,7 +47,7 @@ const CLEAN: ChaosReckoning = {
     API: {
       minutes: 2,
       resident: { mean: 200, slope: 1, max: 260, percent: 40 },
-      live: { first: 50, last: 56, percent: 12 },
+      live: { first: 50, last: 56 },
     },
   },
   blind: [],
@@ -73,10 +73,13 @@ test('a run in which all is as it was promised has no faults; each of its promis
 test('memory is held to a size in any run, and to its growth in one that is long enough to tell', () => {
   const { API } = CLEAN.memory
   const faultsOf = (change: object) => findFaults({ ...CLEAN, memory: { API: { ...API!, ...change } } })
-  assert.deepEqual(faultsOf({ minutes: 11 }), ['memory of API: 12.0 % more, 260 MiB at most'])
-  assert.deepEqual(faultsOf({ minutes: 11, live: { ...API!.live!, percent: 9 } }), [])
+  assert.deepEqual(faultsOf({ minutes: 11, live: { first: 50, last: 75 } }), [
+    'memory of API: 50 → 75 MiB live, 260 MiB at most',
+  ])
+  assert.deepEqual(faultsOf({ minutes: 11 }), [])
   // Nothing but this is known of a Postgres.
   assert.deepEqual(faultsOf({ minutes: 11, live: null }), ['memory of API: 40.0 % more, 260 MiB at most'])
-  const large = { ...API!.resident, max: 2_000 }
-  assert.deepEqual(faultsOf({ resident: large }), ['memory of API: 12.0 % more, 2000 MiB at most'])
+  assert.deepEqual(faultsOf({ resident: { ...API!.resident, max: 2_000 } }), [
+    'memory of API: 50 → 56 MiB live, 2000 MiB at most',
+  ])
 })

@@ -16,7 +16,7 @@ export type ProcessMemory = {
   /** As the kernel counts it; with it garbage that V8 has not collected yet. MiB, and minutes. */
   readonly resident: Growth
   /** At both ends, when V8 has collected everything else. MiB. null: a Postgres, with all its backends. */
-  readonly live: { readonly first: number; readonly last: number; readonly percent: number } | null
+  readonly live: { readonly first: number; readonly last: number } | null
 }
 /** By name. */
 export type Memory = Readonly<Record<string, ProcessMemory>>
@@ -40,14 +40,10 @@ export async function watchMemory(
   for (const inspector of Object.values(processes)) inspector.close()
   return Object.fromEntries(
     [...watch.points].map(([name, points]) => {
-      const live = name in processes ? grown(first[name]!, last[name]!) : null
+      const live = name in processes ? { first: first[name]!, last: last[name]! } : null
       return [name, { minutes, resident: growth(points), live }]
     }),
   )
-}
-
-function grown(first: number, last: number) {
-  return { first, last, percent: 100 * (last / first - 1) }
 }
 
 async function lookAtLive(processes: Readonly<Record<string, Inspector>>): Promise<Record<string, number>> {
