@@ -12,7 +12,6 @@ import type { ReleasedContent } from '../../../src/db/connect/released-content.t
 import { copyLedger, fixFormats } from '../../../src/db/ledgers/moving.ts'
 import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts'
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
-import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
 import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
 import { ERASURE_REFUSED_PAUSE_MS, RELEASE_ROUND_MS } from '../../../src/followers/limits.ts'
 import { openLog } from '../../../src/observe/log.ts'
@@ -24,6 +23,7 @@ import { ARCHIVE_AWAY_PAUSE_MS } from '../../../src/verify/archive/limits.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { expectStatus, genericBody, type TestApp, testConfig } from '../../helpers/app.ts'
+import { requireAuditable } from '../../helpers/auditable.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { openEraser, takenAway } from '../../helpers/eraser.ts'
@@ -121,16 +121,7 @@ test('what has left Postgres is answered by the same routes, byte for byte, and 
     known.json().data.map(({ record }: { record: string }) => record),
     [ids[1]],
   )
-  const url = app.database.workerUrl
-  const ledger = app.ledger.ledger.id
-  const content = released.deps.openContent()
-  const report = await verifyLedger(database(testDatabase(url, content), ledger), { threads: 1 })
-  assert.equal(report.failure, null)
-  const task = { url, options: { caFile: null, password: null }, ledger, checkpoints: [] }
-  const audit = (from: ReleasedContent | null) =>
-    verifyInThread(task, () => {}, new AbortController().signal, from)
-  assert.equal((await audit(content))!.failure, null)
-  await assert.rejects(audit(null), /lies in the archive/)
+  await requireAuditable(app, released.deps.openContent())
 })
 
 test('while the archive is away its records are refused, and everything else goes on', async (t) => {

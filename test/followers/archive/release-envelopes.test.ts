@@ -5,7 +5,6 @@ import { readEntries } from '../../../src/db/chain/read-entries.ts'
 import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
 import { findEventRows } from '../../../src/db/events/read-events.ts'
 import { copyLedger, fixFormats } from '../../../src/db/ledgers/moving.ts'
-import { verifyInThread } from '../../../src/followers/audit/verify-in-thread.ts'
 import { TILE_HASHES } from '../../../src/proof/tree/merkle.ts'
 import { directoryStore } from '../../../src/verify/archive/directory-store.ts'
 import { tileName } from '../../../src/verify/archive/seal.ts'
@@ -13,6 +12,7 @@ import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { addSigningKey, signedRecord, signingOf } from '../../helpers/agent-signer.ts'
 import { expectStatus, genericBody } from '../../helpers/app.ts'
+import { requireAuditable } from '../../helpers/auditable.ts'
 import { connect, testDatabase } from '../../helpers/connect.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { openEraser } from '../../helpers/eraser.ts'
@@ -69,16 +69,7 @@ test('envelopes that have left Postgres are answered by every route that reads, 
   assert.deepEqual(await answersOf(app, about), before)
   assert.deepEqual(await findEventRows(app.deps.readPool, app.ledgerId, about.seqs), told)
 
-  const url = app.database.workerUrl
-  const ledger = app.ledger.ledger.id
-  const content = released.deps.openContent()
-  const report = await verifyLedger(database(testDatabase(url, content), ledger), { threads: 1 })
-  assert.equal(report.failure, null)
-  const task = { url, options: { caFile: null, password: null }, ledger, checkpoints: [] }
-  const audit = (from: ReleasedContent | null) =>
-    verifyInThread(task, () => {}, new AbortController().signal, from)
-  assert.equal((await audit(content))!.failure, null)
-  await assert.rejects(audit(null), /lies in the archive/)
+  await requireAuditable(app, released.deps.openContent())
 
   // The next prefix rewrites the tile that was not full, of entries whose envelopes have left.
   await notarizeSingles(app, 3)
