@@ -7,10 +7,10 @@ import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/f
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
 import { fillEnvelopes, type Unfilled } from '../chain/released-envelopes.ts'
 import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
-import { archiveUnavailable, isAway, isUnreadable } from '../chunks/released-chunks.ts'
+import { isUnreadable } from '../chunks/released-chunks.ts'
 import type { Db } from '../connect/client.ts'
-import type { PlaceInArchive, ReleasedContent } from '../connect/released-content.ts'
-import { EVENT_ARCHIVE_MS_MAX, EVENT_BATCHES_PER_QUERY, EVENT_OBJECTS_PER_PAGE } from '../limits.ts'
+import { EVENT_BATCHES_PER_QUERY, EVENT_OBJECTS_PER_PAGE } from '../limits.ts'
+import { notePieces } from './archive-questions.ts'
 
 /** An entry that others hear of, and what it is about. */
 export type EventRow = {
@@ -171,45 +171,6 @@ async function takeWanted(
   return { rows: wanted, upTo: null }
 }
 
-/** The same database, and the pieces of the archive that are read by it. */
-function notePieces(db: Db): { readonly noting: Db; readonly pieces: ReadonlySet<PlaceInArchive['from']> } {
-  const pieces = new Set<PlaceInArchive['from']>()
-  const noting = withArchive(db, (released) => ({
-    readEnvelopes: (wanted) => released.readEnvelopes(wanted),
-    read(chunk) {
-      pieces.add(chunk.place.from)
-      return released.read(chunk)
-    },
-  }))
-  return { noting, pieces }
-}
-
-/**
- * The same database, for readers that have more to do than to wait: each question to the archive fails after `archiveMsMax`, as if the archive
- * were away; and once it was away, it is not asked again.
- */
-export function boundArchive(db: Db, archiveMsMax = EVENT_ARCHIVE_MS_MAX): Db {
-  let away = false
-  const ask = async <T>(read: () => Promise<T>): Promise<T> => {
-    if (away) throw archiveUnavailable('the archive did not answer just before')
-    try {
-      return await within(archiveMsMax, read())
-    } catch (error) {
-      away ||= isAway(error)
-      throw error
-    }
-  }
-  return withArchive(db, (released) => ({
-    read: (chunk) => ask(() => released.read(chunk)),
-    readEnvelopes: (wanted) => ask(() => released.readEnvelopes(wanted)),
-  }))
-}
-
-function withArchive(db: Db, wrap: (released: ReleasedContent) => ReleasedContent): Db {
-  const { released } = db
-  return released ? { query: db.query.bind(db) as Db['query'], released: wrap(released) } : db
-}
-
 /** Those of them that are there. `unread`: seqs of those whose envelope or chunk the archive did not give. */
 export async function findEventRows(
   db: Db,
@@ -237,16 +198,6 @@ export async function findEventRows(
     }
   }
   return { rows: found, unread }
-}
-
-/** Throws ApiError `archive_unavailable` after so long. */
-async function within<T>(ms: number, read: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => late.reject(archiveUnavailable(`the archive did not answer within ${ms / 1_000} s`)),
-    ms,
-  )
-  return Promise.race([read, late.promise]).finally(() => clearTimeout(timer))
 }
 
 /** Completes a row by what only the chunks of batches say: how many records a batch has of each type, and about which an erasure is. */

@@ -1,5 +1,6 @@
 import type { Db } from '../../db/connect/client.ts'
-import { boundArchive, type LedgerEnds, readEventDocuments } from '../../db/events/read-events.ts'
+import { boundArchive } from '../../db/events/archive-questions.ts'
+import { type LedgerEnds, readEventDocuments } from '../../db/events/read-events.ts'
 import type { Endpoint } from '../../db/events/webhook-turns.ts'
 import { listDueDeliveries, readStored } from '../../db/events/webhook-work.ts'
 import type { Uuid } from '../../proof/ids.ts'

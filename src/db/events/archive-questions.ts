@@ -1,0 +1,58 @@
+import { archiveUnavailable, isAway } from '../chunks/released-chunks.ts'
+import type { Db } from '../connect/client.ts'
+import type { PlaceInArchive, ReleasedContent } from '../connect/released-content.ts'
+import { EVENT_ARCHIVE_MS_MAX } from '../limits.ts'
+
+/* Databases whose questions to the archive are noted, or bounded. */
+
+/** The same database, and the pieces of the archive that are read by it. */
+export function notePieces(db: Db): {
+  readonly noting: Db
+  readonly pieces: ReadonlySet<PlaceInArchive['from']>
+} {
+  const pieces = new Set<PlaceInArchive['from']>()
+  const noting = withArchive(db, (released) => ({
+    readEnvelopes: (wanted) => released.readEnvelopes(wanted),
+    read(chunk) {
+      pieces.add(chunk.place.from)
+      return released.read(chunk)
+    },
+  }))
+  return { noting, pieces }
+}
+
+/**
+ * The same database, for readers that have more to do than to wait: each question to the archive fails after `archiveMsMax`, as if the archive
+ * were away; and once it was away, it is not asked again.
+ */
+export function boundArchive(db: Db, archiveMsMax = EVENT_ARCHIVE_MS_MAX): Db {
+  let away = false
+  const ask = async <T>(read: () => Promise<T>): Promise<T> => {
+    if (away) throw archiveUnavailable('the archive did not answer just before')
+    try {
+      return await within(archiveMsMax, read())
+    } catch (error) {
+      away ||= isAway(error)
+      throw error
+    }
+  }
+  return withArchive(db, (released) => ({
+    read: (chunk) => ask(() => released.read(chunk)),
+    readEnvelopes: (wanted) => ask(() => released.readEnvelopes(wanted)),
+  }))
+}
+
+function withArchive(db: Db, wrap: (released: ReleasedContent) => ReleasedContent): Db {
+  const { released } = db
+  return released ? { query: db.query.bind(db) as Db['query'], released: wrap(released) } : db
+}
+
+/** Throws ApiError `archive_unavailable` after so long. */
+async function within<T>(ms: number, read: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(archiveUnavailable(`the archive did not answer within ${ms / 1_000} s`)),
+    ms,
+  )
+  return Promise.race([read, late.promise]).finally(() => clearTimeout(timer))
+}
