@@ -117,7 +117,7 @@ test('any calls end as if their items had come one after another', async (t) => 
         for (const gated of model.ledgers.get(hex(ledger.id))!.gated.values()) reached.add(gated.state)
       }
     }),
-    { numRuns: runs(30) },
+    { numRuns: runs(30), endOnFailure: true },
   )
   // Not to all of them every time: which ones is chance.
   assert.ok(seen.size >= OUTCOMES - 3, `the calls lead to ${[...seen]} only`)
@@ -164,7 +164,7 @@ test('calls of four connections at once leave one dense, linked chain, and take 
         await judge(owner, ledgers, done.flat())
       },
     ),
-    { numRuns: runs(12) },
+    { numRuns: runs(12), endOnFailure: true },
   )
 })
 

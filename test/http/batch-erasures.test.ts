@@ -120,7 +120,7 @@ test('what was erased of batches comes out of no reader, and all else as it went
           })
       }
     }),
-    { numRuns: runs(12) },
+    { numRuns: runs(12), endOnFailure: true },
   )
 })
 

@@ -117,7 +117,7 @@ test('a batch that goes in comes out of every reader', async (t) => {
       const replayed = await app.send('POST', '/v1/records/batch', post)
       assert.deepEqual([replayed.statusCode, replayed.json()], [201, answer.json()])
     }),
-    { numRuns: runs(25) },
+    { numRuns: runs(25), endOnFailure: true },
   )
   const report = await verifyLedger(database(app.database.ownerUrl, app.ledger.ledger.id), { threads: 0 })
   assert.ok(report.ok, formatReport(report))

@@ -53,7 +53,7 @@ test('a list finds each record of a batch by its properties, whole and in order'
         }
       },
     ),
-    { numRuns: RUNS },
+    { numRuns: RUNS, endOnFailure: true },
   )
 })
 

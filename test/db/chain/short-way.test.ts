@@ -82,7 +82,7 @@ test('the short way decides and stores as the long one', async (t) => {
         await checkLedger(owner, short.id)
       },
     ),
-    { numRuns: runs(400) },
+    { numRuns: runs(400), endOnFailure: true },
   )
 })
 

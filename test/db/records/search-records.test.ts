@@ -124,7 +124,7 @@ test('pages give every record that matches once, in order, while others are appe
       const rest = found.slice(first.length)
       assert.deepEqual(rest, search.order === 'asc' ? later.slice(0, rest.length) : [])
     }),
-    { numRuns: RUNS },
+    { numRuns: RUNS, endOnFailure: true },
   )
 })
 

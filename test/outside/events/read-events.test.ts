@@ -87,7 +87,7 @@ test('a ledger’s events', async (t) => {
           assert.deepEqual(from, position)
         },
       ),
-      { numRuns: runs(40) },
+      { numRuns: runs(40), endOnFailure: true },
     )
   })
 
@@ -110,7 +110,7 @@ test('a ledger’s events', async (t) => {
           whole.slice(at + 1).map(({ event }) => event),
         )
       }),
-      { numRuns: runs(40) },
+      { numRuns: runs(40), endOnFailure: true },
     )
   })
 

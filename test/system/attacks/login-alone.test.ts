@@ -191,7 +191,7 @@ test('Postgres gives back every array as it took it, so that both sides hash the
           assert.deepEqual(rows[0], { one: sent, two: nested })
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 60, endOnFailure: true },
     )
   }
 })
