@@ -74,8 +74,18 @@ export function encodeChunk(records: readonly ChunkRecord[]): Buffer {
   return compressChunk(encodePlain(records))
 }
 
+/**
+ * One frame. Node writes an empty second one where the first fills its buffer to the last byte (issue 66078 of Node's and its like), so the
+ * buffer is larger than a frame can be.
+ */
 export function compressChunk(plain: Uint8Array): Buffer {
-  return zlib.zstdCompressSync(plain, COMPRESSION)
+  return zlib.zstdCompressSync(plain, { ...COMPRESSION, chunkSize: frameBytesMax(plain.length) + 1 })
+}
+
+/** ZSTD_compressBound (zstd.h) of an input of so many bytes, which is below 128 KiB the larger by up to 64. */
+function frameBytesMax(bytes: number): number {
+  const SMALL = 128 * 1_024
+  return bytes + (bytes >> 8) + (bytes < SMALL ? (SMALL - bytes) >> 11 : 0)
 }
 
 /** Bytes of encodeChunk before compression: equal where the records are. */

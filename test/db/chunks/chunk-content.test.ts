@@ -62,6 +62,15 @@ test('a chunk gives back the records that were put in', () => {
   )
 })
 
+test('a chunk is one frame, also where it just fills a buffer of Node', () => {
+  for (const full of [16_384, 32_768])
+    for (let length = full - 120; length < full; length++) {
+      const payload = randomBytes(length)
+      const document = { salt: randomBytes(16), payload, references: null, metadata: null }
+      assert.deepEqual(decodeChunk(encodeChunk([makeItem({ document })]), 1)[0]!.document, document)
+    }
+})
+
 test('records have one encoding: whatever byte of it changes, it is refused or other records', () => {
   const few = fc.array(record, { minLength: 1, maxLength: 3 })
   const bit = fc.nat(7).map((place) => 1 << place)
