@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
+import { chunkKey } from '../../src/db/chunks/chunk-keys.ts'
+import { LOOKUP_CHUNK_BYTES_MAX } from '../../src/db/limits.ts'
 import { BUILT_IN_TYPES } from '../../src/ledgers/types/built-in.ts'
+import { parseId } from '../../src/proof/ids.ts'
 import { CanonicalDocument } from '../../src/records/documents.ts'
 import { KnownItems } from '../../src/records/otlp/known-items.ts'
 import { OTLP_ITEMS_MAX, OTLP_PLAIN_BYTES_MAX, OTLP_TOKENS_MAX } from '../../src/records/otlp/limits.ts'
@@ -153,6 +156,35 @@ test('whatever is sent again is one record: the same request, other groups of th
     assert.deepEqual(await app.written(), before)
   })
   await assertVerifies(app)
+})
+
+test('however large the records of a trace are, few are held at a time', async () => {
+  const app = await sharedApp()
+  const trace = 'ab'.repeat(16)
+  const records = Array.from({ length: 32 }, () => ({
+    type: 'generic/1',
+    payload: { text: randomBytes(45_000).toString('base64') },
+    traceparent: `00-${trace}-${'cd'.repeat(8)}-01`,
+  }))
+  for (let i = 0; i < 4; i++)
+    expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
+  const { readPool } = app.deps
+  const held: number[] = []
+  const pool = new Proxy(readPool, {
+    get: (target, name) =>
+      name === 'query'
+        ? async (query: object) => {
+            const result = await target.query<{ content?: Buffer }>(query as never)
+            held.push(result.rows.reduce((sum, { content }) => sum + (content?.length ?? 0), 0))
+            return result
+          }
+        : Reflect.get(target, name),
+  })
+  const sender = { ledgerId: app.ledgerId, agentId: parseId('agt', app.ledger.agent.id) }
+  await new KnownItems(pool).find(sender, new Map([[chunkKey.traceId(trace).toString('hex'), ['x']]]))
+  const [all, largest] = [held.reduce((sum, bytes) => sum + bytes, 0), Math.max(...held)]
+  assert.ok(all > LOOKUP_CHUNK_BYTES_MAX, `${all}`)
+  assert.ok(largest <= LOOKUP_CHUNK_BYTES_MAX, `${largest}`)
 })
 
 test('an entry that names very many groups of logs does not keep those who ask for them', async () => {

@@ -1,14 +1,11 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
-import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { CHUNKS_OF_KEYS_MAX } from '../limits.ts'
-import { CHUNK_COLUMNS, CHUNK_ERASURES, type ChunkColumns } from './read-chunks.ts'
-import { fillReleased } from './released-chunks.ts'
 
 type Since = { readonly key: Buffer; readonly since: number }
 
 /** Place of a chunk that has the key, by the key's place in the request. */
-export type KeyPlace = { readonly index: number; readonly seq: number; readonly chunk: number }
+type KeyPlace = { readonly index: number; readonly seq: number; readonly chunk: number }
 
 type Found = {
   /** How large the ledger was. */
@@ -59,26 +56,4 @@ export async function findChunksOfKeys(
   const upTo = rows.length > CHUNKS_OF_KEYS_MAX ? rows.at(-1)!.seq : size
   const places = rows.filter(({ index, seq, own }) => index !== null && own && seq < upTo) as KeyPlace[]
   return { size, places, upTo }
-}
-
-/** These chunks. */
-export async function listChunksAt(
-  pool: pg.Pool,
-  ledgerId: Uuid,
-  places: readonly Pick<KeyPlace, 'seq' | 'chunk'>[],
-): Promise<ChunkColumns[]> {
-  const { rows } = await pool.query<ChunkColumns>({
-    name: 'list_chunks_at',
-    text: `select ${CHUNK_COLUMNS}
-      from unnest($2::int8[], $3::int4[]) q (seq, chunk)
-      cross join lateral (
-        select x.* from tallystick.batch_chunks x
-        where x.ledger_id = $1 and x.seq = q.seq and x.chunk = q.chunk offset 0
-      ) c
-      ${CHUNK_ERASURES}`,
-    values: [ledgerId, places.map(({ seq }) => seq), places.map(({ chunk }) => chunk)],
-    types: PACKED_TYPES,
-  })
-  await fillReleased(pool, rows)
-  return rows
 }

@@ -3,7 +3,10 @@ import type pg from 'pg'
 import { Turn } from '../../append/turn.ts'
 import { decodeChunk } from '../../db/chunks/chunk-content.ts'
 import { keysOfChunk } from '../../db/chunks/chunk-keys.ts'
-import { findChunksOfKeys, listChunksAt } from '../../db/chunks/find-chunks-of-keys.ts'
+import { findChunksOfKeys } from '../../db/chunks/find-chunks-of-keys.ts'
+import { fillReleased } from '../../db/chunks/released-chunks.ts'
+import { LOOKUP_CHUNK_BYTES_MAX } from '../../db/limits.ts'
+import { readChunks } from '../../db/records/read-chunk-keys.ts'
 import { ApiError } from '../../errors.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
@@ -168,14 +171,16 @@ export class KnownItems {
   ): Promise<void> {
     const distinct = [...new Map(places.map((place) => [`${place.seq} ${place.chunk}`, place])).values()]
     const turn = new Turn()
-    for (let start = 0; start < distinct.length; start += OTLP_CHUNKS_PER_QUERY) {
-      const chunks = await listChunksAt(
-        this.#pool,
-        ledgerId,
-        distinct.slice(start, start + OTLP_CHUNKS_PER_QUERY),
-      )
-      for (const { content, count } of chunks) {
-        for (const record of decodeChunk(content, count)) {
+    for (let read = 0; read < distinct.length; ) {
+      const keys = distinct
+        .slice(read, read + OTLP_CHUNKS_PER_QUERY)
+        .map(({ seq, chunk }) => ({ ledgerId, seq, chunk }))
+      const chunks = await readChunks(this.#pool, keys, LOOKUP_CHUNK_BYTES_MAX)
+      read += chunks.length
+      for (const row of chunks) {
+        if (row === null) continue
+        await fillReleased(this.#pool, [row])
+        for (const record of decodeChunk(row.content, row.count)) {
           const identity = identityOf(record)
           if (identity === null) continue
           for (const key of keysOfChunk(agentId, [record])) {
