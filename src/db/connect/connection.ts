@@ -242,8 +242,8 @@ export class DatabaseClient extends pg.Client {
   async #connect(): Promise<this> {
     try {
       await super.connect()
-      const settings = Object.entries(this.#config.settings ?? {})
-      if (settings.length > 0) await this.query(settings.map(setStatement).join('; '))
+      const settings = Object.entries({ ...FORMATS, ...this.#config.settings })
+      await this.query(settings.map(setStatement).join('; '))
       if (this.#config.mac !== null) await this.#requirePrimary()
       await this.#prove()
       return this
@@ -302,6 +302,17 @@ export class DatabaseClient extends pg.Client {
     }
   }
 }
+
+/**
+ * How values are written that this side reads, whatever a server, a database or a login has for others: with `bytea_output` escape an
+ * append is committed, and its answer can't be read. The warning of a commit that is not replicated must come.
+ */
+const FORMATS = {
+  datestyle: 'ISO',
+  bytea_output: 'hex',
+  standard_conforming_strings: 'on',
+  client_min_messages: 'warning',
+} as const
 
 /** Function of Postgres that waits for synchronous standbys. Messages are translated, names of functions are not. */
 const UNREPLICATED_ROUTINE = 'SyncRepWaitForLSN'

@@ -33,6 +33,32 @@ test('rows have columns in camelCase and numbers as numbers, however they are re
   })
 })
 
+test('values are what they are, and warnings come, whatever formats the database has', async (t) => {
+  const { ownerUrl } = await createTestDatabase(t)
+  const name = new URL(ownerUrl).pathname.slice(1)
+  const settings = {
+    datestyle: 'German',
+    bytea_output: 'escape',
+    standard_conforming_strings: 'off',
+    client_min_messages: 'error',
+  }
+  await withClient(ownerUrl, async (client) => {
+    for (const [setting, value] of Object.entries(settings))
+      await client.query(`alter database "${name}" set ${setting} = '${value}'`)
+  })
+  await withClient(ownerUrl, async (client) => {
+    const warnings: unknown[] = []
+    client.on('notice', ({ message }) => warnings.push(message))
+    const { rows } = await client.query(
+      String.raw`select timestamptz '2026-11-28T12:00:00Z' as at, '\x0c5c'::bytea as bytes, ('\x0c5c'::bytea)::text as text`,
+    )
+    const bytes = Buffer.from([0x0c, 0x5c])
+    assert.deepEqual(rows, [{ at: new Date('2026-11-28T12:00:00Z'), bytes, text: String.raw`\x0c5c` }])
+    await client.query("do $$ begin raise warning 'heard'; end $$")
+    assert.deepEqual(warnings, ['heard'])
+  })
+})
+
 test('no code reads a column by its name in the database', () => {
   const files = ['src', 'worker', 'cli', 'bench'].flatMap((dir) => globSync(`${dir}/**/*.ts`, { cwd: ROOT }))
   const faults = files.flatMap((file) => {
