@@ -1,7 +1,14 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
-import { FLOOR_COLUMNS, type FloorColumns, floorOf, hasOpenFault, joinFloor } from '../chain/floors.ts'
+import {
+  FLOOR_COLUMNS,
+  type FloorColumns,
+  floorOf,
+  hasOpenFault,
+  IS_HERE,
+  joinFloor,
+} from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 import type { QueueName } from '../jobs/queues.ts'
 import { COMPLETION_CLAIMERS_MAX } from '../limits.ts'
@@ -52,7 +59,7 @@ export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<
         select h.closed from tallystick.chain_heads h where h.ledger_id = l.ledger_id offset 0
       ) h
       ${joinFloor('l.ledger_id')}
-      where coalesce(h.closed, 'frozen') not in ('moving', 'moved')`,
+      where ${IS_HERE}`,
   })
   return rows.map((row) => {
     const ledgerId = row.ledgerId
