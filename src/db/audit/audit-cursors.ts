@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { CursorPlace } from '../../signing/cursor-mac.ts'
-import { hasOpenFault } from '../chain/floors.ts'
+import { hasOpenFault, IS_HERE } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 
 /** As it is stored: anybody who goes by it MUST hold its MAC to it. */
@@ -19,7 +19,7 @@ export async function listLedgersUnverified(
   const { rows } = await db.query<{ ledgerId: Uuid }>(
     `select h.ledger_id from tallystick.chain_heads h
      left join tallystick.audit_cursors c on c.ledger_id = h.ledger_id
-     where h.size <> coalesce(c.next_seq, 0) and not ${hasOpenFault('h.ledger_id')}
+     where h.size <> coalesce(c.next_seq, 0) and ${IS_HERE} and not ${hasOpenFault('h.ledger_id')}
        ${among === null ? '' : 'and h.ledger_id = any($2)'}
      order by random() limit $1`,
     among === null ? [limit] : [limit, among],
@@ -118,7 +118,7 @@ export async function readFollowerLag(db: Db): Promise<FollowerLag> {
      from tallystick.chain_heads h
      left join tallystick.audit_cursors c on c.ledger_id = h.ledger_id
      left join tallystick.entries e on e.ledger_id = h.ledger_id and e.seq = coalesce(c.next_seq, 0)
-     where h.size > coalesce(c.next_seq, 0) and not ${hasOpenFault('h.ledger_id')}`,
+     where h.size > coalesce(c.next_seq, 0) and ${IS_HERE} and not ${hasOpenFault('h.ledger_id')}`,
   )
   return { entries: rows[0]!.entries, seconds: rows[0]!.seconds }
 }

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import type { Db } from '../connect/client.ts'
+import { IS_HERE } from './floors.ts'
 
 /** A ledger whose next prefix is to be archived. */
 export type DueArchive = {
@@ -56,7 +57,7 @@ export async function readArchiveFigures(db: Db): Promise<ArchiveFigures> {
     `select coalesce(max(extract(epoch from now() - e.recorded_at)), 0)::float8 as lag_seconds,
        coalesce(sum(newest.size - coalesce(a.size, 0)), 0)::float8 as behind,
        (select coalesce(sum(size), 0) from tallystick.archives)::float8 as entries
-     from ${BEHIND}`,
+     from ${BEHIND} and ${IS_HERE}`,
   )
   return rows[0]!
 }

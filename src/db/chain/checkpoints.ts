@@ -3,6 +3,7 @@ import { HASH_BYTES } from '../../proof/crypto.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { IS_HERE } from './floors.ts'
 
 /** A note has room for so many lines: 4,096 characters are its own, and 512 each of these at most. */
 const LINES_MAX = 16
@@ -106,7 +107,7 @@ export async function readCheckpointLagSeconds(db: Db): Promise<number> {
        select size from tallystick.checkpoints c where c.ledger_id = h.ledger_id order by size desc limit 1
      ) newest on true
      join tallystick.entries e on e.ledger_id = h.ledger_id and e.seq = coalesce(newest.size, 0)
-     where h.size > coalesce(newest.size, 0)`,
+     where h.size > coalesce(newest.size, 0) and ${IS_HERE}`,
   )
   return rows[0]!.seconds
 }

@@ -34,6 +34,9 @@ export function joinFloor(ledgerId: string): string {
 export const FLOOR_COLUMNS =
   'floor.floor_seq, floor.floor_chain, floor.floor_kid, floor.floor_agent_keys, floor.floor_mac'
 
+/** SQL over chain_heads `h`: the ledger is not moved to another database, where the work on it is done. */
+export const IS_HERE = `coalesce(h.closed, 'frozen') not in ('moving', 'moved')`
+
 export function hasOpenFault(ledgerId: string): string {
   return `exists (select from tallystick.ledger_faults o where o.ledger_id = ${ledgerId} and o.cleared_at is null)`
 }

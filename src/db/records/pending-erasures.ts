@@ -151,6 +151,22 @@ export async function readErasedChunks(
   )
 }
 
+/** First ids of the chunks, where records of these erasures lie, whose content has left for the archive. */
+export async function findReleasedChunks(
+  pool: pg.Pool,
+  ledgerId: Uuid,
+  erasures: readonly PendingErasure[],
+): Promise<ReadonlySet<Uuid>> {
+  const ids = new Set(erasures.filter(isOfItem).map(({ subjectId }) => chunkIdOf(subjectId)))
+  const { rows } = await pool.query<{ firstRecordId: Uuid }>({
+    name: 'find_released_chunks',
+    text: `select first_record_id from tallystick.batch_chunks
+      where ledger_id = $1 and first_record_id = any ($2::uuid[]) and content is null`,
+    values: [ledgerId, [...ids]],
+  })
+  return new Set(rows.map(({ firstRecordId }) => firstRecordId))
+}
+
 /** Digest of the payload that is erased, of a record of a batch; null: the batch has no such record. */
 export function digestOfItem(
   chunks: ReadonlyMap<Uuid, ErasedChunk>,

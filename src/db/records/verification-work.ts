@@ -1,7 +1,14 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
-import { FLOOR_COLUMNS, type FloorColumns, floorOf, hasOpenFault, joinFloor } from '../chain/floors.ts'
+import {
+  FLOOR_COLUMNS,
+  type FloorColumns,
+  floorOf,
+  hasOpenFault,
+  IS_HERE,
+  joinFloor,
+} from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 import type { QueueName } from '../jobs/queues.ts'
 import { COMPLETION_CLAIMERS_MAX } from '../limits.ts'
@@ -28,7 +35,8 @@ export type WaitingLedger = {
 }
 
 /**
- * Ledgers in which completions wait that no job carries: asked all the time, without a transaction. From ledger to ledger it is one
+ * Ledgers in which completions wait that no job carries, but for those that are moved to another database, where their completions are
+ * verified: asked all the time, without a transaction. From ledger to ledger it is one
  * look at the index waiting_completions_free, however many completions wait in between.
  */
 export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<WaitingLedger[]> {
@@ -50,7 +58,8 @@ export async function listWaitingLedgers(db: Db, cursorMac: CursorMac): Promise<
       cross join lateral (
         select h.closed from tallystick.chain_heads h where h.ledger_id = l.ledger_id offset 0
       ) h
-      ${joinFloor('l.ledger_id')}`,
+      ${joinFloor('l.ledger_id')}
+      where ${IS_HERE}`,
   })
   return rows.map((row) => {
     const ledgerId = row.ledgerId
@@ -156,6 +165,7 @@ export async function claimWaitingCompletions(
   return rows.map(toName)
 }
 
+/** Passes over those of a ledger that is moved to another database: its rows stay as they were copied. */
 export async function setVerificationJobs(
   db: Db,
   jobs: readonly (GatedName & { readonly jobId: string })[],
@@ -167,7 +177,8 @@ export async function setVerificationJobs(
       cross join lateral (
         select g.last_seq from tallystick.gated_records g where g.ledger_id = n.ledger_id and g.record_id = n.record_id offset 0
       ) g
-      where w.ledger_id = n.ledger_id and w.seq = g.last_seq`,
+      where w.ledger_id = n.ledger_id and w.seq = g.last_seq and not exists (
+        select from tallystick.chain_heads h where h.ledger_id = n.ledger_id and h.closed in ('moving', 'moved'))`,
     values: [jobs.map((j) => j.ledgerId), jobs.map((j) => j.recordId), jobs.map((j) => j.jobId)],
   })
 }

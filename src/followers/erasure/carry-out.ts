@@ -9,6 +9,7 @@ import { ERASURE_ATTEMPTS_MAX } from '../../db/limits.ts'
 import {
   digestOfItem,
   eraseDocuments,
+  findReleasedChunks,
   forgetLabels,
   isLate,
   isOfItem,
@@ -116,8 +117,12 @@ async function carryOut(
   } catch (error) {
     if (isUnavailable(error as Error)) throw error
     if (isAway(error)) {
-      wait(deps, erasures.filter(isOfItem), error)
-      const others = erasures.filter((erasure) => !isOfItem(erasure))
+      // The content of other chunks is here, and waits for nobody.
+      const released = await findReleasedChunks(deps.pool, first.ledgerId, erasures)
+      const waits = (erasure: PendingErasure) =>
+        isOfItem(erasure) && released.has(chunkIdOf(erasure.subjectId))
+      wait(deps, erasures.filter(waits), error)
+      const others = erasures.filter((erasure) => !waits(erasure))
       return others.length === 0 ? undefined : carryOut(deps, others, findKey)
     }
     if (erasures.length > 1) {

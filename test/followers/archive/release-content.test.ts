@@ -276,6 +276,17 @@ test('an erasure waits for an archive that is away or has lost an object: none i
   assert.deepEqual(await looks(), [0, 0, 3, 1])
 })
 
+test('while the archive is away, erasures of records of batches are carried out whose content is here', async (t) => {
+  const { app, ids, released, directory } = await buildLeft(t)
+  const here = await postBatch(app)
+  const eraser = openEraser(t, app, Date.now, released.deps.openContent())
+  for (const id of [here[0]!, ids[6]!, here[69]!]) expectStatus(202, await erase(app, id))
+  await rename(directory, `${directory}.away`)
+  await writeFile(directory, 'no directory')
+  await eraser.run()
+  assert.deepEqual([eraser.refused.count, eraser.waiting.count, takenAway(eraser.logged)], [0, 1, 2])
+})
+
 test('a document that was erased before its batch left is erased afterwards', async (t) => {
   const released = await buildReleasedApp(t)
   const { app } = released

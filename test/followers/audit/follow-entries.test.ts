@@ -3,6 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { zstdCompressSync } from 'node:zlib'
+import { readFollowerLag } from '../../../src/db/audit/audit-cursors.ts'
+import { readArchiveFigures } from '../../../src/db/chain/archives.ts'
+import { readCheckpointLagSeconds } from '../../../src/db/chain/checkpoints.ts'
 import { clearFault } from '../../../src/db/ledgers/ledger-faults.ts'
 import { followEntries } from '../../../src/followers/audit/follow-entries.ts'
 import { publishCheckpoints } from '../../../src/followers/checkpoints/publish.ts'
@@ -40,6 +43,23 @@ test('entries of all kinds and ledgers are verified as they come, and the cursor
   assert.equal(await cursorOf(audit, app.ledger.ledger.id), 305)
   assert.deepEqual(await openFaults(audit), [])
   assert.deepEqual(audit.alarms, [])
+})
+
+test('a ledger that is moved is not verified here any more, again and again, and nobody waits for it', async (t) => {
+  const audit = await setUpAudit(t)
+  const { app } = audit
+  await followAll(audit)
+  await app.notarize()
+  await undefended(audit, "update tallystick.chain_heads set closed = 'moved'")
+  let verified = 0
+  const observeEntries = (entries: number) => {
+    verified += entries
+  }
+  await followEntries({ ...audit.follower, observeEntries })
+  assert.deepEqual([verified, audit.alarms, audit.follower.unverified.count], [0, [], 0])
+  assert.deepEqual(await readFollowerLag(audit.pool), { entries: 0, seconds: 0 })
+  assert.equal(await readCheckpointLagSeconds(audit.pool), 0)
+  assert.equal((await readArchiveFigures(audit.pool)).behind, 0)
 })
 
 test('a round that ends early on a busy machine has read no more than it has verified', async (t) => {

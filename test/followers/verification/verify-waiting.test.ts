@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
 import { claimWaitingCompletions, listWaitingLedgers } from '../../../src/db/records/verification-work.ts'
+import { insertJobs } from '../../../src/followers/verification/enqueue-completions.ts'
+import { verifyCompletions } from '../../../src/followers/verification/verify-completions.ts'
 import { makeVerificationRound, verifyWaiting } from '../../../src/followers/verification/verify-waiting.ts'
+import type { Uuid } from '../../../src/proof/ids.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../../helpers/app.ts'
 import { connect } from '../../helpers/connect.ts'
 import { raiseFloors } from '../../helpers/floors.ts'
@@ -126,6 +130,27 @@ test('what waits in a closed ledger is put aside', async (t) => {
   const [row] = await app.sql('select verification_job from tallystick.waiting_completions')
   assert.deepEqual(row, { verification_job: '00000000-0000-0000-0000-000000000000' })
   assert.deepEqual(await jobsOf(app), [])
+})
+
+test('what waits in a ledger that is moved stays as it was copied, and no round looks at it', async (t) => {
+  const { app, deps } = await setUp(t)
+  const ids = await submitted(app, 2)
+  const uuids = ids.map(uuidOf)
+  const [waiting, taken] = uuids as [string, string]
+  await app.sql(
+    'update tallystick.waiting_completions set verification_job = gen_random_uuid() where record_id = $1',
+    [taken],
+  )
+  const rows = () => app.sql('select * from tallystick.waiting_completions order by seq')
+  const before = await rows()
+  await tamper(app, "update tallystick.chain_heads set closed = 'moving'")
+  assert.deepEqual(await listWaitingLedgers(deps.pool, deps.cursorMac), [])
+  await verifyWaiting(deps)
+  // Those of a round that was under way when the ledger was closed.
+  const names = [waiting, taken].map((recordId) => ({ ledgerId: app.ledgerId, recordId: recordId as Uuid }))
+  assert.deepEqual(await verifyCompletions(deps, names), [{ status: 'done' }, { status: 'done' }])
+  await insertJobs(deps.boss, deps.pool as unknown as pg.ClientBase, names)
+  assert.deepEqual(await rows(), before)
 })
 
 test('what waits when a worker starts gets jobs, because it may be what killed the one before', async (t) => {
