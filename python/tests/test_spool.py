@@ -34,7 +34,7 @@ def test_what_is_taken_while_the_inbox_is_adopted_is_kept_beside_it(tmp_path: Pa
     for count in (1, 3, 30):
         put(tmp_path, range(count))
         found: list[Found] = []
-        adopting = [Thread(target=lambda: found.append(spool.adopt())) for _ in range(2)]
+        adopting = [Thread(target=lambda found=found: found.append(spool.adopt())) for _ in range(2)]
         for thread in adopting:
             thread.start()
         taken = []
