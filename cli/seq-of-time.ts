@@ -2,6 +2,7 @@ import type { Tallystick } from '../sdk/client.ts'
 import { UsageError } from './run.ts'
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
+const TIME = /^\d{4}-\d{2}-\d{2}(T.*(Z|[+-]\d{2}:\d{2}))?$/
 const MS_PER_DAY = 86_400_000
 
 /** The end of a period as it was typed. `ms`: since 1970; of `--to` the first moment behind it. */
@@ -13,11 +14,16 @@ export type End = { readonly seq: number } | { readonly ms: number }
 export function parseEnd(text: string, option: '--from' | '--to'): End {
   if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(Number(text))) return { seq: Number(text) }
   const ms = Date.parse(DAY.test(text) ? `${text}T00:00:00Z` : text)
-  if (Number.isNaN(ms) || !/^\d{4}-\d{2}-\d{2}(T.*(Z|[+-]\d{2}:\d{2}))?$/.test(text))
+  if (Number.isNaN(ms) || !TIME.test(text) || !isDay(text.slice(0, 10)))
     throw new UsageError(
       `${option} takes a seq, a day such as 2027-03-31, or a time such as 2027-03-31T12:00:00Z`,
     )
   return { ms: option === '--to' ? ms + (DAY.test(text) ? MS_PER_DAY : 1) : ms }
+}
+
+/** Whether the month has it: to Date.parse 31 June is 1 July, and the period would be a day longer than was said. */
+function isDay(day: string): boolean {
+  return new Date(Date.parse(day)).toISOString().startsWith(day)
 }
 
 /**

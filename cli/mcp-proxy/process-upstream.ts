@@ -47,5 +47,9 @@ async function exitOf(child: ReturnType<typeof spawn>): Promise<Ended> {
 /** Waits if the reader is slower: nothing piles up here. */
 export async function write(out: Writable, bytes: Buffer): Promise<void> {
   if (out.write(bytes) || out.destroyed) return
-  await Promise.race([once(out, 'drain'), once(out, 'close')]).catch(() => {})
+  const over = new AbortController()
+  const { signal } = over
+  await Promise.race([once(out, 'drain', { signal }), once(out, 'close', { signal })]).catch(() => {})
+  // The one that did not come would be listened for as long as the stream lives.
+  over.abort()
 }

@@ -39,6 +39,12 @@ export class OpenCalls {
   constructor(directory: string) {
     this.#directory = directory
     this.#folder = join(directory, CALLS, randomUUID())
+    this.#makeFolder()
+    this.#beat = setInterval(() => this.#touch(), CALLS_BEAT_MS)
+    this.#beat.unref()
+  }
+
+  #makeFolder(): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     const holder: Holder = {
       token: randomUUID(),
@@ -47,13 +53,20 @@ export class OpenCalls {
       startedAtMs: startedAtMs(),
     }
     writeFileSync(join(this.#folder, HOLDER), JSON.stringify(holder), { mode: 0o600 })
-    this.#beat = setInterval(() => this.#touch(), CALLS_BEAT_MS)
-    this.#beat.unref()
   }
 
   /** Before the call is forwarded. `none`: says that no outcome came. */
   begin(call: string, none: Item): void {
-    writeFileSync(this.#path(call), formatPut(none, makeIdempotencyKey()), { flag: 'wx', mode: 0o600 })
+    const write = () =>
+      writeFileSync(this.#path(call), formatPut(none, makeIdempotencyKey()), { flag: 'wx', mode: 0o600 })
+    try {
+      write()
+    } catch (error) {
+      if (code(error) !== 'ENOENT') throw error
+      // This process was taken for dead, and the folder removed.
+      this.#makeFolder()
+      write()
+    }
   }
 
   /** Puts the outcome into the inbox, in the place of the record that there is none. */
@@ -91,7 +104,7 @@ export class OpenCalls {
     try {
       utimesSync(join(this.#folder, HOLDER), new Date(), new Date())
     } catch {
-      // Taken for dead: settle() copes with it.
+      // Taken for dead: begin() and settle() cope with it.
     }
   }
 }

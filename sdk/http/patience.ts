@@ -1,5 +1,5 @@
 /** A timer takes no more, and one for longer would go off at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1
+export const TIMER_MS_MAX: number = 2 ** 31 - 1
 
 /**
  * Stops an attempt: when its caller says so, or when nothing has come for `timeoutMs`. Throws the caller's reason where that has

@@ -60,8 +60,11 @@ export function isGone(holder: Holder | null): boolean {
   }
 }
 
+/** Calculated once: while a machine sleeps Date.now() goes on and process.uptime() does not, and the process would be another one then. */
+const STARTED_AT_MS = Math.round(Date.now() - process.uptime() * 1000)
+
 export function startedAtMs(): number {
-  return Math.round(Date.now() - process.uptime() * 1000)
+  return STARTED_AT_MS
 }
 
 /** The machine since it was started, and on Linux the namespace: each container counts its pids from 1. */

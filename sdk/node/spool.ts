@@ -105,6 +105,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   readonly #lock: SpoolLock
   #handle: FileHandle | null = null
   #nextNumber = 1
+  #adopted: Promise<unknown> = Promise.resolve()
   #found: Taken | null = { batches: [], errors: [] }
   #handles: Handles | null = null
 
@@ -145,7 +146,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   async #takeOver(path: string, number: number, { batches, errors }: Taken): Promise<void> {
-    this.#nextNumber = number + 1
+    this.#nextNumber = Math.max(this.#nextNumber, number + 1)
     try {
       const { bytes, segments } = await readBatch(path)
       const records = segments.reduce((sum, { items }) => sum + items.length, 0)
@@ -165,15 +166,23 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return found
   }
 
-  /** A record is in the inbox or in the spool, never in both: a rename moves it, whatever ends the process. */
-  async adopt(): Promise<Found> {
+  /** One after another. */
+  adopt(): Promise<Found> {
+    const adopted = this.#adopted.then(() => this.#adopt())
+    this.#adopted = adopted
+    return adopted
+  }
+
+  /** A record is in the inbox or in the spool, never in both: a rename moves it, whatever ends the process. Never throws. */
+  async #adopt(): Promise<Found> {
     const inbox = join(this.#path, INBOX)
     const taken: Taken = { batches: [], errors: [] }
     try {
       for (const names of await listInbox(inbox)) {
         if (!this.hasRoom) break
         this.requireHeld()
-        const number = this.#nextNumber
+        // Taken before anything waits: a record may be taken meanwhile, and a failure leaves what the next process merges.
+        const number = this.#nextNumber++
         const path = this.#pathOf(number)
         if (names.length === 1) await rename(join(inbox, names[0]!), path)
         else {

@@ -1,3 +1,4 @@
+import { TIMER_MS_MAX } from '../http/patience.ts'
 import type { Reports } from './reports.ts'
 
 export type WaitOptions = {
@@ -17,8 +18,10 @@ export async function waitFor(
   signal?.throwIfAborted()
   const stops: (() => void)[] = []
   const stopped = new Promise<never>((_resolve, reject) => {
-    const timer = setTimeout(() => reject(reports.notRecorded(`after ${timeoutMs} ms`)), timeoutMs)
-    stops.push(() => clearTimeout(timer))
+    if (timeoutMs <= TIMER_MS_MAX) {
+      const timer = setTimeout(() => reject(reports.notRecorded(`after ${timeoutMs} ms`)), timeoutMs)
+      stops.push(() => clearTimeout(timer))
+    }
     const abort = () => reject(signal!.reason)
     signal?.addEventListener('abort', abort, { once: true })
     stops.push(() => signal?.removeEventListener('abort', abort))

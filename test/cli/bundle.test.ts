@@ -179,6 +179,8 @@ test('bundle refuses what it cannot make', async (t) => {
     ['--from', '1'],
     ['--from', '2', '--to', '1'],
     ['--from', '-1', '--to', '1'],
+    ['--from', '2020-01-01', '--to', '2027-06-31'],
+    ['--from', '2027-02-29T12:00:00+14:00', '--to', '2099-01-01'],
     [record.id, '--size', '0'],
   ])
     assert.equal((await runCommand(['bundle', ...args, '-o', file])).code, 64, args.join(' '))

@@ -187,6 +187,23 @@ test('however large the records of a trace are, few are held at a time', async (
   assert.ok(largest <= LOOKUP_CHUNK_BYTES_MAX, `${largest}`)
 })
 
+test('logs of one moment that differ in nothing but the person are records of each', async () => {
+  const app = await sharedApp()
+  const of = (subject: string) => ({
+    eventName: 'codex.seen',
+    timestamp: 1_790_000_000_000,
+    observedTimestamp: 1_790_000_000_000,
+    attributes: { 'tallystick.subject': subject },
+  })
+  const body = encodeLogs(agentLogs([of('person-1'), of('person-2'), of('person-1')]))
+  for (const _ of ['first', 'again']) expectStatus(200, await sendOtlp(app, 'logs', body))
+  assert.equal((await recordsOf(app)).length, 2)
+  for (const subject of ['person-1', 'person-2']) {
+    const found = await app.send('POST', '/v1/subjects/find', { body: { subject } })
+    assert.equal(expectStatus(200, found).json().data.length, 1)
+  }
+})
+
 test('an entry that names very many groups of logs does not keep those who ask for them', async () => {
   const app = await sharedApp()
   const hours = Array.from({ length: 1_000 }, (_, hour) => String(BigInt(hour) * 3_600_000_000_000n + 1n))

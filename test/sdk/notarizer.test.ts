@@ -269,6 +269,15 @@ test('the notarizer', async (t) => {
     assert.deepEqual(await recordedNumbers(app, 'silent'), [0])
   })
 
+  await t.test('flush() waits as long as it takes, if that is what it is told', async () => {
+    for (const timeoutMs of [Number.POSITIVE_INFINITY, 2 ** 31]) {
+      const ledger = tallystick.notarizer({ ...QUICK, lingerMs: 60_000 })
+      ledger.record({ group: 'patient', i: 0 })
+      await ledger.close({ timeoutMs })
+      assert.equal(ledger.stats.recorded, 1)
+    }
+  })
+
   await t.test('a callback that throws, or rejects, keeps nothing from being recorded', async (t) => {
     const complaints = t.mock.method(console, 'error', () => {})
     const ledger = tallystick.notarizer({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import {
+import fs, {
   chmodSync,
   chownSync,
   existsSync,
@@ -10,12 +10,15 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs'
+import fsPromises from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { SpoolError } from '../../sdk/errors.ts'
+import { putInInbox } from '../../sdk/node/inbox.ts'
 import { openSpool } from '../../sdk/node/spool.ts'
+import type { SpooledBatch } from '../../sdk/notarizer/spool.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
-import { begin, contents, item, KEY, PROBLEM, recoverAll } from './spool-set-up.ts'
+import { begin, contents, diskFull, injectFault, item, KEY, PROBLEM, recoverAll } from './spool-set-up.ts'
 
 const FIRST = '0000000000000001.ndjson'
 const BATCH = `{"idempotencyKey":"${KEY}"}\n{"record":${item(0).text}}\n`
@@ -144,4 +147,58 @@ test('an unfinished replacement is no obstacle to the next one', async (t) => {
   await batch.replace([{ idempotencyKey: KEY, items: segment!.items.slice(1) }])
   assert.deepEqual(await contents(batch), [[KEY, [1]]])
   assert.deepEqual(recoverAll(spool), [])
+})
+
+test('records that are taken while the inbox is adopted are in batches of their own', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  for (const count of [1, 3]) {
+    for (let i = 0; i < count; i++) putInInbox(directory, item(i), `${i}`.padStart(32, 'a'))
+    let isOver = false
+    const adopting = [spool.adopt!(), spool.adopt!()]
+    const all = Promise.all(adopting).finally(() => {
+      isOver = true
+    })
+    const taken: SpooledBatch[] = []
+    while (!isOver) {
+      taken.push(begin(spool, [item(8), item(9)]))
+      await new Promise(setImmediate)
+    }
+    for (const batch of taken) batch.seal()
+    const found = await all
+    assert.deepEqual(
+      found.flatMap(({ errors }) => errors),
+      [],
+    )
+    const numbersOf = async (batches: readonly SpooledBatch[]) =>
+      (await Promise.all(batches.map(contents))).flat().flatMap(([, numbers]) => numbers)
+    assert.deepEqual(await numbersOf(found.flatMap(({ batches }) => batches)), [0, 1, 2].slice(0, count))
+    assert.deepEqual(
+      await numbersOf(taken),
+      taken.flatMap(() => [8, 9]),
+    )
+  }
+  await spool.close()
+})
+
+test('files of the inbox that could not become a batch on a full disk become one for the next process', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  for (const i of [0, 1]) putInInbox(directory, item(i), `${i}`.padStart(32, 'a'))
+  const mend = injectFault(t, fsPromises, 'rename', (from: string, to: string) => {
+    if (to.endsWith('.ndjson') && from.endsWith('.tmp')) throw diskFull()
+    fs.renameSync(from, to)
+  })
+  const { errors } = await spool.adopt!()
+  assert.match(errors[0]!.message, /make room/)
+  mend()
+  begin(spool, [item(2)]).seal()
+  await spool.close()
+  const next = await openSpool(directory)
+  t.after(() => next.close())
+  const numbers = await Promise.all(recoverAll(next).map(contents))
+  assert.deepEqual(
+    numbers.flat().flatMap(([, of]) => of),
+    [0, 1, 2],
+  )
 })

@@ -50,8 +50,11 @@ export function itemsOf(signal: OtlpSignal, request: Read, settings: OtlpSetting
       const origin = { resource, scope }
       for (const each of list(scoped[name])) {
         const item = toItem(each, origin, settings, { refusals, budget })
-        if (item === null || seen.has(item.group + item.identity)) continue
-        seen.add(item.group + item.identity)
+        if (item === null) continue
+        // The person was taken out of the payload: logs of one moment may differ in nothing else.
+        const key = `${item.group}${item.identity}${item.record.subject ?? ''}`
+        if (seen.has(key)) continue
+        seen.add(key)
         items.push(item)
         if (items.length > OTLP_ITEMS_MAX)
           throw new ApiError(

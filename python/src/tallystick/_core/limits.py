@@ -4,6 +4,8 @@ from typing import Final
 
 TIMEOUT_SECONDS: Final = 30.0
 """For an answer, or for the next piece of one that is streamed; each attempt has so long."""
+ENDLESS_SECONDS: Final = 2_000_000.0
+"""23 days stand for any longer wait, `math.inf` too, which no lock and no socket takes."""
 RETRIES_MAX: Final = 5
 RETRY_DELAY_SECONDS_MIN: Final = 0.1
 """Before the first retry; doubled before each further one."""

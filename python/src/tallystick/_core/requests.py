@@ -14,7 +14,7 @@ from ..errors import TallystickError, UsageError
 from .address import address_of
 from .answers import Asked
 from .json import to_json
-from .limits import IDEMPOTENCY_KEY_CHARS_MAX
+from .limits import ENDLESS_SECONDS, IDEMPOTENCY_KEY_CHARS_MAX
 from .operations import API_VERSION, Operation
 from .options import Call, CallOptions
 from .retries import RetryPolicy
@@ -126,5 +126,5 @@ def require_key(api_key: object) -> str:
 
 def parse_timeout(timeout: float) -> float:
     if timeout > 0:
-        return timeout
+        return min(timeout, ENDLESS_SECONDS)
     raise UsageError('timeout is a number of seconds, more than 0')

@@ -95,6 +95,7 @@ class DirectorySpool:
         self._path = path
         self._lock = lock
         self._next_number = 1
+        self._adopting = Mutex()
         self._sealed: SimpleQueue[BatchFile | None] = SimpleQueue()
         self._syncing: Thread | None = None
         self._found: Found | None = None
@@ -130,6 +131,10 @@ class DirectorySpool:
         return found
 
     def adopt(self) -> Found:
+        with self._adopting:
+            return self._adopt()
+
+    def _adopt(self) -> Found:
         """A record is in the inbox or in the spool, never in both: a rename moves it, whatever ends the process."""
         inbox = self._path / INBOX
         batches: list[SpooledBatch] = []
@@ -139,7 +144,8 @@ class DirectorySpool:
                 if not self.has_room:
                     break
                 self.require_held()
-                number = self._next_number
+                # Taken first: another thread may take a record meanwhile, and a failure leaves what the next process merges.
+                number = self._take_number()
                 path = self._path_of(number)
                 if len(names) == 1:
                     (inbox / names[0]).replace(path)
@@ -157,9 +163,13 @@ class DirectorySpool:
         return Found(batches, errors)
 
     def begin(self, idempotency_key: str, item: Item) -> SpooledBatch:
-        batch = BatchFile.begin(self, self._path_of(self._next_number), idempotency_key, item)
-        self._next_number += 1
-        return batch
+        return BatchFile.begin(self, self._path_of(self._take_number()), idempotency_key, item)
+
+    def _take_number(self) -> int:
+        with self._mutex:
+            number = self._next_number
+            self._next_number = number + 1
+            return number
 
     def refuse(self, refused: Sequence[Refused]) -> None:
         path = self._path / 'refused.ndjson'
@@ -203,7 +213,8 @@ class DirectorySpool:
 
     def _take_over(self, number: int, batches: list[SpooledBatch], errors: list[TallystickError]) -> None:
         path = self._path_of(number)
-        self._next_number = number + 1
+        with self._mutex:
+            self._next_number = max(self._next_number, number + 1)
         try:
             size, segments = _read_batch(path)
         except SpoolError as error:

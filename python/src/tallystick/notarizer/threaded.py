@@ -10,6 +10,7 @@ from threading import Condition, Thread, current_thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
+from .._core.limits import ENDLESS_SECONDS
 from ..errors import TallystickError, UsageError
 from .core import Core
 from .effects import Ask, Effect, Effects, OnDisk, Wait
@@ -64,7 +65,7 @@ class Notarizer:
 
     def ready(self, timeout: float | None = None) -> None:
         """Returns when the next record is sure to find room. Raises NotRecordedError when the time is up."""
-        until = None if timeout is None else time.monotonic() + timeout
+        until = None if timeout is None else time.monotonic() + min(timeout, ENDLESS_SECONDS)
         with self._condition:
             while not self._core.spool.has_room and not self._core.is_stopped:
                 left = None if until is None else until - time.monotonic()
@@ -78,7 +79,7 @@ class Notarizer:
         Raises an error that only people can mend, as soon as one occurs, or NotRecordedError when the time is up. Records that were taken
         are kept, and tried further.
         """
-        until = time.monotonic() + timeout
+        until = time.monotonic() + min(timeout, ENDLESS_SECONDS)
         with self._condition:
             blocks = self._core.reports.blocks
             waiting = self._core.begin_flush()
