@@ -10,7 +10,7 @@ type Limits = { readonly pauseMs: number; readonly itemsMax: number }
 export const ERASURES_REFUSED: Limits = { pauseMs: ERASURE_REFUSED_PAUSE_MS, itemsMax: ERASURES_REFUSED_MAX }
 export const EXPIRIES_REFUSED: Limits = { pauseMs: EXPIRY_REFUSED_PAUSE_MS, itemsMax: EXPIRIES_REFUSED_MAX }
 
-/** Work that is refused as it stands: looked at again after a pause, because somebody may mend it, and said once. */
+/** Work that is refused as it stands: looked at again after a pause, because somebody may mend it, and said once. The clock MUST be one that never goes back. */
 export class Refused {
   readonly #now: () => number
   readonly #limits: Limits

@@ -38,7 +38,8 @@ type CallerLog = { error(details: object, message: string): void }
 
 /**
  * Finds callers by their keys. The database's answer about a key is believed for 5 s at most, so a revoked key is
- * refused everywhere within that time. Keys are looked up by hash: the time that takes tells nothing about them.
+ * refused everywhere within that time. The clock MUST be one that never goes back. Keys are looked up by hash: the time that takes tells
+ * nothing about them.
  */
 export class CallerCache {
   readonly #pool: pg.Pool

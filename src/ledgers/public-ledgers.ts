@@ -7,7 +7,8 @@ type Read = { readonly beganAtMs: number; readonly ledgers: Promise<ReadonlySet<
 
 /**
  * Ledgers whose tiles anybody may read: all of them, read anew after 5 s. A reader without a key can name any ledger, so an id that is
- * unknown costs no query: when each was looked for, a flood of them used up the looks of ledgers that had just become public.
+ * unknown costs no query: when each was looked for, a flood of them used up the looks of ledgers that had just become public. The clock
+ * MUST be one that never goes back.
  */
 export class PublicLedgers {
   readonly #pool: pg.Pool

@@ -65,6 +65,8 @@ export async function openDeps(
     config.previousMasterKey,
   )
   const now = Date.now
+  // Ages are told by a clock that nobody sets back: a revoked key would be believed in for longer.
+  const steadyMs = () => performance.now()
   const stores = config.archive && (await openArchiveStores(config.archive.place))
   const released = stores && openArchivedContent(masterKey, { stores, observe: watchArchiveReads(metrics) })
   const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks), released)
@@ -88,16 +90,16 @@ export async function openDeps(
     database.renew()
     closers.push(watchHalfOpen(database, pooler, log))
     if (config.previousMasterKey) closers.push(followMasterKey({ signers, masterKey, database }, log))
-    const admission = new Admission(() => performance.now(), undefined, makeBeginObserver(metrics))
+    const admission = new Admission(steadyMs, undefined, makeBeginObserver(metrics))
     const budgets = makeByteBudgets()
-    const writeDeadlines = new WriteDeadlines(() => performance.now())
+    const writeDeadlines = new WriteDeadlines(steadyMs)
     watchAdmission(metrics, { admission, budgets, writeDeadlines })
     const appender = openAppender(writePool, { admission, metrics, tracing })
     closers.push(() => appender.close())
     const keyMac = makeKeyMac(masterKey)
     const lookups = new Lookups(readPool)
     watchLookups(metrics, lookups)
-    const callers = new CallerCache({ readPool, now, keyMac, log })
+    const callers = new CallerCache({ readPool, now: steadyMs, keyMac, log })
     watchKeyCache(metrics, callers)
     const threads = openThreads(config.threads, log)
     closers.push(() => threads.close())
@@ -143,7 +145,7 @@ export async function openDeps(
       sealer: { seal: (secret, context) => masterKey.seal(secret, context) },
       outboundAllow: config.outboundAllow,
       callers,
-      publicLedgers: new PublicLedgers(readPool, now),
+      publicLedgers: new PublicLedgers(readPool, steadyMs),
       admission,
       budgets,
       writeDeadlines,

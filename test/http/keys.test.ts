@@ -222,6 +222,27 @@ test('a revoked key is refused here at once and on every other server within 5 s
   await assertVerifies(app)
 })
 
+test('a server whose clock is set back believes in a revoked key for no longer', async (t) => {
+  const app = await sharedApp()
+  const [wallMs, steadyMs] = [Date.now, performance.now.bind(performance)]
+  let [setBackMs, passedMs] = [0, 0]
+  t.mock.method(Date, 'now', () => wallMs() - setBackMs)
+  t.mock.method(performance, 'now', () => steadyMs() + passedMs)
+  const other = await openDeps(testConfig(app.database.apiUrl), openLog('silent'))
+  const otherApp = buildApp(other)
+  t.after(async () => {
+    await otherApp.close()
+    await other.close()
+  })
+  const made = await makeKey(app, { name: 'k', scopes: ['audit:read'] })
+  const askOther = () =>
+    otherApp.inject({ url: '/v1/ledger', headers: { authorization: `Bearer ${made.key}` } })
+  expectStatus(200, await askOther())
+  expectStatus(200, await app.send('POST', `/v1/keys/${made.id}/revoke`, { body: {} }))
+  ;[setBackMs, passedMs] = [3_600_000, 5_000]
+  assertProblem(await askOther(), 401, 'unauthenticated')
+})
+
 test('a key can revoke itself, and the chain still verifies', async () => {
   const app = await sharedApp()
   const made = await makeKey(app, { name: 'k', scopes: ['keys:manage', 'records:write'] })

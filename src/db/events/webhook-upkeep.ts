@@ -56,6 +56,7 @@ export async function deleteOldDeliveries(
            where n.ledger_id = $1 and n.webhook_id = $2 and n.state = 'delivered'
            order by n.event_id desc offset $5 limit 1)
          order by o.event_id limit $6)
+        limit $6
       ) old
       where d.ledger_id = $1 and d.webhook_id = $2 and d.event_id = old.event_id`,
     values: [

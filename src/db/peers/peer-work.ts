@@ -177,14 +177,18 @@ export async function readSharedDocuments(
   }))
 }
 
-/** Definitions (canonical JSON) of the ledger's types of these names. */
-export async function readDefinitions(db: Db, ledgerId: Uuid, names: readonly string[]): Promise<string[]> {
-  const { rows } = await db.query<{ definition: Buffer }>({
+/** Definitions (canonical JSON) of the ledger's types of these names, by name. */
+export async function readDefinitions(
+  db: Db,
+  ledgerId: Uuid,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await db.query<{ name: string; definition: Buffer }>({
     name: 'read_definitions',
-    text: 'select definition from tallystick.types where ledger_id = $1 and name = any ($2::text[])',
+    text: 'select name, definition from tallystick.types where ledger_id = $1 and name = any ($2::text[])',
     values: [ledgerId, names],
   })
-  return rows.map(({ definition }) => definition.toString('utf8'))
+  return new Map(rows.map(({ name, definition }) => [name, definition.toString('utf8')]))
 }
 
 /** The ledger's rotations after the one that began `knownKid` (hex), oldest first. */

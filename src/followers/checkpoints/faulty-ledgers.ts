@@ -1,7 +1,7 @@
 const PAUSE_MS_MIN = 1_000
 const PAUSE_MS_MAX = 60_000
 
-/** Ledgers that could not get a checkpoint: each waits longer from fault to fault, and the others do not wait at all. */
+/** Ledgers that could not get a checkpoint: each waits longer from fault to fault, and the others do not wait at all. The clock MUST be one that never goes back. */
 export class FaultyLedgers {
   readonly #now: () => number
   readonly #ledgers = new Map<string, { pauseMs: number; untilMs: number }>()

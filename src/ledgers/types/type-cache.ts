@@ -27,7 +27,7 @@ export class TypeCache<T> {
     return { bytes: this.#bytes, hits: this.#hits, misses: this.#misses }
   }
 
-  /** `load` is called once for all who ask at the same time. */
+  /** `load` is called once for all who ask at the same time; a type that it does not find is looked for again by those who came later. */
   async get(ledger: string, name: string, load: () => Promise<Held<T> | null>): Promise<T | null> {
     const held = this.#find(ledger, name)
     if (held) {
@@ -36,17 +36,27 @@ export class TypeCache<T> {
     }
     this.#misses++
     const key = `${ledger} ${name}`
-    let loading = this.#loading.get(key)
-    if (!loading) {
-      loading = load()
-      this.#loading.set(key, loading)
-      const done = () => this.#loading.delete(key)
-      loading.then((found) => {
-        done()
-        if (found) this.#hold(ledger, name, found)
-      }, done)
-    }
-    return (await loading)?.value ?? null
+    const earlier = await this.#loading.get(key)
+    if (earlier) return earlier.value
+    // What was registered since an earlier load began is not known to that.
+    const found = await (this.#loading.get(key) ?? this.#load(ledger, name, key, load))
+    return found?.value ?? null
+  }
+
+  #load(
+    ledger: string,
+    name: string,
+    key: string,
+    load: () => Promise<Held<T> | null>,
+  ): Promise<Held<T> | null> {
+    const loading = load()
+    this.#loading.set(key, loading)
+    const done = () => this.#loading.delete(key)
+    loading.then((found) => {
+      done()
+      if (found) this.#hold(ledger, name, found)
+    }, done)
+    return loading
   }
 
   #find(ledger: string, name: string): Held<T> | null {
@@ -60,10 +70,11 @@ export class TypeCache<T> {
 
   #hold(ledger: string, name: string, held: Held<T>): void {
     const ofLedger = this.#ledgers.get(ledger) ?? { types: new Map<string, Held<T>>(), bytes: 0 }
+    const before = ofLedger.types.get(name)?.bytes ?? 0
     moveToEnd(this.#ledgers, ledger, ofLedger)
-    ofLedger.types.set(name, held)
-    ofLedger.bytes += held.bytes
-    this.#bytes += held.bytes
+    moveToEnd(ofLedger.types, name, held)
+    ofLedger.bytes += held.bytes - before
+    this.#bytes += held.bytes - before
     for (const [oldest, { bytes }] of ofLedger.types) {
       if (ofLedger.bytes <= TYPE_CACHE_BYTES_PER_LEDGER_MAX) break
       ofLedger.types.delete(oldest)

@@ -155,13 +155,17 @@ class Drain {
     if (peer.state === 'revoked') return this.#sayEnd(peer)
     if (peer.state !== 'active') return false
     if (peer.knownKid !== peer.envelopeKid) return this.#tellKey(peer)
-    if (peer.summaryDue) {
-      const held = await askSummary(post)
-      await withPooledTransaction(this.#deps.pool, (client) => keepSummary(client, this.#turn, held))
-      return true
-    }
+    if (peer.summaryDue) return this.#compare(post)
     if (peer.backlog === null && peer.nextSeq >= peer.size) return false
     return this.#send(peer, await readOutgoing(this.#deps.pool, peer))
+  }
+
+  /** A hundred pages may take longer than a lease: without a new one for each, another turn would begin with the first page again. */
+  async #compare(post: (path: string, body: string) => Promise<JsonObject>): Promise<boolean> {
+    const held = await askSummary(async (path, body) => ((await this.#look()) ? post(path, body) : null))
+    if (held !== null)
+      await withPooledTransaction(this.#deps.pool, (client) => keepSummary(client, this.#turn, held))
+    return true
   }
 
   async #post(peer: DrainedPeer, post: PeerPost): Promise<JsonObject> {

@@ -91,7 +91,7 @@ export const PEER_LOOK_EVERY_MS = 50
 export const PEER_ENTRIES_SENT_MAX = 200
 /** Entries looked through at once in a chain that says little to a peer. */
 export const PEER_STRETCH_ENTRIES_MAX = 5_000
-/** Bytes of envelopes and documents in a request: base64 makes 4 bytes of 3, and there are other members. */
+/** Bytes of envelopes, documents and definitions of types in a request: base64 makes 4 bytes of 3, and there are other members. */
 export const PEER_REQUEST_ENTRY_BYTES_MAX = 2_500_000
 /** Length of an answer: for each entry that it is about, and beside them. A receipt has 1.5 KiB; no outcome needs more. */
 export const PEER_OUTCOME_BYTES_MAX = 8 * 1024

@@ -10,7 +10,12 @@ import {
 } from '../../db/peers/peer-work.ts'
 import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
-import { PEER_ENTRIES_SENT_MAX, PEER_REQUEST_ENTRY_BYTES_MAX, PEER_STRETCH_ENTRIES_MAX } from './limits.ts'
+import {
+  PEER_ENTRIES_SENT_MAX,
+  PEER_REQUEST_ENTRY_BYTES_MAX,
+  PEER_STRETCH_ENTRIES_MAX,
+  PEER_TYPES_PER_REQUEST_MAX,
+} from './limits.ts'
 
 /** Entries with their documents that a peer is sent next, and the position of the cursor after them. */
 export type Outgoing = {
@@ -73,16 +78,30 @@ async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[]) {
   const seqs = found.map(({ seq }) => seq)
   const read = seqs.length === 0 ? [] : await readSharedDocuments(db, peer.ledgerId, seqs)
   const documents = new Map(read.map((document) => [document.seq, document]))
+  const typeOf = ({ seq }: SharedEntry) => {
+    const type = documents.get(seq)?.type ?? null
+    return type === null || BUILT_IN_TYPES.has(type) ? null : type
+  }
+  const names = [...new Set(found.flatMap((entry) => typeOf(entry) ?? []))].slice(
+    0,
+    PEER_TYPES_PER_REQUEST_MAX,
+  )
+  const definitions = names.length === 0 ? new Map() : await readDefinitions(db, peer.ledgerId, names)
+  const types = new Map<string, string>()
+  const entries: SharedEntry[] = []
   let bytes = 0
-  const entries = found.slice(0, PEER_ENTRIES_SENT_MAX).filter(({ seq, envelope }, i) => {
-    const document = documents.get(seq)
-    bytes += envelope.length + (document?.content?.length ?? 0) + (document?.references?.length ?? 0)
-    return i === 0 || bytes <= PEER_REQUEST_ENTRY_BYTES_MAX
-  })
-  const names = new Set(entries.flatMap(({ seq }) => documents.get(seq)?.type ?? []))
-  const unknown = [...names].filter((name) => !BUILT_IN_TYPES.has(name))
-  const types = unknown.length === 0 ? [] : await readDefinitions(db, peer.ledgerId, unknown)
-  return { entries, documents, types, isFull: entries.length < found.length }
+  for (const entry of found.slice(0, PEER_ENTRIES_SENT_MAX)) {
+    const document = documents.get(entry.seq)
+    bytes += entry.envelope.length + (document?.content?.length ?? 0) + (document?.references?.length ?? 0)
+    const type = typeOf(entry)
+    const definition = type === null || types.has(type) ? null : (definitions.get(type) ?? null)
+    if (definition !== null) bytes += Buffer.byteLength(definition)
+    const isOver = bytes > PEER_REQUEST_ENTRY_BYTES_MAX || (type !== null && !names.includes(type))
+    if (isOver && entries.length > 0) break
+    if (definition !== null) types.set(type!, definition)
+    entries.push(entry)
+  }
+  return { entries, documents, types: [...types.values()], isFull: entries.length < found.length }
 }
 
 /** The body of the request. Concatenated: envelopes and canonical JSON need no escaping. */

@@ -43,15 +43,17 @@ export async function summarize(
 const LEAF = /^[0-9a-f]{64}$/
 
 /**
- * Asks a peer what it holds, page by page. The row that is kept is `{"whole":…,"records":[[record, version, leaf]…]}`.
+ * Asks a peer what it holds, page by page; null: it is not to be asked any more, as `post` says by a null. The row that is kept is
+ * `{"whole":…,"records":[[record, version, leaf]…]}`.
  */
 export async function askSummary(
-  post: (path: string, body: string) => Promise<JsonObject>,
-): Promise<HeldByPeer> {
+  post: (path: string, body: string) => Promise<JsonObject | null>,
+): Promise<HeldByPeer | null> {
   const records: [string, number, string][] = []
   let after: string | undefined
   for (let page = 0; page < PEER_SUMMARY_PAGES_MAX; page++) {
     const answer = await post('/v1/federation/summary', JSON.stringify(after === undefined ? {} : { after }))
+    if (answer === null) return null
     const read = readPage(answer)
     records.push(...read.records)
     if (read.next === null) return heldByPeer(true, records)

@@ -340,6 +340,8 @@ export class Lane {
     if (this.#open >= WEBHOOK_OPEN_MAX)
       this.#open = await countOpen(this.#deps.pool, this.#endpoint, WEBHOOK_OPEN_MAX)
     if (this.#open >= WEBHOOK_OPEN_MAX) {
+      // What is due makes room. With a rest instead, an endpoint whose turn begins with a new delivery would never be sent it.
+      if (this.#mayHaveDue) return
       this.#health.rest(this.#deps.now())
       this.#mustWrite = true
       return

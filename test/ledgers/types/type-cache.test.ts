@@ -31,6 +31,19 @@ test('remembers neither what is not there nor what failed', async () => {
   assert.equal(await cache.get('a', 'x', async () => ({ value: 'there', bytes: 1 })), 'there')
 })
 
+test('a type that is registered while an earlier look for it is under way is found by whoever asks then', async () => {
+  const cache = new TypeCache<string>()
+  const early = Promise.withResolvers<null>()
+  const there = async () => ({ value: 'there', bytes: 1 })
+  const first = cache.get('a', 'x', () => early.promise)
+  // Its registration has been answered by now.
+  await Promise.resolve()
+  const later = [cache.get('a', 'x', there), cache.get('a', 'x', there)]
+  early.resolve(null)
+  assert.deepEqual(await Promise.all([first, ...later]), [null, 'there', 'there'])
+  assert.equal(cache.bytes, 1)
+})
+
 test('a ledger that uses too many types pushes out its own, the longest unused first, and nobody else’s', async () => {
   const cache = new TypeCache<string>()
   const { loads, get } = makeLoader(cache, TYPE_CACHE_BYTES_PER_LEDGER_MAX / 4)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { WEBHOOK_OPEN_MAX } from '../../../src/outside/webhooks/limits.ts'
 import { genericBody } from '../../helpers/app.ts'
 import { until } from '../../helpers/wait.ts'
 import { buildStage, type Endpoint } from '../../helpers/webhook-stage.ts'
@@ -71,6 +72,30 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
       const { state, attemptLog } = await endpoint.ask('GET', `/deliveries/${failed!.id}`)
       const statuses = attemptLog.map(({ status }: { status: number }) => status)
       assert.deepEqual([state, statuses], ['delivered', [500, 204]])
+    },
+  )
+
+  await t.test(
+    'an endpoint that has as much open as it may is sent what is due, however often it failed',
+    async (t) => {
+      let isUp = false
+      const endpoint = await stage.subscribe(t, RECORDED, (received, response) =>
+        answers(isUp ? 204 : 500)(received, response),
+      )
+      await stage.notarize(genericBody())
+      await until(async () => (await standing(endpoint)).pending === 1)
+      await endpoint.rests()
+      await endpoint.sql(
+        `insert into tallystick.webhook_deliveries
+         (ledger_id, webhook_id, event_id, event, seq, place, record_id, state, tries, attempts, attempt_log)
+       select ledger_id, webhook_id, gen_random_uuid(), 'record.recorded', 0, 0, gen_random_uuid(), 'held', 0, 0, '[]'
+       from tallystick.webhooks cross join generate_series(1, ${WEBHOOK_OPEN_MAX}) where webhook_id = $1`,
+      )
+      isUp = true
+      // At an even number of failures a new delivery comes first.
+      await endpoint.sql('update tallystick.webhook_cursors set failures = 6 where webhook_id = $1')
+      await hurry(endpoint, 1, async () => (await standing(endpoint)).pending === 0)
+      assert.equal(endpoint.received().length, 2)
     },
   )
 

@@ -89,6 +89,23 @@ test('of what was delivered only the newest is kept', async (t) => {
   assert.deepEqual(await kept(app), ['dead 1', 'delivered 3', 'delivered 4'])
 })
 
+test('a removal takes no more than it may, whatever for: with as many there may be more', async (t) => {
+  const { app, pool, id } = await setUp(t)
+  await addDeliveries(app, id, [
+    ['dead', 32],
+    ['dead', 31],
+    ['delivered', 4],
+    ['delivered', 3],
+    ['delivered', 2],
+    ['delivered', 1],
+  ])
+  const name = { ledgerId: parseId('led', app.ledger.ledger.id), webhookId: parseId('whk', id) }
+  const remove = () =>
+    deleteOldDeliveries(pool, name, { deliveredDays: 7, deadDays: 30, deliveredMax: 1 }, 3)
+  assert.deepEqual([await remove(), await remove(), await remove()], [3, 2, 0])
+  assert.deepEqual(await kept(app), ['delivered 5'])
+})
+
 test('a deleted endpoint is removed with all that is left of it, and no other', async (t) => {
   const { app, id, upkeep } = await setUp(t)
   const other = await makeWebhook(app, { url: 'https://other.example/hook' })
