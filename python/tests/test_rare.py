@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import forge
@@ -9,6 +10,7 @@ import pytest
 from differ import ours
 from forge import SCOPES, Chain, compact
 from oracle import verdicts
+from peers import Pair
 
 from tallystick.verify import formats as f
 from tallystick.verify import merkle
@@ -78,3 +80,74 @@ def test_an_item_may_stand_before_its_parent(parents: list[int | None], root: in
 @pytest.mark.parametrize('parents', [[1, 0, None], [None, 0, None], [2, 2, None, 0, 4]])
 def test_an_item_of_no_run_is_refused(parents: list[int | None], tmp_path: Path) -> None:
     assert both(tmp_path / 'run', run_of(parents, 2 if parents[0] == 1 else 0), 'bundle') == (1, 'BUNDLE_FAILED', 'parent_absent')
+
+
+class Hasty(Pair):
+    """The guest goes on before its half of the handshake has come: `meanwhile` is what comes first, of its entries behind that."""
+
+    def __init__(self, meanwhile: Callable[[Hasty], None]) -> None:
+        self.meanwhile: Callable[[Hasty], None] | None = meanwhile
+        super().__init__('hasty')
+
+    def receive(self, receiver: Chain, sender: Chain, seq: int) -> int:
+        if self.meanwhile is not None:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            meanwhile(self)
+            if receiver.lines[-1].received is not None and b'peer-revoked' in receiver.lines[-1].received:
+                return -1
+        return super().receive(receiver, sender, seq)
+
+    def revoke(self) -> None:
+        self.guest.add('peer-revoked', [(self.peer, self.handshake)], {'code': 'done'}, self.helper)
+        self.receive(self.home, self.guest, self.last(self.guest))
+
+    def rotate_guest(self) -> None:
+        self.guest.rotate('hasty envelopes 2')
+        seq = self.last(self.guest)
+        said = {'newKey': self.guest.server.public(), 'received': self.claim(self.guest, seq)}
+        self.home.add('peer-key-rotated', [(self.peer, self.handshake)], said, received=self.guest.lines[seq].envelope())
+
+
+@pytest.mark.parametrize('meanwhile', [Hasty.revoke, Hasty.rotate_guest])
+def test_a_pending_peering_hears_of_its_end_and_of_keys(meanwhile: Callable[[Hasty], None], tmp_path: Path) -> None:
+    assert both(tmp_path / 'home', Hasty(meanwhile).home.export()) == (0, 'INTEGRITY_OK', '')
+
+
+def test_a_pending_peering_hears_of_nothing_else(tmp_path: Path) -> None:
+    def share(pair: Hasty) -> None:
+        record = pair.guest.create(pair.helper, {'do': 'it'}, share=[{'peer': pair.peer, 'documents': 'whole'}])
+        assert record
+        Pair.receive(pair, pair.home, pair.guest, pair.last(pair.guest))
+
+    assert both(tmp_path / 'home', Hasty(share).home.export()) == (1, 'INTEGRITY_FAILED', 'peer_not_active')
+
+
+def shared_again(times: int) -> Pair:
+    """A record that is shared by a peering, and `times` by the one after it."""
+    pair = Pair('again')
+    record = pair.create()
+    created = pair.last(pair.home)
+    pair.guest.add('peer-revoked', [(pair.peer, pair.handshake)], {'code': 'done'}, pair.helper)
+    pair.receive(pair.home, pair.guest, pair.last(pair.guest))
+    pair.peer = pair.home.id('peer')
+    pair._shake()
+    if times > 0:
+        share = {'record': record, 'share': [{'peer': pair.peer, 'documents': 'whole'}]}
+        pair.home.add('record-shared', [(record, pair.home.payloads[record])], share, pair.boss)
+        pair.receive(pair.guest, pair.home, pair.last(pair.home))
+        for _ in range(times):
+            pair.receive(pair.guest, pair.home, created)
+    pair.home.step('record-cancelled', record, 'CANCELLED', pair.boss, reason='over')
+    pair.receive(pair.guest, pair.home, pair.last(pair.home))
+    return pair
+
+
+def test_a_record_comes_anew_by_a_new_peering(tmp_path: Path) -> None:
+    pair = shared_again(1)
+    assert both(tmp_path / 'home', pair.home.export()) == (0, 'INTEGRITY_OK', '')
+    assert both(tmp_path / 'guest', pair.guest.export()) == (0, 'INTEGRITY_OK', '')
+
+
+@pytest.mark.parametrize(('times', 'code'), [(0, 'subject_unknown'), (2, 'received_twice')])
+def test_a_new_peering_knows_nothing_of_the_one_before(times: int, code: str, tmp_path: Path) -> None:
+    assert both(tmp_path / 'guest', shared_again(times).guest.export()) == (1, 'INTEGRITY_FAILED', code)
