@@ -151,3 +151,17 @@ def test_a_record_comes_anew_by_a_new_peering(tmp_path: Path) -> None:
 @pytest.mark.parametrize(('times', 'code'), [(0, 'subject_unknown'), (2, 'received_twice')])
 def test_a_new_peering_knows_nothing_of_the_one_before(times: int, code: str, tmp_path: Path) -> None:
     assert both(tmp_path / 'guest', shared_again(times).guest.export()) == (1, 'INTEGRITY_FAILED', code)
+
+
+@pytest.mark.parametrize('required', [False, True])
+def test_an_agent_that_signs_for_itself_may_name_itself(required: bool, tmp_path: Path) -> None:
+    chain, admin = begun('itself')
+    gateway = chain.api_key(chain.agent('gateway', admin), ['agents:act', 'records:write'], admin)
+    own = forge.Signer('gateway')
+    chain.agent_key(gateway[0], 'gateway', own, admin, required=required)
+    chain.notarize(gateway, {}, own, onBehalfOf=gateway[0])
+    chain.batch(gateway, [{}, {}], own, onBehalfOf=gateway[0])
+    assert both(tmp_path / 'own', chain.export()) == (0, 'INTEGRITY_OK', '')
+    chain.batch(gateway, [{}, {}], onBehalfOf=gateway[0])
+    code = 'agent_signature_missing' if required else ''
+    assert both(tmp_path / 'server', chain.export())[2] == code

@@ -181,7 +181,8 @@ class Actors:
         named = [predicate['onBehalfOf']] if 'onBehalfOf' in predicate else []
         for name in (*named, *(entry.batch.agents if entry.batch is not None else ())):
             agent = self.agents.get(name)
-            if agent is not None and agent.required:
+            # An agent may name itself: then it has signed this, or is refused above.
+            if agent is not None and agent.required and name != predicate['actor']:
                 raise Refused('agent_signature_missing', f'{name} signs its entries itself')
 
     def register(self, statement: Statement) -> None:
