@@ -165,3 +165,29 @@ def test_an_agent_that_signs_for_itself_may_name_itself(required: bool, tmp_path
     chain.batch(gateway, [{}, {}], onBehalfOf=gateway[0])
     code = 'agent_signature_missing' if required else ''
     assert both(tmp_path / 'server', chain.export())[2] == code
+
+
+def test_a_key_of_the_ledger_does_not_come_back(tmp_path: Path) -> None:
+    chain, admin = begun('back')
+    first = chain.server
+    chain.rotate('back envelopes 2')
+    chain.notarize(admin, {})
+    digest = forge.digest_of(chain.definition)
+    chain.add('server-key-rotated', [(chain.led, digest)], {'newKey': first.public()})
+    chain.server = first
+    chain.notarize(admin, {})
+    assert both(tmp_path / 'back', chain.export()) == (1, 'INTEGRITY_FAILED', 'key_not_current')
+    bundle = forge.range_of(chain, chain.lines, 1, len(chain.lines) - 1)
+    assert both(tmp_path / 'range', bundle, 'bundle') == (1, 'BUNDLE_FAILED', 'key_not_current')
+
+
+def test_a_key_of_a_peer_does_not_come_back(tmp_path: Path) -> None:
+    pair = Pair('back')
+    first = pair.home.server
+    pair.rotate()
+    assert both(tmp_path / 'forth', pair.guest.export()) == (0, 'INTEGRITY_OK', '')
+    pair.home.add('server-key-rotated', [(pair.home.led, forge.digest_of(pair.home.definition))], {'newKey': first.public()})
+    seq = pair.last(pair.home)
+    said = {'newKey': first.public(), 'received': pair.claim(pair.home, seq)}
+    pair.guest.add('peer-key-rotated', [(pair.peer, pair.handshake)], said, received=pair.home.lines[seq].envelope())
+    assert both(tmp_path / 'back', pair.guest.export()) == (1, 'INTEGRITY_FAILED', 'key_not_current')

@@ -321,6 +321,8 @@ class _Bundle:
             kid = bytes.fromhex(statement.predicate['newKey']['kid'])
             if kid in self.actors.signing:
                 raise Refused('key_not_current', 'a key of an agent cannot become the ledger’s')
+            if kid in self.named:
+                raise Refused('key_not_current', f'the key {kid.hex()} has signed in this ledger before')
             self.current_kid = kid
             self.named.add(kid)
         elif kind in ABOUT_AGENT_KEYS:

@@ -260,6 +260,8 @@ class Peerings:
         self._accept(peering.name, claim, entry.received)
         new = statement.predicate['newKey']
         key = parse_key(new['alg'], f.from_base64(new['spki'], 'a key'))
+        if any(known.kid == key.kid for _, known in peering.keys) or peering.keys[-1][0] >= int(claim['seq']):
+            raise Refused('key_not_current', f'the key {key.kid.hex()} has signed for {peering.other} before, or is not its next one')
         peering.keys.append((int(claim['seq']), key))
 
 
