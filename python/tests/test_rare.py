@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import forge
 import pytest
@@ -14,6 +16,8 @@ from peers import Pair
 
 from tallystick.verify import formats as f
 from tallystick.verify import merkle
+from tallystick.verify import registered as registrations
+from tallystick.verify.cbor import bytes_head, signature_structure
 from tallystick.verify.strict_json import canonical
 
 
@@ -191,3 +195,81 @@ def test_a_key_of_a_peer_does_not_come_back(tmp_path: Path) -> None:
     said = {'newKey': first.public(), 'received': pair.claim(pair.home, seq)}
     pair.guest.add('peer-key-rotated', [(pair.peer, pair.handshake)], said, received=pair.home.lines[seq].envelope())
     assert both(tmp_path / 'back', pair.guest.export()) == (1, 'INTEGRITY_FAILED', 'key_not_current')
+
+
+def text(said: str | bytes) -> bytes:
+    data = said.encode() if isinstance(said, str) else said
+    head = bytearray(bytes_head(len(data)))
+    head[0] |= 0x20
+    return bytes(head) + data
+
+
+def registered(subject: str | bytes, said: str, content: bytes, said_content: str, more: bytes = b'') -> bytes:
+    """An export with a statement of somebody else. `more`: a member of its protected header."""
+    chain, admin = begun('registered')
+    issuer = forge.Signer('issuer')
+    key = {'kid': b'k1'.hex(), 'alg': 'EdDSA', 'spki': f.to_base64(issuer.spki)}
+    policy = {'issuers': [{'issuer': 'https://build.example', 'keys': [key]}]}
+    chain.add('registration-policy-set', [(chain.led, forge.digest_of(chain.definition))], policy, admin)
+    claims = b'\xa2\x01' + text('https://build.example') + b'\x02' + text(subject)
+    size = bytes([0xA5 if more else 0xA4])
+    protected = size + b'\x01\x27\x03' + content + b'\x04\x42k1\x0f' + claims + more
+    signature = issuer.sign(signature_structure(protected, b'{}'))
+    sent = b'\xd2\x84' + bytes_head(len(protected)) + protected + b'\xa0\x42{}\x58\x40' + signature
+    predicate = {
+        'policy': chain.lines[-1].leaf().hex(),
+        'issuer': 'https://build.example',
+        'subject': said,
+        'contentType': said_content,
+        'kid': b'k1'.hex(),
+        'payload': sha256(b'{}').hexdigest(),
+    }
+    chain.ms += 1_000
+    lines = [*chain.lines, forge.Line(None, chain.server, foreign=sent, recorded_at=forge.seconds_text(chain.ms))]
+    chain.add('statement-registered', [(chain.id('stm'), merkle.leaf_hash(sent).hex())], predicate, admin, after=0)
+    return forge.export_of(chain, [*lines, chain.lines[-1]])
+
+
+OF_JSON = text('application/json'), 'application/json'
+LABEL_100 = b'\x18\x64'
+
+
+@pytest.mark.parametrize(
+    'make',
+    [
+        lambda: registered('a', 'a', *OF_JSON),
+        lambda: registered('\U0001f600' * 256, '\U0001f600' * 256, *OF_JSON),
+        lambda: registered('\ufeffa', '\ufeffa', *OF_JSON),
+        lambda: registered('a', 'a', b'\x1b\x00\x1f' + b'\xff' * 6, str(2**53 - 1)),
+        lambda: registered('a', 'a', *OF_JSON, LABEL_100 + b'\x81' * 7 + b'\x01'),
+        lambda: registered('a', 'a', *OF_JSON, LABEL_100 + text(b'\xff')),
+        lambda: registered('a', 'a', *OF_JSON, LABEL_100 + b'\x1b' + b'\xff' * 8),
+        lambda: registered('a', 'a', *OF_JSON, LABEL_100 + b'\xf7'),
+        lambda: registered('a', 'a', *OF_JSON, LABEL_100 + b'\xa2' + text('\ufeffa') + b'\x01' + text('a') + b'\x01'),
+        lambda: registered('a', 'a', *OF_JSON, LABEL_100 + b'\xa2\x81\x01\x01\x81\x02\x01'),
+    ],
+)
+def test_statements_of_others(make: Callable[[], bytes], tmp_path: Path) -> None:
+    assert both(tmp_path / 'file', make()) == (0, 'INTEGRITY_OK', '')
+
+
+@pytest.mark.parametrize(
+    ('code', 'make'),
+    [
+        ('cose_header', lambda: registered('\U0001f600' * 257, '', *OF_JSON)),
+        ('cose_header', lambda: registered(b'\xed\xa0\x80', '', *OF_JSON)),
+        ('statement_pair', lambda: registered('\ufeffa', 'a', *OF_JSON)),
+        ('cose_header', lambda: registered('a', 'a', b'\x1b\x00\x20' + bytes(6), str(2**53))),
+        ('cbor_malformed', lambda: registered('a', 'a', *OF_JSON, LABEL_100 + b'\x81' * 8 + b'\x01')),
+        ('cbor_malformed', lambda: registered('a', 'a', *OF_JSON, LABEL_100 + b'\xa2\x41a\x01\x41a\x02')),
+        ('cbor_malformed', lambda: registered('a', 'a', *OF_JSON, LABEL_100 + b'\xa2\x81\x01\x01\x81\x01\x02')),
+    ],
+)
+def test_statements_of_others_that_nobody_takes(
+    code: str, make: Callable[[], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        # The forger asks the verifier for the leaf, which it refuses to tell of what it refuses.
+        patch.setattr(registrations, 'parse_foreign', lambda data: SimpleNamespace(leaf=merkle.leaf_hash(data)))
+        file = make()
+    assert both(tmp_path / 'file', file)[2] == code
