@@ -273,3 +273,27 @@ def test_statements_of_others_that_nobody_takes(
         patch.setattr(registrations, 'parse_foreign', lambda data: SimpleNamespace(leaf=merkle.leaf_hash(data)))
         file = make()
     assert both(tmp_path / 'file', file)[2] == code
+
+
+@pytest.mark.parametrize(('after', 'code'), [(30_000, ''), (30_001, 'time_out_of_order')])
+def test_a_step_is_in_time_by_a_clock_that_is_30_s_off(after: int, code: str, tmp_path: Path) -> None:
+    chain, admin = begun('late')
+    worker = chain.api_key(chain.agent('worker', admin), ['records:write'], admin)
+    record = chain.create(admin, {}, performer=worker[0], deadline=forge.seconds_text(chain.ms + 2_000))
+    chain.ms += after
+    chain.step('record-activated', record, 'ACTIVE', worker)
+    assert both(tmp_path / 'late', chain.export())[2] == code
+
+
+def test_a_key_of_an_agent_that_is_disabled_signs_nothing(tmp_path: Path) -> None:
+    """Its registration may have been under way when the agent was disabled."""
+    chain, admin = begun('disabled')
+    gone = chain.api_key(chain.agent('gone', admin), ['records:write'], admin)
+    digest = forge.digest_of({'agent': gone[0], 'name': 'gone'})
+    chain.add('agent-disabled', [(gone[0], digest)], {'agent': gone[0], 'name': 'gone'}, admin)
+    own = forge.Signer('gone')
+    chain.agent_key(gone[0], 'gone', own, admin, required=False)
+    assert both(tmp_path / 'registered', chain.export()) == (0, 'INTEGRITY_OK', '')
+    chain.ms += 120_000
+    chain.notarize(gone, {}, own)
+    assert both(tmp_path / 'signed', chain.export())[2] == 'agent_disabled'

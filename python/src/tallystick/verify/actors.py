@@ -224,8 +224,6 @@ class Actors:
         """`known`: the kids that have signed for the ledger."""
         predicate = statement.predicate
         agent = self._as_registered(statement)
-        if agent.disabled_ms is not None:
-            raise Refused('agent_disabled', f'{predicate["agent"]} is disabled')
         key = parse_key(predicate['newKey']['alg'], f.from_base64(predicate['newKey']['spki'], 'a key'))
         if key.kid in self.signing or key.kid in known:
             raise Refused('duplicate_subject', f'the key {key.kid.hex()} was there before')
