@@ -1,4 +1,5 @@
-import { decode, type TagDecoder } from 'cborg'
+import { decode, type TagDecoder, type Token, Tokenizer } from 'cborg'
+import { toHex } from '../bytes.ts'
 import { ProofError } from '../error.ts'
 
 /* CBOR of strangers. The deterministic form is not asked for: COSE does not, and libraries keep their own order of members. */
@@ -14,16 +15,34 @@ const ITEMS_MAX = 1_024
  */
 export function decodeBounded(bytes: Uint8Array, tags: { [tag: number]: TagDecoder } = {}): unknown {
   refuseUnbounded(bytes)
+  // The tokenizer has no defaults.
+  const options = {
+    useMaps: true,
+    rejectDuplicateMapKeys: true,
+    allowIndefinite: false,
+    allowUndefined: true,
+    allowBigInt: true,
+    strict: true,
+    tags,
+  }
   try {
     return decode(bytes, {
-      useMaps: true,
-      rejectDuplicateMapKeys: true,
-      allowIndefinite: false,
-      strict: true,
-      tags,
+      ...options,
+      tokenizer: new WholeTexts(bytes, { ...options, retainStringBytes: true }),
     })
   } catch (error) {
     throw malformed((error as Error).message)
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** cborg takes a byte order mark off the beginning of a text. It is a character, and the text without it is another one. */
+class WholeTexts extends Tokenizer {
+  override next(): Token {
+    const token = super.next()
+    if (token.byteValue) token.value = decoder.decode(token.byteValue)
+    return token
   }
 }
 
@@ -31,30 +50,45 @@ const [BYTES, TEXT, ARRAY, MAP, TAG, SIMPLE] = [2, 3, 4, 5, 6, 7]
 /** Simple values below are one byte; floating-point numbers begin here. */
 const FLOAT = 0xf9
 
-/** Counts items and levels without building any, so that the decoder's own recursion is bounded. */
+/** Items that are left of an array, map or tag. Of a map: its labels so far, in hex, and where the newest begins. */
+type Level = { left: number; readonly labels: Set<string> | null; labelAt: number }
+
+/**
+ * Counts items and levels without building any, so that the decoder's own recursion is bounded. Compares labels as bytes: two byte strings are
+ * two objects to the decoder, and never equal.
+ */
 function refuseUnbounded(bytes: Uint8Array): void {
-  const left = [1]
+  const open: Level[] = [{ left: 1, labels: null, labelAt: 0 }]
   let items = 0
   let at = 0
-  while (left.length > 0) {
-    const level = left.length - 1
-    if (left[level] === 0) {
-      left.pop()
+  while (open.length > 0) {
+    const level = open.at(-1)!
+    if (level.left === 0) {
+      open.pop()
       continue
     }
-    left[level]!--
+    if (level.labels !== null) followLabels(level, level.labels, bytes, at)
+    level.left--
     if (++items > ITEMS_MAX) throw malformed(`more than ${ITEMS_MAX} items`)
     const major = bytes[at]! >> 5
     if (major === SIMPLE && bytes[at]! >= FLOAT) throw malformed('a floating-point number')
     const { value, end } = readHead(bytes, at)
     at = end
     if (major === ARRAY || major === MAP || major === TAG) {
-      if (level >= DEPTH_MAX) throw malformed(`nested more than ${DEPTH_MAX} levels deep`)
-      left.push(major === TAG ? 1 : major === MAP ? 2 * value : value)
+      if (open.length > DEPTH_MAX) throw malformed(`nested more than ${DEPTH_MAX} levels deep`)
+      const left = major === TAG ? 1 : major === MAP ? 2 * value : value
+      open.push({ left, labels: major === MAP ? new Set() : null, labelAt: at })
     } else if (major === BYTES || major === TEXT) at += value
     if (at > bytes.length) throw malformed('it ends too early')
   }
   if (at !== bytes.length) throw malformed('bytes after its end')
+}
+
+/** `at`: where the map's next item begins, and the one before it ends. */
+function followLabels(level: Level, labels: Set<string>, bytes: Uint8Array, at: number): void {
+  if (level.left % 2 === 0) level.labelAt = at
+  else if (labels.size === labels.add(toHex(bytes.subarray(level.labelAt, at))).size)
+    throw malformed('a label is there twice')
 }
 
 /** Argument of the head at `at` (RFC 8949 §3); lengths beyond 2^53 lose digits, and end too early all the same. */

@@ -174,6 +174,42 @@ test('refuses what is no COSE_Sign1, and a payload that is not there', () => {
   refuses('cbor_malformed', () => parse(encode(new Tagged(98, parts), rfc8949EncodeOptions)))
 })
 
+test('a byte order mark is a character of its text, whatever the length', () => {
+  for (const text of ['\ufeff', '\ufeffa', `\ufeff${'a'.repeat(64)}`, 'a\ufeff']) {
+    const said = parse(signStatement(makeIssuer(text), { subject: text, contentType: text }))
+    assert.deepEqual([said.issuer, said.subject, said.contentType], [text, text, text])
+  }
+  const labels = new Map([
+    ['\ufeffa', 1],
+    ['a', 1],
+  ])
+  assert.equal(parse(signStatement(issuer, { header: labels })).subject, 'pkg:generic/copper@1')
+})
+
+test('refuses a label that is there twice, of any type', () => {
+  const headerOf = (value: string) =>
+    Buffer.concat([
+      Buffer.from('a5012703616304416b0fa2016169026173', 'hex'),
+      Buffer.from(`1864${value}`, 'hex'),
+    ])
+  const of = (value: string) => {
+    const header = headerOf(value)
+    return encodeSign1([header, new Map(), new Uint8Array(), signBytes(issuer, header, new Uint8Array())])
+  }
+  for (const label of ['01', '20', '6161', '4161', '40', '8101', 'a101f6', 'f6', 'f5', '1bffffffffffffffff'])
+    refuses('cbor_malformed', () => parse(of(`a2${label}01${label}02`)))
+  for (const [one, other] of [
+    ['4161', '4162'],
+    ['4161', '6161'],
+    ['8101', '8102'],
+    ['a10102', 'a10103'],
+    ['f5', '01'],
+    ['1bffffffffffffffff', '1bfffffffffffffffe'],
+    ['3bffffffffffffffff', 'f7'],
+  ] as const)
+    assert.equal(parse(of(`a2${one}01${other}01`)).subject, 's')
+})
+
 test('refuses CBOR that is long, deep, doubled, indefinite, longer than necessary or cut off', () => {
   refuses('envelope_too_large', () => parse(new Uint8Array(32_769)))
   for (const hex of [

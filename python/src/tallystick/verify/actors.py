@@ -181,7 +181,8 @@ class Actors:
         named = [predicate['onBehalfOf']] if 'onBehalfOf' in predicate else []
         for name in (*named, *(entry.batch.agents if entry.batch is not None else ())):
             agent = self.agents.get(name)
-            if agent is not None and agent.required:
+            # An agent may name itself: then it has signed this, or is refused above.
+            if agent is not None and agent.required and name != predicate['actor']:
                 raise Refused('agent_signature_missing', f'{name} signs its entries itself')
 
     def register(self, statement: Statement) -> None:
@@ -223,8 +224,6 @@ class Actors:
         """`known`: the kids that have signed for the ledger."""
         predicate = statement.predicate
         agent = self._as_registered(statement)
-        if agent.disabled_ms is not None:
-            raise Refused('agent_disabled', f'{predicate["agent"]} is disabled')
         key = parse_key(predicate['newKey']['alg'], f.from_base64(predicate['newKey']['spki'], 'a key'))
         if key.kid in self.signing or key.kid in known:
             raise Refused('duplicate_subject', f'the key {key.kid.hex()} was there before')

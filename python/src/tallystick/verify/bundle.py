@@ -321,6 +321,8 @@ class _Bundle:
             kid = bytes.fromhex(statement.predicate['newKey']['kid'])
             if kid in self.actors.signing:
                 raise Refused('key_not_current', 'a key of an agent cannot become the ledger’s')
+            if kid in self.named:
+                raise Refused('key_not_current', f'the key {kid.hex()} has signed in this ledger before')
             self.current_kid = kid
             self.named.add(kid)
         elif kind in ABOUT_AGENT_KEYS:
@@ -380,7 +382,7 @@ class _Bundle:
         if self.filter is not None and (kind in _MAKES or kind in STEPS) and not self.filter['from'] <= entry.seq <= self.filter['to']:
             raise Refused('entry_unrelated', f'entry {entry.seq} is not one that it selects from')
         if kind in _MAKES:
-            for made in items if items is not None else [statement.predicate]:
+            for made in self._parents_first(items) if items is not None else [statement.predicate]:
                 self._check_related(made, statement.predicate)
                 self.records[made['record']] = Record(statement, entry.leaf) if kind == 'record-created' else None
             self.related += 1
@@ -392,6 +394,21 @@ class _Bundle:
             self.related += 1
         elif kind not in _ABOUT_KEYS and kind != 'payload-erased':
             raise Refused('entry_unrelated', f'{kind} is about no record of the selection')
+
+    def _parents_first(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Orders items of a run so that each stands behind its parent, which may be a later one of the same batch. Strangers come last."""
+        root = self.first['of'].get('run')
+        if root is None:
+            return items
+        ordered: list[dict[str, Any]] = []
+        below: dict[str | None, list[dict[str, Any]]] = {}
+        for item in items:
+            parent = item.get('parent')
+            known = item['record'] == root or parent in self.records
+            (ordered if known else below.setdefault(parent, [])).append(item)
+        for item in ordered:
+            ordered += below.pop(item['record'], ())
+        return ordered + [item for others in below.values() for item in others]
 
     def _check_related(self, made: dict[str, Any], predicate: dict[str, Any]) -> None:
         of, name = self.first['of'], made['record']

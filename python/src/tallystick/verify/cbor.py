@@ -21,7 +21,7 @@ class Rules(NamedTuple):
     depth_max: int
     items_max: int
     deterministic: bool
-    """RFC 8949 §4.2.1 is asked for. Otherwise: no floats, shortest heads, definite lengths, each label once."""
+    """RFC 8949 §4.2.1 is asked for. Otherwise: no floats, shortest heads, definite lengths, each label once; a text need not be UTF-8."""
 
 
 class _Reader:
@@ -62,12 +62,12 @@ class _Reader:
         return major, info, value
 
     def item(self, depth: int) -> Any:
-        if depth > self.rules.depth_max:
-            raise Refused('cbor_malformed', 'nested too deeply')
         self.items += 1
         if self.items > self.rules.items_max:
             raise Refused('cbor_malformed', 'too many items')
         major, info, value = self.head()
+        if major in (4, 5, 6) and depth > self.rules.depth_max:
+            raise Refused('cbor_malformed', 'nested too deeply')
         if value is None:
             return self.indefinite(major, depth)
         if major == 0:
@@ -92,7 +92,8 @@ class _Reader:
         try:
             return data.decode('utf-8')
         except UnicodeDecodeError:
-            self.note('a text is not UTF-8')
+            if self.rules.deterministic:
+                self.note('a text is not UTF-8')
             return data.decode('utf-8', 'replace')
 
     def array(self, length: int, depth: int) -> list[Any]:

@@ -264,6 +264,8 @@ class Ledger:
         kid = bytes.fromhex(statement.predicate['newKey']['kid'])
         if kid in self.actors.signing:
             raise Refused('key_not_current', 'a key of an agent cannot become the ledger’s')
+        if kid in self.server_kids:
+            raise Refused('key_not_current', f'the key {kid.hex()} has signed in this ledger before')
         self.current_kid = kid
         self.server_kids.add(kid)
         self.peerings.own_key = statement.predicate['newKey']

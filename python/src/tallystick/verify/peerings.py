@@ -21,6 +21,8 @@ _BEFORE: dict[str, tuple[str, ...]] = {
     ACTIVE: (SUSPENDED,),
     REVOKED: (PENDING, ACTIVE, SUSPENDED),
 }
+_OF_PENDING = frozenset(('peer-added', 'peer-revoked', 'server-key-rotated'))
+"""Kinds that may come before the other half of the handshake."""
 
 
 class Offer:
@@ -36,7 +38,7 @@ class Offer:
 
 
 class Peering:
-    __slots__ = ('digest', 'documents', 'keys', 'leaf', 'name', 'other', 'received', 'shared', 'state')
+    __slots__ = ('copies', 'digest', 'documents', 'keys', 'leaf', 'name', 'other', 'received', 'shared', 'state')
 
     def __init__(self, name: str, other: str, digest: str, leaf: bytes, state: str, key: Key) -> None:
         self.name = name
@@ -50,6 +52,8 @@ class Peering:
         self.documents: dict[tuple[int, str], str] = {}
         self.shared: set[str] = set()
         """Records of the other ledger that it has said to share."""
+        self.copies: dict[str, Record] = {}
+        """Records of the other ledger that came by this peering. What came by one that was revoked comes anew where it is shared anew."""
 
     def key_at(self, seq: int) -> Key:
         return next(key for behind, key in reversed(self.keys) if behind < seq)
@@ -64,8 +68,6 @@ class Peerings:
         self.peerings: dict[str, Peering] = {}
         self.shared: dict[str, set[str]] = {}
         """The peerings that a record of this ledger is shared with."""
-        self.copies: dict[str, tuple[str, Record]] = {}
-        """Records of other ledgers, with the ledger."""
         self.offers: dict[int, Offer] = {}
 
     def define(self, ledger: str, definition: dict[str, Any], leaf: bytes) -> None:
@@ -161,8 +163,7 @@ class Peerings:
         peering = self._known(name)
         if claim['ledger'] != peering.other:
             raise Refused('ledger_foreign', f'{claim["ledger"]} is not the ledger of {name}')
-        handshake = received.statement.kind == 'peer-added'
-        if peering.state != ACTIVE and not (handshake and peering.state == PENDING):
+        if peering.state != ACTIVE and not (peering.state == PENDING and received.statement.kind in _OF_PENDING):
             raise Refused('peer_not_active', f'{name} is {peering.state}')
         seq = int(claim['seq'])
         if seq in peering.received:
@@ -183,24 +184,22 @@ class Peerings:
     def _receive_record(self, peering: Peering, received: Received, ledger: Ledger) -> None:
         statement = received.statement
         name: str = statement.predicate['record']
-        copy = self.copies.get(name)
-        if f.id_number(name) in ledger.records or (copy is not None and copy[0] != peering.other):
+        if f.id_number(name) in ledger.records:
             raise Refused('not_home', f'{peering.other} is not the home of {name}')
         if statement.kind == 'record-shared':
             peering.shared.add(name)
             return
-        if any(share['peer'] == peering.name for share in statement.predicate.get('share', [])):
-            peering.shared.add(name)
-        if name not in peering.shared:
-            raise Refused('not_shared', f'{name} is not shared with this ledger')
+        copy = peering.copies.get(name)
         if statement.kind == 'record-created':
+            if name not in peering.shared and all(share['peer'] != peering.name for share in statement.predicate.get('share', [])):
+                raise Refused('not_shared', f'{name} is not shared with this ledger')
             if copy is not None:
-                raise Refused('version_mismatch', f'{name} was received before')
-            self.copies[name] = (peering.other, Record(statement, received.leaf))
+                raise Refused('received_twice', f'{name} was received before')
+            peering.copies[name] = Record(statement, received.leaf)
             return
         if copy is None:
             raise Refused('subject_unknown', f'the first entry of {name} did not come')
-        copy[1].step(statement, received.leaf)
+        copy.step(statement, received.leaf)
         offer = statement.predicate.get('offer')
         if offer is not None and offer['ledger'] == self.ledger:
             self._answer(offer, statement)
@@ -228,8 +227,8 @@ class Peerings:
         peering = self._known(predicate['peer'])
         if peering.state != ACTIVE:
             raise Refused('peer_not_active', f'{peering.name} is {peering.state}')
-        copy = self.copies.get(predicate['record'])
-        if copy is None or copy[0] != peering.other or copy[1].payload != statement.digest:
+        copy = peering.copies.get(predicate['record'])
+        if copy is None or copy.payload != statement.digest:
             raise Refused('subject_unknown', f'{predicate["record"]} did not come by this peering')
         if 'completion' in predicate:
             ledger._add_id(predicate['completion'])
@@ -261,6 +260,8 @@ class Peerings:
         self._accept(peering.name, claim, entry.received)
         new = statement.predicate['newKey']
         key = parse_key(new['alg'], f.from_base64(new['spki'], 'a key'))
+        if any(known.kid == key.kid for _, known in peering.keys) or peering.keys[-1][0] >= int(claim['seq']):
+            raise Refused('key_not_current', f'the key {key.kid.hex()} has signed for {peering.other} before, or is not its next one')
         peering.keys.append((int(claim['seq']), key))
 
 

@@ -126,7 +126,7 @@ class Record:
     def _check_time(self, statement: Statement) -> None:
         kind, ms = statement.kind, statement.ms
         if kind in ('record-activated', 'completion-submitted') and self.deadline is not None:
-            late = ms >= self.deadline + CLOCK_SKEW_MS
+            late = ms > self.deadline + CLOCK_SKEW_MS
         elif kind == 'record-expired':
             late = self.deadline is None or ms < self.deadline - CLOCK_SKEW_MS
         else:

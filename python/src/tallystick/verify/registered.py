@@ -10,10 +10,10 @@ from .errors import Refused
 from .keys import Key, is_signed_by_issuer, parse_key
 from .limits import (
     ENVELOPE_BYTES_MAX,
+    INTEGER_MAX,
     KID_BYTES_MAX,
     STATEMENT_CBOR_DEPTH_MAX,
     STATEMENT_CBOR_ITEMS_MAX,
-    TEXT_CODE_POINTS_MAX,
 )
 from .merkle import leaf_hash
 
@@ -96,7 +96,7 @@ def _content_type(header: dict[Any, Any], payload: bytes) -> str:
         raise Refused('cose_header', 'labels 259 and 260 without 258')
     else:
         found = header.get(3)
-    if type(found) is int and found >= 0:
+    if type(found) is int and 0 <= found <= INTEGER_MAX:
         return str(found)
     if not _is_text(found):
         raise Refused('cose_header', 'a content type that is neither text nor number')
@@ -104,7 +104,7 @@ def _content_type(header: dict[Any, Any], payload: bytes) -> str:
 
 
 def _is_text(value: Any) -> bool:
-    return f.is_text(value) and '\ufffd' not in value and len(value.encode('utf-16-le')) // 2 <= TEXT_CODE_POINTS_MAX
+    return f.is_text(value) and '\ufffd' not in value
 
 
 def check_pair(foreign: Foreign, foreign_at: str, subject_digest: str, predicate: dict[str, Any]) -> None:
