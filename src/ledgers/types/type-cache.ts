@@ -38,7 +38,7 @@ export class TypeCache<T> {
     const key = `${ledger} ${name}`
     const earlier = await this.#loading.get(key)
     if (earlier) return earlier.value
-    // What was registered since an earlier load began is not known to that.
+    // An earlier load knows nothing of a type that was registered since it began.
     const found = await (this.#loading.get(key) ?? this.#load(ledger, name, key, load))
     return found?.value ?? null
   }

@@ -340,7 +340,7 @@ export class Lane {
     if (this.#open >= WEBHOOK_OPEN_MAX)
       this.#open = await countOpen(this.#deps.pool, this.#endpoint, WEBHOOK_OPEN_MAX)
     if (this.#open >= WEBHOOK_OPEN_MAX) {
-      // What is due makes room. With a rest instead, an endpoint whose turn begins with a new delivery would never be sent it.
+      // Deliveries that are due make room. With a rest instead, an endpoint whose turn begins with a new delivery would never be sent it.
       if (this.#mayHaveDue) return
       this.#health.rest(this.#deps.now())
       this.#mustWrite = true
