@@ -100,8 +100,7 @@ test('a removal takes no more than it may, whatever for: with as many there may 
     ['delivered', 1],
   ])
   const name = { ledgerId: parseId('led', app.ledger.ledger.id), webhookId: parseId('whk', id) }
-  const remove = () =>
-    deleteOldDeliveries(pool, name, { deliveredDays: 7, deadDays: 30, deliveredMax: 1 }, 3)
+  const remove = () => deleteOldDeliveries(pool, name, { deliveredDays: 7, deadDays: 30, deliveredMax: 1 }, 3)
   assert.deepEqual([await remove(), await remove(), await remove()], [3, 2, 0])
   assert.deepEqual(await kept(app), ['delivered 5'])
 })
