@@ -2494,6 +2494,8 @@ begin
   update records r set subject = null
   from unnest(found_records) f
   where r.ledger_id = f.ledger_id and r.record_id = f.record_id
+    and not exists (
+      select from chain_heads h where h.ledger_id = r.ledger_id and h.closed in ('moving', 'moved'))
     and exists (
       select from gated_records g where g.ledger_id = r.ledger_id and g.record_id = r.record_id and g.ended_as <> '')
     and not exists (
@@ -4005,7 +4007,7 @@ that the present state would refuse although the same request may have been done
 
 comment on function tallystick.forget_labels(uuid,uuid,integer) is 'Takes away the labels of gated records that have ended and have no document any more, among the next `page` records behind
 `after_ledger` and `after_record` whose payload is gone and whose label is not. Returns the last of them; null: these were all.
-While a record is open it can get documents that are found by its label.';
+While a record is open it can get documents that are found by its label. Rows of a ledger that is moved stay as they were copied.';
 
 comment on function tallystick.gated_records_begin() is 'Trigger: a gated record begins with the entry that creates it, as it says. Its principal is the party of that entry.
 Its deadline is watched from then on.';

@@ -87,7 +87,7 @@ end $$;
 
 -- Takes away the labels of gated records that have ended and have no document any more, among the next `page` records behind
 -- `after_ledger` and `after_record` whose payload is gone and whose label is not. Returns the last of them; null: these were all.
--- While a record is open it can get documents that are found by its label.
+-- While a record is open it can get documents that are found by its label. Rows of a ledger that is moved stay as they were copied.
 create or replace function forget_labels(
   after_ledger uuid, after_record uuid, page int4, out last_ledger uuid, out last_record uuid
 )
@@ -104,6 +104,8 @@ begin
   update records r set subject = null
   from unnest(found_records) f
   where r.ledger_id = f.ledger_id and r.record_id = f.record_id
+    and not exists (
+      select from chain_heads h where h.ledger_id = r.ledger_id and h.closed in ('moving', 'moved'))
     and exists (
       select from gated_records g where g.ledger_id = r.ledger_id and g.record_id = r.record_id and g.ended_as <> '')
     and not exists (

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
+import { unguarded } from '../helpers/checkpoints.ts'
 import { openEraser } from '../helpers/eraser.ts'
 import { buildGatedApp } from '../helpers/gated-app.ts'
 import { addKey } from '../helpers/more-keys.ts'
@@ -216,6 +217,24 @@ test('a gated record whose payload is erased alone is found by its label until i
   const left = await app.sql('select from tallystick.records where subject is not null')
   assert.equal(left.length, 0, 'the label goes with the last document')
   await assertVerifies(app)
+})
+
+test('the label of a record stays as it was copied while its ledger is moved', async (t) => {
+  const app = await buildGatedApp(t)
+  const eraser = openEraser(t, app)
+  await app.reach('ACCEPTED', { subject: LABEL })
+  const labels = () => app.sql('select subject from tallystick.records where subject is not null')
+  const [before] = await labels()
+  await erase(app)
+  await eraser.run()
+  assert.deepEqual(await labels(), [])
+  await unguarded(app, `update tallystick.records set subject = '\\x${before!['subject'].toString('hex')}'`)
+  await unguarded(app, "update tallystick.chain_heads set closed = 'moving'")
+  await eraser.run()
+  assert.deepEqual(await labels(), [before])
+  await unguarded(app, 'update tallystick.chain_heads set closed = null')
+  await eraser.run()
+  assert.deepEqual(await labels(), [])
 })
 
 test('a receipt names payloads behind the other documents of a record, and held ones are not asked for', async (t) => {
