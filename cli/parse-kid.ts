@@ -1,6 +1,7 @@
 import { isId } from '../src/proof/ids.ts'
 import type { CompromisedKeys } from '../src/proof/ledger/compromised-keys.ts'
 import { UsageError } from './run.ts'
+import { isDay } from './seq-of-time.ts'
 
 export const THREADS_MAX = 256
 
@@ -24,12 +25,17 @@ export function parseAgentKeys(texts: readonly string[] = []): Record<string, st
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)$/
 
+function parseTime(text: string): number {
+  const ms = TIME.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(ms) || isDay(text.slice(0, 10)) ? ms : Number.NaN
+}
+
 /** `--compromised KID[=TIME]`. One that is not understood would be passed over, and what it signed believed. */
 export function parseCompromised(texts: readonly string[] = []): CompromisedKeys {
   return new Map(
     texts.map((text) => {
       const [kid, time] = text.split(/=(.*)/s, 2) as [string, string | undefined]
-      const sinceMs = time === undefined ? null : TIME.test(time) ? Date.parse(time) : Number.NaN
+      const sinceMs = time === undefined ? null : parseTime(time)
       if (/^[0-9a-f]{64}$/i.test(kid) && !Number.isNaN(sinceMs)) return [kid.toLowerCase(), sinceMs] as const
       throw new UsageError(
         '--compromised takes a kid (64 hex digits), or one with a time: KID=2026-11-20T12:00:00Z',

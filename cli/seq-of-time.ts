@@ -22,7 +22,7 @@ export function parseEnd(text: string, option: '--from' | '--to'): End {
 }
 
 /** Whether the month has it: to Date.parse 31 June is 1 July, and the period would be a day longer than was said. */
-function isDay(day: string): boolean {
+export function isDay(day: string): boolean {
   return new Date(Date.parse(day)).toISOString().startsWith(day)
 }
 

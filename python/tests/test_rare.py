@@ -6,6 +6,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import forge
 import pytest
@@ -18,6 +19,9 @@ from tallystick.verify import formats as f
 from tallystick.verify import merkle
 from tallystick.verify import registered as registrations
 from tallystick.verify.cbor import bytes_head, signature_structure
+from tallystick.verify.errors import Refused
+from tallystick.verify.note import note_key, parse_checkpoint
+from tallystick.verify.proof import OfflineTrust, cover
 from tallystick.verify.strict_json import canonical
 
 
@@ -84,6 +88,27 @@ def test_an_item_may_stand_before_its_parent(parents: list[int | None], root: in
 @pytest.mark.parametrize('parents', [[1, 0, None], [None, 0, None], [2, 2, None, 0, 4]])
 def test_an_item_of_no_run_is_refused(parents: list[int | None], tmp_path: Path) -> None:
     assert both(tmp_path / 'run', run_of(parents, 2 if parents[0] == 1 else 0), 'bundle') == (1, 'BUNDLE_FAILED', 'parent_absent')
+
+
+def test_one_of_many_checkpoints_that_were_kept_is_enough() -> None:
+    chain = Chain('kept')
+    leaves = [merkle.leaf_hash(bytes([seq])) for seq in range(8)]
+    note = {size: chain.checkpoint(size, merkle.root_of(leaves[:size]), bytes(32)) for size in (2, 4, 6, 8)}
+    own, key = parse_checkpoint(note[8]), note_key(chain.origin, chain.note.spki)
+    joins = [{'from': 4, 'to': 8, 'path': [merkle.root_of(leaves[4:]).hex()]}]
+
+    def covered(sizes: tuple[int, ...], consistency: list[dict[str, Any]], seq: int = 3) -> tuple[bool, int]:
+        trust = OfflineTrust(checkpoints=[note[size] for size in sizes], consistency=consistency)
+        found = cover(own, key, trust, seq)
+        return found.given, found.covered
+
+    assert covered((2, 4, 6), joins) == (True, 4)
+    assert covered((2, 6, 8), []) == (True, 8)
+    assert covered((2, 4, 6), joins, 4) == (False, 8)
+    with pytest.raises(Refused, match='consistency_missing'):
+        covered((2, 6), joins)
+    with pytest.raises(Refused, match='merkle_path'):
+        covered((4,), [{**joins[0], 'path': [merkle.root_of(leaves[3:]).hex()]}])
 
 
 class Hasty(Pair):

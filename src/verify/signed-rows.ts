@@ -159,5 +159,5 @@ export function agentUuid(name: string, sha256: Sha256): Uuid | null {
 }
 
 export function microseconds(time: string): string {
-  return `${Date.parse(time)}000`
+  return `${BigInt(Date.parse(time)) * 1_000n}`
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { parseCompromised } from '../../cli/parse-kid.ts'
 import { drawBar } from '../../cli/progress.ts'
 import { runCli } from '../helpers/run-cli.ts'
 import { runAlone } from '../helpers/run-command.ts'
@@ -32,6 +33,15 @@ test('names the first bad entry and exits with 1', async (t) => {
   assert.match(stdout, /^INTEGRITY_FAILED seq=4 code=document_digest reason="rec_.*"\n$/)
   const json = JSON.parse((await runAlone(['verify', '--json', path])).stdout)
   assert.deepEqual([json.ok, json.failure.seq, json.entries], [false, 4, 4])
+})
+
+test('a day since when a key is compromised must be one that its month has', () => {
+  const kid = '0a'.repeat(32)
+  const parse = (time: string) => parseCompromised([`${kid}=${time}`]).get(kid)
+  assert.equal(parse('2028-02-29T12:00Z'), Date.parse('2028-02-29T12:00:00Z'))
+  assert.equal(parse('2026-11-30T23:30:00-02:00'), Date.parse('2026-12-01T01:30:00Z'))
+  for (const time of ['2026-02-29T12:00:00Z', '2026-11-31T12:00:00Z', '2026-13-01T12:00:00Z'])
+    assert.throws(() => parse(time), /--compromised takes a kid/)
 })
 
 test('with --strict exits with 1 unless key and checkpoint are given', async (t) => {

@@ -69,6 +69,20 @@ async function verifiesAsEach(app: TestApp): Promise<void> {
   assert.match(asApi.notices[0]!, /idempotency keys/)
 }
 
+test('records of any time verify, also of the first moment of 1970', async (t) => {
+  const app = await buildTestApp(t)
+  const times = [
+    '1970-01-01T00:00:00Z',
+    '1969-12-31T23:59:59.999Z',
+
+    '0001-01-01T00:00:00Z',
+    '9999-12-31T23:59:59.999Z',
+  ]
+  for (const occurredAt of times) await app.notarize({ ...genericBody(), occurredAt })
+  const report = await verify(app)
+  assert.equal(report.failure, null)
+})
+
 test('says what it cannot read, and why, without the password', async (t) => {
   const app = await buildTestApp(t)
   const other = await app.newLedger()

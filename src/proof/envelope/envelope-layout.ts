@@ -24,7 +24,8 @@ export const CLAIMS_START = new Uint8Array([0x0f, 0xa3, 0x01])
 export const CLAIM_SUBJECT = 0x02
 export const CLAIM_ISSUED_AT = 0x06
 
-function headerStart(alg: number): Uint8Array {
+/** `alg`: its encoding, one byte. */
+export function headerStart(alg: number): Uint8Array {
   const content = utf8Encode(CONTENT_TYPE)
   return new Uint8Array([0xa4, 0x01, alg, 0x03, 0x78, content.length, ...content, 0x04, 0x58, 0x20])
 }

@@ -8,6 +8,7 @@ import {
   CLAIMS_START,
   EMPTY_MAP,
   HEADER_START,
+  headerStart,
   type ParsedEnvelope,
   TAG_18,
   TEXT,
@@ -15,7 +16,7 @@ import {
 } from './envelope-layout.ts'
 
 /**
- * Reads an envelope that is, byte for byte, laid out as we write it: heads in their shortest form and members in their order, so
+ * Reads an envelope that is, byte for byte, laid out as we write it, but for -19 in the place of -8: heads in their shortest form and members in their order, so
  * it is the deterministic encoding of what it says. null for any other, of which parseEnvelope says what is wrong, if anything is. 1.3 µs where
  * decoding, encoding and comparing take 11.9.
  */
@@ -34,30 +35,43 @@ export function readUsualEnvelope(bytes: Uint8Array): ParsedEnvelope | null {
 type Header = Pick<ParsedEnvelope, 'alg' | 'kid' | 'issuer' | 'subject' | 'issuedAtSeconds'>
 
 function readHeader(bytes: Uint8Array): Header | null {
-  const alg = ALGORITHMS.find((name) => startsWith(bytes, HEADER_START[name]))
-  if (alg === undefined) return null
-  const kidAt = HEADER_START[alg].length
+  const form = FORMS.find(({ start }) => startsWith(bytes, start))
+  if (form === undefined) return null
+  const { alg } = form
+  const kidAt = form.start.length
   const claimsAt = kidAt + HASH_BYTES
   const reader = new Reader(bytes.subarray(claimsAt))
   if (!CLAIMS_START.every((byte) => reader.skip(byte))) return null
-  const issuer = reader.take(TEXT)
-  if (issuer === null || !isAscii(issuer) || !reader.skip(CLAIM_SUBJECT)) return null
-  const subject = reader.take(TEXT)
-  if (subject === null || !isAscii(subject) || !reader.skip(CLAIM_ISSUED_AT)) return null
+  const issuer = textOf(reader.take(TEXT))
+  if (issuer === null || !reader.skip(CLAIM_SUBJECT)) return null
+  const subject = textOf(reader.take(TEXT))
+  if (subject === null || !reader.skip(CLAIM_ISSUED_AT)) return null
   const issuedAtSeconds = reader.head(UINT)
   if (issuedAtSeconds === null || !reader.isAtEnd) return null
   const kid = bytes.subarray(kidAt, claimsAt)
-  return { alg, kid, issuer: utf8Decode(issuer), subject: utf8Decode(subject), issuedAtSeconds }
+  return { alg, kid, issuer, subject, issuedAtSeconds }
 }
 
-const ALGORITHMS: readonly SignatureAlgorithm[] = ['EdDSA', 'ES256']
+/** Agents that sign for themselves may write -19 (RFC 9864) for EdDSA. */
+const FORMS: readonly { readonly alg: SignatureAlgorithm; readonly start: Uint8Array }[] = [
+  { alg: 'EdDSA', start: HEADER_START.EdDSA },
+  { alg: 'ES256', start: HEADER_START.ES256 },
+  { alg: 'EdDSA', start: headerStart(0x32) },
+]
 
 function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
   return equalBytes(bytes.subarray(0, start.length), start)
 }
 
-function isAscii(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte < 0x80)
+/** null for what decoding may not give back as it is: bytes that are no text, and a byte order mark at the beginning. */
+function textOf(bytes: Uint8Array | null): string | null {
+  if (bytes === null) return null
+  try {
+    const text = utf8Decode(bytes)
+    return text.startsWith('\ufeff') ? null : text
+  } catch {
+    return null
+  }
 }
 
 /** Heads of one to five bytes: no length here is longer, and no time until 2106. */

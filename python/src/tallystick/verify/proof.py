@@ -245,12 +245,14 @@ def verify_item(value: dict[str, Any], statement: Statement) -> dict[str, Any]:
 
 def cover(checkpoint: Checkpoint, key: NoteKey, trust: OfflineTrust, seq: int) -> Coverage:
     """How far checkpoints that were kept vouch for the tree that the proof is in."""
-    covered, given = 0, False
-    for note in trust.checkpoints:
-        kept = parse_checkpoint(note)
+    notes = [parse_checkpoint(note) for note in trust.checkpoints]
+    for kept in notes:
         check_note(kept, key)
-        _join(kept, checkpoint, trust)
-        covered = max(covered, min(kept.size, checkpoint.size))
+    joined = [kept.size for kept in notes if _is_joined(kept, checkpoint, trust)]
+    if notes and not joined:
+        newest = max(kept.size for kept in notes)
+        raise Refused('consistency_missing', f'nothing joins the sizes {min(newest, checkpoint.size)} and {max(newest, checkpoint.size)}')
+    covered = min(max(joined, default=0), checkpoint.size)
     given = covered > seq
     cosigned = None
     if trust.witnesses:
@@ -260,17 +262,18 @@ def cover(checkpoint: Checkpoint, key: NoteKey, trust: OfflineTrust, seq: int) -
     return Coverage(given, covered if given else checkpoint.size, checkpoint.size, cosigned)
 
 
-def _join(kept: Checkpoint, own: Checkpoint, trust: OfflineTrust) -> None:
+def _is_joined(kept: Checkpoint, own: Checkpoint, trust: OfflineTrust) -> bool:
+    """Whether the two are known to be of one ledger: one of another size says nothing until a consistency proof joins them."""
     if kept.size == own.size:
         if kept.root != own.root or kept.chain != own.chain:
             raise Refused('checkpoint_mismatch', f'the checkpoint of size {kept.size} is another one')
-        return
+        return True
     smaller, larger = (kept, own) if kept.size < own.size else (own, kept)
     for proof in trust.consistency:
         if (proof['from'], proof['to']) == (smaller.size, larger.size):
             check_consistency(smaller.size, larger.size, hashes(proof['path']), smaller.root, larger.root)
-            return
-    raise Refused('consistency_missing', f'nothing joins the sizes {smaller.size} and {larger.size}')
+            return True
+    return False
 
 
 def parse_consistency(data: bytes) -> dict[str, Any]:
