@@ -48,7 +48,7 @@ export async function notarizeBatch(
   // Before the time is taken that is signed: the ledger may have to wait for its share of validation.
   await verifyPayloads(deps, caller, built)
   const agents = built.agents.map(({ name, index }) => ({ agent: name, members: { index } }))
-  await resolveAllOnBehalfOf(deps.lookups, caller, agents)
+  await resolveAllOnBehalfOf(deps, caller, agents, idempotency)
   await refuseParents(deps, caller, built)
   const signed = await openEnvelope(deps, caller, built.envelope)
   if (signed) refuseChosenBatch(signed, built)

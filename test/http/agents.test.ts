@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { buildTestApp, expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
+import { sharedGatedApp } from '../helpers/gated-app.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
@@ -77,6 +79,40 @@ test('of requests that disable one agent at the same time one does', async () =>
   assert.deepEqual(answers.map((answer) => answer.statusCode).sort(), [200, 409, 409, 409, 409, 409])
   const kinds = (await app.entries()).filter((entry) => entry.kind === 'agent-disabled')
   assert.equal(kinds.length, 1)
+})
+
+test('a request in the name of an agent, or about its work, is answered as it was after the agent is disabled', async () => {
+  const app = await sharedGatedApp()
+  const agent = await addAgent(app, 'dismissed later')
+  const named = { ...genericBody(), onBehalfOf: agent }
+  const { id } = await app.create({ performer: agent })
+  const requests = [
+    { url: '/v1/records', body: named, key: app.ledger.key.key },
+    { url: '/v1/records/batch', body: { records: [genericBody(), named] }, key: app.ledger.key.key },
+    { url: '/v1/records', body: { type: 'task/1', payload: {}, performer: agent }, key: app.ledger.key.key },
+    { url: `/v1/records/${id}/activate`, body: { onBehalfOf: agent }, key: app.agents.gateway.key },
+  ].map(({ url, ...options }) => {
+    const headers = { 'idempotency-key': randomUUID() }
+    return (changed: object = {}) => app.send('POST', url, { ...options, headers, ...changed })
+  })
+  const firsts = await Promise.all(requests.map((send) => send()))
+  assert.deepEqual(
+    firsts.map(({ statusCode }) => statusCode),
+    [201, 201, 201, 200],
+  )
+  expectStatus(200, await app.send('POST', `/v1/agents/${agent}/disable`, { body: {} }))
+
+  const before = await app.written()
+  for (const [i, send] of requests.entries()) {
+    const again = expectStatus(firsts[i]!.statusCode, await send())
+    assert.equal(again.body, firsts[i]!.body)
+    assert.equal(again.headers['idempotency-replayed'], 'true')
+    assertProblem(await send({ headers: {} }), 422, 'agent_disabled')
+    assertProblem(await send({ headers: { 'idempotency-key': randomUUID() } }), 422, 'agent_disabled')
+  }
+  const other = { body: { ...named, metadata: { another: 'request' } } }
+  assertProblem(await requests[0]!(other), 422, 'idempotency_key_reused')
+  assert.deepEqual(await app.written(), before)
 })
 
 test('the keys of a disabled agent are refused, and nobody acts for it any more', async () => {

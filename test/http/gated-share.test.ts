@@ -137,6 +137,20 @@ test('a record that is shared by its creation', async (t) => {
     assert.deepEqual(await app.take(created.id, 'cancel', step), cancelled)
   })
 
+  await t.test('is answered the same again, also when the peering has ended by then', async () => {
+    const gone = await addPeer(app)
+    const headers = { 'idempotency-key': 'shared-before' }
+    const body = { share: [whole(gone)], performer: gone.agent }
+    const created = expectStatus(201, await post(app, body, { headers }))
+    await setPeerState(app, gone, 'revoked')
+    const before = await app.written()
+    const again = expectStatus(201, await post(app, body, { headers }))
+    assert.equal(again.headers['idempotency-replayed'], 'true')
+    assert.equal(again.body, created.body)
+    await assertRefused(body, 409, 'peer_not_active', '/share/0/peer')
+    assert.deepEqual(await app.written(), before)
+  })
+
   await t.test(
     'is refused with a peer that is none, of another ledger, or with which nothing can be shared',
     async () => {

@@ -24,6 +24,16 @@ async function batchOf(app: TestApp, count: number, more: object = {}): Promise<
   return answer.records.map(({ id }: { id: string }) => id)
 }
 
+test('a hold names each of its records once: with one twice its entry would not verify, for good', async () => {
+  const app = await sharedApp()
+  const { id } = await app.notarize()
+  const before = await app.written()
+  const twice = await post(app, '/v1/holds', { case: '2027/9', records: [id, id] })
+  assert.equal(assertProblem(twice, 422, 'invalid_request')['path'], '/records')
+  assert.deepEqual(await app.written(), before)
+  await assertVerifies(app)
+})
+
 test('a hold keeps a record and a record of a batch, and names its case; holds add up', async () => {
   const app = await sharedApp()
   const { id } = await app.notarize()
@@ -238,7 +248,7 @@ test('holds on a record are found whatever other ledgers hold, and however many 
     insert into tallystick.hold_records (ledger_id, record_id, seq)
     select '${theirs}', '${recordId}'::uuid, 30000 + n from generate_series(1, 1000) n;
   end $$`)
-  const { seq } = await hold(app, { case: 'c', records: [id, id] })
+  const { seq } = await hold(app, { case: 'c', records: [id] })
   const [{ 'QUERY PLAN': plan }] = (await app.sql(
     `explain (analyze, buffers, timing off, format json)
      select * from tallystick.holds_on('${app.ledgerId}', '${recordId}', 'generic/1', '{}', 100000)`,

@@ -312,6 +312,7 @@ const FORMATS = {
   bytea_output: 'hex',
   standard_conforming_strings: 'on',
   client_min_messages: 'warning',
+  array_nulls: 'on',
 } as const
 
 /** Function of Postgres that waits for synchronous standbys. Messages are translated, names of functions are not. */

@@ -172,7 +172,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
       const { caller, body } = request
       const recordId = pathId('rec', request.params.id)
       const idempotency = idempotencyOf(deps, request)
-      const onBehalfOf = await resolveOnBehalfOf(deps.lookups, caller, body.onBehalfOf)
+      const onBehalfOf = await resolveOnBehalfOf(deps, caller, body.onBehalfOf, idempotency)
       const about = { recordId, onBehalfOf, share: body.share, idempotency }
       const { record, version, replayed } = await shareRecord(deps, caller, about)
       return sendJson(markReplayed(reply.header('etag', etagOf(version)), replayed), record)
@@ -194,7 +194,7 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
     const about = {
       recordId,
       peerId: peer === undefined ? undefined : parseId('peer', peer),
-      onBehalfOf: await resolveOnBehalfOf(deps.lookups, caller, onBehalfOf),
+      onBehalfOf: await resolveOnBehalfOf(deps, caller, onBehalfOf, idempotency),
       occurredAt,
       ifVersion,
       traceparent: traceparentOf(request),

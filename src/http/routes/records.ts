@@ -77,7 +77,7 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
       if (!type.gated) refuseTerms(body)
       const about = {
         ...body,
-        onBehalfOf: await resolveOnBehalfOf(deps.lookups, caller, body.onBehalfOf),
+        onBehalfOf: await resolveOnBehalfOf(deps, caller, body.onBehalfOf, idempotency),
         parent: await resolveParent(deps.readPool, caller.ledgerId, body.parent),
         subject: body.subject === undefined ? null : hashSubject(caller.subjectSalt, body.subject),
         traceparent: traceparentOf(request),
@@ -85,8 +85,8 @@ export function recordRoutes(app: FastifyInstance, deps: Deps): void {
         signed: await openEnvelope(deps, caller, body.envelope),
       }
       if (type.gated) {
-        const share = await resolveShare(deps.readPool, caller.ledgerId, body.share)
-        const performer = await resolvePerformer(deps.lookups, caller, body.performer, share)
+        const share = await resolveShare(deps, caller, body.share, idempotency)
+        const performer = await resolvePerformer(deps, caller, body.performer, share, idempotency)
         const result = await createGated(deps, caller, type, { ...about, performer, share })
         return sendRecord(deps, request, reply.code(201), result)
       }

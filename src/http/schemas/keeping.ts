@@ -58,8 +58,8 @@ export const holdBody = z
       .array(idOf('rec'))
       .min(1)
       .max(HOLD_RECORDS_MAX)
-      .refine((ids) => new Set(ids).size === ids.length, 'names a record twice')
       .describe('only these, each once')
+      .meta({ uniqueItems: true })
       .optional(),
   })
   .meta({ examples: [{ case: '2027/4711', agent: 'agt_01kd2m3n4p5q6r7s8t9v0w1x2y' }] })

@@ -10,31 +10,38 @@ import { Durations, WAIT_BOUNDS_MS } from './durations.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readHistogram, Tally } from './readings.ts'
 
-const STATUSES: readonly (AppendOutcome['status'] | 'overloaded')[] = [
-  'appended',
-  'replayed',
-  'conflict',
-  'stale',
-  'again',
-  'refused',
-  'unavailable',
-  'failed',
-  'unknown',
-  'overloaded',
-]
-const REASONS: readonly RefusalReason[] = [
-  'state',
-  'clock',
-  'ledger',
-  'kind',
-  'frozen',
-  'closed',
-  'moving',
-  'moved',
-  'deadline',
-  'party',
-]
-const CAUSES: readonly RetryCause[] = ['deadlock', 'data', 'unavailable']
+/** The keys are all of them: one that was left out would be counted as NaN, and so would every sum with it. */
+const STATUSES = keysOf<AppendOutcome['status'] | 'overloaded'>({
+  appended: 0,
+  replayed: 0,
+  conflict: 0,
+  stale: 0,
+  again: 0,
+  refused: 0,
+  unavailable: 0,
+  failed: 0,
+  unknown: 0,
+  overloaded: 0,
+})
+const REASONS = keysOf<RefusalReason>({
+  state: 0,
+  clock: 0,
+  ledger: 0,
+  kind: 0,
+  frozen: 0,
+  closed: 0,
+  moving: 0,
+  moved: 0,
+  deadline: 0,
+  party: 0,
+  signature: 0,
+  taken: 0,
+})
+const CAUSES = keysOf<RetryCause>({ deadlock: 0, data: 0, unavailable: 0 })
+
+function keysOf<Key extends string>(all: Readonly<Record<Key, 0>>): readonly Key[] {
+  return Object.keys(all) as Key[]
+}
 
 /** Counts batches of the appender. */
 export function makeAppendObserver(metrics: Metrics): AppendObserver {

@@ -70,7 +70,7 @@ async function appendShared(deps: StepDeps, caller: Caller, request: ShareRecord
       members: { role: 'principal' },
     })
   refuseShared(row.share ?? [], request.share)
-  const share = (await resolveShare(deps.readPool, caller.ledgerId, request.share))!
+  const share = (await resolveShare(deps, caller, request.share, request.idempotency))!
   refuseBegunBefore(row, share)
   if (isDigestsOnly(share)) await refuseWeakSalts(deps, caller, recordId)
   await verifyCreation(deps, caller, current)

@@ -1,9 +1,12 @@
-import type pg from 'pg'
+import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
+import type { Db } from '../../db/connect/client.ts'
 import { listSharePeers, type SharePeer } from '../../db/peers/shares.ts'
 import { ApiError } from '../../errors.ts'
+import type { Caller } from '../../ledgers/caller.ts'
 import { fromBase64Url } from '../../proof/bytes.ts'
 import { formatId, isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { SALT_DISTINCT_BYTES_MIN } from '../limits.ts'
+import { findFirstOutcome } from './first-outcome.ts'
 
 /** `whole`: with its documents; `digests`: the entries alone. */
 type SharedDocuments = 'whole' | 'digests'
@@ -20,11 +23,15 @@ export type SharedWith = {
   readonly ledger: string
 }
 
-/** As it is signed: sorted by peer. null: with nobody. Throws `invalid_request`, `unknown_peer`, `peer_not_active`. */
+/**
+ * As it is signed: sorted by peer. null: with nobody. A peering may have ended where the same request was done before: it is then
+ * answered as it was. Throws `invalid_request`, `unknown_peer`, `peer_not_active`.
+ */
 export async function resolveShare(
-  readPool: pg.Pool,
-  ledgerId: Uuid,
+  deps: { readonly readPool: Db },
+  caller: Caller,
   asked: ShareRequest | undefined,
+  idempotency: IdempotencyRow | null,
 ): Promise<readonly SharedWith[] | null> {
   if (asked === undefined) return null
   for (const [i, { peer }] of asked.entries()) {
@@ -32,25 +39,28 @@ export async function resolveShare(
       throw new ApiError('invalid_request', `/share: ${peer} is named twice`, { members: at(i) })
   }
   const ids = asked.flatMap(({ peer }) => (isId('peer', peer) ? [parseId('peer', peer)] : []))
-  const found = await listSharePeers(readPool, ledgerId, ids)
+  const found = await listSharePeers(deps.readPool, caller.ledgerId, ids)
+  const hasEnded = found.some(({ state }) => state === 'revoked')
+  const isRepeated = hasEnded && (await findFirstOutcome(deps, caller, idempotency)) !== null
   const peers = new Map(found.map((peer) => [peer.peerId, peer]))
   const share = asked.map(({ peer, documents }, i) => {
     const known = isId('peer', peer) ? peers.get(parseId('peer', peer)) : undefined
-    return { peer, documents, ...requireLiving(known, peer, i) }
+    return { peer, documents, ...requireLiving(known, peer, i, isRepeated) }
   })
   return share.sort((a, b) => (a.peer < b.peer ? -1 : 1))
 }
 
-/** Also with one that is suspended: the shared entries wait until it is resumed. */
+/** Also with one that is suspended: the shared entries wait until it is resumed. `isRepeated`: the share is not made anew. */
 function requireLiving(
   known: SharePeer | undefined,
   peer: string,
   i: number,
+  isRepeated: boolean,
 ): Pick<SharedWith, 'peerId' | 'ledger'> {
   if (!known) throw new ApiError('unknown_peer', `the ledger has no peer ${peer}`, { members: at(i) })
   const { state, peerId, remoteLedgerId } = known
-  if ((state === 'active' || state === 'suspended') && remoteLedgerId)
-    return { peerId, ledger: formatId('led', remoteLedgerId) }
+  const isLiving = state === 'active' || state === 'suspended'
+  if ((isLiving || isRepeated) && remoteLedgerId) return { peerId, ledger: formatId('led', remoteLedgerId) }
   throw new ApiError('peer_not_active', `${peer} is ${state}`, { members: at(i) })
 }
 

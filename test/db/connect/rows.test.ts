@@ -41,6 +41,7 @@ test('values are what they are, and warnings come, whatever formats the database
     bytea_output: 'escape',
     standard_conforming_strings: 'off',
     client_min_messages: 'error',
+    array_nulls: 'off',
   }
   await withClient(ownerUrl, async (client) => {
     for (const [setting, value] of Object.entries(settings))
@@ -54,6 +55,8 @@ test('values are what they are, and warnings come, whatever formats the database
     )
     const bytes = Buffer.from([0x0c, 0x5c])
     assert.deepEqual(rows, [{ at: new Date('2026-11-28T12:00:00Z'), bytes, text: String.raw`\x0c5c` }])
+    const given = await client.query('select x from unnest($1::text[]) x', [['a', null, 'NULL']])
+    assert.deepEqual(given.rows, [{ x: 'a' }, { x: null }, { x: 'NULL' }])
     await client.query("do $$ begin raise warning 'heard'; end $$")
     assert.deepEqual(warnings, ['heard'])
   })

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import type { RefusalReason } from '../../../src/append/commit.ts'
+import { APPEND_OUTCOMES } from '../../../src/db/chain/append-entries.ts'
 import { DatabasePool } from '../../../src/db/connect/pools.ts'
 import { METRICS_ANSWER_TIMEOUT_MS } from '../../../src/observe/limits.ts'
+import { makeAppendObserver } from '../../../src/observe/metrics/appender.ts'
 import { askGauges } from '../../../src/observe/metrics/asked.ts'
 import { watchPool } from '../../../src/observe/metrics/database.ts'
 import { Durations } from '../../../src/observe/metrics/durations.ts'
@@ -86,6 +89,24 @@ test('a server tells what it does and what it refuses', async (t) => {
     assert.ok((await figure('lookup_queries_total', { lookup: 'records' })) - queries < 10)
     assert.equal(await figure('lookup_waiting', { lookup: 'records' }), 0)
   })
+})
+
+test('every reason why the database refuses an entry is counted', async () => {
+  const metrics = new Metrics()
+  const observer = makeAppendObserver(metrics)
+  const refused = APPEND_OUTCOMES.filter((outcome) => outcome.startsWith('refused_'))
+  const reasons = refused.map((outcome) => outcome.slice('refused_'.length) as RefusalReason)
+  const outcomes = reasons.map((reason) => ({ status: 'refused', reason }) as const)
+  observer.committed({ entries: [], outcomes, records: 0, ms: 1, waitsMs: [] })
+  const exposed = await metrics.registry.metrics()
+  const figureOf = (name: string, labels: Record<string, string>) =>
+    sampleOf(exposed, `tallystick_append_${name}_total`, labels)
+  const counts = reasons.map((reason) => [reason, figureOf('refusals', { reason })])
+  assert.deepEqual(
+    counts,
+    reasons.map((reason) => [reason, 1]),
+  )
+  assert.equal(figureOf('outcomes', { status: 'refused' }), reasons.length)
 })
 
 test('a server that listens tells of its clients’ connections', async (t) => {
