@@ -255,6 +255,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   async close(): Promise<void> {
+    // It would move records to where the next process has its own.
+    await this.#adopted
     await this.#handle?.close()
     this.#handle = null
     await this.#lock.release()

@@ -202,3 +202,15 @@ test('files of the inbox that could not become a batch on a full disk become one
     [0, 1, 2],
   )
 })
+
+test('a spool is another’s only when all is adopted that has been begun', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  for (const i of [0, 1]) putInInbox(directory, item(i), `${i}`.padStart(32, 'a'))
+  const adopting = spool.adopt!()
+  while (!existsSync(join(directory, '0000000000000001.parts'))) await new Promise(setImmediate)
+  await spool.close()
+  const left = readdirSync(directory).sort()
+  await adopting
+  assert.deepEqual(readdirSync(directory).sort(), left)
+})
