@@ -7,6 +7,7 @@ import json
 import math
 import subprocess
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -160,8 +161,9 @@ def test_what_has_no_text_is_recorded_and_what_is_long_hides_no_number(ledger: L
         raise Failed
 
     actions = Actions(ledger.client, fail_closed=True, hold_s_max=math.inf)
-    for value in (Detached(), [Detached()], {'n': 10**400}, 10**5000):
-        assert actions.run(Call(kind='tool', name='find', attributes={'of': Detached()}), lambda value=value: value) is value
+    values: list[Any] = [Detached(), [Detached()], {'n': 10**400}, 10**5000]
+    for value in values:
+        assert actions.run(Call(kind='tool', name='find', attributes={'of': Detached()}), partial(next, iter([value]))) is value
     with pytest.raises(Failed):
         actions.run(Call(kind='tool', name='fail'), fail)
     asyncio.run(actions.begin(Call(kind='tool', name='wait'), 'held').permitted())
