@@ -147,7 +147,7 @@ async function keep(
       makeIdempotencyKey(),
     )
   const recorded = isHeld ? await import('../outbox/recorded.ts') : null
-  const before = recorded?.timesRecorded(directory, handle!)
+  const before = recorded?.newestRecorded(directory, handle!)
   put(type, payload, { ...options, handle })
   if (!isSent(directory)) {
     const { sendInBackground } = await import('../outbox/background.ts')

@@ -6,6 +6,7 @@ import {
   PROXY_HTTP_END_MS,
   PROXY_HTTP_REQUESTS_MAX,
   PROXY_HTTP_RETRY_MS,
+  PROXY_HTTP_RETRY_MS_MAX,
   PROXY_MESSAGE_BYTES_MAX,
 } from './limits.ts'
 import type { Ended, Receive, Upstream } from './upstream.ts'
@@ -176,9 +177,8 @@ class HttpUpstream implements Upstream {
           // Tried again.
         }
         lastEventId = parser.lastEventId || lastEventId
-        await sleep(parser.retryMs ?? PROXY_HTTP_RETRY_MS, undefined, { signal: this.#stop.signal }).catch(
-          () => {},
-        )
+        const retryMs = Math.min(parser.retryMs ?? PROXY_HTTP_RETRY_MS, PROXY_HTTP_RETRY_MS_MAX)
+        await sleep(retryMs, undefined, { signal: this.#stop.signal }).catch(() => {})
       }
     })()
   }

@@ -15,5 +15,7 @@ export const PROXY_HTTP_REQUESTS_MAX = 256
 export const PROXY_HTTP_END_MS = 2_000
 /** Before a stream of a server behind HTTP is opened again that was cut off. */
 export const PROXY_HTTP_RETRY_MS = 1_000
+/** The same, if the server asks for it: a timer for 2^31 ms and more would go off at once. */
+export const PROXY_HTTP_RETRY_MS_MAX = 3_600_000
 /** Tools whose parameters a server wants to see in headers. */
 export const PROXY_HEADER_TOOLS_MAX = 10_000

@@ -135,7 +135,9 @@ function isOver(folder: string): boolean {
     return Date.now() - statSync(path).mtimeMs > CALLS_STALE_MS
   } catch (error) {
     if (code(error) !== 'ENOENT') throw error
-    return false // being made, or removed
+    // Being made, or removed; unless its process has left it so, because the disk had no room for an outcome.
+    const found = statSync(folder, { throwIfNoEntry: false })
+    return found !== undefined && Date.now() - found.mtimeMs > CALLS_STALE_MS
   }
 }
 

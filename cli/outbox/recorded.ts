@@ -4,18 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HANDLES_NAME } from '../../sdk/node/handle-file.ts'
 import { OUTBOX_BUSY_POLL_MS } from './limits.ts'
 
-/** How many records with this handle are in the ledger, by the word of whoever sends: an agent may count its calls anew. */
-export function timesRecorded(directory: string, handle: string): number {
+/** Id of the newest record with this handle in the ledger, by the word of whoever sends; null: none. An agent may count its calls anew. */
+export function newestRecorded(directory: string, handle: string): string | null {
   const path = join(directory, HANDLES_NAME)
-  return stampOf(path) === '' ? 0 : timesIn(path, handle)
+  return stampOf(path) === '' ? null : newestIn(path, handle)
 }
 
-/** Whether more than `before` records with this handle are in the ledger: waits for that, `waitMs` at most. */
+/** Whether a record with this handle is in the ledger that is not `before`: waits for that, `waitMs` at most. */
 export async function waitUntilRecorded(
   directory: string,
   handle: string,
   waitMs: number,
-  before = 0,
+  before: string | null = null,
 ): Promise<boolean> {
   const path = join(directory, HANDLES_NAME)
   const until = performance.now() + waitMs
@@ -23,13 +23,19 @@ export async function waitUntilRecorded(
     const now = stampOf(path)
     if (now === seen) continue
     seen = now
-    if (timesIn(path, handle) > before) return true
+    const newest = newestIn(path, handle)
+    if (newest !== null && newest !== before) return true
   }
   return false
 }
 
-function timesIn(path: string, handle: string): number {
-  return readFileSync(path, 'utf8').split(`["${handle}",`).length - 1
+/** By its id, not by how many lines there are: the file is written anew with one for each handle, and after a crash has one twice. */
+function newestIn(path: string, handle: string): string | null {
+  const text = readFileSync(path, 'utf8')
+  const lines = text.slice(0, text.lastIndexOf('\n') + 1)
+  const begin = `["${handle}","`
+  const at = lines.lastIndexOf(begin)
+  return at < 0 ? null : lines.slice(at + begin.length, lines.indexOf('"', at + begin.length))
 }
 
 function stampOf(path: string): string {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import subprocess
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -141,6 +143,35 @@ def test_a_full_buffer_stops_no_agent_and_the_next_record_says_how_many_are_lost
     payloads = [record['payload'] for record in ledger.records()]
     assert [payload['name'] for payload in payloads] == ['first', 'first', 'next', 'next']
     assert payloads[2]['attributes'] == {'lostBefore': 2}
+
+
+@needs_server
+def test_what_has_no_text_is_recorded_and_what_is_long_hides_no_number(ledger: Ledger) -> None:
+    class Detached:
+        def __str__(self) -> str:
+            raise RuntimeError('its session is closed')
+
+        __repr__ = __str__
+
+    class Failed(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError('its session is closed')
+
+    def fail() -> None:
+        raise Failed
+
+    actions = Actions(ledger.client, fail_closed=True, hold_s_max=math.inf)
+    values: list[Any] = [Detached(), [Detached()], {'n': 10**400}, 10**5000]
+    for value in values:
+        assert actions.run(Call(kind='tool', name='find', attributes={'of': Detached()}), partial(next, iter([value]))) is value
+    with pytest.raises(Failed):
+        actions.run(Call(kind='tool', name='fail'), fail)
+    asyncio.run(actions.begin(Call(kind='tool', name='wait'), 'held').permitted())
+    actions._lost = 7
+    actions.begin(Call(kind='tool', name='next', attributes={'long': 'x' * 4_080}))
+    actions.close()
+    assert (actions.stats.recorded, actions.stats.refused) == (12, 0)
+    assert ledger.records()[-1]['payload']['attributes'] == {'lostBefore': 7}
 
 
 @needs_server

@@ -2,13 +2,22 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { toHex } from '../../src/proof/bytes.ts'
 import { Tallystick } from '../client.ts'
 import { NotRecordedError } from '../errors.ts'
+import { TIMER_MS_MAX } from '../http/patience.ts'
 import type { RecordOptions } from '../notarizer/items.ts'
 import type { Notarizer } from '../notarizer/notarizer.ts'
 import type { NotarizerOptions, NotarizerStats } from '../notarizer/options.ts'
 import type { WaitOptions } from '../notarizer/wait.ts'
 import type { AnyTypes } from '../typed.ts'
 import { Action, type Call, type Decision, type Outcome, type Told, type Writer } from './action.ts'
-import { attributesOf, type ContentOptions, contentOf, defined, referencesOf, short } from './content.ts'
+import {
+  attributesOf,
+  type ContentOptions,
+  contentOf,
+  defined,
+  referencesOf,
+  short,
+  textOf,
+} from './content.ts'
 
 export type ActionsOptions = Omit<NotarizerOptions, 'onError'> & {
   /** Absent: the one of TALLYSTICK_URL and TALLYSTICK_API_KEY. */
@@ -188,8 +197,15 @@ export class Actions implements Writer {
         agent: short(agent, ID_CHARS_MAX),
         framework: short(framework, FRAMEWORK_CHARS_MAX) ?? this.#framework,
       }),
-      ...attributesOf({ ...attributes, ...(this.#lost > 0 && { lostBefore: this.#lost }) }),
+      ...this.#attributesOf(attributes),
     }
+  }
+
+  #attributesOf(attributes: Call['attributes']): { attributes?: object } {
+    const lost = this.#lost > 0 ? { lostBefore: this.#lost } : {}
+    const found = attributesOf({ ...attributes, ...lost })
+    // Too long together: the number stays.
+    return found.attributes === undefined ? attributesOf(lost) : found
   }
 
   #record(type: `${string}/1`, payload: object, options: RecordOptions): void {
@@ -213,12 +229,16 @@ export class Actions implements Writer {
   /** Resolves with the record's id when it is in the ledger. */
   #await(payload: object, options: RecordOptions, handle: string): Promise<string | null> {
     const { promise, resolve, reject } = withResolvers<string | null>()
-    const timer = setTimeout(() => reject(`not in the ledger after ${this.#holdMsMax} ms`), this.#holdMsMax)
+    const holdMsMax = this.#holdMsMax
+    const timer =
+      holdMsMax <= TIMER_MS_MAX
+        ? setTimeout(() => reject(`not in the ledger after ${holdMsMax} ms`), holdMsMax)
+        : undefined
     this.#awaited.set(handle, (id, error) => (error === undefined ? resolve(id) : reject(error)))
     try {
       this.#take('agent-action/1', payload, { ...options, tag: handle })
       // Sends it now, and rejects at once for what only people can mend.
-      this.#notarizer.flush({ timeoutMs: this.#holdMsMax }).catch(reject)
+      this.#notarizer.flush({ timeoutMs: holdMsMax }).catch(reject)
     } catch (error) {
       this.#lose(error)
       reject(error)
@@ -273,7 +293,7 @@ function ancestorWithRoom(action: Action): Action {
 
 function errorOf(error: unknown): { errorType?: string; error?: string } {
   if (error === undefined) return {}
-  const { name, message } = error instanceof Error ? error : { name: undefined, message: String(error) }
+  const { name, message } = error instanceof Error ? error : { name: undefined, message: textOf(error) }
   return defined({ errorType: short(name, ID_CHARS_MAX), error: short(message, ERROR_CHARS_MAX) })
 }
 

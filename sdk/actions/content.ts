@@ -77,9 +77,18 @@ function canonicalOf(text: string): string | null {
 /** JSON; for a circle, a BigInt or a function the text that JavaScript has for it. */
 function jsonOf(value: unknown): string {
   try {
-    return JSON.stringify(value) ?? String(value)
+    return JSON.stringify(value) ?? textOf(value)
   } catch {
+    return textOf(value)
+  }
+}
+
+/** Text that JavaScript has for a value. An object without a prototype, such as a row of a database, has none, and others throw. */
+export function textOf(value: unknown): string {
+  try {
     return String(value)
+  } catch {
+    return '[object]'
   }
 }
 

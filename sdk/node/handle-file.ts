@@ -17,6 +17,7 @@ export class HandleFile extends MemoryHandles {
   #lines = 0
   /** A failed write may have left half a line. */
   #suspect = false
+  #kept: Promise<unknown> = Promise.resolve()
 
   static async load(path: string): Promise<HandleFile> {
     const handles = new HandleFile(path)
@@ -48,8 +49,15 @@ export class HandleFile extends MemoryHandles {
     )
   }
 
-  override async keep(found: readonly RecordHandle[]): Promise<void> {
+  /** One after another: several batches may be under way. */
+  override keep(found: readonly RecordHandle[]): Promise<void> {
     this.add(found)
+    const kept = this.#kept.then(() => this.#write(found))
+    this.#kept = kept.catch(() => {})
+    return kept
+  }
+
+  async #write(found: readonly RecordHandle[]): Promise<void> {
     try {
       if (this.#suspect || this.#lines + found.length > LINES_MAX) await this.#rewrite()
       else await this.#append(found)

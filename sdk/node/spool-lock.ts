@@ -55,7 +55,9 @@ export class SpoolLock {
    * did not come to touching its lock, must not write into what another one has sent and removed.
    */
   requireHeld(): void {
-    if (!this.#lost && Date.now() - this.#seenAtMs <= this.#staleMs / 2) return
+    const sinceMs = Date.now() - this.#seenAtMs
+    // Less than none: the clock was set back, and says nothing.
+    if (!this.#lost && sinceMs >= 0 && sinceMs <= this.#staleMs / 2) return
     if (!this.#lost && this.#readTokenSync() === this.#token) {
       this.#seenAtMs = Date.now()
       return

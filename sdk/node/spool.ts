@@ -106,6 +106,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   #handle: FileHandle | null = null
   #nextNumber = 1
   #adopted: Promise<unknown> = Promise.resolve()
+  #refused: Promise<unknown> = Promise.resolve()
   #found: Taken | null = { batches: [], errors: [] }
   #handles: Handles | null = null
 
@@ -229,7 +230,14 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return batch
   }
 
-  async refuse(refused: readonly Refused[]): Promise<void> {
+  /** One after another, as the lines of several batches would be mixed. */
+  refuse(refused: readonly Refused[]): Promise<void> {
+    const kept = this.#refused.then(() => this.#refuse(refused))
+    this.#refused = kept.catch(() => {})
+    return kept
+  }
+
+  async #refuse(refused: readonly Refused[]): Promise<void> {
     const path = join(this.#path, REFUSED_NAME)
     try {
       await keepRefused(path, refused, this.#refusedBytesMax)
@@ -255,6 +263,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
   }
 
   async close(): Promise<void> {
+    // It would move records to where the next process has its own.
+    await this.#adopted
     await this.#handle?.close()
     this.#handle = null
     await this.#lock.release()

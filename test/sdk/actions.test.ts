@@ -25,6 +25,8 @@ test('actions', async (t) => {
         [Number.NaN],
         () => {},
         new Map(),
+        // A row of node:sqlite.
+        Object.assign(Object.create(null), { cents: 1n }),
       ]
       const actions = open({ content: true, onError: (error) => assert.fail(`${error}`) })
       const run = actions.begin({ kind: 'other', name: 'strange \u0000' })
@@ -72,6 +74,37 @@ test('actions', async (t) => {
       assert.equal(data.at(-1)!.type, 'agent-outcome/1')
     },
   )
+
+  await t.test('throws what the deed throws, whatever that is', async () => {
+    const actions = open()
+    const thrown = Object.create(null)
+    await assert.rejects(
+      actions.run({ kind: 'tool', name: 'throw' }, () => {
+        throw thrown
+      }),
+      (error) => error === thrown,
+    )
+    await actions.close()
+    assert.equal(actions.stats.recorded, 2)
+  })
+
+  await t.test('those that are lost are counted beside attributes that leave no room for it', async () => {
+    const actions = open({ bufferedRecordsMax: 1, onError: () => {} })
+    const { traceId } = actions.begin({ kind: 'other', name: 'root' })
+    actions.begin({ kind: 'other', name: 'lost' })
+    await actions.flush()
+    const traceparent = `00-${traceId}-${'b'.repeat(16)}-01`
+    actions.begin({ kind: 'other', name: 'next', traceparent, attributes: { long: 'x'.repeat(4_080) } })
+    await actions.close()
+    const { data } = await client.records.list({ traceId, order: 'asc' }).page()
+    assert.deepEqual((data[1]!.payload as { attributes?: object }).attributes, { lostBefore: 1 })
+  })
+
+  await t.test('one that is to wait without end for its record does so', async () => {
+    const actions = open({ failClosed: true, holdMsMax: Number.POSITIVE_INFINITY })
+    assert.equal(await actions.run({ kind: 'tool', name: 'wait' }, () => 'done'), 'done')
+    await actions.close()
+  })
 
   await t.test('a held one that is refused does not begin, and whoever waits hears why', async () => {
     const actions = open({ failClosed: true, onRefused: () => {} })

@@ -24,7 +24,12 @@ test('the notarizer', async (t) => {
 
   await t.test('records everything in the order of record(), in few batches', async () => {
     const batches: RecordedBatch[] = []
-    const ledger = tallystick.notarizer({ ...QUICK, onRecorded: (batch) => void batches.push(batch) })
+    const ledger = tallystick.notarizer({
+      ...QUICK,
+      // A batch of 1000 takes seconds on a busy machine, and no attempt fails here.
+      timeoutMs: 60_000,
+      onRecorded: (batch) => void batches.push(batch),
+    })
     for (const i of numbers(2_500)) ledger.record({ group: 'order', i })
     await ledger.flush()
     assert.deepEqual(await recordedNumbers(app, 'order'), numbers(2_500))

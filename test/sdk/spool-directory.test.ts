@@ -16,6 +16,7 @@ import { test } from 'node:test'
 import { SpoolError } from '../../sdk/errors.ts'
 import { putInInbox } from '../../sdk/node/inbox.ts'
 import { openSpool } from '../../sdk/node/spool.ts'
+import { makeItem } from '../../sdk/notarizer/items.ts'
 import type { SpooledBatch } from '../../sdk/notarizer/spool.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { begin, contents, diskFull, injectFault, item, KEY, PROBLEM, recoverAll } from './spool-set-up.ts'
@@ -201,4 +202,36 @@ test('files of the inbox that could not become a batch on a full disk become one
     numbers.flat().flatMap(([, of]) => of),
     [0, 1, 2],
   )
+})
+
+test('a spool is another’s only when all is adopted that has been begun', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  for (const i of [0, 1]) putInInbox(directory, item(i), `${i}`.padStart(32, 'a'))
+  const adopting = spool.adopt!()
+  while (!existsSync(join(directory, '0000000000000001.parts'))) await new Promise(setImmediate)
+  await spool.close()
+  const left = readdirSync(directory).sort()
+  await adopting
+  assert.deepEqual(readdirSync(directory).sort(), left)
+})
+
+test('batches that are under way at the same time keep handles and refused records side by side', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  const long = makeItem({ text: 'x'.repeat(60_000) }, {}, 0)
+  const refused = Array.from({ length: 20 }, () => ({ item: long, problem: PROBLEM, idempotencyKey: KEY }))
+  const lines = (name: string) => readFileSync(join(directory, name), 'utf8').trimEnd().split('\n')
+  await Promise.all(
+    Array.from({ length: 8 }, async (_, i) => {
+      if (i < 4) await spool.refuse(refused)
+      for (let n = 0; n < 20; n++) {
+        for (let turns = 0; turns < (i * n) % 5; turns++) await new Promise(setImmediate)
+        await spool.handles.keep([[`${i}-${n}`, `rec_${'0'.repeat(26)}`]])
+      }
+    }),
+  )
+  assert.equal(lines('handles.ndjson').length, 160)
+  assert.equal(lines('refused.ndjson').map((line) => JSON.parse(line)).length, 80)
 })

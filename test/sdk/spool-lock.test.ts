@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { parseHolder, place, startedAtMs } from '../../sdk/node/lock-holder.ts'
 import { openSpool } from '../../sdk/node/spool.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
-import { diskFull, injectFault } from './spool-set-up.ts'
+import { begin, diskFull, injectFault, item } from './spool-set-up.ts'
 
 /** Lock of an earlier process with our pid. */
 const GONE = { token: 'x', pid: process.pid, place: place(), startedAtMs: startedAtMs() - 10_000 }
@@ -79,4 +79,13 @@ test('a full disk leaves no lock that is half made, and says what to do', async 
   const empty = temporaryFiles(t).directory
   await assert.rejects(openSpool(empty), full)
   assert.deepEqual(readdirSync(empty), [])
+})
+
+test('a lock that another process has taken is missed also by a clock that was set back', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const spool = await openSpool(directory, { lockStaleMs: 60_000 })
+  t.after(() => spool.close())
+  write('lock', JSON.stringify({ ...GONE, place: 'elsewhere' }))
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() - 3_600_000 })
+  assert.throws(() => begin(spool, [item(0)]), { name: 'SpoolError', message: /another process has taken/ })
 })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { OpenCalls, settleCalls } from '../../../cli/outbox/calls.ts'
 import { CALLS_STALE_MS } from '../../../cli/outbox/limits.ts'
+import { newestRecorded, waitUntilRecorded } from '../../../cli/outbox/recorded.ts'
 import { makeItem } from '../../../sdk/notarizer/items.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
@@ -38,4 +39,39 @@ test('a process that others took for dead records its further calls', (t) => {
   settleCalls(directory)
   calls.settle('b', item('ok'))
   assert.equal(inboxOf(directory).length, 2)
+})
+
+test('a call whose outcome found no room on the disk is told as one without, after its process has ended', (t) => {
+  const { directory } = temporaryFiles(t)
+  const calls = new OpenCalls(directory)
+  calls.begin('a', item('none'))
+  const [own] = readdirSync(join(directory, 'calls')) as [string]
+  const folder = join(directory, 'calls', own)
+  // The outcome cannot be written.
+  mkdirSync(join(folder, 'a.ndjson.tmp'))
+  assert.throws(() => calls.settle('a', item('ok')), { code: 'EEXIST' })
+  rmdirSync(join(folder, 'a.ndjson.tmp'))
+  calls.close()
+  utimesSync(folder, 0, 0)
+  settleCalls(directory)
+  assert.equal(inboxOf(directory).length, 1)
+  assert.deepEqual(readdirSync(join(directory, 'calls')), [])
+})
+
+test('a handle that comes again is recorded when the ledger has another record with it', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const line = (handle: string, id: string) => `["${handle}","rec_${id.repeat(26)}"]\n`
+  const recorded = (before: string | null) => waitUntilRecorded(directory, 'h', 50, before)
+  assert.equal(newestRecorded(directory, 'h'), null)
+  write('handles.ndjson', line('h', 'a') + line('i', 'b'))
+  const before = newestRecorded(directory, 'h')
+  assert.equal(before, `rec_${'a'.repeat(26)}`)
+  // Sent again after a crash, and answered with the same ids.
+  write('handles.ndjson', line('h', 'a') + line('i', 'b') + line('h', 'a'))
+  assert.equal(await recorded(before), false)
+  // Written anew, with the newest of each handle, and half a line behind them.
+  write('handles.ndjson', `${line('i', 'b')}${line('h', 'c')}["h","rec_`)
+  assert.equal(await recorded(before), true)
+  write('handles.ndjson', line('i', 'b'))
+  assert.equal(await recorded(before), false)
 })

@@ -8,6 +8,7 @@ from dataclasses import field as of
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+from .._core.limits import ENDLESS_SECONDS
 from .content import MISSING
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Action:
         """
         if self._permitted is not None:
             try:
-                self._permitted.result(self._actions.hold_s_max)
+                self._permitted.result(min(self._actions.hold_s_max, ENDLESS_SECONDS))
             except Exception as error:
                 raise self._actions._deny(self, error) from error
 
@@ -84,7 +85,7 @@ class Action:
         """The same for asyncio."""
         if self._permitted is not None:
             try:
-                await asyncio.wait_for(asyncio.wrap_future(self._permitted), self._actions.hold_s_max)
+                await asyncio.wait_for(asyncio.wrap_future(self._permitted), min(self._actions.hold_s_max, ENDLESS_SECONDS))
             except Exception as error:
                 raise self._actions._deny(self, error) from error
 

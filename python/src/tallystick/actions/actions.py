@@ -18,7 +18,7 @@ from ..notarizer.items import RecordOptions
 from ..notarizer.limits import WAIT_S_DEFAULT
 from ..notarizer.reports import log
 from .action import Action, Call, Decision, Status, Told
-from .content import attributes_of, content_of, defined, references_of, short
+from .content import attributes_of, content_of, defined, references_of, short, text_of
 
 HOLD_S_MAX_DEFAULT = 10.0
 ACTION_DEPTH_MAX = 14
@@ -171,8 +171,7 @@ class Actions:
 
     def _payload_of(self, call: Call, attributes: dict[str, Any] | None = None) -> dict[str, Any]:
         said = call.attributes if attributes is None else attributes
-        if self._lost > 0:
-            said = {**said, 'lostBefore': self._lost}
+        lost = {'lostBefore': self._lost} if self._lost > 0 else {}
         return {
             'kind': call.kind,
             'name': short(call.name, NAME_CHARS_MAX) or '(without a name)',
@@ -185,7 +184,8 @@ class Actions:
                     'framework': short(call.framework, FRAMEWORK_CHARS_MAX) or self.framework,
                 }
             ),
-            **attributes_of(said),
+            # Too long together: the number stays.
+            **(attributes_of({**said, **lost}) or attributes_of(lost)),
         }
 
     def _hold(self, payload: dict[str, Any], options: RecordOptions, tag: str) -> 'Future[str]':
@@ -294,7 +294,7 @@ def _error_of(error: BaseException | str | None) -> dict[str, Any]:
     if error is None:
         return {}
     kind = type(error).__name__ if isinstance(error, BaseException) else None
-    return defined({'errorType': short(kind, ID_CHARS_MAX), 'error': short(str(error), ERROR_CHARS_MAX)})
+    return defined({'errorType': short(kind, ID_CHARS_MAX), 'error': short(text_of(error), ERROR_CHARS_MAX)})
 
 
 def _traceparent_of_telemetry() -> str | None:

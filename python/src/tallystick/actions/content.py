@@ -41,6 +41,13 @@ def content_of(name: Literal['arguments', 'result'], value: Any, *, keep: bool, 
     """
     if isinstance(value, Missing):
         return {}
+    try:
+        return _content_of(name, value, keep, besides)
+    except Exception:
+        return _digest(name, text_of(value).encode(errors='replace'), 'bytes')
+
+
+def _content_of(name: str, value: Any, keep: bool, besides: str) -> dict[str, Any]:
     plain = value if isinstance(value, str) else plain_of(value)
     bytes_max = CONTENT_BYTES_MAX - max(0, len(besides.encode(errors='replace')) - BESIDES_BYTES_MAX)
     if keep:
@@ -70,14 +77,22 @@ def plain_of(value: Any) -> Any:
     try:
         return _plain(value, 0)
     except Exception:
+        return text_of(value)
+
+
+def text_of(value: Any) -> str:
+    """Text that Python has for a value. It may raise: a row whose session is closed, an integer of more than 4300 digits."""
+    try:
         return str(value)
+    except Exception:
+        return f'<{type(value).__name__}>'
 
 
 def _plain(value: Any, depth: int) -> Any:
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if depth > 64:
-        return str(value)
+        return text_of(value)
     if isinstance(value, Mapping):
         return {name if isinstance(name, str) else str(name): _plain(member, depth + 1) for name, member in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
@@ -90,7 +105,7 @@ def _plain(value: Any, depth: int) -> Any:
     fields = getattr(value, '__dataclass_fields__', None)
     if fields is not None and not isinstance(value, type):
         return {name: _plain(getattr(value, name), depth + 1) for name in fields}
-    return str(value)
+    return text_of(value)
 
 
 def _digest(name: str, data: bytes, of: str) -> dict[str, Any]:
