@@ -386,3 +386,33 @@ test('while a ledger is moved, writes wait and reads go on; undo gives it back u
   assert.equal((await move(b, a, ledger.ledger.id, ...switchTo('a'))).code, 0)
   assert.equal((await send(ledger, '/v1/records', body)).status, 201)
 })
+
+test('an undo that was killed while it waited for writers gives up nothing that was written at the target', {
+  skip,
+  timeout: TIMEOUT_MS,
+}, async (t) => {
+  const ledger = await makeLedger('undone half')
+  const body = { type: 'generic/1', payload: {} }
+  const grow = async () => assert.equal((await send(ledger, '/v1/records', body, {}, b.url)).status, 201)
+  const isClosed = async () => (await standing(b, ledger))[0].closed === 'moving'
+  assert.equal((await move(a, b, ledger.ledger.id)).code, 0)
+  const writer = new pg.Client({ connectionString: b.superuserUrl })
+  await writer.connect()
+  t.after(() => writer.end())
+  for (const args of [['undo', ledger.ledger.id], [ledger.ledger.id]]) {
+    await grow()
+    await writer.query('begin; select pg_current_xact_id()')
+    const undo = spawn(process.execPath, [SCRIPT, 'undo', ledger.ledger.id], {
+      env: { ...bareEnvironment(), ...environmentOf(a, b) },
+      stdio: 'inherit',
+    })
+    await until(isClosed)
+    undo.kill('SIGKILL')
+    await writer.query('rollback')
+    const again = await move(a, b, ...args)
+    assert.match(again.stderr, /more entries at the target: move it back instead/, args.join(' '))
+    await grow()
+  }
+  assert.equal((await verify(b, ledger)).entries, (await standing(b, ledger))[0].size)
+  assert.equal((await move(a, b, 'finish', ledger.ledger.id)).code, 0)
+})
