@@ -9,6 +9,7 @@ import {
   deleteLedger,
   digestRows,
   fixFormats,
+  isKeyRetired,
   listTenantTables,
   lockMoves,
   readKind,
@@ -107,6 +108,10 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
   )
     throw new Error(`the target has ${ledger} already, and does not know it as moved`)
   if (there?.closed !== null) {
+    if (await isKeyRetired(source, target, ledgerId))
+      throw new Error(
+        `the target has retired the key that signs ${ledger}: rotate-key at the source, and move it when it has the new key (docs/scale.md)`,
+      )
     if (there?.closed === 'moving') await refuseGrown(move, here)
     await setClosed(source, ledgerId, [null, 'moving'], 'moving')
     await waitForWriters(source)

@@ -205,6 +205,23 @@ async function copyServerKeys(source: pg.ClientBase, target: pg.ClientBase): Pro
   }
 }
 
+/** Whether the target has retired the key that the ledger's next entry must be signed with: its servers would never open that one. */
+export async function isKeyRetired(
+  source: pg.ClientBase,
+  target: pg.ClientBase,
+  ledgerId: Uuid,
+): Promise<boolean> {
+  const { rows } = await source.query<{ kid: Buffer }>(
+    'select envelope_kid as kid from tallystick.chain_heads where ledger_id = $1',
+    [ledgerId],
+  )
+  const { rowCount } = await target.query(
+    'select from tallystick.server_keys where kid = $1 and retired_at is not null',
+    [rows[0]!.kid],
+  )
+  return rowCount === 1
+}
+
 /** Gives a new deployment, which has no ledger yet, the keys of another one in place of its own. */
 export async function shareServerKeys(source: pg.ClientBase, target: pg.ClientBase): Promise<void> {
   await withTransaction(target, async () => {

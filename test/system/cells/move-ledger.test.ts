@@ -416,3 +416,24 @@ test('an undo that was killed while it waited for writers gives up nothing that 
   assert.equal((await verify(b, ledger)).entries, (await standing(b, ledger))[0].size)
   assert.equal((await move(a, b, 'finish', ledger.ledger.id)).code, 0)
 })
+
+// The last one: the target has a ledger or two whose key it lacks from here on.
+test('a ledger is not moved to where the key that signs it was retired', {
+  skip,
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const ledger = await makeLedger('of a key that is gone')
+  const [{ kid }] = await sql(
+    a.superuserUrl,
+    `select envelope_kid as kid from tallystick.chain_heads h join tallystick.ledgers l using (ledger_id) where origin = $1`,
+    [ledger.ledger.origin],
+  )
+  const env = { ...environmentOf(b, a), TALLYSTICK_TARGET_DATABASE_URL: '' }
+  assert.equal((await runScript('src/run/rotate-key.ts', ['--force'], { env })).code, 0)
+  // As retire_envelope_keys does, once none of the deployment's ledgers is signed with it.
+  await sql(b.superuserUrl, 'update tallystick.server_keys set retired_at = now() where kid = $1', [kid])
+  await sql(b.superuserUrl, 'delete from tallystick.envelope_key_secrets where kid = $1', [kid])
+  const moved = await move(a, b, ledger.ledger.id)
+  assert.match(moved.stderr, /the target has retired the key/)
+  assert.equal((await send(ledger, '/v1/records', { type: 'generic/1', payload: {} })).status, 201)
+})
