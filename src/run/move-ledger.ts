@@ -125,8 +125,8 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
     console.log(`now send its requests there, and run: move-ledger finish ${ledger}`)
     return
   }
-  // An id has letters and digits only.
-  await run('sh', ['-c', `export LEDGER=${ledger}; ${command}`])
+  // An id has letters and digits only. A command that says much is not cut off in its midst.
+  await run('sh', ['-c', `export LEDGER=${ledger}; ${command}`], { maxBuffer: Number.POSITIVE_INFINITY })
   await finish(move)
 }
 

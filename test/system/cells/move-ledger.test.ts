@@ -383,7 +383,9 @@ test('while a ledger is moved, writes wait and reads go on; undo gives it back u
   const late = await move(a, b, 'undo', ledger.ledger.id)
   assert.match(late.stderr, /1 more entries at the target: move it back instead/)
   assert.equal((await move(a, b, 'finish', ledger.ledger.id)).code, 0)
-  assert.equal((await move(b, a, ledger.ledger.id, ...switchTo('a'))).code, 0)
+  const [option, command] = switchTo('a')
+  const saysMuch = `head -c 2000000 /dev/zero && ${command}`
+  assert.equal((await move(b, a, ledger.ledger.id, option!, saysMuch)).code, 0)
   assert.equal((await send(ledger, '/v1/records', body)).status, 201)
 })
 
