@@ -9,6 +9,7 @@ import {
   deleteLedger,
   digestRows,
   fixFormats,
+  isKeyRetired,
   listTenantTables,
   lockMoves,
   readKind,
@@ -107,6 +108,11 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
   )
     throw new Error(`the target has ${ledger} already, and does not know it as moved`)
   if (there?.closed !== null) {
+    if (await isKeyRetired(source, target, ledgerId))
+      throw new Error(
+        `the target has retired the key that signs ${ledger}: rotate-key at the source, and move it when it has the new key (docs/scale.md)`,
+      )
+    if (there?.closed === 'moving') await refuseGrown(move, here)
     await setClosed(source, ledgerId, [null, 'moving'], 'moving')
     await waitForWriters(source)
     console.log(`${ledger} is closed at the source: writes are answered 503 ledger_moving`)
@@ -119,8 +125,8 @@ async function moveLedger(move: Move, command: string | undefined): Promise<void
     console.log(`now send its requests there, and run: move-ledger finish ${ledger}`)
     return
   }
-  // An id has letters and digits only.
-  await run('sh', ['-c', `export LEDGER=${ledger}; ${command}`])
+  // An id has letters and digits only. A command that says much is not cut off in its midst.
+  await run('sh', ['-c', `export LEDGER=${ledger}; ${command}`], { maxBuffer: Number.POSITIVE_INFINITY })
   await finish(move)
 }
 
@@ -145,24 +151,29 @@ async function finish(move: Move): Promise<void> {
   console.log(`${ledger} has moved: the source answers writes with 421 ledger_moved`)
 }
 
+/**
+ * Opens the target again, and throws, where it has more entries than the source, whatever closed it: an undo that was killed leaves it closed
+ * before it has looked.
+ */
+async function refuseGrown({ ledger, ledgerId, target }: Move, here: NonNullable<Standing>): Promise<void> {
+  await waitForWriters(target)
+  const { size } = (await readStanding(target, ledgerId))!
+  if (size <= here.size) return
+  await setClosed(target, ledgerId, ['moving'], null)
+  throw new Error(`${ledger} has ${size - here.size} more entries at the target: move it back instead`)
+}
+
 /** The target is closed first: at no moment are both open. */
 async function undo(move: Move): Promise<void> {
   const { ledger, ledgerId, source, target } = move
   const [here, there] = await readBoth(move)
   if (here === null || (here.closed !== 'moving' && here.closed !== 'moved'))
     throw new Error(`${ledger} is not on its way from the source`)
-  if (there?.closed === null) {
-    await setClosed(target, ledgerId, [null], 'moving')
-    await waitForWriters(target)
-    const stopped = await readStanding(target, ledgerId)
-    if (stopped!.size !== here.size) {
-      await setClosed(target, ledgerId, ['moving'], null)
-      throw new Error(
-        `${ledger} has ${stopped!.size - here.size} more entries at the target: move it back instead`,
-      )
-    }
+  if (there?.closed === null) await setClosed(target, ledgerId, [null], 'moving')
+  if (there) {
+    await refuseGrown(move, here)
+    await setClosed(target, ledgerId, ['moving', 'moved'], 'moved')
   }
-  if (there) await setClosed(target, ledgerId, ['moving', 'moved'], 'moved')
   await setClosed(source, ledgerId, ['moving', 'moved'], null)
   console.log(`${ledger} is open at the source again: send its requests there`)
 }

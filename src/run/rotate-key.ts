@@ -41,7 +41,10 @@ export function main(args: readonly string[]): Promise<void> {
 function parseTime(text: string | undefined): Date | null {
   if (text === undefined) return null
   const time = new Date(text)
-  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/.test(text) || Number.isNaN(time.getTime())) {
+  const isTime =
+    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/.test(text) && !Number.isNaN(time.getTime())
+  // To Date 30 February is 2 March: the key would be trusted for two days more than was said.
+  if (!isTime || !time.toISOString().startsWith(text.slice(0, 10))) {
     throw new Error(`--compromised-at ${text} is no time such as 2026-11-20T12:00:00Z`)
   }
   if (time.getTime() > Date.now()) throw new Error(`--compromised-at ${text} is in the future`)

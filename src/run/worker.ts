@@ -25,7 +25,7 @@ import { followMasterKey } from '../followers/rotation/follow-master-key.ts'
 import { Waker } from '../followers/waker.ts'
 import { namedWitness } from '../followers/witnesses/named-witness.ts'
 import { peerWitnesses } from '../followers/witnesses/peer-witnesses.ts'
-import { WitnessLane } from '../followers/witnesses/witness-lane.ts'
+import { type LaneTarget, WitnessLane } from '../followers/witnesses/witness-lane.ts'
 import { openThreads, type Threads } from '../http/threads.ts'
 import { TypeRegistry } from '../ledgers/types/type-registry.ts'
 import { openLog } from '../observe/log.ts'
@@ -378,13 +378,15 @@ function openWitnesses(
   closers.push(async () => connector.close())
   const observe = makeWitnessObserver(metrics, config)
   const deps = { pool, connector, userAgent: `Tallystick/${VERSION}`, log, now: Date.now, observe, ...more }
-  const lanes = config.witnesses.map((witness) => new WitnessLane(deps, namedWitness(deps, witness)))
+  // A clock that is set back would prolong the pauses of a lane; what is sent to peers says the time.
+  const openLane = (target: LaneTarget) => new WitnessLane({ ...deps, now: () => performance.now() }, target)
+  const lanes = config.witnesses.map((witness) => openLane(namedWitness(deps, witness)))
   // A peer that does not answer is no alarm: it is none of this operator's.
   watchWitnesses(metrics, lanes)
   if (!config.peerWitnesses) return lanes
   const answers = new ByteBudget(PEER_ANSWERS_BYTES_MAX)
   const peers = peerWitnesses({ ...deps, answers, peerWitnessKeys: makePeerWitnessKeys(masterKey) })
-  return [...lanes, new WitnessLane(deps, peers)]
+  return [...lanes, openLane(peers)]
 }
 
 async function closeAll(closers: Base['closers']): Promise<void> {

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import { IS_HERE } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 import type { AuditReport } from './audits.ts'
 
@@ -8,11 +9,16 @@ import type { AuditReport } from './audits.ts'
 export type AuditName = { readonly ledgerId: Uuid; readonly auditId: Uuid }
 type NameColumns = { ledgerId: Uuid; auditId: Uuid }
 
-/** Audits that no job carries yet; other workers skip them until the transaction ends. */
+/**
+ * Audits that no job carries yet; other workers skip them until the transaction ends. Not of a ledger that is on its way to another database,
+ * or gone: its rows stay as they are, so each round would make another job.
+ */
 export async function lockWaitingAudits(client: pg.ClientBase, limit: number): Promise<AuditName[]> {
   const { rows } = await client.query<NameColumns>(
-    `select ledger_id, audit_id from tallystick.audits where state = 'queued' and job_id is null
-     order by requested_at limit $1 for update skip locked`,
+    `select a.ledger_id, a.audit_id from tallystick.audits a
+     join tallystick.chain_heads h on h.ledger_id = a.ledger_id and ${IS_HERE}
+     where a.state = 'queued' and a.job_id is null
+     order by a.requested_at limit $1 for update of a skip locked`,
     [limit],
   )
   return rows.map(toName)

@@ -78,14 +78,21 @@ export async function findRoot(db: Db, ledgerId: Uuid, size: number): Promise<Bu
  * Ledgers whose chain is ahead of their stored tree and whose newest checkpoint is `ageMs` old; at most `limit`. Not
  * those that are closed as restored, because it is not decided with which entries they go on.
  */
-export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Promise<Uuid[]> {
+export async function listLedgersAhead(
+  db: Db,
+  {
+    ageMs,
+    except,
+    limit,
+  }: { readonly ageMs: number; readonly except: readonly Uuid[]; readonly limit: number },
+): Promise<Uuid[]> {
   const { rows } = await db.query<{ id: Uuid }>(
     `select h.ledger_id as id from tallystick.chain_heads h
      left join tallystick.tree_frontiers t on t.ledger_id = h.ledger_id
      left join lateral (
        select published_at from tallystick.checkpoints c where c.ledger_id = h.ledger_id order by size desc limit 1
      ) newest on true
-     where h.size > coalesce(t.size, 0) and coalesce(h.closed, 'frozen') = 'frozen'
+     where h.size > coalesce(t.size, 0) and coalesce(h.closed, 'frozen') = 'frozen' and h.ledger_id <> all ($3)
        and (newest.published_at is null or newest.published_at <= now() - $1 * interval '1 millisecond')
        -- One that was cleared counts until the entry was verified again: nothing may have been mended.
        and not exists (
@@ -93,7 +100,7 @@ export async function listLedgersAhead(db: Db, ageMs: number, limit: number): Pr
          where f.ledger_id = h.ledger_id and (f.cleared_at is null or f.seq >= coalesce(v.next_seq, 0)))
      -- in no order that a ledger could rely on: faulty ones must not stand in front of the others for ever
      order by random() limit $2`,
-    [ageMs, limit],
+    [ageMs, limit, except],
   )
   return rows.map((row) => row.id)
 }

@@ -8,8 +8,10 @@ import { withTransaction } from '../connect/transaction.ts'
  * key of every tenant table begins with ledger_id, so no list of tables can lack a new one.
  */
 
-/** Rows of one round trip: a chunk of a batch may have megabytes. */
+/** Rows of one round trip. */
 const ROWS_PER_COPY = 64
+/** The same of chunks of batches, which may have 4 MiB each, as text 8, and some copies of that at a time in either process. */
+const CHUNKS_PER_COPY = 8
 /** Any number; the same for every process that moves ledgers from or to this database. */
 const MOVE_LOCK = 7_411_958
 /** Between looks for transactions that began before the ledger was closed. */
@@ -139,13 +141,14 @@ async function copyRows(
 ): Promise<number> {
   const list = columns.map((column) => `"${column}"`).join(', ')
   const insert = `insert into tallystick.${name} (${list}) select ${list} from unnest($1::tallystick.${name}[])`
+  const perCopy = name === 'batch_chunks' ? CHUNKS_PER_COPY : ROWS_PER_COPY
   await source.query(
     `declare moved no scroll cursor for select t::text as row from tallystick.${name} t where ledger_id = $1`,
     [ledgerId],
   )
   let count = 0
   for (;;) {
-    const { rows } = await source.query<{ row: string }>(`fetch forward ${ROWS_PER_COPY} from moved`)
+    const { rows } = await source.query<{ row: string }>(`fetch forward ${perCopy} from moved`)
     if (rows.length === 0) break
     await target.query(insert, [rows.map(({ row }) => row)])
     count += rows.length
@@ -203,6 +206,23 @@ async function copyServerKeys(source: pg.ClientBase, target: pg.ClientBase): Pro
       [rows.map(({ row }) => row)],
     )
   }
+}
+
+/** Whether the target has retired the key that the ledger's next entry must be signed with: its servers would never open that one. */
+export async function isKeyRetired(
+  source: pg.ClientBase,
+  target: pg.ClientBase,
+  ledgerId: Uuid,
+): Promise<boolean> {
+  const { rows } = await source.query<{ kid: Buffer }>(
+    'select envelope_kid as kid from tallystick.chain_heads where ledger_id = $1',
+    [ledgerId],
+  )
+  const { rowCount } = await target.query(
+    'select from tallystick.server_keys where kid = $1 and retired_at is not null',
+    [rows[0]!.kid],
+  )
+  return rowCount === 1
 }
 
 /** Gives a new deployment, which has no ledger yet, the keys of another one in place of its own. */

@@ -14,6 +14,10 @@ export class FaultyLedgers {
     return (this.#ledgers.get(ledger)?.untilMs ?? 0) > this.#now()
   }
 
+  get paused(): string[] {
+    return [...this.#ledgers.keys()].filter((ledger) => this.isPaused(ledger))
+  }
+
   pause(ledger: string): void {
     const known = this.#ledgers.get(ledger)
     const pauseMs = known ? Math.min(2 * known.pauseMs, PAUSE_MS_MAX) : PAUSE_MS_MIN

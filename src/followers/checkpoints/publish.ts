@@ -12,7 +12,7 @@ import {
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
-import { formatId, type Uuid } from '../../proof/ids.ts'
+import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import { addTreeHead } from '../../proof/receipt/tree-head.ts'
 import { signCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { type Frontier, frontierRoot, TILE_HASHES } from '../../proof/tree/merkle.ts'
@@ -40,11 +40,14 @@ export type PublishDeps = {
  * them (the database is away) is thrown.
  */
 export async function publishCheckpoints(deps: PublishDeps): Promise<boolean> {
-  const ledgers = await listLedgersAhead(deps.pool, CHECKPOINT_AGE_MS_MIN, CHECKPOINT_LEDGERS_PER_ROUND)
+  const ledgers = await listLedgersAhead(deps.pool, {
+    ageMs: CHECKPOINT_AGE_MS_MIN,
+    except: deps.faulty.paused.map((ledger) => parseId('led', ledger)),
+    limit: CHECKPOINT_LEDGERS_PER_ROUND,
+  })
   let behind = ledgers.length === CHECKPOINT_LEDGERS_PER_ROUND
   for (const ledgerId of ledgers) {
     const ledger = formatId('led', ledgerId)
-    if (deps.faulty.isPaused(ledger)) continue
     try {
       behind = (await publishCheckpoint(deps, ledgerId)) || behind
       deps.faulty.resume(ledger)

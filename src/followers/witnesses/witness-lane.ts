@@ -19,6 +19,7 @@ export type WitnessOutcome = 'cosigned' | WitnessFailure
 
 type LaneDeps = Pick<SendDeps, 'log'> & {
   readonly stopping: AbortSignal
+  /** Milliseconds of a clock that never goes back. */
   readonly now: () => number
   readonly observe: (witness: string, outcome: WitnessOutcome) => void
 }

@@ -46,6 +46,18 @@ test('an audit gets one job, also from many workers at once, and the job names i
   assert.equal((await audits(audit))[0]!.job_id, jobs[0]!.id)
 })
 
+test('an audit of a ledger that is being moved to another database gets no job', async (t) => {
+  const { audit, boss } = await setUpJobs(t)
+  await request(audit)
+  const deps = { pool: audit.pool, boss, log: audit.follower.log }
+  await audit.app.sql("update tallystick.chain_heads set closed = 'moving'")
+  for (let round = 0; round < 2; round++) await enqueueAudits(deps)
+  assert.deepEqual(await boss.findJobs('audit'), [])
+  await audit.app.sql('update tallystick.chain_heads set closed = null')
+  await enqueueAudits(deps)
+  assert.equal((await boss.findJobs('audit')).length, 1)
+})
+
 test('an audit whose job was given up has failed, and says so; another one can be asked for', async (t) => {
   const { audit, boss } = await setUpJobs(t)
   await request(audit)

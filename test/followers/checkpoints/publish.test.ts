@@ -8,6 +8,7 @@ import { ContradictionError } from '../../../src/followers/checkpoints/contradic
 import { FaultyLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../../../src/followers/checkpoints/kept.ts'
 import { publishCheckpoints } from '../../../src/followers/checkpoints/publish.ts'
+import { CHECKPOINT_LEDGERS_PER_ROUND } from '../../../src/followers/limits.ts'
 import { formatId, parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { parseVerifierKey, verifyCheckpoint } from '../../../src/proof/tree/checkpoint.ts'
 import { merkleRoot } from '../../../src/proof/tree/merkle.ts'
@@ -141,6 +142,24 @@ test('a ledger that contradicts its kept checkpoint gets no more of them; the ot
     published.map((row) => formatId('led', row.ledger)),
     [other.ledger.id],
   )
+})
+
+test('ledgers that are left alone for a while begin no round at once, and take the place of no other', async (t) => {
+  const { app, worker } = await setUp(t)
+  await app.sql('alter table tallystick.chain_heads disable trigger user')
+  const faulty = await app.sql<{ id: Uuid }>(
+    `with heads as (select h from tallystick.chain_heads h, generate_series(1, ${CHECKPOINT_LEDGERS_PER_ROUND})),
+       added as (
+         insert into tallystick.chain_heads
+         select (jsonb_populate_record(h, jsonb_build_object('ledger_id', gen_random_uuid()))).* from heads
+         returning ledger_id as id)
+     select id from added`,
+  )
+  for (const { id } of faulty) worker.faulty.pause(formatId('led', id))
+  assert.equal(await publishCheckpoints(worker), false)
+  assert.equal((await checkpoints(app)).length, 1)
+  assert.equal(await publishCheckpoints(worker), false)
+  assert.deepEqual(worker.logged, [])
 })
 
 async function setUp(t: Test): Promise<{ app: TestApp; worker: Publisher; dir: string }> {

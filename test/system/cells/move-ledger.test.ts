@@ -383,6 +383,59 @@ test('while a ledger is moved, writes wait and reads go on; undo gives it back u
   const late = await move(a, b, 'undo', ledger.ledger.id)
   assert.match(late.stderr, /1 more entries at the target: move it back instead/)
   assert.equal((await move(a, b, 'finish', ledger.ledger.id)).code, 0)
-  assert.equal((await move(b, a, ledger.ledger.id, ...switchTo('a'))).code, 0)
+  const [option, command] = switchTo('a')
+  const saysMuch = `head -c 2000000 /dev/zero && ${command}`
+  assert.equal((await move(b, a, ledger.ledger.id, option!, saysMuch)).code, 0)
   assert.equal((await send(ledger, '/v1/records', body)).status, 201)
+})
+
+test('an undo that was killed while it waited for writers gives up nothing that was written at the target', {
+  skip,
+  timeout: TIMEOUT_MS,
+}, async (t) => {
+  const ledger = await makeLedger('undone half')
+  const body = { type: 'generic/1', payload: {} }
+  const grow = async () => assert.equal((await send(ledger, '/v1/records', body, {}, b.url)).status, 201)
+  const isClosed = async () => (await standing(b, ledger))[0].closed === 'moving'
+  assert.equal((await move(a, b, ledger.ledger.id)).code, 0)
+  const writer = new pg.Client({ connectionString: b.superuserUrl })
+  await writer.connect()
+  t.after(() => writer.end())
+  for (const args of [['undo', ledger.ledger.id], [ledger.ledger.id]]) {
+    await grow()
+    await writer.query('begin; select pg_current_xact_id()')
+    const undo = spawn(process.execPath, [SCRIPT, 'undo', ledger.ledger.id], {
+      env: { ...bareEnvironment(), ...environmentOf(a, b) },
+      stdio: 'inherit',
+    })
+    await until(isClosed)
+    undo.kill('SIGKILL')
+    await writer.query('rollback')
+    const again = await move(a, b, ...args)
+    assert.match(again.stderr, /more entries at the target: move it back instead/, args.join(' '))
+    await grow()
+  }
+  assert.equal((await verify(b, ledger)).entries, (await standing(b, ledger))[0].size)
+  assert.equal((await move(a, b, 'finish', ledger.ledger.id)).code, 0)
+})
+
+// The last one: the target has a ledger or two whose key it lacks from here on.
+test('a ledger is not moved to where the key that signs it was retired', {
+  skip,
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const ledger = await makeLedger('of a key that is gone')
+  const [{ kid }] = await sql(
+    a.superuserUrl,
+    `select envelope_kid as kid from tallystick.chain_heads h join tallystick.ledgers l using (ledger_id) where origin = $1`,
+    [ledger.ledger.origin],
+  )
+  const env = { ...environmentOf(b, a), TALLYSTICK_TARGET_DATABASE_URL: '' }
+  assert.equal((await runScript('src/run/rotate-key.ts', ['--force'], { env })).code, 0)
+  // As retire_envelope_keys does, once none of the deployment's ledgers is signed with it.
+  await sql(b.superuserUrl, 'update tallystick.server_keys set retired_at = now() where kid = $1', [kid])
+  await sql(b.superuserUrl, 'delete from tallystick.envelope_key_secrets where kid = $1', [kid])
+  const moved = await move(a, b, ledger.ledger.id)
+  assert.match(moved.stderr, /the target has retired the key/)
+  assert.equal((await send(ledger, '/v1/records', { type: 'generic/1', payload: {} })).status, 201)
 })
