@@ -50,7 +50,7 @@ const [BYTES, TEXT, ARRAY, MAP, TAG, SIMPLE] = [2, 3, 4, 5, 6, 7]
 /** Simple values below are one byte; floating-point numbers begin here. */
 const FLOAT = 0xf9
 
-/** Items that are left of an array, map or tag. Of a map: its labels so far, in hex, and where the newest begins. */
+/** Items that are left of an array, map or tag; of a map also its labels so far, in hex, and where the newest begins. */
 type Level = { left: number; readonly labels: Set<string> | null; labelAt: number }
 
 /**

@@ -53,7 +53,7 @@ class Peering:
         self.shared: set[str] = set()
         """Records of the other ledger that it has said to share."""
         self.copies: dict[str, Record] = {}
-        """Records of the other ledger that came by this peering. What came by one that was revoked comes anew where it is shared anew."""
+        """Records of the other ledger that came by this peering. Records of one that was revoked come anew where they are shared anew."""
 
     def key_at(self, seq: int) -> Key:
         return next(key for behind, key in reversed(self.keys) if behind < seq)
