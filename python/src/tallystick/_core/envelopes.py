@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 from .answers import wrong_server
 
 _HEADERS: Final = tuple(
-    b'\xa4\x01' + algorithm + b'\x03\x78\x1c' + b'application/vnd.in-toto+json' + b'\x04\x58\x20' for algorithm in (b'\x27', b'\x26', b'\x32')
+    b'\xa4\x01' + algorithm + b'\x03\x78\x1c' + b'application/vnd.in-toto+json' + b'\x04\x58\x20'
+    for algorithm in (b'\x27', b'\x26', b'\x32')
 )
 """Protected header up to the kid, with EdDSA and with ES256, as servers write it; and with -19 (RFC 9864) for EdDSA, as an agent may."""
 _KID_BYTES: Final = 32
