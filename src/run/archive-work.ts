@@ -31,7 +31,7 @@ export function openArchive(
   stopping: AbortSignal,
 ): ArchiveDeps | null {
   if (config.archive === null || stores === null) return null
-  const unarchived = new FaultyLedgers(() => performance.now())
+  const unarchived = new FaultyLedgers()
   return {
     pool,
     masterKey,
@@ -52,7 +52,7 @@ export function openRelease(
 ): ReleaseDeps | null {
   const keepDays = config.archive?.keepDays ?? null
   if (keepDays === null) return null
-  const unreleased = new FaultyLedgers(() => performance.now())
+  const unreleased = new FaultyLedgers()
   return {
     ...{ pool, keepDays, unreleased, stopping, log },
     openContent: () => openContent()!,

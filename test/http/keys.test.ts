@@ -6,7 +6,14 @@ import { SCOPES } from '../../src/ledgers/scopes.ts'
 import { openLog } from '../../src/observe/log.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { openDeps } from '../../src/run/deps.ts'
-import { expectStatus, genericBody, OPERATOR_KEY, type TestApp, testConfig } from '../helpers/app.ts'
+import {
+  expectStatus,
+  genericBody,
+  OPERATOR_KEY,
+  type Test,
+  type TestApp,
+  testConfig,
+} from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
 import { shareApp, sharedApp } from '../helpers/shared-app.ts'
@@ -197,16 +204,11 @@ test('a key whose row says more than a server signed is not rotated', async () =
 test('a revoked key is refused here at once and on every other server within 5 s', async (t) => {
   nowMs = Date.now()
   const app = await clockedApp()
-  const other = await openDeps(testConfig(app.database.apiUrl), openLog('silent'))
-  const callers = new CallerCache({ ...other, now: () => nowMs })
-  const otherApp = buildApp({ ...other, callers, now: () => nowMs })
-  t.after(async () => {
-    await otherApp.close()
-    await other.close()
-  })
   const made = await makeKey(app, { name: 'k', scopes: ['audit:read'] })
-  const askOther = () =>
-    otherApp.inject({ url: '/v1/ledger', headers: { authorization: `Bearer ${made.key}` } })
+  const askOther = await openOther(t, app, made.key, (deps) => ({
+    callers: new CallerCache({ ...deps, now: () => nowMs }),
+    now: () => nowMs,
+  }))
   expectStatus(200, await askOther())
 
   const revoked = await app.send('POST', `/v1/keys/${made.id}/revoke`, { body: {} })
@@ -228,20 +230,29 @@ test('a server whose clock is set back believes in a revoked key for no longer',
   let [setBackMs, passedMs] = [0, 0]
   t.mock.method(Date, 'now', () => wallMs() - setBackMs)
   t.mock.method(performance, 'now', () => steadyMs() + passedMs)
-  const other = await openDeps(testConfig(app.database.apiUrl), openLog('silent'))
-  const otherApp = buildApp(other)
-  t.after(async () => {
-    await otherApp.close()
-    await other.close()
-  })
   const made = await makeKey(app, { name: 'k', scopes: ['audit:read'] })
-  const askOther = () =>
-    otherApp.inject({ url: '/v1/ledger', headers: { authorization: `Bearer ${made.key}` } })
+  const askOther = await openOther(t, app, made.key)
   expectStatus(200, await askOther())
   expectStatus(200, await app.send('POST', `/v1/keys/${made.id}/revoke`, { body: {} }))
   ;[setBackMs, passedMs] = [3_600_000, 5_000]
   assertProblem(await askOther(), 401, 'unauthenticated')
 })
+
+/** Opens another server of the database. Returns how to ask it by the key. */
+async function openOther(
+  t: Test,
+  app: TestApp,
+  key: string,
+  changes: (deps: Awaited<ReturnType<typeof openDeps>>) => object = () => ({}),
+) {
+  const deps = await openDeps(testConfig(app.database.apiUrl), openLog('silent'))
+  const other = buildApp({ ...deps, ...changes(deps) })
+  t.after(async () => {
+    await other.close()
+    await deps.close()
+  })
+  return () => other.inject({ url: '/v1/ledger', headers: { authorization: `Bearer ${key}` } })
+}
 
 test('a key can revoke itself, and the chain still verifies', async () => {
   const app = await sharedApp()

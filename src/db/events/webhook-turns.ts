@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
-import { FLOOR_COLUMNS, joinFloor } from '../chain/floors.ts'
+import { FLOOR_COLUMNS, IS_HERE, joinFloor } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX } from '../limits.ts'
 import { type EndColumns, endsOf, type LedgerEnds } from './read-events.ts'
@@ -23,7 +23,7 @@ const HAS_WORK = `w.state = 'active' and (c.resume_at is null or c.resume_at <= 
 const WAITING = `select c.ledger_id, c.webhook_id from tallystick.webhook_cursors c
   join tallystick.webhooks w on w.ledger_id = c.ledger_id and w.webhook_id = c.webhook_id
   join tallystick.chain_heads h on h.ledger_id = c.ledger_id
-  where (c.job_id is null or c.leased_until < now()) and coalesce(h.closed, '') not in ('moving', 'moved') and ${HAS_WORK}`
+  where (c.job_id is null or c.leased_until < now()) and ${IS_HERE} and ${HAS_WORK}`
 
 /** Whether takeTurns would find one: asked all the time, without a transaction. */
 export async function hasWaitingWebhooks(db: Db): Promise<boolean> {

@@ -6,7 +6,7 @@ export class FaultyLedgers {
   readonly #now: () => number
   readonly #ledgers = new Map<string, { pauseMs: number; untilMs: number }>()
 
-  constructor(now: () => number) {
+  constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
