@@ -3,6 +3,7 @@ import { open, readFile } from 'node:fs/promises'
 import { HANDLES_MAX, MemoryHandles } from '../notarizer/handles.ts'
 import type { RecordHandle } from '../notarizer/spool.ts'
 import { NO_FOLLOW, replaceFile } from './files.ts'
+import { InTurn } from './in-turn.ts'
 import { asSpoolError } from './spool-errors.ts'
 
 export const HANDLES_NAME = 'handles.ndjson'
@@ -17,7 +18,7 @@ export class HandleFile extends MemoryHandles {
   #lines = 0
   /** A failed write may have left half a line. */
   #suspect = false
-  #kept: Promise<unknown> = Promise.resolve()
+  readonly #writes = new InTurn()
 
   static async load(path: string): Promise<HandleFile> {
     const handles = new HandleFile(path)
@@ -52,9 +53,7 @@ export class HandleFile extends MemoryHandles {
   /** One after another: several batches may be under way. */
   override keep(found: readonly RecordHandle[]): Promise<void> {
     this.add(found)
-    const kept = this.#kept.then(() => this.#write(found))
-    this.#kept = kept.catch(() => {})
-    return kept
+    return this.#writes.do(() => this.#write(found))
   }
 
   async #write(found: readonly RecordHandle[]): Promise<void> {

@@ -20,6 +20,7 @@ import { BatchFile, type SpoolDirectory } from './batch-file.ts'
 import { keepRefused } from './dead-letters.ts'
 import { isOwnFile, replaceFile, takeDirectory } from './files.ts'
 import { HANDLES_NAME, HandleFile } from './handle-file.ts'
+import { InTurn } from './in-turn.ts'
 import { INBOX, INBOX_NAME } from './inbox.ts'
 import { asSpoolError } from './spool-errors.ts'
 import { formatSegments, parseSegments } from './spool-lines.ts'
@@ -105,8 +106,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
   readonly #lock: SpoolLock
   #handle: FileHandle | null = null
   #nextNumber = 1
-  #adopted: Promise<unknown> = Promise.resolve()
-  #refused: Promise<unknown> = Promise.resolve()
+  readonly #adoptions = new InTurn()
+  readonly #refusals = new InTurn()
   #found: Taken | null = { batches: [], errors: [] }
   #handles: Handles | null = null
 
@@ -169,9 +170,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
 
   /** One after another. */
   adopt(): Promise<Found> {
-    const adopted = this.#adopted.then(() => this.#adopt())
-    this.#adopted = adopted
-    return adopted
+    return this.#adoptions.do(() => this.#adopt())
   }
 
   /** A record is in the inbox or in the spool, never in both: a rename moves it, whatever ends the process. Never throws. */
@@ -232,9 +231,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
 
   /** One after another, as the lines of several batches would be mixed. */
   refuse(refused: readonly Refused[]): Promise<void> {
-    const kept = this.#refused.then(() => this.#refuse(refused))
-    this.#refused = kept.catch(() => {})
-    return kept
+    return this.#refusals.do(() => this.#refuse(refused))
   }
 
   async #refuse(refused: readonly Refused[]): Promise<void> {
@@ -264,7 +261,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
 
   async close(): Promise<void> {
     // It would move records to where the next process has its own.
-    await this.#adopted
+    await this.#adoptions.over
     await this.#handle?.close()
     this.#handle = null
     await this.#lock.release()
