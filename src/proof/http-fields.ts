@@ -1,0 +1,156 @@
+/**
+ * Readers of HTTP fields that are lists, dates or tags (RFC 9110 §5.5 to §5.6): the server, the connector and the SDK
+ * use these and no others. Pure. None of them throws: a sender may put anything into a field.
+ */
+
+/** A field as a library gives it: one text, one text for each line, or nothing. */
+export type FieldValue = string | readonly string[] | null | undefined
+
+/** An entity tag (RFC 9110 §8.8.3): `opaque` is the text between the quotes. */
+export type EntityTag = { readonly weak: boolean; readonly opaque: string }
+
+/** The elements of a list (RFC 9110 §5.6.1). A comma within a quoted string is part of its element; empty elements are left out. */
+export function listOf(value: FieldValue): string[] {
+  return linesOf(value)
+    .flatMap(elementsOf)
+    .map(trimSpaces)
+    .filter((element) => element !== '')
+}
+
+/** One pass over the line: a regular expression for quoted strings takes quadratic time where quotes do not end. */
+function elementsOf(line: string): string[] {
+  const elements: string[] = []
+  let start = 0
+  let quoted = false
+  for (let at = 0; at < line.length; at++) {
+    const character = line[at]
+    if (character === '"') quoted = !quoted
+    else if (quoted && character === '\\') at++
+    else if (!quoted && character === ',') {
+      elements.push(line.slice(start, at))
+      start = at + 1
+    }
+  }
+  return [...elements, line.slice(start)]
+}
+
+/** Directives of Cache-Control (RFC 9111 §5.2), by name in lower case. The argument is without quotes; null: none. */
+export function cacheDirectivesOf(value: FieldValue): ReadonlyMap<string, string | null> {
+  const directives = new Map<string, string | null>()
+  for (const element of listOf(value)) {
+    const equals = element.indexOf('=')
+    const name = trimSpaces(equals < 0 ? element : element.slice(0, equals)).toLowerCase()
+    if (!directives.has(name)) directives.set(name, equals < 0 ? null : unquote(element.slice(equals + 1)))
+  }
+  return directives
+}
+
+/** Content codings in the order in which they were applied (RFC 9110 §8.4): in lower case, `x-gzip` as `gzip`, without `identity`. */
+export function contentCodingsOf(value: FieldValue): string[] {
+  return listOf(value)
+    .map((coding) => coding.toLowerCase().replace(/^x-(?=gzip$|compress$)/, ''))
+    .filter((coding) => coding !== 'identity')
+}
+
+/** The tags of If-Match or If-None-Match (RFC 9110 §13.1). `any`: the field is `*`. null: there is no such field. Elements that are no tags are left out. */
+export function entityTagsOf(value: FieldValue): readonly EntityTag[] | 'any' | null {
+  if (value === null || value === undefined) return null
+  const elements = tagElementsOf(value)
+  if (elements.includes('*')) return 'any'
+  return elements.flatMap((element) => {
+    const match = ENTITY_TAG.exec(element)
+    return match ? [{ weak: match[1] !== undefined, opaque: match[2]! }] : []
+  })
+}
+
+/** Weak comparison (RFC 9110 §8.8.3.2), which If-None-Match asks for: whether a tag of the field has this opaque text. */
+export function noneMatchHits(value: FieldValue, opaque: string): boolean {
+  const tags = entityTagsOf(value)
+  return tags === 'any' || (tags?.some((tag) => tag.opaque === opaque) ?? false)
+}
+
+/**
+ * Milliseconds to wait by Retry-After (RFC 9110 §10.2.3): 0 or more, and at most `RETRY_AFTER_MS_MAX`. null: the field is
+ * absent or not understood. Of several lines the longest wait counts.
+ */
+export function retryAfterMsOf(value: FieldValue, nowMs: number): number | null {
+  const waits = linesOf(value)
+    .flatMap((line) => (/^[\d.\s,]*$/.test(line) ? line.split(',') : [line]))
+    .map((text) => waitOf(trimSpaces(text), nowMs))
+    .filter((wait) => wait !== null)
+  return waits.length === 0 ? null : Math.min(RETRY_AFTER_MS_MAX, Math.max(...waits))
+}
+
+/** Longest wait that `retryAfterMsOf` returns. Callers wait for less: each has a limit of its own. */
+export const RETRY_AFTER_MS_MAX = 365 * 24 * 60 * 60 * 1000
+
+/** Milliseconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). null: it is none. */
+export function httpDateMsOf(text: string, nowMs: number): number | null {
+  const match = IMF_FIXDATE.exec(text) ?? RFC_850_DATE.exec(text) ?? ASCTIME_DATE.exec(text)
+  if (!match) return null
+  const { day, month, year, hour, minute, second } = match.groups as Record<string, string>
+  const monthIndex = MONTHS.indexOf(month!)
+  const fullYear = year!.length === 2 ? centuryOf(Number(year), nowMs) : Number(year)
+  // A leap second is the second before it: Date knows none.
+  const at = new Date(0)
+  at.setUTCFullYear(fullYear, monthIndex, Number(day))
+  at.setUTCHours(Number(hour), Number(minute), Math.min(59, Number(second)))
+  const isReal =
+    monthIndex >= 0 &&
+    at.getUTCDate() === Number(day) &&
+    Number(hour) < 24 &&
+    Number(minute) < 60 &&
+    Number(second) <= 60
+  return isReal ? at.getTime() : null
+}
+
+function waitOf(text: string, nowMs: number): number | null {
+  // Fractions are no delay-seconds; servers send them all the same, and their meaning is plain.
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000)
+  const atMs = httpDateMsOf(text, nowMs)
+  return atMs === null ? null : Math.max(0, atMs - nowMs)
+}
+
+/** RFC 9110 §5.6.7: a year of two digits that seems to be more than 50 years ahead is in the past. */
+function centuryOf(twoDigits: number, nowMs: number): number {
+  const now = new Date(nowMs).getUTCFullYear()
+  const year = now - (now % 100) + twoDigits
+  return year > now + 50 ? year - 100 : year
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const TIME = '(?<hour>\\d{2}):(?<minute>\\d{2}):(?<second>\\d{2})'
+/** Sun, 06 Nov 1994 08:49:37 GMT */
+const IMF_FIXDATE = new RegExp(
+  `^[A-Z][a-z]{2}, (?<day>\\d{2}) (?<month>[A-Z][a-z]{2}) (?<year>\\d{4}) ${TIME} GMT$`,
+)
+/** Sunday, 06-Nov-94 08:49:37 GMT */
+const RFC_850_DATE = new RegExp(
+  `^[A-Z][a-z]{5,8}, (?<day>\\d{2})-(?<month>[A-Z][a-z]{2})-(?<year>\\d{2}) ${TIME} GMT$`,
+)
+/** Sun Nov  6 08:49:37 1994 */
+const ASCTIME_DATE = new RegExp(
+  `^[A-Z][a-z]{2} (?<month>[A-Z][a-z]{2}) (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})$`,
+)
+
+const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
+
+/** As `listOf`, but a backslash in an entity tag is only a backslash (RFC 9110 §8.8.3). */
+function tagElementsOf(value: FieldValue): string[] {
+  return linesOf(value).flatMap((line) => [...line.matchAll(/(?:W\/)?"[^"]*"|[^\s,]+/g)].map(([tag]) => tag))
+}
+
+function linesOf(value: FieldValue): readonly string[] {
+  if (value === null || value === undefined) return []
+  return typeof value === 'string' ? [value] : value
+}
+
+function unquote(text: string): string {
+  const trimmed = trimSpaces(text)
+  return /^".*"$/s.test(trimmed) ? trimmed.slice(1, -1).replace(/\\(.)/gs, '$1') : trimmed
+}
+
+/** Optional white space of HTTP is spaces and tabs (RFC 9110 §5.6.3). */
+function trimSpaces(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, '')
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  cacheDirectivesOf,
+  contentCodingsOf,
+  entityTagsOf,
+  type FieldValue,
+  httpDateMsOf,
+  listOf,
+  noneMatchHits,
+  RETRY_AFTER_MS_MAX,
+  retryAfterMsOf,
+} from '../../src/proof/http-fields.ts'
+
+const NOW = Date.parse('2026-08-01T12:00:00Z')
+
+test('a list has its elements on one line or several, and empty ones do not count (RFC 9110 §5.6.1)', () => {
+  const cases: [FieldValue, string[]][] = [
+    [undefined, []],
+    [null, []],
+    ['', []],
+    [' , ,\t', []],
+    ['a,b ,\tc', ['a', 'b', 'c']],
+    [
+      ['a, b', 'c'],
+      ['a', 'b', 'c'],
+    ],
+    ['a="x,y", b', ['a="x,y"', 'b']],
+    [String.raw`a="x\",y", b`, [String.raw`a="x\",y"`, 'b']],
+    ['a="x', ['a="x']],
+  ]
+  for (const [value, elements] of cases) assert.deepEqual(listOf(value), elements, String(value))
+})
+
+test('directives have names without case, in any company (RFC 9111 §5.2)', () => {
+  for (const value of [
+    'no-cache',
+    'No-Cache',
+    'no-cache, no-store',
+    'max-age=0,NO-CACHE',
+    ['max-age=0', 'no-cache'],
+    'no-cache="set-cookie"',
+  ])
+    assert.ok(cacheDirectivesOf(value).has('no-cache'), String(value))
+  for (const value of [undefined, '', 'max-age=0', 'x="no-cache"', 'no-cachet'])
+    assert.ok(!cacheDirectivesOf(value).has('no-cache'), String(value))
+  assert.deepEqual(
+    [...cacheDirectivesOf(String.raw`max-age=5, private="a, \"b", max-age = 7, no-store`)],
+    [
+      ['max-age', '5'],
+      ['private', 'a, "b'],
+      ['no-store', null],
+    ],
+  )
+})
+
+test('content codings have names without case, and x-gzip is gzip (RFC 9110 §8.4.1)', () => {
+  const cases: [FieldValue, string[]][] = [
+    [undefined, []],
+    ['', []],
+    ['identity', []],
+    ['GZIP', ['gzip']],
+    ['x-gzip', ['gzip']],
+    ['X-Compress', ['compress']],
+    [', gzip ,', ['gzip']],
+    ['deflate, gzip', ['deflate', 'gzip']],
+    ['x-zstd', ['x-zstd']],
+  ]
+  for (const [value, codings] of cases) assert.deepEqual(contentCodingsOf(value), codings, String(value))
+})
+
+test('a condition is a list of tags, weak or strong, or a star (RFC 9110 §13.1)', () => {
+  const strong = (opaque: string) => ({ weak: false, opaque })
+  const weak = (opaque: string) => ({ weak: true, opaque })
+  const cases: [FieldValue, ReturnType<typeof entityTagsOf>][] = [
+    [undefined, null],
+    [null, null],
+    ['', []],
+    ['*', 'any'],
+    [' * ', 'any'],
+    ['"1"', [strong('1')]],
+    ['W/"1"', [weak('1')]],
+    ['"7", W/"1"', [strong('7'), weak('1')]],
+    ['"7",W/"1" ,, "a,b"', [strong('7'), weak('1'), strong('a,b')]],
+    [
+      ['"1"', '"2"'],
+      [strong('1'), strong('2')],
+    ],
+    ['"1-gzip"', [strong('1-gzip')]],
+    [String.raw`"a\", "b"`, [strong('a\\'), strong('b')]],
+    ['""', [strong('')]],
+    ['1, w/"2", "un finished', []],
+  ]
+  for (const [value, tags] of cases) assert.deepEqual(entityTagsOf(value), tags, String(value))
+})
+
+test('If-None-Match compares weakly (RFC 9110 §8.8.3.2)', () => {
+  for (const value of ['"1"', 'W/"1"', '"7", W/"1"', '*', ['"7"', '"1"']])
+    assert.ok(noneMatchHits(value, '1'), String(value))
+  for (const value of [undefined, '', '1', '"2"', 'W/"11"', '"1-gzip"'])
+    assert.ok(!noneMatchHits(value, '1'), String(value))
+})
+
+test('Retry-After is seconds or a date in one of three forms, never less than now (RFC 9110 §10.2.3)', () => {
+  const cases: [FieldValue, ms: number | null][] = [
+    ['120', 120_000],
+    ['0', 0],
+    [' 12\t', 12_000],
+    ['1.5', 1_500],
+    ['999999999999999', RETRY_AFTER_MS_MAX],
+    ['9'.repeat(400), RETRY_AFTER_MS_MAX],
+    ['Sat, 01 Aug 2026 12:01:30 GMT', 90_000],
+    ['Saturday, 01-Aug-26 12:01:30 GMT', 90_000],
+    ['Sat Aug  1 12:01:30 2026', 90_000],
+    ['Sat, 01 Aug 2026 11:00:00 GMT', 0],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', RETRY_AFTER_MS_MAX],
+    ['10, 30', 30_000],
+    [['10', '30'], 30_000],
+    [['soon', '30'], 30_000],
+    [['Sat, 01 Aug 2026 12:01:30 GMT', '5'], 90_000],
+  ]
+  for (const [value, ms] of cases) assert.equal(retryAfterMsOf(value, NOW), ms, String(value))
+})
+
+test('a Retry-After that is neither asks for nothing', () => {
+  const nonsense = ['', 'soon', '-5', '1e3', '0x10', '1.', '.5', '2026-08-01', 'Infinity', 'NaN']
+  for (const value of [...nonsense, 'Xyz, 99 Foo 2026 25:61:61 GMT', undefined, null])
+    assert.equal(retryAfterMsOf(value, NOW), null, String(value))
+})
+
+test('an HTTP-date has three forms, and names a day that there is (RFC 9110 §5.6.7)', () => {
+  const expected = Date.UTC(1994, 10, 6, 8, 49, 37)
+  for (const text of [
+    'Sun, 06 Nov 1994 08:49:37 GMT',
+    'Sunday, 06-Nov-94 08:49:37 GMT',
+    'Sun Nov  6 08:49:37 1994',
+  ])
+    assert.equal(httpDateMsOf(text, NOW), expected, text)
+  // 50 years ahead is still ahead, 51 is past.
+  assert.equal(httpDateMsOf('Saturday, 01-Aug-76 00:00:00 GMT', NOW), Date.UTC(2076, 7, 1))
+  assert.equal(httpDateMsOf('Saturday, 01-Aug-77 00:00:00 GMT', NOW), Date.UTC(1977, 7, 1))
+  assert.equal(httpDateMsOf('Fri, 30 Jun 1972 23:59:60 GMT', NOW), Date.UTC(1972, 5, 30, 23, 59, 59))
+  for (const text of [
+    'Sun, 31 Feb 2026 08:49:37 GMT',
+    'Sun, 06 Foo 1994 08:49:37 GMT',
+    'Sun, 06 Nov 1994 24:00:00 GMT',
+    'Sun, 06 Nov 1994 08:60:00 GMT',
+    'Sun, 06 Nov 1994 08:49:61 GMT',
+    'Sun, 00 Nov 1994 08:49:37 GMT',
+    'Sun, 06 Nov 1994 08:49:37 UTC',
+    'sun, 06 nov 1994 08:49:37 gmt',
+    '1994-11-06T08:49:37Z',
+  ])
+    assert.equal(httpDateMsOf(text, NOW), null, text)
+})
