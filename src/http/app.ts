@@ -102,7 +102,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   useAnswerHeaders(app)
   useUnreadAnswers(app, deps)
   const operations = collectOperations(app)
-  requireReads(app)
+  requireReads(app, deps.reads)
 
   healthRoutes(app, deps)
   keyDocumentRoutes(app, deps)

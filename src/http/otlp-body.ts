@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { JSON_THREAD_MS_MAX } from '../append/limits.ts'
 import { ownBuffer } from '../append/threads/parse-json.ts'
 import { RATE_LIMIT_BYTES_PER_REQUEST, RATE_LIMIT_RECORDS_PER_REQUEST } from '../ledgers/limits.ts'
+import { contentCodingsOf } from '../proof/http-fields.ts'
 import type { OtlpSignal } from '../records/otlp/items.ts'
 import type { Grouped } from '../records/otlp/known-items.ts'
 import type { OtlpRead } from '../records/otlp/notarize-otlp.ts'
@@ -35,17 +36,23 @@ export class OtlpBody extends ReadBody {
   }
 }
 
+/** Whether gzip is the only content coding of the body. */
+export function isGzip({ headers }: FastifyRequest): boolean {
+  const codings = contentCodingsOf(headers['content-encoding'])
+  return codings.length === 1 && codings[0] === 'gzip'
+}
+
 /** Always in a thread: a small body may be a large one, compressed. Throws ApiError and ThreadError. */
 export async function readOtlpBody(
   threads: Threads,
   request: FastifyRequest,
   { signal, body }: { readonly signal: OtlpSignal; readonly body: Buffer },
 ): Promise<OtlpBody> {
-  const { caller, headers } = request
+  const { caller } = request
   const about = {
     signal,
     isJson: !isProtobuf(request),
-    isCompressed: headers['content-encoding'] === 'gzip',
+    isCompressed: isGzip(request),
     settings: caller.otlp,
     actor: caller.agentId,
     subjectSalt: caller.subjectSalt,

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { type LedgerEnd, type LedgerState, readLedgerEnds } from '../db/chain/ledger-ends.ts'
 import { isUnreadable } from '../db/chunks/released-chunks.ts'
@@ -8,7 +8,8 @@ import { REPLICA_REFUSALS, type Replica, ReplicaError } from '../db/connect/repl
 import { LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../db/limits.ts'
 import { ApiError } from '../errors.ts'
 import { KEY_CACHE_AGE_MS_MAX } from '../ledgers/limits.ts'
-import type { Uuid } from '../proof/ids.ts'
+import { cacheDirectivesOf } from '../proof/http-fields.ts'
+import { parseId, type Uuid } from '../proof/ids.ts'
 import { KNOWN_SIZES_MAX } from './limits.ts'
 import { LEDGER_SIZE_HEADER } from './plugins/answer-headers.ts'
 import {
@@ -29,12 +30,23 @@ declare module 'fastify' {
   }
 }
 
-/** Refuses a GET that does not say from which server it reads. */
-export function requireReads(app: FastifyInstance): void {
-  app.addHook('onRoute', ({ method, url, config }) => {
-    if (method === 'GET' && !config?.reads)
-      throw new Error(`the route GET ${url} does not say from which server it reads`)
+/**
+ * Refuses a GET that does not say from which server it reads. One of a ledger that reads the primary alone is held to
+ * `If-Known-Size` here; those that read a replica are held to it by `Reads`.
+ */
+export function requireReads(app: FastifyInstance, reads: Reads): void {
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'GET') return
+    const { url, config } = route
+    if (!config?.reads) throw new Error(`the route GET ${url} does not say from which server it reads`)
+    if (takesKnownSize(config) && config.reads === 'primary')
+      route.preHandler = async (request: FastifyRequest) => reads.requireKnownSize(request)
   })
+}
+
+/** Whether a route answers `ledger_smaller`: it reads a ledger, which its key names. */
+export function takesKnownSize({ reads, access }: FastifyContextConfig): boolean {
+  return reads === 'replica' || (reads === 'primary' && typeof access === 'object')
 }
 
 type Primary = Omit<ReadSources, 'readPool'> & { readonly readPool: pg.Pool }
@@ -133,6 +145,15 @@ export class Reads {
     }
   }
 
+  /** Throws `ledger_smaller` where the primary has fewer entries than `If-Known-Size` says, and `bad_request`. */
+  async requireKnownSize(request: FastifyRequest): Promise<void> {
+    const known = knownSizeOf(request)
+    // A public ledger is read without a key.
+    const ledgerId =
+      request.publicLedger === null ? request.caller.ledgerId : parseId('led', request.publicLedger)
+    if (known > 0) await this.#refuseSmaller(ledgerId, known)
+  }
+
   /**
    * Reads of a stream, statement by statement: each rests on no less than the one before it, and shows no document that was erased
    * before it began.
@@ -202,9 +223,10 @@ export class Reads {
   }
 }
 
-/** Whether the reader wants the newest state, whatever it knows of (RFC 9111 §5.2.1.4). */
+/** Whether the reader wants the newest state: `no-cache`, or an answer of no age (RFC 9111 §5.2.1.1, §5.2.1.4). */
 function isFresh({ headers }: FastifyRequest): boolean {
-  return headers['cache-control'] === 'no-cache'
+  const directives = cacheDirectivesOf(headers['cache-control'])
+  return directives.has('no-cache') || directives.get('max-age') === '0'
 }
 
 /** Size of `If-Known-Size`; 0: the reader demands nothing. Throws `bad_request`. */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { noneMatchHits } from '../proof/http-fields.ts'
 
 /** A file with the ETag of its bytes. */
 export type Tagged = { readonly bytes: Buffer; readonly etag: string }
@@ -16,6 +17,6 @@ export function sendCached(
   cacheControl: string,
 ): FastifyReply {
   reply.header('etag', etag).header('cache-control', cacheControl)
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+  if (noneMatchHits(request.headers['if-none-match'], etag.slice(1, -1))) return reply.code(304).send()
   return reply.send(bytes)
 }

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { getAnswerOfEntry, type RecordJson } from '../records/read.ts'
+import { etagOf } from './conditions.ts'
 import type { Deps } from './deps.ts'
 import { markReplayed } from './idempotency.ts'
-import { etagOf } from './if-match.ts'
 import { sendJson } from './send-json.ts'
 
 type ReadDeps = Pick<Deps, 'readPool' | 'lookups' | 'envelopeKeys'>

@@ -2,6 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import type { FastifyInstance, FastifyTypeProvider } from 'fastify'
 import { z } from 'zod'
 import { ApiError, type ErrorCode } from '../errors.ts'
+import { isName, NAME_RULE } from './schemas/names.ts'
 import { TIME, TIME_DESCRIPTION } from './schemas/times.ts'
 
 /** Unknown parameters are refused, so a route that names none takes none. */
@@ -36,7 +37,12 @@ export function mayOmitBody(body: unknown): boolean {
 }
 
 // No coercion, no defaults, no removal: a request is taken as it is, or refused.
-const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateSchema: false })
+const ajv = new Ajv2020({
+  strict: true,
+  allowUnionTypes: true,
+  validateSchema: false,
+  formats: { name: isName },
+})
 /** A server's routes, and what answers 405 at their addresses, name 172 schemas, of which 40 differ: compiling all took 0.1 s of a start. */
 const compiled = new WeakMap<z.ZodType, ValidateFunction>()
 
@@ -94,6 +100,7 @@ function describeFault({ keyword, params, message }: ErrorObject): string {
   if (keyword === 'additionalProperties')
     return `has no member ${JSON.stringify(params['additionalProperty'])}`
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
+  if (keyword === 'format') return NAME_RULE
   const isTime = keyword === 'pattern' && params['pattern'] === TIME.source
   return isTime ? `must be a time such as 2026-11-20T12:00:00Z (${TIME_DESCRIPTION})` : message!
 }

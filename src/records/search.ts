@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { Place, RecordSearch } from '../db/records/search.ts'
 import { searchRecords } from '../db/records/search-records.ts'
 import type { RecordFilters, TimeRange } from '../db/records/search-streams.ts'
@@ -66,11 +65,6 @@ export function parseFilters(query: RecordQuery, ownAgent: Uuid | null): RecordF
     ...(type !== undefined && { type }),
     ...(state !== undefined && { state }),
   }
-}
-
-/** Digest of everything that a cursor must agree with: a position in another list would silently leave records out. */
-export function filtersTag(filters: RecordFilters, order: string): string {
-  return hash('sha256', JSON.stringify([filters, order]), 'hex').slice(0, 16)
 }
 
 function rangeOf(query: RecordQuery, after: keyof RecordQuery, before: keyof RecordQuery): TimeRange | null {

@@ -167,17 +167,53 @@ test('bad names are refused, and write nothing', async () => {
     { name: 'a\u0007b' },
     { name: 1 },
     { name: 'a', x: 1 },
+    // Names that look like another: not in NFC, invisible characters, spaces that nobody sees.
+    { name: 'Cafe\u0301' },
+    { name: 'buyer\u200b' },
+    { name: 'buy\u00ader' },
+    { name: '\u202ereyub' },
+    { name: 'buyer\ufe0f' },
+    { name: 'buyer\u{e0041}' },
+    { name: '\u3164' },
+    { name: ' ' },
+    { name: ' buyer' },
+    { name: 'buyer ' },
+    { name: 'the  buyer' },
+    { name: 'the\u00a0buyer' },
+    { name: 'the\u2003buyer' },
+    { name: 'the\u2028buyer' },
   ]) {
     assertProblem(await app.send('POST', '/v1/agents', { body }), 422, 'invalid_request')
   }
   assert.deepEqual(await app.written(), before)
 })
 
+test('every name of something follows the rule of names', async () => {
+  const app = await sharedApp()
+  const [bad, good] = ['buyer\u200b', 'Café 漢字 😀 a']
+  const operator = { key: OPERATOR_KEY }
+  for (const [name, status] of [
+    [bad, 422],
+    [good, 201],
+  ] as const) {
+    const bodies: [string, object, object?][] = [
+      ['/v1/agents', { name }],
+      ['/v1/keys', { name, scopes: [] }],
+      ['/v1/peers', { name }],
+      ['/v1/ledgers', { name }, operator],
+      ['/v1/ledgers', { name: 'a', agent: name }, operator],
+    ]
+    for (const [url, body, options] of bodies)
+      assert.equal((await app.send('POST', url, { body, ...options })).statusCode, status, `${url} ${name}`)
+  }
+  assertProblem(await app.send('GET', `/v1/agents?name=${encodeURIComponent(bad)}`), 422, 'invalid_request')
+})
+
 test('the operator lists ledgers, freezes one and lets it go on', async (t) => {
   const app = await buildTestApp(t)
   const other = await app.newLedger()
   const operator = { key: OPERATOR_KEY }
-  const list = (await app.send('GET', '/v1/ledgers', operator)).json()
+  const list = expectStatus(200, await app.send('GET', '/v1/ledgers', operator)).json()
   assert.deepEqual(
     list.data.map((ledger: { id: string }) => ledger.id).sort(),
     [app.ledger.ledger.id, other.ledger.id].sort(),

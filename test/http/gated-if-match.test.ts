@@ -39,7 +39,35 @@ test('If-Match on the steps of a gated record', async (t) => {
     expectStatus(200, await app.step(id, 'activate', { headers: { 'if-match': '*' } }))
   })
 
-  for (const value of ['1', 'W/"1"', '"1", "2"', '"x"', '""', '"01"', '"1.0"', '"-1"', '"99999999999"', '']) {
+  // RFC 9110 §13.1.1: strong comparison with each tag of a list.
+  for (const value of [
+    'W/"1"',
+    '"x"',
+    '""',
+    '"01"',
+    '"1.0"',
+    '"-1"',
+    '"99999999999"',
+    '"1-gzip"',
+    '"2", W/"1"',
+  ]) {
+    await t.test(`does not find the version in ${value}`, async () => {
+      const { id } = await app.create()
+      const before = await app.written()
+      const response = await app.step(id, 'activate', { headers: { 'if-match': value } })
+      assert.equal(assertProblem(response, 412, 'version_mismatch')['version'], 1)
+      assert.deepEqual(await app.written(), before)
+    })
+  }
+
+  await t.test('takes a list that has the version', async () => {
+    for (const value of ['"1", "2"', 'W/"1" , "7","1"', '"7", *']) {
+      const { id } = await app.create()
+      expectStatus(200, await app.step(id, 'activate', { headers: { 'if-match': value } }))
+    }
+  })
+
+  for (const value of ['1', '01', 'x', '', ',']) {
     await t.test(`refuses ${JSON.stringify(value)}`, async () => {
       const { id } = await app.create()
       const before = await app.written()

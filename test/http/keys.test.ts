@@ -127,6 +127,21 @@ test('a key that has expired is refused, and one that will is not', async () => 
   assertProblem(await app.send('POST', '/v1/keys', { body: impossible }), 422, 'invalid_request')
 })
 
+test('a key that would have expired before it is made is refused, and a repeated request is answered as it was', async () => {
+  nowMs = Date.now()
+  const app = await clockedApp()
+  const before = await app.written()
+  const make = (expiresAt: string, headers = {}) =>
+    app.send('POST', '/v1/keys', { body: { name: 'k', scopes: ['audit:read'], expiresAt }, headers })
+  for (const at of ['0001-01-01T00:00:00Z', '2025-11-20T12:00:00Z', new Date(nowMs).toISOString()])
+    assert.equal(assertProblem(await make(at), 422, 'invalid_request')['path'], '/expiresAt')
+  assert.deepEqual(await app.written(), before)
+  const expiresAt = new Date(nowMs + 1_000).toISOString()
+  const { id } = expectStatus(201, await make(expiresAt, { 'idempotency-key': 'k-1' })).json()
+  nowMs += 2_000
+  assert.equal(expectStatus(201, await make(expiresAt, { 'idempotency-key': 'k-1' })).json().id, id)
+})
+
 test('a rotated key keeps its id; its old secret works until the overlap ends', async () => {
   nowMs = Date.now()
   const app = await clockedApp()

@@ -329,6 +329,7 @@ test('a body that is no OTLP is refused as OTLP says, and nothing is written', a
       /fewer spans/,
     ],
     [415, spans, { ...protobuf, 'content-encoding': 'zstd' }, /gzip/],
+    [415, spans, { ...protobuf, 'content-encoding': 'gzip, gzip' }, /gzip/],
     [415, spans, { 'content-type': 'text/plain' }, /unsupported_media_type/],
     [400, '{', json, /bad_json/],
     [400, '[]', json, /body must be an object/],
@@ -343,6 +344,23 @@ test('a body that is no OTLP is refused as OTLP says, and nothing is written', a
     assert.match(answer.body, message)
     if (answer.headers['content-type'] !== 'application/x-protobuf') assert.ok(answer.json().code > 0)
   }
+  // Names of codings have no case (RFC 9110 §8.4.1); here each finds a body that is not gzip.
+  for (const coding of ['GZIP', 'x-gzip', 'identity, gzip', ' gzip ,']) {
+    const headers = { ...protobuf, 'content-encoding': coding }
+    assert.match(
+      (await app.send('POST', '/v1/traces', { text: Buffer.from('not gzip'), headers })).body,
+      /not gzip/,
+      coding,
+    )
+  }
+  for (const coding of ['', 'Identity', ','])
+    expectStatus(
+      200,
+      await app.send('POST', '/v1/traces', {
+        text: Buffer.alloc(0),
+        headers: { ...protobuf, 'content-encoding': coding },
+      }),
+    )
   // Neither a body nor a type of one.
   const nothing = await app.send('POST', '/v1/traces')
   assert.equal(nothing.statusCode, 400)

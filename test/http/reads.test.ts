@@ -126,6 +126,9 @@ describe('reads from a replica', () => {
     await pauseReplica()
     const newest = async ({ records }: Tallystick, call = {}) =>
       (await records.list({ limit: 1 }, call).page()).data[0]!.id
+    const newestBy = async (directives: string) =>
+      (await app.send('GET', '/v1/records?limit=1', { headers: { 'cache-control': directives } })).json()
+        .data[0].id
     const { id, entry } = await writer!.records.notarize({ payload: { n: 1 } })
     assert.equal(await newest(writer!), id)
     assert.notEqual(await newest(another!), id, 'the control: another client knows nothing of it')
@@ -138,6 +141,11 @@ describe('reads from a replica', () => {
     await assert.rejects(newest(fresh!, { ifKnownSize: entry.seq + 1_000 }), { code: 'ledger_smaller' })
     const line = new Tallystick({ ...options, fresh: true })
     assert.equal(await newest(line), batched)
+    // The directive counts in any company (RFC 9111 §5.2).
+    for (const directives of ['no-cache, no-store', 'No-Cache', 'max-age=0', 'max-age=0, no-cache'])
+      assert.equal(await newestBy(directives), batched, directives)
+    for (const directives of ['no-store', 'max-age=60', 'x="no-cache"'])
+      assert.notEqual(await newestBy(directives), batched, directives)
   })
 
   test('a replica never says that a thing is not there', async () => {
@@ -413,7 +421,14 @@ describe('reads from a replica', () => {
     assert.equal(after.deps.reads.fallbacks.ahead, 1)
     // From here on the new primary has as many entries, and then more, on a chain of its own.
     for (let more = 0; more < 3; more++) await after.notarize()
-    for (const url of ['/v1/records', '/v1/entries', '/v1/export']) {
+    for (const url of [
+      '/v1/records',
+      '/v1/entries',
+      '/v1/export',
+      '/v1/ledger',
+      '/v1/checkpoints',
+      '/v1/peers',
+    ]) {
       const { response } = await read(after, url)
       assert.ok(!response.body.includes(lost.id), `${url} shows what was lost`)
     }

@@ -138,7 +138,8 @@ function headerParametersOf({ problems, answers, reads }: Operation): Json[] {
     ...(takesIdempotencyKey(problems) ? [IDEMPOTENCY_KEY] : []),
     ...(takesIfMatch(problems) ? [IF_MATCH] : []),
     ...(answers.some(({ status }) => Number(status) === 304) ? [IF_NONE_MATCH] : []),
-    ...(reads === 'replica' ? [IF_KNOWN_SIZE, CACHE_CONTROL] : []),
+    ...(problems.includes('ledger_smaller') ? [IF_KNOWN_SIZE] : []),
+    ...(reads === 'replica' ? [CACHE_CONTROL] : []),
     ...(isStream ? [LAST_EVENT_ID] : []),
   ]
 }
@@ -155,15 +156,15 @@ const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
   required: false,
-  description: 'the version that the record must have, as its ETag says it',
-  schema: { type: 'string', pattern: '^(\\*|"[1-9][0-9]{0,8}")$' },
+  description: 'the version that the record must have, as its ETag says it, or a list of versions',
+  schema: { type: 'string' },
 }
 
 const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'the ETag of the answer that the client has: 304 while it is the same',
+  description: 'ETags of answers that the client has: 304 while one of them is the newest',
   schema: { type: 'string' },
 }
 

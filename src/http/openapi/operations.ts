@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { BODY_BYTES_MAX } from '../../append/limits.ts'
 import type { ErrorCode } from '../../errors.ts'
 import type { Access, PeerAccess } from '../plugins/authenticate.ts'
-import type { ReadFrom } from '../reads.ts'
+import { type ReadFrom, takesKnownSize } from '../reads.ts'
 import { problemsOf } from './possible-problems.ts'
 
 /** One method at one address: its request and its answers. */
@@ -79,7 +79,7 @@ function operationOf(route: RouteOptions): Operation {
       method,
       access,
       addressed: route.url.includes(':'),
-      readsReplica: route.config!.reads === 'replica',
+      takesKnownSize: takesKnownSize(route.config!),
       largeBody: (route.bodyLimit ?? 0) > BODY_BYTES_MAX,
       declared: route.config!.problems ?? [],
     }),

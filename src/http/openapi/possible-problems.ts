@@ -50,20 +50,19 @@ export function problemsOf(operation: {
   readonly access: Exclude<Access, PeerAccess>
   /** Whether its path holds an id, which may be nobody's. */
   readonly addressed: boolean
-  /** Whether it takes If-Known-Size. */
-  readonly readsReplica: boolean
+  readonly takesKnownSize: boolean
   /** Whether it takes more than routes do that say nothing. */
   readonly largeBody: boolean
   readonly declared: readonly ErrorCode[]
 }): ErrorCode[] {
-  const { method, access, addressed, readsReplica, largeBody, declared } = operation
+  const { method, access, addressed, takesKnownSize, largeBody, declared } = operation
   const hasBody = method !== 'GET'
   const codes = new Set<ErrorCode>([
     ...ANY,
     ...(addressed ? (['not_found'] as const) : []),
     ...(access === 'public' ? [] : access === 'operator' ? OPERATOR : KEYED),
     ...(hasBody ? BODY : []),
-    ...(readsReplica ? (['ledger_smaller'] as const) : []),
+    ...(takesKnownSize ? (['ledger_smaller'] as const) : []),
     ...(largeBody ? LARGE_BODY : []),
     ...(hasBody && access !== 'public' ? WRITE : []),
     ...(takesIdempotencyKey(declared) ? IDEMPOTENT : []),

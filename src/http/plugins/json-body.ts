@@ -5,13 +5,14 @@ import { parseJsonInThread } from '../../append/threads/parse-json.ts'
 import { ApiError } from '../../errors.ts'
 import { verifyContentDigest } from '../../outside/federation/http-signature.ts'
 import { PEER_DOCUMENT_DEPTH } from '../../outside/federation/limits.ts'
+import { contentCodingsOf } from '../../proof/http-fields.ts'
 import { isCheap } from '../../proof/json/json-text.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 import type { OtlpSignal } from '../../records/otlp/items.ts'
 import { parseBody, refusedFor } from '../json-refusals.ts'
 import { JSON_LOOP_BYTES_MAX, JSON_LOOP_TOKENS_MAX } from '../limits.ts'
 import { PROTOBUF_TYPE } from '../otlp-answers.ts'
-import { readOtlpBody } from '../otlp-body.ts'
+import { isGzip, readOtlpBody } from '../otlp-body.ts'
 import { sendersOf } from '../owner.ts'
 import type { Threads } from '../threads.ts'
 import { ReadBody } from '../zod-validation.ts'
@@ -97,8 +98,8 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
   )
 }
 
-function refuseOtherEncodings({ headers }: FastifyRequest): void {
-  if (!['identity', 'gzip'].includes(headers['content-encoding'] ?? 'identity'))
+function refuseOtherEncodings(request: FastifyRequest): void {
+  if (contentCodingsOf(request.headers['content-encoding']).length > 0 && !isGzip(request))
     throw new ApiError(
       'unsupported_media_type',
       'the body may be compressed with gzip, and with nothing else',
@@ -106,7 +107,7 @@ function refuseOtherEncodings({ headers }: FastifyRequest): void {
 }
 
 function refuseCompressed({ headers }: FastifyRequest): void {
-  if ((headers['content-encoding'] ?? 'identity') !== 'identity')
+  if (contentCodingsOf(headers['content-encoding']).length > 0)
     throw new ApiError('unsupported_media_type', 'the body must not be compressed')
 }
 

@@ -6,7 +6,7 @@ import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import type { ReadSources } from '../replica-connections.ts'
 import { agentAnswer, agentPage, agentsCursor, agentsQuery, registerAgentBody } from '../schemas/agents.ts'
@@ -58,12 +58,13 @@ export function agentRoutes(app: FastifyInstance, deps: Deps): void {
         return { data: agent ? [render(agent)] : [], nextCursor: null }
       }
       const limit = pageLimit(query)
-      const cursor = parseCursor(query, agentsCursor)
+      const list = listTag(request)
+      const cursor = parseCursor(list, query, agentsCursor)
       const after = cursor && parseId('agt', cursor[0])
       const rows = await deps.reads.of(request, reply, ({ readPool }) =>
         listAgents(readPool, ledgerId, { after, limit: limit + 1 }),
       )
-      return toPage(rows, limit, render, ({ id }) => [id])
+      return toPage(list, rows, limit, render, ({ id }) => [id])
     },
   )
 

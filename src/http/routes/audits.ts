@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { auditAnswer, auditPage, auditsCursor, auditsQuery } from '../schemas/audits.ts'
 import { idParams, noMembers } from '../schemas/common.ts'
@@ -46,10 +46,11 @@ export function auditRoutes(app: FastifyInstance, deps: Deps): void {
     },
     async (request) => {
       const limit = pageLimit(request.query)
-      const cursor = parseCursor(request.query, auditsCursor)
+      const list = listTag(request)
+      const cursor = parseCursor(list, request.query, auditsCursor)
       const after = cursor && parseId('aud', cursor[0])
       const rows = await listAudits(readPool, request.caller.ledgerId, { after, limit: limit + 1 })
-      return toPage(rows, limit, render, ({ id }) => [id])
+      return toPage(list, rows, limit, render, ({ id }) => [id])
     },
   )
 

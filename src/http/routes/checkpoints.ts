@@ -5,7 +5,7 @@ import { checkpointPending, cosignaturesPending } from '../../followers/checkpoi
 import { proveConsistency } from '../../followers/checkpoints/prove-tree.ts'
 import { toHex } from '../../proof/bytes.ts'
 import type { Deps } from '../deps.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { SIZE_TEXT } from '../schemas/common.ts'
 import {
   checkpointNote,
@@ -83,9 +83,10 @@ export function checkpointRoutes(
     },
     async (request) => {
       const limit = pageLimit(request.query)
-      const [sizeEnd] = parseCursor(request.query, checkpointsCursor) ?? [Number.MAX_SAFE_INTEGER]
+      const list = listTag(request)
+      const [sizeEnd] = parseCursor(list, request.query, checkpointsCursor) ?? [Number.MAX_SAFE_INTEGER]
       const rows = await listCheckpoints(readPool, request.caller.ledgerId, sizeEnd, limit + 1)
-      return toPage(rows, limit, render, ({ size }) => [size])
+      return toPage(list, rows, limit, render, ({ size }) => [size])
     },
   )
 

@@ -7,7 +7,7 @@ import { EVENT_TYPES, type WantedEvents } from '../../outside/events/event-types
 import type { EventPosition } from '../../outside/events/read-events.ts'
 import { EVENT_STREAM, prefersEventStream } from '../accept.ts'
 import type { Deps } from '../deps.ts'
-import { pageLimit, parseCursor } from '../page.ts'
+import { eventsTag, pageLimit, parseCursor } from '../page.ts'
 import { eventPage, eventStream, eventsCursor, eventsQuery } from '../schemas/events.ts'
 import { sendJson } from '../send-json.ts'
 import { formatEventCursor, readFittedPage, requireTellable } from '../tails/event-pages.ts'
@@ -55,6 +55,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
       }
       reply.header('vary', 'accept')
       if (isTail) {
+        await deps.reads.requireKnownSize(request)
         const { from, ends } = await begin(deps.readPool)
         return tails.send(request, reply, { ...source, tag: tagOf(request, query) }, from, ends)
       }
@@ -70,7 +71,7 @@ export function eventRoutes(app: FastifyInstance, deps: Deps): void {
       })
       return sendJson(
         reply,
-        `{"data":[${texts.join(',')}],"nextCursor":"${formatEventCursor(position)}","more":${more}}`,
+        `{"data":[${texts.join(',')}],"nextCursor":"${formatEventCursor(ledgerId, position)}","more":${more}}`,
       )
     },
   )
@@ -104,8 +105,8 @@ function placeOf(
   if (cursor !== undefined && from !== undefined) throw invalid('/from', 'give a cursor, or from, not both')
   if (isTail && limit !== undefined) throw invalid('/limit', 'a page has a limit, a stream has none')
   const lastEventId = isTail ? request.headers['last-event-id'] : undefined
-  if (typeof lastEventId === 'string' && lastEventId !== '') return lastPlace(lastEventId, ends)
-  const place = parseCursor(query, eventsCursor)
+  if (typeof lastEventId === 'string' && lastEventId !== '') return lastPlace(request, lastEventId, ends)
+  const place = parseCursor(eventsTag(request.caller.ledgerId), query, eventsCursor)
   if (place !== null) return within(ends, place)
   const isFromEnd = (from ?? (isTail ? 'end' : 'beginning')) === 'end'
   return isFromEnd
@@ -114,9 +115,9 @@ function placeOf(
 }
 
 /** A header is no field of the request: 400, which ends an EventSource for good. */
-function lastPlace(lastEventId: string, ends: LedgerEnds): EventPosition {
+function lastPlace({ caller }: FastifyRequest, lastEventId: string, ends: LedgerEnds): EventPosition {
   try {
-    return within(ends, parseCursor({ cursor: lastEventId }, eventsCursor)!)
+    return within(ends, parseCursor(eventsTag(caller.ledgerId), { cursor: lastEventId }, eventsCursor)!)
   } catch (error) {
     throw new ApiError('bad_request', `Last-Event-ID: ${(error as ApiError).message}`)
   }
@@ -127,7 +128,7 @@ function within(ends: LedgerEnds, [seq, told, checkpoint]: readonly [number, num
   if (seq + Math.sign(told) <= ends.size && checkpoint <= ends.checkpoint) return { seq, told, checkpoint }
   throw invalid(
     '/cursor',
-    'the cursor is beyond the ledger’s end: it is another ledger’s, or a backup that was restored is older than it',
+    'the cursor is beyond the ledger’s end: a backup that was restored is older than it',
   )
 }
 

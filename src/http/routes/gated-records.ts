@@ -25,9 +25,9 @@ import {
 import type { StepResult } from '../../records/gated/take-step.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../records/limits.ts'
 import { resolveOnBehalfOf } from '../../records/on-behalf-of.ts'
+import { etagOf, ifVersionsOf } from '../conditions.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
-import { etagOf, ifVersionOf } from '../if-match.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
 import {
@@ -190,13 +190,13 @@ export function gatedRecordRoutes(app: FastifyInstance, deps: Deps): void {
     const { caller } = request
     const recordId = pathId('rec', (request.params as { id: string }).id)
     const idempotency = idempotencyOf(deps, request)
-    const ifVersion = ifVersionOf(request)
+    const ifVersions = ifVersionsOf(request)
     const about = {
       recordId,
       peerId: peer === undefined ? undefined : parseId('peer', peer),
       onBehalfOf: await resolveOnBehalfOf(deps, caller, onBehalfOf, idempotency),
       occurredAt,
-      ifVersion,
+      ifVersions,
       traceparent: traceparentOf(request),
       idempotency,
       signed: await openEnvelope(deps, caller, envelope),

@@ -10,7 +10,7 @@ import type { Deps } from '../deps.ts'
 import { heldBy } from '../held.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { PREVIEWS_MAX, PREVIEWS_OF_LEDGER_MAX } from '../limits.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { noMembers, SEQ_TEXT } from '../schemas/common.ts'
 import {
   holdBody,
@@ -125,17 +125,13 @@ export function keepingRoutes(app: FastifyInstance, deps: Deps): void {
     async (request, reply) => {
       const limit = pageLimit(request.query)
       const standing = request.query.standing === 'true'
-      const cursor = parseCursor(request.query, holdsCursor)
-      if (cursor && cursor[0] !== standing)
-        throw new ApiError('invalid_request', 'the cursor is of a list with another filter', {
-          members: { path: '/cursor' },
-        })
-      const before = cursor?.[1] ?? Number.MAX_SAFE_INTEGER
+      const list = listTag(request, { standing })
+      const before = parseCursor(list, request.query, holdsCursor)?.[0] ?? Number.MAX_SAFE_INTEGER
       const page = { before, standing, limit: limit + 1 }
       const rows = await deps.reads.of(request, reply, ({ readPool }) =>
         listHolds(readPool, request.caller.ledgerId, page),
       )
-      return toPage(rows, limit, renderHold, ({ seq }) => [standing, seq])
+      return toPage(list, rows, limit, renderHold, ({ seq }) => [seq])
     },
   )
 

@@ -6,10 +6,11 @@ import { revokeKey } from '../../ledgers/revoke-keys.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'
+import { refusePast } from '../../records/gated/first-outcome.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed, refuseIdempotencyKey } from '../idempotency.ts'
 import { KEY_OVERLAP_SECONDS_DEFAULT } from '../limits.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
 import {
@@ -51,12 +52,15 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
     },
     async (request, reply) => {
       const { name, agent, scopes, expiresAt } = request.body
+      const expiresAtMs = expiresAt === undefined ? null : parseTime(expiresAt, '/expiresAt')
+      const idempotency = idempotencyOf(deps, request)
+      await refusePast(deps, request.caller, idempotency, { ms: expiresAtMs, path: '/expiresAt' })
       const made = await createKey(deps, request.caller, {
         name,
         agentId: agent === undefined ? null : parseId('agt', agent),
         scopes,
-        expiresAtMs: expiresAt === undefined ? null : parseTime(expiresAt, '/expiresAt'),
-        idempotency: idempotencyOf(deps, request),
+        expiresAtMs,
+        idempotency,
       })
       return markReplayed(reply, made.secret === null)
         .code(201)
@@ -78,13 +82,14 @@ export function keyRoutes(app: FastifyInstance, deps: Deps): void {
     async (request) => {
       const { query } = request
       const limit = pageLimit(query)
-      const cursor = parseCursor(query, keysCursor)
+      const list = listTag(request)
+      const cursor = parseCursor(list, query, keysCursor)
       const rows = await listKeys(deps.readPool, request.caller.ledgerId, {
         agentId: query.agent === undefined ? null : parseId('agt', query.agent),
         after: cursor && parseId('key', cursor[0]),
         limit: limit + 1,
       })
-      return toPage(rows, limit, render, ({ id }) => [id])
+      return toPage(list, rows, limit, render, ({ id }) => [id])
     },
   )
 

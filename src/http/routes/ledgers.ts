@@ -8,7 +8,7 @@ import { formatId, parseId } from '../../proof/ids.ts'
 import { describeLedger } from '../../records/export.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams, noMembers } from '../schemas/common.ts'
 import {
@@ -57,10 +57,11 @@ export function ledgerRoutes(app: FastifyInstance, deps: Deps): void {
     },
     async (request) => {
       const limit = pageLimit(request.query)
-      const cursor = parseCursor(request.query, ledgersCursor)
+      const list = listTag(request)
+      const cursor = parseCursor(list, request.query, ledgersCursor)
       const after = cursor && parseId('led', cursor[0])
       const rows = await listLedgerSummaries(deps.readPool, { after, limit: limit + 1 })
-      return toPage(rows, limit, render, ({ id }) => [id])
+      return toPage(list, rows, limit, render, ({ id }) => [id])
     },
   )
 

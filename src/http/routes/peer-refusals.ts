@@ -7,7 +7,7 @@ import { formatId } from '../../proof/ids.ts'
 import type { EntryKind } from '../../proof/statement/kinds.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { formatCursor, pageLimit, parseCursor, toPage } from '../page.ts'
+import { formatCursor, listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
 import {
@@ -47,7 +47,8 @@ function deadLetterRoutes(app: FastifyInstance, deps: Deps): void {
       const { ledgerId } = request.caller
       const { peerId } = await getPeer(deps, request.caller, pathId('peer', request.params.id))
       const limit = pageLimit(request.query)
-      const after = parseCursor(request.query, seqCursor)?.[0] ?? -1
+      const list = listTag(request)
+      const after = parseCursor(list, request.query, seqCursor)?.[0] ?? -1
       const rows = await listPeerDeadLetters(deps.readPool, { ledgerId, peerId }, { after, limit: limit + 1 })
       const renderOne = ({ recordId, diedAt, entry, ...row }: (typeof rows)[number]) => ({
         ...row,
@@ -62,7 +63,7 @@ function deadLetterRoutes(app: FastifyInstance, deps: Deps): void {
           envelope: toBase64(entry.envelope),
         },
       })
-      return toPage(rows, limit, renderOne, ({ seq }) => [seq])
+      return toPage(list, rows, limit, renderOne, ({ seq }) => [seq])
     },
   )
 
@@ -105,8 +106,9 @@ function forkRoutes(app: FastifyInstance, deps: Deps): void {
       const peer = await getPeer(deps, request.caller, pathId('peer', request.params.id))
       const { peerId, remoteLedgerId } = peer
       if (remoteLedgerId === null) return { data: [], nextCursor: null }
+      const list = listTag(request)
       const page = {
-        after: parseCursor(request.query, leafCursor)?.[0] ?? '',
+        after: parseCursor(list, request.query, leafCursor)?.[0] ?? '',
         limit: pageLimit(request.query),
       }
       const found = await readForks(deps, deps.readPool, { ledgerId, peerId, remoteLedgerId }, page)
@@ -118,7 +120,7 @@ function forkRoutes(app: FastifyInstance, deps: Deps): void {
         envelope: toBase64(envelope),
         seenAt: seenAt.toISOString(),
       }))
-      return { data, nextCursor: found.after && formatCursor([found.after]) }
+      return { data, nextCursor: found.after && formatCursor(list, [found.after]) }
     },
   )
 }

@@ -11,7 +11,7 @@ import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed, refuseIdempotencyKey } from '../idempotency.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
 import {
@@ -71,11 +71,13 @@ export function peerRoutes(app: FastifyInstance, deps: Deps): void {
     },
     async (request) => {
       const limit = pageLimit(request.query)
-      const cursor = parseCursor(request.query, peersCursor)
+      const list = listTag(request)
+      const cursor = parseCursor(list, request.query, peersCursor)
       const after = cursor && parseId('peer', cursor[0])
       const rows = await listPeers(deps.readPool, request.caller.ledgerId, { after, limit: limit + 1 })
       const shown = await Promise.all(rows.map((row) => show(request, row)))
       return toPage(
+        list,
         shown,
         limit,
         (peer) => peer,

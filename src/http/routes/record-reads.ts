@@ -7,10 +7,10 @@ import { findVisibleRemoteRecord, listRemoteRecordEntries } from '../../outside/
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import { findTree, listRecordEntries } from '../../records/lineage.ts'
 import { findVisibleRecord } from '../../records/read.ts'
-import { filtersTag, listRecords, parseFilters } from '../../records/search.ts'
+import { listRecords, parseFilters } from '../../records/search.ts'
+import { etagOf, knownVersionsOf } from '../conditions.ts'
 import type { Deps } from '../deps.ts'
-import { etagOf, knownVersionOf } from '../if-match.ts'
-import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { formatCursor, type ListTag, listTag, pageLimit, parseCursor } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import type { ReadSources } from '../replica-connections.ts'
 import { idParams } from '../schemas/common.ts'
@@ -65,8 +65,8 @@ export function recordReadRoutes(
     async (request, reply) => {
       const { limit: _limit, cursor: _cursor, order = 'desc', ...query } = request.query
       const filters = parseFilters(query, ownAgentOf(request))
-      const tag = filtersTag(filters, order)
-      const search = { filters, order, after: placeOf(request.query, tag), limit: pageLimit(request.query) }
+      const list = listTag(request, { order })
+      const search = { filters, order, after: placeOf(list, request.query), limit: pageLimit(request.query) }
       const { records, next } = await deps.reads.of(
         request,
         reply,
@@ -77,7 +77,7 @@ export function recordReadRoutes(
       return sendPage(reply, turns, {
         before: '{"data":[',
         items: records,
-        after: `],"nextCursor":${cursorOf(next, tag)}}`,
+        after: `],"nextCursor":${cursorOf(list, next)}}`,
       })
     },
   )
@@ -96,7 +96,7 @@ export function recordReadRoutes(
     async (request, reply) => {
       const { ledgerId, recordId, ownAgent } = aboutOf(request, request.params.id)
       const { peer, wait = '0' } = request.query
-      const known = knownVersionOf(request)
+      const isKnown = knownVersionsOf(request)
       const endsAtMs = performance.now() + Number(wait) * 1_000
       const look = async (from: ReadSources) => {
         const own =
@@ -110,11 +110,11 @@ export function recordReadRoutes(
       const answer = async (from: ReadSources) => {
         for (;;) {
           const { version, waitsForWorker, peerId, render } = await look(from)
-          const isSame = known === null ? waitsForWorker : version === known
+          const isSame = isKnown === null ? waitsForWorker : isKnown(version)
           const msMax = endsAtMs - performance.now()
           const place = { ledgerId, recordId, peerId, version }
           if (isSame && msMax > 0 && (await waits.untilMoved(request, reply, place, msMax))) continue
-          return { version, json: version === known ? null : await render() }
+          return { version, json: isKnown?.(version) ? null : await render() }
         }
       }
       const { version, json } = await deps.reads.of(request, reply, answer, {
@@ -139,7 +139,8 @@ export function recordReadRoutes(
     },
     async (request, reply) => {
       const { id } = request.params
-      const cursor = parseCursor(request.query, recordEntriesCursor)
+      const list = listTag(request)
+      const cursor = parseCursor(list, request.query, recordEntriesCursor)
       const about = aboutOf(request, id)
       const page = { afterVersion: cursor?.[0] ?? 0, limit: pageLimit(request.query) }
       const { peer } = request.query
@@ -150,7 +151,7 @@ export function recordReadRoutes(
           listRemoteRecordEntries(sources, aboutRemote(request, about.recordId, peer), page)
         return found(own ?? (await remote()), id)
       })
-      const next = nextVersion === null ? 'null' : `"${formatCursor([nextVersion])}"`
+      const next = nextVersion === null ? 'null' : `"${formatCursor(list, [nextVersion])}"`
       return sendPage(reply, turns, { before: '{"data":[', items: entries, after: `],"nextCursor":${next}}` })
     },
   )
@@ -169,8 +170,8 @@ export function recordReadRoutes(
     async (request, reply) => {
       const { id } = request.params
       const about = aboutOf(request, id)
-      const tag = filtersTag(parseFilters({ parent: id }, about.ownAgent), 'desc')
-      const page = { after: placeOf(request.query, tag), limit: pageLimit(request.query) }
+      const list = listTag(request)
+      const page = { after: placeOf(list, request.query), limit: pageLimit(request.query) }
       const tree = await deps.reads.of(
         request,
         reply,
@@ -180,7 +181,7 @@ export function recordReadRoutes(
       return sendPage(reply, turns, {
         before: `{"record":${tree.record},"ancestors":[${tree.ancestors.join(',')}],"children":{"data":[`,
         items: tree.children,
-        after: `],"nextCursor":${cursorOf(tree.next, tag)}}}`,
+        after: `],"nextCursor":${cursorOf(list, tree.next)}}}`,
       })
     },
   )
@@ -206,17 +207,12 @@ function found<T>(result: T | null, id: string): T {
   return result
 }
 
-function placeOf(query: { readonly cursor?: string | undefined }, tag: string): Place | null {
-  const cursor = parseCursor(query, recordListCursor)
-  if (cursor === null) return null
-  const [ofTag, seq, index] = cursor
-  if (ofTag === tag) return { seq, index }
-  throw new ApiError('invalid_request', 'the cursor is of a list with other filters or another order', {
-    members: { path: '/cursor' },
-  })
+function placeOf(list: ListTag, query: { readonly cursor?: string | undefined }): Place | null {
+  const cursor = parseCursor(list, query, recordListCursor)
+  return cursor && { seq: cursor[0], index: cursor[1] }
 }
 
 /** JSON text. */
-function cursorOf(next: Place | null, tag: string): string {
-  return next === null ? 'null' : `"${formatCursor([tag, next.seq, next.index])}"`
+function cursorOf(list: ListTag, next: Place | null): string {
+  return next === null ? 'null' : `"${formatCursor(list, [next.seq, next.index])}"`
 }

@@ -6,7 +6,7 @@ import { ApiError } from '../../errors.ts'
 import { offerOf } from '../../outside/federation/remote-records.ts'
 import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
 import {
@@ -41,13 +41,14 @@ export function sharedRecordRoutes(
       const { caller, query } = request
       const peerId = pathId('peer', request.params.id)
       const limit = pageLimit(query)
-      const cursor = parseCursor(query, sharedRecordsCursor)
+      const list = listTag(request)
+      const cursor = parseCursor(list, query, sharedRecordsCursor)
       if (!(await findPeer(deps.readPool, caller.ledgerId, peerId))) throw noPeer(request.params.id)
       const rows = await listSharedRecords(deps.readPool, caller.ledgerId, peerId, {
         after: cursor && { recordId: parseId('rec', cursor[0]), role: cursor[1] },
         limit: limit + 1,
       })
-      return toPage(rows, limit, render, ({ id, role }) => [id, role])
+      return toPage(list, rows, limit, render, ({ id, role }) => [id, role])
     },
   )
 

@@ -5,7 +5,7 @@ import { ApiError } from '../../errors.ts'
 import { registerSigningKey, revokeSigningKey } from '../../ledgers/signing-keys.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams, noMembers } from '../schemas/common.ts'
 import {
@@ -75,7 +75,8 @@ export function signingKeyRoutes(app: FastifyInstance, deps: Deps): void {
     },
     async (request, reply) => {
       const limit = pageLimit(request.query)
-      const after = parseCursor(request.query, signingKeysCursor)?.[0] ?? -1
+      const list = listTag(request)
+      const after = parseCursor(list, request.query, signingKeysCursor)?.[0] ?? -1
       const agentId = pathId('agt', request.params.id)
       const { ledgerId } = request.caller
       const rows = await deps.reads.of(request, reply, async ({ readPool }) => {
@@ -83,7 +84,7 @@ export function signingKeyRoutes(app: FastifyInstance, deps: Deps): void {
           throw new ApiError('not_found', `the ledger has no agent ${request.params.id}`)
         return listSigningKeys(readPool, ledgerId, agentId, { after, limit: limit + 1 })
       })
-      return toPage(rows, limit, render, ({ seq }) => [seq])
+      return toPage(list, rows, limit, render, ({ seq }) => [seq])
     },
   )
 

@@ -16,7 +16,7 @@ import { asksForJson } from '../accept.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { STATEMENT_WAIT_SECONDS_DEFAULT } from '../limits.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { COSE_TYPE, type CoseBody } from '../plugins/json-body.ts'
 import { idParams } from '../schemas/common.ts'
 import { coseBytes } from '../schemas/receipts.ts'
@@ -150,16 +150,13 @@ export function statementRoutes(app: FastifyInstance, deps: Deps, waits: Checkpo
     async (request, reply) => {
       const { issuer = null, subject = null } = request.query
       const limit = pageLimit(request.query)
-      const cursor = parseCursor(request.query, statementsCursor)
-      if (cursor && (cursor[0] !== issuer || cursor[1] !== subject))
-        throw new ApiError('invalid_request', 'the cursor is of a list with another filter', {
-          members: { path: '/cursor' },
-        })
-      const page = { issuer, subject, before: cursor?.[2] ?? null, limit: limit + 1 }
+      const list = listTag(request)
+      const before = parseCursor(list, request.query, statementsCursor)?.[0] ?? null
+      const page = { issuer, subject, before, limit: limit + 1 }
       const rows = await deps.reads.of(request, reply, ({ readPool }) =>
         listStatements(readPool, request.caller.ledgerId, page),
       )
-      return toPage(rows, limit, render, ({ seq }) => [issuer, subject, seq])
+      return toPage(list, rows, limit, render, ({ seq }) => [seq])
     },
   )
 

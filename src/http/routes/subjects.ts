@@ -3,7 +3,7 @@ import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { eraseSubject, findSubject, type SubjectPlace } from '../../records/subjects/subjects.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { formatCursor, parseCursor } from '../page.ts'
+import { formatCursor, type ListTag, listTag, parseCursor } from '../page.ts'
 import {
   eraseSubjectBody,
   findSubjectBody,
@@ -31,9 +31,10 @@ export function subjectRoutes(app: FastifyInstance, deps: Deps): void {
       },
     },
     async (request) => {
+      const list = listTag(request)
       const { subject, ...query } = request.body
-      const { data, next } = await findSubject(deps, request.caller, subject, placeOf(query))
-      return { data, nextCursor: cursorOf(next) }
+      const { data, next } = await findSubject(deps, request.caller, subject, placeOf(list, query))
+      return { data, nextCursor: cursorOf(list, next) }
     },
   )
 
@@ -50,19 +51,20 @@ export function subjectRoutes(app: FastifyInstance, deps: Deps): void {
     async (request) => {
       refuseIdempotencyKey(request)
       const { subject: label, code, reason = null, ...query } = request.body
-      const after = placeOf(query)
+      const list = listTag(request)
+      const after = placeOf(list, query)
       const wanted = { label, code, reason, ...(after && { after }) }
       const { seq, erased, held, next } = await eraseSubject(deps, request.caller, wanted)
-      return { entry: { seq }, erased: [...erased], held: [...held], nextCursor: cursorOf(next) }
+      return { entry: { seq }, erased: [...erased], held: [...held], nextCursor: cursorOf(list, next) }
     },
   )
 }
 
-function placeOf(query: { readonly cursor?: string | undefined }): SubjectPlace | undefined {
-  const cursor = parseCursor(query, subjectCursor)
+function placeOf(list: ListTag, query: { readonly cursor?: string | undefined }): SubjectPlace | undefined {
+  const cursor = parseCursor(list, query, subjectCursor)
   return cursor ? { seq: cursor[0], index: cursor[1] } : undefined
 }
 
-function cursorOf(next: SubjectPlace | null): string | null {
-  return next && formatCursor([next.seq, next.index])
+function cursorOf(list: ListTag, next: SubjectPlace | null): string | null {
+  return next && formatCursor(list, [next.seq, next.index])
 }

@@ -9,7 +9,7 @@ import { isTypeName } from '../../proof/statement/fields.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../records/limits.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import {
   previewBody,
   previewDefinitionBody,
@@ -66,17 +66,18 @@ export function typeRoutes(app: FastifyInstance, deps: Deps): void {
       const { query, caller } = request
       const limit = pageLimit(query)
       const name = query.name ?? null
-      const cursor = parseCursor(query, typesCursor)
-      if (cursor && cursor[0] !== name) throw foreignCursor()
-      const about = { name, after: cursor?.[1] ?? null, limit: limit + 1 }
+      const list = listTag(request)
+      const after = parseCursor(list, query, typesCursor)?.[0] ?? null
+      const about = { name, after, limit: limit + 1 }
       const types = await deps.reads.of(request, reply, ({ readPool }) =>
         listTypeSummaries(readPool, caller.ledgerId, about),
       )
       return toPage(
+        list,
         types,
         limit,
         (type) => type,
-        ({ type }) => [name, type],
+        ({ type }) => [type],
       )
     },
   )
@@ -146,10 +147,4 @@ function requireTypeName({ name, version }: { name: string; version: string }): 
 
 function noType(name: string): ApiError {
   return new ApiError('not_found', `the ledger has no type ${name}`)
-}
-
-function foreignCursor(): ApiError {
-  return new ApiError('invalid_request', 'the cursor is of a list with another filter', {
-    members: { path: '/cursor' },
-  })
 }

@@ -17,7 +17,7 @@ import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import { parseTime } from '../../records/documents.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { formatCursor, pageLimit, parseCursor } from '../page.ts'
+import { formatCursor, listTag, pageLimit, parseCursor } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams, noMembers } from '../schemas/common.ts'
 import {
@@ -61,7 +61,8 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
     async (request) => {
       const { query, caller } = request
       const limit = pageLimit(query)
-      const cursor = parseCursor(query, deliveriesCursor)
+      const list = listTag(request)
+      const cursor = parseCursor(list, query, deliveriesCursor)
       const { webhookId } = await getEndpoint(deps, caller, pathId('whk', request.params.id))
       const filters = {
         state: query.state ?? null,
@@ -71,7 +72,10 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
       const before = cursor && parseId('evt', cursor[0])
       const page = { before, limit }
       const { rows, next } = await listDeliveries(deps.readPool, caller.ledgerId, webhookId, filters, page)
-      return { data: rows.map(renderSummary), nextCursor: next && formatCursor([formatId('evt', next)]) }
+      return {
+        data: rows.map(renderSummary),
+        nextCursor: next && formatCursor(list, [formatId('evt', next)]),
+      }
     },
   )
 

@@ -19,7 +19,7 @@ import { formatWebhookPublicKey, type NewWebhookSecret } from '../../outside/web
 import { formatId, parseId } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { pageLimit, parseCursor, toPage } from '../page.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams, noMembers } from '../schemas/common.ts'
 import {
@@ -87,10 +87,11 @@ function readRoutes(app: FastifyInstance, deps: Deps): void {
     },
     async (request) => {
       const limit = pageLimit(request.query)
-      const cursor = parseCursor(request.query, webhooksCursor)
+      const list = listTag(request)
+      const cursor = parseCursor(list, request.query, webhooksCursor)
       const after = cursor && parseId('whk', cursor[0])
       const rows = await listWebhooks(deps.readPool, request.caller.ledgerId, { after, limit: limit + 1 })
-      return toPage(rows, limit, renderWebhook, ({ id }) => [id])
+      return toPage(list, rows, limit, renderWebhook, ({ id }) => [id])
     },
   )
 

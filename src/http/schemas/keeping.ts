@@ -80,5 +80,5 @@ export const holdsQuery = z.strictObject({
   ...pageQuery,
   standing: z.enum(['true', 'false']).describe('`true`: only those that were not lifted').optional(),
 })
-export const holdsCursor = z.tuple([z.boolean(), z.int().min(0)])
+export const holdsCursor = z.tuple([z.int().min(0)])
 export const seqParams = z.strictObject({ seq: z.string() })

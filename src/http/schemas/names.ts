@@ -5,5 +5,21 @@ import { NAME_CHARS_MAX } from '../limits.ts'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
 export const WITHOUT_CONTROLS = /^[^\u0000-\u001f\u007f-\u009f]*$/u
 
-/** Name of a ledger, an agent or a key: shown to people, so without control characters. */
-export const name = z.string().min(1).max(NAME_CHARS_MAX).regex(WITHOUT_CONTROLS)
+/**
+ * Name of a ledger, an agent, a key or a peer. People compare names by eye, so names that look the same must be the same:
+ * see `isName`. Letters of other scripts that look alike are not found.
+ */
+export const name = z.string().min(1).max(NAME_CHARS_MAX).regex(WITHOUT_CONTROLS).meta({ format: 'name' })
+
+/**
+ * Format `name`: Unicode normalization form C, no invisible characters (controls, format characters, variation selectors),
+ * U+0020 as the only space, one at a time and none at the ends (RFC 8266 §2.1).
+ */
+export function isName(text: string): boolean {
+  return text === text.normalize('NFC') && !INVISIBLE.test(text) && !/^ | $| {2}/.test(text)
+}
+
+export const NAME_RULE =
+  'must be in Unicode form NFC, without invisible characters, and with single spaces between words'
+
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u

@@ -94,7 +94,7 @@ export const statementsQuery = z.strictObject({
 })
 
 /** The filters, and the seq of the page's last item. */
-export const statementsCursor = z.tuple([text.nullable(), text.nullable(), seq])
+export const statementsCursor = z.tuple([seq])
 
 const wait = (otherwise: number) =>
   z

@@ -58,7 +58,7 @@ export const typesQuery = z.strictObject({
 })
 
 /** The filter, and the name/version of the page's last item. */
-export const typesCursor = z.tuple([shortName.nullable(), typeName])
+export const typesCursor = z.tuple([typeName])
 
 const summary = {
   type: typeName,

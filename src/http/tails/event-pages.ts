@@ -8,7 +8,7 @@ import { type EventPosition, readEvents } from '../../outside/events/read-events
 import { storedStatements } from '../../outside/events/statements.ts'
 import type { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
-import { formatCursor } from '../page.ts'
+import { eventsTag, formatCursor } from '../page.ts'
 
 /** Events in order, rendered, as many as were asked for or fit. */
 export type FittedPage = {
@@ -25,8 +25,8 @@ export type FittedPage = {
 
 type Rendered = { readonly type: string; readonly json: string }
 
-export function formatEventCursor({ seq, told, checkpoint }: EventPosition): string {
-  return formatCursor([seq, told, checkpoint])
+export function formatEventCursor(ledgerId: Uuid, { seq, told, checkpoint }: EventPosition): string {
+  return formatCursor(eventsTag(ledgerId), [seq, told, checkpoint])
 }
 
 /** Reads the events after a place. `charsMax` bounds all texts together, but the first event comes in any case. */
@@ -55,7 +55,10 @@ export async function readFittedPage(
     const { fault } = event
     if (fault !== null) return { ...part, texts, position: reached, isCut: false, fault }
     if (chars >= charsMax) return { ...part, texts, position: reached, isCut: true, fault: null }
-    const text = render({ type: event.type, json: eventJson(event) }, formatEventCursor(after))
+    const text = render(
+      { type: event.type, json: eventJson(event) },
+      formatEventCursor(source.ledgerId, after),
+    )
     texts.push(text)
     chars += text.length
     reached = after

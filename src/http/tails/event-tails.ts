@@ -184,7 +184,7 @@ export class EventTails {
   }
 
   async *#frames(tail: Tail): AsyncGenerator<string> {
-    const { from, ends, first } = tail
+    const { source, from, ends, first } = tail
     const nowMs = performance.now()
     const at: Standing = {
       position: from,
@@ -196,11 +196,11 @@ export class EventTails {
       keyLookAtMs: nowMs + EVENTS_KEY_LOOK_EVERY_MS,
     }
     // The place where it begins: a client that loses the connection before the first event misses none.
-    yield `retry: ${EVENTS_RETRY_MS}\n${placeFrame(from)}`
+    yield `retry: ${EVENTS_RETRY_MS}\n${placeFrame(source.ledgerId, from)}`
     for (let next: Next = first; next !== 'over'; next = await this.#next(tail, at)) {
       const text = next === 'nothing' ? '' : advance(at, next)
       if (text !== '' || performance.now() >= at.writtenAtMs + EVENTS_HEARTBEAT_MS) {
-        yield text === '' ? placeFrame(at.position) : text
+        yield text === '' ? placeFrame(source.ledgerId, at.position) : text
         at.writtenAtMs = performance.now()
       }
       if (next === 'nothing' || next.fault === null) continue
@@ -260,6 +260,6 @@ function advance(at: Standing, { texts, position, more, isHeld, isCut }: FittedP
 }
 
 /** Says where the client has come to, and that the server is there, without an event. */
-function placeFrame(position: EventPosition): string {
-  return `id: ${formatEventCursor(position)}\n\n`
+function placeFrame(ledgerId: Uuid, position: EventPosition): string {
+  return `id: ${formatEventCursor(ledgerId, position)}\n\n`
 }

@@ -155,7 +155,7 @@ async function showNow(
 function refuseOffer(
   record: RemoteRecord,
   caller: Caller,
-  { ifVersion, onBehalfOf }: About,
+  { ifVersions, onBehalfOf }: About,
   step: OfferedStep,
 ): void {
   const { row, ledger, gated, home } = record
@@ -164,10 +164,14 @@ function refuseOffer(
   if (!isOpen && gated.performer !== remoteName(ledger, partyOf(caller, onBehalfOf))) {
     throw new ApiError('not_entitled', `${step} is for the performer`, { members: { role: 'performer' } })
   }
-  if (ifVersion !== null && ifVersion !== version) {
-    throw new ApiError('version_mismatch', `the record has version ${version}, If-Match says ${ifVersion}`, {
-      members: { state, version },
-    })
+  if (ifVersions?.includes(version) === false) {
+    throw new ApiError(
+      'version_mismatch',
+      `the record has version ${version}, which If-Match does not name`,
+      {
+        members: { state, version },
+      },
+    )
   }
   const next = nextEvents(remoteStandingOf(record))
   if (!next.includes(step)) {

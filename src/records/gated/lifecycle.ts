@@ -50,7 +50,7 @@ type Wanted = {
   /** Agent whose key takes it: another one if it acts for the party. */
   readonly actorId: Uuid
   /** The version that the caller says the record has; null: any. */
-  readonly ifVersion: number | null
+  readonly ifVersions: readonly number[] | null
 }
 
 /**
@@ -58,14 +58,18 @@ type Wanted = {
  * whether the deadline has passed.
  */
 export function refuseStep(row: RecordRowRead, wanted: Wanted): asserts row is GatedRecordRow {
-  const { kind, ifVersion } = wanted
+  const { kind, ifVersions } = wanted
   const { state, version } = row
   const standing = standingOf(row)
   if (standing && row.gate !== null) refuseParty(row, wanted)
-  if (ifVersion !== null && ifVersion !== version) {
-    throw new ApiError('version_mismatch', `the record has version ${version}, If-Match says ${ifVersion}`, {
-      members: { state, version },
-    })
+  if (ifVersions?.includes(version) === false) {
+    throw new ApiError(
+      'version_mismatch',
+      `the record has version ${version}, which If-Match does not name`,
+      {
+        members: { state, version },
+      },
+    )
   }
   const next = standing ? nextEvents(standing) : []
   if (next.includes(kind)) return

@@ -123,7 +123,7 @@ function refuseOffer(
     throw new ApiError('not_entitled', `the record is not shared with ${peer}`, {
       members: { role: 'performer' },
     })
-  refuseStep(row, { kind, partyId: agentId, actorId: agentId, ifVersion: null })
+  refuseStep(row, { kind, partyId: agentId, actorId: agentId, ifVersions: null })
   // It was offered to follow another entry: the record has moved since, or the peer has heard of another one.
   if (version !== row.version + 1 || previous !== toHex(row.leaf)) throw overtakenError(row)
   if (row.deadline !== null && row.deadline.getTime() <= recordedAtMs) throw deadlineError(row)

@@ -45,7 +45,7 @@ export type StepRequest = {
   readonly recordId: Uuid
   readonly onBehalfOf: OnBehalfOf | null
   /** The version that the record must have; null: any. */
-  readonly ifVersion: number | null
+  readonly ifVersions: readonly number[] | null
   readonly occurredAt: string | null
   readonly traceparent: string | null
   readonly idempotency: IdempotencyRow | null
@@ -115,8 +115,8 @@ async function explainRefusal(
   throw error.code === 'state_conflict' && !('state' in error.members) ? overtakenError(row) : error
 }
 
-function wantedOf(caller: Caller, { kind, onBehalfOf, ifVersion }: StepRequest) {
-  return { kind, partyId: partyOf(caller, onBehalfOf), actorId: caller.agentId, ifVersion }
+function wantedOf(caller: Caller, { kind, onBehalfOf, ifVersions }: StepRequest) {
+  return { kind, partyId: partyOf(caller, onBehalfOf), actorId: caller.agentId, ifVersions }
 }
 
 const JUDGED: ReadonlySet<StepKind> = new Set([

@@ -1,0 +1,38 @@
+import type { FastifyRequest } from 'fastify'
+import { ApiError } from '../errors.ts'
+import { entityTagsOf } from '../proof/http-fields.ts'
+
+/** Conditions of a request on a record's version (RFC 9110 §13.1). The ETag of a record is its version in quotes. */
+export function etagOf(version: number): string {
+  return `"${version}"`
+}
+
+/**
+ * Versions of which the record must have one, by If-Match (RFC 9110 §13.1.1); null: any will do. A weak tag matches
+ * nothing. Throws `invalid_request` for a field without any tag: a write whose condition is not understood must not be done.
+ */
+export function ifVersionsOf(request: FastifyRequest): readonly number[] | null {
+  const tags = entityTagsOf(request.headers['if-match'])
+  if (tags === null || tags === 'any') return null
+  if (tags.length === 0)
+    throw new ApiError(
+      'invalid_request',
+      'If-Match takes a version in quotes, as the ETag of a record has it',
+      {
+        members: { path: '/if-match' },
+      },
+    )
+  return tags.flatMap(({ weak, opaque }) => (!weak && VERSION.test(opaque) ? [Number(opaque)] : []))
+}
+
+/**
+ * Whether the client has this version, by If-None-Match (RFC 9110 §13.1.2, weak comparison); null: the request does not say.
+ * A field without any tag is ignored: a condition that is not understood refuses no read.
+ */
+export function knownVersionsOf(request: FastifyRequest): ((version: number) => boolean) | null {
+  const tags = entityTagsOf(request.headers['if-none-match'])
+  if (tags === null || tags.length === 0) return null
+  return (version) => tags === 'any' || tags.some(({ opaque }) => opaque === `${version}`)
+}
+
+const VERSION = /^[1-9]\d{0,8}$/

@@ -1,0 +1,5 @@
+/** The same list's cursor at another place: what a client could make up. */
+export function movedCursor(cursor: string, place: readonly unknown[]): string {
+  const [list] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as [string]
+  return Buffer.from(JSON.stringify([list, ...place])).toString('base64url')
+}
