@@ -107,8 +107,9 @@ async function withFile<T>(
   const handle = await open(part, 'wx', isPrivate ? 0o600 : 0o666).catch((error: NodeJS.ErrnoException) => {
     throw cannotWrite(path, exists ? inPlace(error, path) : `(${error.code})`)
   })
+  const to = handle.createWriteStream({ autoClose: false })
   const save: Output['save'] = async (pieces, verify) => {
-    await copy(pieces, handle.createWriteStream({ autoClose: false }), path)
+    await copy(pieces, to, path)
     await failing(path, () => handle.sync())
     await verify?.(part)
     await failing(path, () => replace(part, path))
@@ -116,6 +117,8 @@ async function withFile<T>(
   try {
     return await work({ stream: null, isTTY: false, save })
   } finally {
+    // Otherwise a stream that failed keeps the handle from closing.
+    to.destroy()
     await handle.close()
     await rm(part, { force: true })
   }

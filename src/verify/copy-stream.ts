@@ -21,9 +21,21 @@ export async function copyStream(
   }
   try {
     await pipeline(read(), to, { end: false })
-    await new Promise<void>((done, fail) => to.write('', (error) => (error ? fail(error) : done())))
+    await written(to)
   } catch (error) {
     const { error: cause } = (broken ?? {}) as { readonly error?: unknown }
     throw cause ?? localFault(error as NodeJS.ErrnoException)
   }
+}
+
+/** Returns when everything is written. A stream that failed, and is not destroyed by it, calls nobody back. */
+function written(to: Writable): Promise<void> {
+  return new Promise((done, fail) => {
+    if (to.errored) return fail(to.errored)
+    to.once('error', fail)
+    to.write('', (error) => {
+      to.off('error', fail)
+      error ? fail(error) : done()
+    })
+  })
 }

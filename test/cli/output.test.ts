@@ -14,6 +14,7 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { main } from '../../cli/main.ts'
 import { withOutput, writeFileWhole } from '../../cli/output-file.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { capture } from '../helpers/capture.ts'
@@ -21,6 +22,7 @@ import { sharedCliApp } from '../helpers/cli-app.ts'
 import { CLI } from '../helpers/run-cli.ts'
 import { runCommand } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { until } from '../helpers/wait.ts'
 
 const CODEGEN = ['types', 'codegen', 'task/1']
 
@@ -84,17 +86,21 @@ test('-o writes to a device, and leaves it one', {
 })
 
 test('-o waits for the reader of a pipe, says so, writes to it, and ends with 74 where it leaves', async (t) => {
-  const { text, at, save } = await setUp(t)
+  const { text, at } = await setUp(t)
   execFileSync('mkfifo', [at('pipe')])
-  const saving = save('pipe')
-  await new Promise((done) => setTimeout(done, 200))
+  const told = capture()
+  const saving = main([...CODEGEN, '-o', at('pipe')], {
+    stdin: process.stdin,
+    stdout: capture(),
+    stderr: told,
+  })
+  await until(() => told.text() === `tallystick: waiting until somebody reads ${at('pipe')}\n`)
   const reader = spawn('cat', [at('pipe')], { stdio: ['ignore', 'pipe', 'inherit'] })
   let read = ''
   reader.stdout.on('data', (data) => {
     read += data
   })
-  const { code, stderr } = await saving
-  assert.deepEqual([code, stderr], [0, `tallystick: waiting until somebody reads ${at('pipe')}\n`])
+  assert.equal(await saving, 0, told.text())
   await once(reader, 'close')
   assert.equal(read, text)
   assert.ok(lstatSync(at('pipe')).isFIFO())
