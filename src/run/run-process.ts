@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { say } from '../observe/standard-output.ts'
 
 /**
  * Something that runs until it is closed. `drain`, where there is one: works as before and sees to it that new work goes
@@ -25,7 +26,7 @@ export async function runProcess(name: string, start: () => Promise<Service>): P
   try {
     service = await start()
   } catch (error) {
-    console.error(`tallystick ${name}: ${(error as Error).message}`)
+    say(`tallystick ${name}: ${(error as Error).message}`)
     process.exit(1)
   }
   const signals = new EventEmitter()
@@ -34,7 +35,7 @@ export async function runProcess(name: string, start: () => Promise<Service>): P
   const [signal] = await once(signals, 'signal')
   if (signal === 'SIGTERM' && service.drain) await Promise.race([service.drain(), anotherStop(signals)])
   const givenUp = setTimeout(() => {
-    console.error(`tallystick ${name}: not closed ${CLOSE_MS_MAX} ms after ${signal}; giving up`)
+    say(`tallystick ${name}: not closed ${CLOSE_MS_MAX} ms after ${signal}; giving up`)
     process.exit(1)
   }, CLOSE_MS_MAX)
   await service.close()

@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { makeUnreadPipe } from '../helpers/unread-pipe.ts'
+import { until } from '../helpers/wait.ts'
 
 test('a stop that arrives three times at once, as systemd, npm and tools/run.mjs send it, is drained to its end', async (t) => {
   const child = await start(t, { drainMs: 2_000 })
@@ -29,6 +31,68 @@ test('Ctrl-C waits for no drain', async (t) => {
   child.kill('SIGINT')
   assert.equal(await exitCodeOf(child), 0)
 })
+
+for (const [name, isPipe] of [
+  ['pipe', true],
+  ['socket', false],
+] as const) {
+  test(`a stop ends with 0 although nobody reads the output, a ${name}`, async (t) => {
+    const pipe = makeUnreadPipe()
+    t.after(() => pipe.close())
+    pipe.fill()
+    const output = isPipe ? pipe.fd : 'pipe'
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', TALKING], {
+      stdio: ['ignore', output, output, 'ipc'],
+    })
+    t.after(() => child.kill('SIGKILL'))
+    await once(child, 'message')
+    child.kill('SIGTERM')
+    assert.equal(await exitCodeOf(child), 0)
+  })
+}
+
+test('a reader that comes back gets each line, or the number of those that were dropped', async (t) => {
+  const pipe = makeUnreadPipe()
+  t.after(() => pipe.close())
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', TALKING], {
+    stdio: ['ignore', pipe.fd, 'inherit', 'ipc'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  await once(child, 'message')
+  let text = ''
+  await until(() => {
+    text += pipe.read()
+    return text.includes('lines of the log were dropped')
+  })
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const told = lines.filter(({ msg }) => msg === 'x'.repeat(1_000))
+  assert.ok(told.length < LINES)
+  assert.equal(told.length + lines.at(-1).lines, LINES)
+  child.kill('SIGTERM')
+  assert.equal(await exitCodeOf(child), 0)
+})
+
+const LINES = 20_000
+const srcOf = (path: string) => new URL(`../../src/${path}`, import.meta.url)
+
+/** A service that logs 20 MB at once, and a line more when it is closed. */
+const TALKING = `
+  import { runProcess } from '${srcOf('run/run-process.ts')}'
+  import { openLog } from '${srcOf('observe/log.ts')}'
+  import { say } from '${srcOf('observe/standard-output.ts')}'
+  const log = openLog('info')
+  setInterval(() => {}, 1_000)
+  await runProcess('test', async () => {
+    for (let i = 0; i < ${LINES}; i++) {
+      log.info('x'.repeat(1_000))
+      if (i % 100 === 0) await new Promise(setImmediate)
+    }
+    setImmediate(() => process.send('runs'))
+    return { async close() { log.info('closes'); say('a last word'); console.error('another') } }
+  })`
 
 /** A service in a process of its own, that works on for so long when it is asked to stop. */
 async function start(t: TestContext, { drainMs }: { drainMs: number }): Promise<ChildProcess> {

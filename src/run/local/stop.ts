@@ -1,3 +1,5 @@
+import { say } from '../../observe/standard-output.ts'
+
 export type Stop = {
   /** Resolves with the signal. */
   readonly requested: Promise<NodeJS.Signals>
@@ -18,7 +20,7 @@ export function listenForStop(): Stop {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()
   let requestedAt = 0
   const force = (why: string) => {
-    console.error(`tallystick: ${why}; stopping at once`)
+    say(`tallystick: ${why}; stopping at once`)
     process.exit(1)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
