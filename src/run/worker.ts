@@ -61,7 +61,7 @@ import {
 import { makeWitnessObserver, watchWitnesses } from '../observe/metrics/witnesses.ts'
 import { StandardOutput } from '../observe/standard-output.ts'
 import { makeAttemptTracer } from '../observe/tracing/delivery-spans.ts'
-import { openTracing } from '../observe/tracing/open.ts'
+import { openTracing, warnOfIgnored } from '../observe/tracing/open.ts'
 import { makePostTracer } from '../observe/tracing/peer-spans.ts'
 import type { Tracing } from '../observe/tracing/tracing.ts'
 import { traceVerification } from '../observe/tracing/verification-spans.ts'
@@ -135,6 +135,7 @@ export async function startWorker(
   )
   const pool = openReadPool(database, log)
   watchPool(metrics, 'worker', pool)
+  warnOfIgnored(config.tracingIgnored, log)
   const tracing = await openTracing(config.tracing, 'tallystick-worker', () =>
     makeTraceObserver(metrics, 'worker', log),
   )
