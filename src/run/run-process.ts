@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { say } from '../observe/standard-output.ts'
+import { isHangupIgnored } from './hangup.ts'
 
 /**
  * Something that runs until it is closed. `drain`, where there is one: works as before and sees to it that new work goes
@@ -17,7 +18,7 @@ const SAME_STOP_MS = 1_000
 export const CLOSE_MS_MAX = 25_000
 
 /**
- * Runs a service as a process: until SIGTERM or SIGINT, then closes it and exits with 0. SIGTERM comes from an orchestrator, which
+ * Runs a service as a process: until SIGTERM, SIGINT or the end of its terminal, then closes it and exits with 0. SIGTERM comes from an orchestrator, which
  * balances load over the others: before it is closed the service is drained, until that is done or the next signal. A service that can't
  * start says why in one line and exits with 1.
  */
@@ -31,7 +32,10 @@ export async function runProcess(name: string, start: () => Promise<Service>): P
   }
   const signals = new EventEmitter()
   // Not `once`: under npm a Ctrl-C arrives twice, and the second would end the process while it closes.
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => signals.emit('signal', name))
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    const isIgnored = name === 'SIGHUP' && isHangupIgnored()
+    process.on(name, () => !isIgnored && signals.emit('signal', name))
+  }
   const [signal] = await once(signals, 'signal')
   if (signal === 'SIGTERM' && service.drain) await Promise.race([service.drain(), anotherStop(signals)])
   const givenUp = setTimeout(() => {

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { temporaryDir } from '../helpers/postgres.ts'
 import { makeUnreadPipe } from '../helpers/unread-pipe.ts'
 import { until } from '../helpers/wait.ts'
 
@@ -31,6 +34,46 @@ test('Ctrl-C waits for no drain', async (t) => {
   child.kill('SIGINT')
   assert.equal(await exitCodeOf(child), 0)
 })
+
+/** How a person starts it; `NODE` and `CODE` are variables. */
+const RUN = '"$NODE" --input-type=module --eval "$CODE"'
+const inTerminal = (script: string) => ['script', '-qfec', script, '/dev/null']
+for (const [name, command, isIgnored] of [
+  ['nohup', ['sh', '-c', `nohup ${RUN}`], true],
+  ['no terminal', ['sh', '-c', `exec ${RUN}`], true],
+  ['a terminal', inTerminal(`exec ${RUN}`), false],
+  ['nohup in a terminal', inTerminal(`cd "$FOLDER"; nohup ${RUN}`), true],
+  ['a shell in a terminal that ignores it', inTerminal(`trap '' HUP; ${RUN}; exit $?`), true],
+] as const) {
+  test(`SIGHUP under ${name} ${isIgnored ? 'is ignored' : 'stops in order'}`, async (t) => {
+    const folder = temporaryDir()
+    const env = { ...process.env, NODE: process.execPath, CODE: NAMED, FOLDER: folder, SHELL: '/bin/sh' }
+    const child = spawn(command[0]!, command.slice(1), { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    t.after(() => child.kill('SIGKILL'))
+    const read = (file: string) => readFileSync(join(folder, file), 'utf8')
+    await until(() => existsSync(join(folder, 'pid')))
+    const pid = Number(read('pid'))
+    process.kill(pid, 'SIGHUP')
+    if (isIgnored) {
+      await sleep(500)
+      assert.ok(!existsSync(join(folder, 'closed')))
+      process.kill(pid, 'SIGTERM')
+    }
+    assert.equal(await exitCodeOf(child), 0)
+    assert.equal(read('closed'), 'yes')
+  })
+}
+
+/** A service that leaves its process's id in a folder, and a word when it was closed. */
+const NAMED = `
+  import { renameSync, writeFileSync } from 'node:fs'
+  import { runProcess } from '${new URL('../../src/run/run-process.ts', import.meta.url)}'
+  process.chdir(process.env.FOLDER)
+  setInterval(() => {}, 1_000)
+  await runProcess('test', async () => {
+    setImmediate(() => { writeFileSync('new', String(process.pid)); renameSync('new', 'pid') })
+    return { close: async () => writeFileSync('closed', 'yes') }
+  })`
 
 for (const [name, isPipe] of [
   ['pipe', true],
