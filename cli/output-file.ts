@@ -30,7 +30,7 @@ const PIPE_READER_POLL_MS = 50
 
 /**
  * Opens an output, has it written by `work`, and closes it: standard output (`out` is undefined or -), or what the path means
- * (findOutputPlace). What takes no output is found before `work` asks a server for anything. `isPrivate`: readable by this user alone.
+ * (findOutputPlace). A place that takes no output is refused before `work` asks a server for anything. `isPrivate`: readable by this user alone.
  * Throws UsageError, SourceError, and what `work` throws.
  */
 export async function withOutput<T>(

@@ -14,7 +14,7 @@ export type OutputPlace =
 
 /** As many as Linux follows. */
 const LINKS_MAX = 40
-/** Of this process, on Linux (where /dev/fd leads there) and elsewhere. */
+/** A descriptor: on Linux, where /dev/fd leads to /proc, and elsewhere. */
 const DESCRIPTOR = /^(?:\/proc\/(?<pid>\d+)(?:\/task\/\d+)?|\/dev)\/fd\/(?<fd>\d+)$/
 
 /**
@@ -59,7 +59,7 @@ async function follow(given: string): Promise<OutputPlace> {
 
 function descriptor(given: string, fd: number): OutputPlace {
   const stat = statOf(fd)
-  // What Node has opened for itself (epoll, eventfd) has no type.
+  // Descriptors that Node has opened for itself (epoll, eventfd) have no type.
   const takesOutput = stat?.isFile() || stat?.isFIFO() || stat?.isCharacterDevice() || stat?.isSocket()
   if (!takesOutput) throw cannotWrite(given, `(descriptor ${fd} is not open)`)
   return { kind: 'descriptor', fd }

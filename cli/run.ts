@@ -70,7 +70,7 @@ function exitOf(error: unknown): ExitCode {
   return isLocalFault(error) ? EXIT.io : EXIT.software
 }
 
-/** What only this machine's files, disks and limits fail with, whichever server the work was for. */
+/** Codes of this machine's files, disks and limits: no server causes them. */
 const LOCAL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS', 'EIO', 'EMFILE', 'ENFILE'])
 
 /** A system call on a local file, not on a socket: those have no path, or connect to it. */

@@ -40,7 +40,7 @@ export class StandardOutput implements DestinationStream {
       try {
         flush()
       } catch {
-        // What nobody reads is lost.
+        // The rest is lost: nobody reads it.
       }
       this.#flushUntilMs = Infinity
     }

@@ -7,6 +7,7 @@ import { Metrics } from '../observe/metrics/metrics.ts'
 import { say } from '../observe/standard-output.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { type Config, parseConfig } from './config.ts'
+import { connectDirectly } from './connect-directly.ts'
 import { getLogins } from './database-logins.ts'
 import { serveMetrics } from './listen-metrics.ts'
 import { describeRunning } from './local/banner.ts'
@@ -45,6 +46,7 @@ if (process.argv.length > 2) {
   process.exit(2)
 }
 
+connectDirectly()
 const stop = listenForStop()
 const closers: Closer[] = []
 try {

@@ -1,7 +1,8 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isHangupIgnored } from '../../cli/hangup.ts'
 import { say } from '../observe/standard-output.ts'
-import { isHangupIgnored } from './hangup.ts'
+import { connectDirectly } from './connect-directly.ts'
 
 /**
  * Something that runs until it is closed. `drain`, where there is one: works as before and sees to it that new work goes
@@ -23,6 +24,7 @@ export const CLOSE_MS_MAX = 25_000
  * start says why in one line and exits with 1.
  */
 export async function runProcess(name: string, start: () => Promise<Service>): Promise<void> {
+  connectDirectly()
   let service: Service
   try {
     service = await start()

@@ -26,7 +26,7 @@ import { until } from '../helpers/wait.ts'
 
 const CODEGEN = ['types', 'codegen', 'task/1']
 
-/** What `types codegen` prints, and a folder of its own. */
+/** The text that `types codegen` prints, and a folder of its own. */
 async function setUp(t: TestContext) {
   const app = await sharedCliApp(t)
   const printed = await runCommand(CODEGEN)
@@ -130,7 +130,7 @@ test('-o /dev/stdout is standard output, and >(…) a descriptor', async (t) => 
     })
     return once(child, 'close')
   }
-  // What stood in the file before is another's, who opened it.
+  // The file was opened by the shell, which goes on writing to it.
   assert.deepEqual(await bash('{ echo before; "$0" "$@" -o /dev/stdout; echo after; } > shared'), [0, null])
   assert.equal(readFileSync(at('shared'), 'utf8'), `before\n${text}after\n`)
   assert.deepEqual(

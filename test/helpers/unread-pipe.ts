@@ -16,7 +16,7 @@ export function makeUnreadPipe() {
       const bytes = Buffer.alloc(4_096)
       for (const size of [bytes.length, 1]) untilEagain(() => writeSync(kept, bytes, 0, size))
     },
-    /** What is in it now. */
+    /** Empties the pipe. */
     read(): string {
       const bytes = Buffer.alloc(65_536)
       let text = ''

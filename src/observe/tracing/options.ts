@@ -144,7 +144,7 @@ export function parseTracing(env: Environment): Parsed {
 
 const OFF: Parsed = { options: null, ignored: [] }
 
-/** What the schema says of the environment, without the variables that it refuses. */
+/** Parses the environment without the variables that the schema refuses. */
 function parseKnown<T extends z.ZodObject>(schema: T, env: Environment) {
   const why = new Map<string, string>()
   for (const { path, message } of schema.safeParse(env).error?.issues ?? [])

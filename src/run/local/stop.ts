@@ -1,5 +1,5 @@
+import { isHangupIgnored } from '../../../cli/hangup.ts'
 import { say } from '../../observe/standard-output.ts'
-import { isHangupIgnored } from '../hangup.ts'
 
 export type Stop = {
   /** Resolves with the signal. */

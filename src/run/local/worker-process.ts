@@ -2,6 +2,7 @@ import { watchLog } from '../../observe/metrics/log.ts'
 import { Metrics } from '../../observe/metrics/metrics.ts'
 import { say } from '../../observe/standard-output.ts'
 import { type Config, parseConfig } from '../config.ts'
+import { connectDirectly } from '../connect-directly.ts'
 import { lowerPriority } from '../lower-priority.ts'
 import type { Service } from '../run-process.ts'
 import { startWorker } from '../worker.ts'
@@ -23,6 +24,7 @@ if (!process.connected) process.exit(1)
 // Ctrl-C and systemd signal the whole group. The parent says when it is our turn: when the server takes nothing more.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 lowerPriority()
+connectDirectly()
 
 const metrics = new Metrics()
 let starting: Promise<Service> | null = null

@@ -68,7 +68,14 @@ test('npm start ends with 0 although nobody reads what it says, on standard outp
   const dataDir = initializedDir()
   const port = await freePort()
   const child = launch({
-    env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: port, TALLYSTICK_LOG_LEVEL: 'info' },
+    env: {
+      TALLYSTICK_DATA: dataDir,
+      TALLYSTICK_PORT: port,
+      TALLYSTICK_LOG_LEVEL: 'info',
+      // Nobody listens there, and nothing must go there.
+      NODE_USE_ENV_PROXY: '1',
+      HTTP_PROXY: 'http://127.0.0.1:9',
+    },
     output: pipe.fd,
     launcher: true,
   })
