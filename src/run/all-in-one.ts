@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { checkConnection } from '../db/connect/check-connection.ts'
+import { withClient } from '../db/connect/client.ts'
 import { Database } from '../db/connect/connection.ts'
 import { migrate } from '../db/schema/migrate.ts'
 import { watchLog } from '../observe/metrics/log.ts'
@@ -126,10 +127,23 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   closers.push(() => server.close())
 
   const url = reachableUrl(server.url)
-  const first = await ensureFirstLedger({ url, dataDir, operatorKey: secrets.operatorKey })
+  const first = await ensureFirstLedger({ url, dataDir, operatorKey: secrets.operatorKey }).catch((error) =>
+    throwWithCause(error, new Database(apiUrl, database)),
+  )
   const hasConsole = config.console && withoutConsole === null
   say(describeRunning({ url, dataDir, ownDatabase: given.ownerUrl === null, first, hasConsole }), 1)
   return { postgresExited }
+}
+
+/**
+ * Throws the error again, with the reason why the database takes no connection of the server's login, if it takes none: an answer of
+ * the server (503) does not have it.
+ */
+async function throwWithCause(error: Error, database: Database): Promise<never> {
+  await withClient(database, async () => {}).catch((cause: Error) => {
+    throw new Error(`${error.message}\ntallystick: ${cause.message}`, { cause })
+  })
+  throw error
 }
 
 /** The default folder depends on whom Postgres runs as; a folder that was named is taken as it is. */

@@ -207,6 +207,22 @@ test('uses DATABASE_URL instead, and says what is wrong with one that does not w
   await assert.rejects(nobodyThere, /ECONNREFUSED.*: is Postgres running there\? Or unset DATABASE_URL/)
 })
 
+test('a first start with too few connections says so in its last words', async (t) => {
+  const postgres = await startTestPostgres(t, { settings: { max_connections: 14 } })
+  const env = { TALLYSTICK_DATA: temporaryDirInMemory(), TALLYSTICK_PORT: await freePort() }
+  await assert.rejects(
+    startAllInOne({ env: { ...env, DATABASE_URL: postgres.ownerUrl } }),
+    ({ message }: Error) => {
+      const said = message.split('\n').filter((line) => line.startsWith('tallystick: '))
+      assert.match(
+        said.at(-1)!,
+        /cannot connect to the database .*there are more processes than max_connections has room for \(docs\/preflight.md\)$/,
+      )
+      return true
+    },
+  )
+})
+
 test('root: runs as a plain user as well', { skip: plainUser === null }, async () => {
   const uid = plainUser!
   const dataDir = temporaryDirInMemory()
