@@ -1,6 +1,6 @@
 import { ownCredentialsFile, readKept } from './connection.ts'
+import { writeFileWhole } from './output-file.ts'
 import { RefusedError } from './run.ts'
-import { writeWhole } from './write-whole.ts'
 
 /** As `npm start` writes them. */
 export type Credentials = {
@@ -23,6 +23,6 @@ export async function refuseOtherLedger(ledger: string): Promise<void> {
 /** Answers the file. */
 export async function keepCredentials(credentials: Credentials): Promise<string> {
   const file = ownCredentialsFile()
-  await writeWhole(file, `${JSON.stringify(credentials, null, 2)}\n`, { isPrivate: true })
+  await writeFileWhole(file, `${JSON.stringify(credentials, null, 2)}\n`, { isPrivate: true })
   return file
 }

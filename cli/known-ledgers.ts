@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SourceError } from '../src/verify/source.ts'
 import { environment } from './environment.ts'
-import { writeWhole } from './write-whole.ts'
+import { writeFileWhole } from './output-file.ts'
 
 /** ledger id → kid (hex) of its first entry, as it was when the ledger was pinned. */
 type KnownLedgers = Map<string, string>
@@ -42,5 +42,5 @@ export async function pinLedger(ledger: string, kid: string): Promise<void> {
   if (known.get(ledger) === kid) return
   known.set(ledger, kid)
   const text = `${JSON.stringify({ ledgers: Object.fromEntries(known) }, null, 2)}\n`
-  await writeWhole(knownLedgersFile(), text, { isPrivate: true })
+  await writeFileWhole(knownLedgersFile(), text, { isPrivate: true })
 }

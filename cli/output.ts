@@ -62,13 +62,13 @@ function cell(value: string | number | null): string {
 }
 
 /** A line of JSON; for a terminal with what could drive it escaped, which is the same JSON. */
-export function jsonLine(item: unknown, out: Out): string {
+export function jsonLine(item: unknown, out: Pick<Out, 'isTTY'>): string {
   const json = JSON.stringify(item)
   const escapeOf = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
   return `${out.isTTY ? json.replaceAll(DRIVING, escapeOf) : json}\n`
 }
 
 /** A line that scripts read as it is; for a terminal with nothing in it that could drive it. */
-export function textLine(text: string, out: Out): string {
+export function textLine(text: string, out: Pick<Out, 'isTTY'>): string {
   return `${out.isTTY ? plain(text) : text}\n`
 }

@@ -1,4 +1,5 @@
 import { EXIT } from './exit-codes.ts'
+import { isHangupIgnored } from './hangup.ts'
 import { PROCESS_IO } from './io.ts'
 import { main } from './main.ts'
 
@@ -12,5 +13,6 @@ export async function runAsProcess(args: readonly string[]): Promise<void> {
   })
   // The work goes on, whether somebody reads about it or not.
   process.stderr.on('error', () => {})
+  if (isHangupIgnored()) process.on('SIGHUP', () => {})
   process.exitCode = await main(args, PROCESS_IO)
 }

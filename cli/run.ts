@@ -67,7 +67,17 @@ function exitOf(error: unknown): ExitCode {
   if (error instanceof InputError) return EXIT.badInput
   if (error instanceof ProofError) return EXIT.notALedger
   if (error instanceof RefusedError) return EXIT.refused
-  return EXIT.software
+  return isLocalFault(error) ? EXIT.io : EXIT.software
+}
+
+/** Codes of this machine's files, disks and limits: no server causes them. */
+const LOCAL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS', 'EIO', 'EMFILE', 'ENFILE'])
+
+/** A system call on a local file, not on a socket: those have no path, or connect to it. */
+function isLocalFault(error: unknown): boolean {
+  const { code, syscall, path } = error as NodeJS.ErrnoException
+  if (syscall === undefined) return false
+  return LOCAL_CODES.has(code ?? '') || (path !== undefined && syscall !== 'connect' && syscall !== 'listen')
 }
 
 function exitOfClient(error: TallystickError): ExitCode {

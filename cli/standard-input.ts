@@ -1,5 +1,5 @@
 import { EXPORT_SPOOL_MIB_DEFAULT } from '../src/verify/limits.ts'
-import type { LedgerSource } from '../src/verify/source.ts'
+import { type LedgerSource, SourceError } from '../src/verify/source.ts'
 import { spooledExport } from '../src/verify/spool.ts'
 import { parseCount } from './arguments.ts'
 import type { Io } from './io.ts'
@@ -16,5 +16,13 @@ export function parseSpoolMib(values: SpoolValues): number | undefined {
 
 export function standardInput(io: Io, values: SpoolValues): LedgerSource {
   const mibMax = parseSpoolMib(values)
-  return spooledExport('standard input', async () => io.stdin as AsyncIterable<Uint8Array>, { mibMax })
+  return spooledExport('standard input', async () => read(io), { mibMax })
+}
+
+async function* read({ stdin }: Io): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stdin as AsyncIterable<Uint8Array>
+  } catch (error) {
+    throw new SourceError('io', `standard input cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
 }

@@ -273,7 +273,7 @@ function advice(error) {
   )
 }
 
-/** The script decides what a signal means and when it is done; we only pass it on and stay until then. */
+/** The script decides what a signal means (SIGHUP under nohup: nothing) and when it is done; we only pass it on and stay until then. */
 function forwardSignals(child, onSignal = () => {}) {
   const handlers = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'].map((signal) => {
     const handler = () => {

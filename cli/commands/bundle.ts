@@ -9,9 +9,9 @@ import { UNTIL_COVERED } from '../entry-argument.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { openPieces } from '../open-pieces.ts'
+import { type Output, refuseTerminal, withOutput } from '../output-file.ts'
 import { parseType } from '../record-options.ts'
 import { RefusedError, UsageError } from '../run.ts'
-import { refuseTerminal, saveStream } from '../save-stream.ts'
 import { type End, parseEnd, seqsOfPeriod } from '../seq-of-time.ts'
 
 const HELP = `tallystick bundle RECORD -o FILE
@@ -30,7 +30,7 @@ audit:read and records:read; for a range without documents audit:read alone. An 
   --size N         in the checkpoint of this size, such as one that somebody kept; otherwise in the newest
   --no-documents   without payloads, evidence, values and reasons: what remains is ids, codes, times and digests
   -o, --out FILE   where to write; by default, or with -, standard output, if that is no terminal. A FILE is verified before it gets its
-                   name, and readable by you alone
+                   name, and readable by you alone; a pipe or a device is written as it comes
 ${CONNECTION_HELP}
   -h, --help
 
@@ -62,7 +62,11 @@ export const bundle = defineCommand({ help: HELP, options: OPTIONS, run: save })
 
 async function save(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
   const of = parseOf(values, positionals)
-  refuseTerminal('a bundle', values.out, io)
+  return withOutput(values.out, { io, isPrivate: true }, (output) => saveTo(output, of, values, io))
+}
+
+async function saveTo(output: Output, of: Of, values: Values, io: Io): Promise<ExitCode> {
+  refuseTerminal('a bundle', output)
   const client = await connect(values)
   const documents = values['no-documents'] !== true
   const request = {
@@ -75,14 +79,14 @@ async function save(values: Values, positionals: readonly string[], io: Io): Pro
   if (!('from' in of)) {
     await announce(client, { of, from: 0, documents }, io)
     const lines = 'run' in of ? bundles.run(of.run, request) : bundles.record(of.record, request)
-    await saveStream(lines, values.out, io, refuseFaulty)
+    await output.save(lines, refuseFaulty)
     return EXIT.ok
   }
   const { filter } = of
   const { from, to } = await seqsOfPeriod(client, await sizeOf(client, of), of.from, of.to)
   await announce(client, { of: filter ?? {}, from, to, documents }, io)
   const lines = filter ? bundles.filter({ from, to, ...filter }, request) : bundles.range(from, to, request)
-  await saveStream(lines, values.out, io, refuseFaulty)
+  await output.save(lines, refuseFaulty)
   return EXIT.ok
 }
 

@@ -5,7 +5,7 @@ import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { refuseTerminal, saveStream } from '../save-stream.ts'
+import { refuseTerminal, withOutput } from '../output-file.ts'
 
 const HELP = `tallystick export [-o FILE]
 
@@ -34,9 +34,11 @@ async function save(
   io: Io,
 ): Promise<ExitCode> {
   noArguments(positionals, 'export -o FILE')
-  refuseTerminal('an export', values.out, io)
-  const client = await connect(values)
-  await announce(client, { of: {}, from: 0, documents: true }, io)
-  await saveStream(bytesOf(await client.exports.stream()), values.out, io)
-  return EXIT.ok
+  return withOutput(values.out, { io, isPrivate: true }, async (output) => {
+    refuseTerminal('an export', output)
+    const client = await connect(values)
+    await announce(client, { of: {}, from: 0, documents: true }, io)
+    await output.save(bytesOf(await client.exports.stream()))
+    return EXIT.ok
+  })
 }

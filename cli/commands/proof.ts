@@ -3,7 +3,7 @@ import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { ENTRY_OPTIONS, parseEntryArgument, UNTIL_COVERED } from '../entry-argument.ts'
 import { EXIT } from '../exit-codes.ts'
 import { jsonLine } from '../output.ts'
-import { writeWhole } from '../write-whole.ts'
+import { withOutput } from '../output-file.ts'
 
 const HELP = `tallystick proof RECORD [--seq SEQ] [--size N] [-o FILE]
 tallystick proof SEQ [--size N] [-o FILE]
@@ -32,13 +32,14 @@ export const proof = defineCommand({
   },
   async run(values, positionals, io) {
     const { record, seq, size, cosignatures } = parseEntryArgument('proof', positionals, values)
-    const client = await connect(values)
-    const found =
-      record === null
-        ? await client.entries.proof(seq, { size, cosignatures }, UNTIL_COVERED)
-        : await client.records.proof(record, { seq, size, cosignatures }, UNTIL_COVERED)
-    if (values.out === undefined || values.out === '-') io.stdout.write(jsonLine(found, io.stdout))
-    else await writeWhole(values.out, `${JSON.stringify(found)}\n`)
-    return EXIT.ok
+    return withOutput(values.out, { io, isPrivate: false }, async (output) => {
+      const client = await connect(values)
+      const found =
+        record === null
+          ? await client.entries.proof(seq, { size, cosignatures }, UNTIL_COVERED)
+          : await client.records.proof(record, { seq, size, cosignatures }, UNTIL_COVERED)
+      await output.save([jsonLine(found, output)])
+      return EXIT.ok
+    })
   },
 })

@@ -2,8 +2,8 @@ import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { ENTRY_OPTIONS, parseEntryArgument, UNTIL_COVERED } from '../entry-argument.ts'
 import { EXIT } from '../exit-codes.ts'
+import { refuseTerminal, withOutput } from '../output-file.ts'
 import { UsageError } from '../run.ts'
-import { writeWhole } from '../write-whole.ts'
 
 const HELP = `tallystick receipt RECORD -o FILE [--seq SEQ] [--size N]
 tallystick receipt SEQ -o FILE [--size N]
@@ -15,7 +15,7 @@ record, another one of it, or any by its place in the chain. Waits about half a 
   --seq SEQ        another entry of the record than its first
   --size N         in the checkpoint of this size; otherwise in the newest
   --cosignatures K the newest checkpoint that K witnesses have cosigned, instead of the newest
-  -o, --out FILE   where to write
+  -o, --out FILE   where to write; - is standard output, if that is no terminal
 ${CONNECTION_HELP}
   -h, --help
 
@@ -31,15 +31,18 @@ export const receipt = defineCommand({
     ...ENTRY_OPTIONS,
     ...CONNECTION_OPTIONS,
   },
-  async run(values, positionals) {
+  async run(values, positionals, io) {
     const { record, seq, size, cosignatures } = parseEntryArgument('receipt', positionals, values)
     if (values.out === undefined) throw new UsageError('a receipt is bytes: name a file with -o')
-    const client = await connect(values)
-    const bytes =
-      record === null
-        ? await client.entries.receipt(seq, { size, cosignatures }, UNTIL_COVERED)
-        : await client.records.receipt(record, { seq, size, cosignatures }, UNTIL_COVERED)
-    await writeWhole(values.out, bytes)
-    return EXIT.ok
+    return withOutput(values.out, { io, isPrivate: false }, async (output) => {
+      refuseTerminal('a receipt', output)
+      const client = await connect(values)
+      const bytes =
+        record === null
+          ? await client.entries.receipt(seq, { size, cosignatures }, UNTIL_COVERED)
+          : await client.records.receipt(record, { seq, size, cosignatures }, UNTIL_COVERED)
+      await output.save([bytes])
+      return EXIT.ok
+    })
   },
 })

@@ -4,6 +4,7 @@ import { onlyArgument, parseChoice } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { openPieces } from '../open-pieces.ts'
+import { refuseTerminal, withOutput } from '../output-file.ts'
 import { parseKid } from '../parse-kid.ts'
 import { NO_MAP, readControlMap } from '../report/control-map.ts'
 import { csvOf } from '../report/csv.ts'
@@ -12,7 +13,6 @@ import { htmlOf } from '../report/html.ts'
 import { jsonOf } from '../report/json.ts'
 import { rowsOf } from '../report/rows.ts'
 import { RefusedError } from '../run.ts'
-import { refuseTerminal, saveStream } from '../save-stream.ts'
 import { formatReport } from './verify-bundle.ts'
 import { parseNoteKey } from './verify-proof.ts'
 
@@ -49,18 +49,20 @@ export const report = defineCommand({
   async run(values, positionals, io) {
     const path = onlyArgument(positionals, 'report FILE')
     const format = parseChoice(values.format ?? 'html', FORMATS, '--format')
-    refuseTerminal('a report', values.out, io)
-    const map = values.controls === undefined ? NO_MAP : await readControlMap(values.controls)
-    const verdict = await verify(path, values['note-key'], values.key)
-    const figures = new Figures()
-    for await (const row of rowsOf(path)) figures.add(row)
-    const pieces = {
-      html: () => htmlOf(() => rowsOf(path), map, figures, verdict),
-      csv: () => csvOf(rowsOf(path), map, verdict),
-      json: () => jsonOf(rowsOf(path), map, figures, verdict),
-    }[format]()
-    await saveStream(pieces, values.out, io)
-    return EXIT.ok
+    return withOutput(values.out, { io, isPrivate: true }, async (output) => {
+      refuseTerminal('a report', output)
+      const map = values.controls === undefined ? NO_MAP : await readControlMap(values.controls)
+      const verdict = await verify(path, values['note-key'], values.key)
+      const figures = new Figures()
+      for await (const row of rowsOf(path)) figures.add(row)
+      const pieces = {
+        html: () => htmlOf(() => rowsOf(path), map, figures, verdict),
+        csv: () => csvOf(rowsOf(path), map, verdict),
+        json: () => jsonOf(rowsOf(path), map, figures, verdict),
+      }[format]()
+      await output.save(pieces)
+      return EXIT.ok
+    })
   },
 })
 

@@ -11,8 +11,8 @@ import { readDsseSigner } from '../dsse-signer.ts'
 import { ENTRY_OPTIONS, parseEntryArgument, UNTIL_COVERED } from '../entry-argument.ts'
 import { EXIT } from '../exit-codes.ts'
 import { textLine } from '../output.ts'
+import { withOutput } from '../output-file.ts'
 import { UsageError } from '../run.ts'
-import { writeWhole } from '../write-whole.ts'
 import { parseNoteKey } from './verify-proof.ts'
 
 const HELP = `tallystick statement RECORD [--seq SEQ] [--format json]
@@ -59,29 +59,30 @@ export const statement = defineCommand({
       throw new UsageError('--format dsse goes with --dsse-key, the private key of yours that signs it')
     const noteKey = (await parseNoteKey(values['note-key'])) ?? undefined
     const signer = path === undefined ? null : await readDsseSigner(path, keyId)
-    const client = await connect(values)
-    const proof =
-      record === null
-        ? await client.entries.proof(seq, { size, cosignatures }, UNTIL_COVERED)
-        : await client.records.proof(record, { seq, size, cosignatures }, UNTIL_COVERED)
-    const found = await verifyProof(proof, { noteKey })
-    // Otherwise the server chooses what the exporter signs.
-    if (seq == null ? found.subject !== record : found.seq !== seq)
-      throw new SourceError(
-        'not_a_ledger',
-        `the server answered the entry ${found.seq} about ${found.subject}, which was not asked for`,
-      )
-    const { keys, ledger, entry } = proof
-    // A compromised key is for a verifier with a checkpoint from before: nothing is signed on its word.
-    const of = { keys, ledger: ledger.id }
-    const text =
-      signer === null
-        ? utf8Decode(parseEnvelope(fromBase64(entry.envelope)).payload)
-        : JSON.stringify(await toDsse(entry.envelope, { ...of, signer }))
-    if (signer === null) await envelope(entry.envelope, of)
-    // A file has the bytes that were signed, and no newline behind them.
-    if (values.out !== undefined && values.out !== '-') await writeWhole(values.out, text)
-    else io.stdout.write(textLine(text, io.stdout))
-    return EXIT.ok
+    return withOutput(values.out, { io, isPrivate: false }, async (output) => {
+      const client = await connect(values)
+      const proof =
+        record === null
+          ? await client.entries.proof(seq, { size, cosignatures }, UNTIL_COVERED)
+          : await client.records.proof(record, { seq, size, cosignatures }, UNTIL_COVERED)
+      const found = await verifyProof(proof, { noteKey })
+      // Otherwise the server chooses what the exporter signs.
+      if (seq == null ? found.subject !== record : found.seq !== seq)
+        throw new SourceError(
+          'not_a_ledger',
+          `the server answered the entry ${found.seq} about ${found.subject}, which was not asked for`,
+        )
+      const { keys, ledger, entry } = proof
+      // A compromised key is for a verifier with a checkpoint from before: nothing is signed on its word.
+      const of = { keys, ledger: ledger.id }
+      const text =
+        signer === null
+          ? utf8Decode(parseEnvelope(fromBase64(entry.envelope)).payload)
+          : JSON.stringify(await toDsse(entry.envelope, { ...of, signer }))
+      if (signer === null) await envelope(entry.envelope, of)
+      // A file has the bytes that were signed, and no newline behind them.
+      await output.save([output.stream === null ? text : textLine(text, output)])
+      return EXIT.ok
+    })
   },
 })

@@ -1,16 +1,18 @@
+import type { Tallystick } from '../../sdk/client.ts'
 import type { Statement } from '../../sdk/generated/api.ts'
 import type { RegistrationPolicy } from '../../sdk/resources/statements.ts'
 import { ENVELOPE_BYTES_MAX } from '../../src/proof/envelope/envelope-layout.ts'
 import { onlyArgument } from '../arguments.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { UNTIL_COVERED } from '../entry-argument.ts'
-import { EXIT } from '../exit-codes.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
 import { readObject } from '../json-input.ts'
 import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
+import { refuseTerminal, withOutput } from '../output-file.ts'
 import { readBytes } from '../read-text.ts'
 import { listItems, showItem } from '../resource.ts'
-import { writeWhole } from '../write-whole.ts'
 
 const REGISTER_HELP = `tallystick statements register FILE [-o FILE]
 
@@ -28,18 +30,15 @@ Examples:
   tallystick statements register sbom.cose -o sbom.transparent.cose
 `
 
+const OPTIONS = { out: { type: 'string', short: 'o' }, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS } as const
+
 export const statementsRegister = defineCommand({
   help: REGISTER_HELP,
-  options: { out: { type: 'string', short: 'o' }, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
+  options: OPTIONS,
   async run(values, positionals, io) {
     const path = onlyArgument(positionals, 'statements register FILE')
     const bytes = await readBytes(path, ENVELOPE_BYTES_MAX)
-    const client = await connect(values)
-    const statement = await client.statements.register(bytes)
-    printItem(statement, values.json, io.stdout)
-    if (values.out !== undefined)
-      await writeWhole(values.out, await client.statements.receipt(statement, UNTIL_COVERED))
-    return EXIT.ok
+    return showAndSave(values, io, (client) => client.statements.register(bytes))
   },
 })
 
@@ -59,17 +58,32 @@ Examples:
 
 export const statementsGet = defineCommand({
   help: GET_HELP,
-  options: { out: { type: 'string', short: 'o' }, ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
+  options: OPTIONS,
   async run(values, positionals, io) {
     const id = onlyArgument(positionals, 'statements get STATEMENT')
-    const client = await connect(values)
-    const statement = await client.statements.get(id)
-    printItem(statement, values.json, io.stdout)
-    if (values.out !== undefined)
-      await writeWhole(values.out, await client.statements.receipt(statement, UNTIL_COVERED))
-    return EXIT.ok
+    return showAndSave(values, io, (client) => client.statements.get(id))
   },
 })
+
+/** Shows a statement, and writes it with its receipt where `--out` says: to standard output instead of what is shown. */
+async function showAndSave(
+  values: ValuesOf<typeof OPTIONS>,
+  io: Io,
+  ask: (client: Tallystick) => Promise<Statement>,
+): Promise<ExitCode> {
+  const client = await connect(values)
+  if (values.out === undefined) {
+    printItem(await ask(client), values.json, io.stdout)
+    return EXIT.ok
+  }
+  return withOutput(values.out, { io, isPrivate: false }, async (output) => {
+    refuseTerminal('a Transparent Statement', output)
+    const statement = await ask(client)
+    if (output.stream === null) printItem(statement, values.json, io.stdout)
+    await output.save([await client.statements.receipt(statement, UNTIL_COVERED)])
+    return EXIT.ok
+  })
+}
 
 export const statementsList = listItems({
   usage: 'statements list',

@@ -3,9 +3,9 @@ import type { RecordType } from '../../sdk/generated/api.ts'
 import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
+import { withOutput } from '../output-file.ts'
 import { RefusedError } from '../run.ts'
 import { typesSource } from '../types-source.ts'
-import { writeWhole } from '../write-whole.ts'
 
 const HELP = `tallystick types codegen [-o FILE] [NAME/VERSION | NAME]…
 
@@ -25,13 +25,13 @@ export const typesCodegen = defineCommand({
   help: HELP,
   options: { out: { type: 'string', short: 'o' }, ...CONNECTION_OPTIONS },
   async run(values, wanted, io) {
-    const client = await connect(values)
-    const types = new Map<string, RecordType>()
-    for (const name of await namesOf(client, wanted)) types.set(name, await client.types.get(name))
-    const text = typesSource([...types.values()])
-    if (values.out === undefined || values.out === '-') io.stdout.write(text)
-    else await writeWhole(values.out, text)
-    return EXIT.ok
+    return withOutput(values.out, { io, isPrivate: false }, async (output) => {
+      const client = await connect(values)
+      const types = new Map<string, RecordType>()
+      for (const name of await namesOf(client, wanted)) types.set(name, await client.types.get(name))
+      await output.save([typesSource([...types.values()])])
+      return EXIT.ok
+    })
   },
 })
 

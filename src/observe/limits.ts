@@ -1,6 +1,15 @@
 // Metrics: time of one query, while somebody waits for all of them
 export const METRICS_ANSWER_TIMEOUT_MS = 2_000
 
+// Log
+/** Lines that wait for whoever reads standard output, some 20,000. More are dropped, and counted. */
+export const LOG_WAITING_BYTES_MAX = 4 * 1024 * 1024
+/** When a process ends: what is not read then is lost. */
+export const LOG_FLUSH_MS_MAX = 1_000
+/** For one line that a person is told beside the log. */
+export const SAY_MS_MAX = 200
+export const SAY_RETRY_MS = 10
+
 // Traces (docs/tracing.md)
 /** Ended and not at the collector yet; each takes about 2 KB. More are dropped: a traced request never waits. */
 export const TRACE_SPANS_WAITING_MAX = 8_192

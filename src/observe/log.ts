@@ -1,14 +1,18 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { StandardOutput } from './standard-output.ts'
 
 /** JSON lines, on standard output unless told otherwise. Headers are never logged, so keys can't be. */
-export function openLog(level: string, destination?: DestinationStream): Logger {
+export function openLog(level: string, destination: DestinationStream = new StandardOutput()): Logger {
   const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: describeError },
   }
-  return destination ? pino(options, destination) : pino(options)
+  const log = pino(options, destination)
+  if (destination instanceof StandardOutput)
+    destination.onLoss((lines) => log.error({ lines }, 'lines of the log were dropped: nobody read them'))
+  return log
 }
 
 export type ErrorDescription = {

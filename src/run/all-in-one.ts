@@ -1,10 +1,14 @@
 import { resolve } from 'node:path'
 import { checkConnection } from '../db/connect/check-connection.ts'
+import { withClient } from '../db/connect/client.ts'
 import { Database } from '../db/connect/connection.ts'
 import { migrate } from '../db/schema/migrate.ts'
+import { watchLog } from '../observe/metrics/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
+import { say } from '../observe/standard-output.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { type Config, parseConfig } from './config.ts'
+import { connectDirectly } from './connect-directly.ts'
 import { getLogins } from './database-logins.ts'
 import { serveMetrics } from './listen-metrics.ts'
 import { describeRunning } from './local/banner.ts'
@@ -25,11 +29,11 @@ import { startServer } from './server.ts'
  * process of its own here too, and ends with this one. For one machine; in production each is run by itself.
  */
 const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
-const say = (line: string) => console.error(`tallystick: ${line}`)
+const tell = (line: string) => say(`tallystick: ${line}`)
 /** For a person who waits; where nobody watches, the log says enough. */
 const isWatched = process.stdout.isTTY === true
 const progress = (line: string) => {
-  if (isWatched) say(`${line} …`)
+  if (isWatched) tell(`${line} …`)
 }
 
 type Closer = () => Promise<unknown>
@@ -37,12 +41,13 @@ type Closer = () => Promise<unknown>
 type Running = { readonly postgresExited: Promise<void> }
 
 if (process.argv.length > 2) {
-  say(
+  tell(
     '`npm start` takes no arguments: settings are variables of the environment (docs/configuration.md), as in TALLYSTICK_PORT=3001 npm start',
   )
   process.exit(2)
 }
 
+connectDirectly()
 const stop = listenForStop()
 const closers: Closer[] = []
 try {
@@ -51,13 +56,13 @@ try {
   if (!stop.isRequested()) throw new Error(`${why} by itself: see postgres.log in the data folder`)
 } catch (error) {
   if (!stop.isRequested()) {
-    say((error as Error).message)
+    tell((error as Error).message)
     process.exitCode = 1
   }
 }
 for (const close of closers.reverse()) {
   await close().catch((error: Error) => {
-    say(`while stopping: ${error.message}`)
+    tell(`while stopping: ${error.message}`)
     process.exitCode = 1
   })
 }
@@ -72,7 +77,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   let postgresExited: Promise<void> = new Promise(() => {})
   if (ownerUrl === null) {
     progress('starting Postgres')
-    const postgres = await startPostgres({ dataDir: postgresDir(dataDir), log: say })
+    const postgres = await startPostgres({ dataDir: postgresDir(dataDir), log: tell })
     closers.push(() => postgres.stop())
     ownerUrl = postgres.ownerUrl
     postgresExited = postgres.exited
@@ -101,7 +106,7 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
     closers.push(() => listener.close())
   }
   progress('starting the worker and the server')
-  const log = await openLocalLog(config.logLevel)
+  const log = await openLocalLog(config.logLevel, watchLog(metrics, 'server'))
   // The worker first: a ledger that is an older backup of itself is closed before a server can build on it.
   const { masterKey: key, previousMasterKey } = config
   const threads = workerThreads(config.threads)
@@ -117,21 +122,34 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   worker = started
   closers.push(() => started.close())
   const withoutConsole = await consoleBuilt
-  if (withoutConsole !== null) say(`there is no console: ${withoutConsole}`)
+  if (withoutConsole !== null) tell(`there is no console: ${withoutConsole}`)
   const server = await startServer(config, undefined, metrics, log)
   closers.push(() => server.close())
 
   const url = reachableUrl(server.url)
-  const first = await ensureFirstLedger({ url, dataDir, operatorKey: secrets.operatorKey })
+  const first = await ensureFirstLedger({ url, dataDir, operatorKey: secrets.operatorKey }).catch((error) =>
+    throwWithCause(error, new Database(apiUrl, database)),
+  )
   const hasConsole = config.console && withoutConsole === null
-  console.log(describeRunning({ url, dataDir, ownDatabase: given.ownerUrl === null, first, hasConsole }))
+  say(describeRunning({ url, dataDir, ownDatabase: given.ownerUrl === null, first, hasConsole }), 1)
   return { postgresExited }
+}
+
+/**
+ * Throws the error again, with the reason why the database takes no connection of the server's login, if it takes none: an answer of
+ * the server (503) does not have it.
+ */
+async function throwWithCause(error: Error, database: Database): Promise<never> {
+  await withClient(database, async () => {}).catch((cause: Error) => {
+    throw new Error(`${error.message}\ntallystick: ${cause.message}`, { cause })
+  })
+  throw error
 }
 
 /** The default folder depends on whom Postgres runs as; a folder that was named is taken as it is. */
 function placeData(config: Config): string {
   if (config.dataDir !== resolve('.tallystick')) return openDataDir(config.dataDir)
-  return openDataDir(chooseDataDir(PROJECT_DIR, { embedded: config.ownerUrl === null, log: say }))
+  return openDataDir(chooseDataDir(PROJECT_DIR, { embedded: config.ownerUrl === null, log: tell }))
 }
 
 /** `0.0.0.0` is where a server listens, not where a client goes. */

@@ -13,7 +13,7 @@ import {
   ARCHIVE_SEAL_SECONDS_MAX,
 } from '../followers/limits.ts'
 import { parseWitnesses, type WitnessSetting } from '../followers/witnesses/settings.ts'
-import { parseTracing, type TracingOptions } from '../observe/tracing/options.ts'
+import { type Ignored, parseTracing, type TracingOptions } from '../observe/tracing/options.ts'
 import { type Allowances, parseAllowances } from '../outside/connector/allowances.ts'
 import { RETENTION_DAYS_MAX } from '../proof/statement/predicates.ts'
 import { type ArchivePlace, parseArchivePlace } from '../verify/archive/settings.ts'
@@ -202,6 +202,8 @@ export type Config = {
   readonly peerWitnesses: boolean
   /** null: no traces. */
   readonly tracing: TracingOptions | null
+  /** For the log: variables of OpenTelemetry that are not used as they were set. */
+  readonly tracingIgnored: readonly Ignored[]
   readonly console: boolean
   readonly retentionDaysMin: number
   /** null: none. */
@@ -223,13 +225,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
   const database = parseDatabaseOptions(given)
   const witnesses = readWitnesses(parsed.data)
   const archive = readArchive(parsed.data)
-  const others = [
-    ...keys.issues,
-    ...database.issues,
-    ...tracing.issues,
-    ...witnesses.issues,
-    ...archive.issues,
-  ]
+  const others = [...keys.issues, ...database.issues, ...witnesses.issues, ...archive.issues]
   if (!parsed.success || others.length > 0) {
     const issues = [...(parsed.error?.issues ?? []), ...others]
     const faults = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
@@ -269,6 +265,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     witnesses: witnesses.settings,
     peerWitnesses: values.TALLYSTICK_PEER_WITNESSES,
     tracing: tracing.options,
+    tracingIgnored: tracing.ignored,
     console: values.TALLYSTICK_CONSOLE,
     retentionDaysMin: values.TALLYSTICK_RETENTION_DAYS_MIN,
     archive: archive.setting,

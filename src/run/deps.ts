@@ -37,7 +37,7 @@ import { watchKeyCache } from '../observe/metrics/reading.ts'
 import { watchReads, watchReplica } from '../observe/metrics/replica.ts'
 import { makeTraceObserver } from '../observe/metrics/traces.ts'
 import { watchTypes } from '../observe/metrics/types.ts'
-import { openTracing } from '../observe/tracing/open.ts'
+import { openTracing, warnOfIgnored } from '../observe/tracing/open.ts'
 import { TracedAppender } from '../observe/tracing/traced-appender.ts'
 import { Inbox } from '../outside/federation/inbox.ts'
 import { KnownItems } from '../records/otlp/known-items.ts'
@@ -77,6 +77,7 @@ export async function openDeps(
   const close = async () => {
     for (const each of closers.reverse()) await each()
   }
+  warnOfIgnored(config.tracingIgnored, log)
   const tracing = await openTracing(config.tracing, 'tallystick-server', () =>
     makeTraceObserver(metrics, 'server', log),
   )

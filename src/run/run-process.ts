@@ -1,5 +1,8 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isHangupIgnored } from '../../cli/hangup.ts'
+import { say } from '../observe/standard-output.ts'
+import { connectDirectly } from './connect-directly.ts'
 
 /**
  * Something that runs until it is closed. `drain`, where there is one: works as before and sees to it that new work goes
@@ -16,25 +19,29 @@ const SAME_STOP_MS = 1_000
 export const CLOSE_MS_MAX = 25_000
 
 /**
- * Runs a service as a process: until SIGTERM or SIGINT, then closes it and exits with 0. SIGTERM comes from an orchestrator, which
+ * Runs a service as a process: until SIGTERM, SIGINT or the end of its terminal, then closes it and exits with 0. SIGTERM comes from an orchestrator, which
  * balances load over the others: before it is closed the service is drained, until that is done or the next signal. A service that can't
  * start says why in one line and exits with 1.
  */
 export async function runProcess(name: string, start: () => Promise<Service>): Promise<void> {
+  connectDirectly()
   let service: Service
   try {
     service = await start()
   } catch (error) {
-    console.error(`tallystick ${name}: ${(error as Error).message}`)
+    say(`tallystick ${name}: ${(error as Error).message}`)
     process.exit(1)
   }
   const signals = new EventEmitter()
   // Not `once`: under npm a Ctrl-C arrives twice, and the second would end the process while it closes.
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => signals.emit('signal', name))
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    const isIgnored = name === 'SIGHUP' && isHangupIgnored()
+    process.on(name, () => !isIgnored && signals.emit('signal', name))
+  }
   const [signal] = await once(signals, 'signal')
   if (signal === 'SIGTERM' && service.drain) await Promise.race([service.drain(), anotherStop(signals)])
   const givenUp = setTimeout(() => {
-    console.error(`tallystick ${name}: not closed ${CLOSE_MS_MAX} ms after ${signal}; giving up`)
+    say(`tallystick ${name}: not closed ${CLOSE_MS_MAX} ms after ${signal}; giving up`)
     process.exit(1)
   }, CLOSE_MS_MAX)
   await service.close()

@@ -2,7 +2,9 @@ import { lookup } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildApp } from '../http/app.ts'
 import { openLog } from '../observe/log.ts'
+import { watchLog } from '../observe/metrics/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
+import { StandardOutput } from '../observe/standard-output.ts'
 import { type Config, parseConfig } from './config.ts'
 import { openDeps } from './deps.ts'
 import { CLOSE_IDLE_EVERY_MS, CLOSE_STREAMS_MS, CLOSE_UNUSED_AFTER_MS, LISTEN_BACKLOG } from './limits.ts'
@@ -20,7 +22,7 @@ export async function startServer(
   config: Config,
   closeStreamsMs = CLOSE_STREAMS_MS,
   metrics = new Metrics(),
-  log = openLog(config.logLevel),
+  log = openLog(config.logLevel, new StandardOutput({ dropped: watchLog(metrics, 'server') })),
 ): Promise<Service & { readonly url: string }> {
   const deps = await openDeps(config, log, metrics)
   const app = buildApp(deps)

@@ -9,6 +9,7 @@ import { formatReport } from '../verify/report.ts'
 import { spooledExport } from '../verify/spool.ts'
 import { verifyLedger } from '../verify/verify-ledger.ts'
 import { parseConfig, required } from './config.ts'
+import { connectDirectly } from './connect-directly.ts'
 import { SMOKE_CHECKPOINT_MS_MAX, SMOKE_MS_MAX, SMOKE_POLL_MS, SMOKE_REVOKE_MS_MAX } from './limits.ts'
 import { refuseArguments, runToEnd } from './run-to-end.ts'
 
@@ -142,6 +143,7 @@ const USAGE = `usage: smoke
 export function main(args: readonly string[]): Promise<void> {
   return runToEnd('smoke', USAGE, async () => {
     refuseArguments(args)
+    connectDirectly()
     const config = parseConfig(process.env)
     const operatorKey = required(
       config.operatorKey,

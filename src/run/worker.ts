@@ -40,6 +40,7 @@ import {
 import { watchPool } from '../observe/metrics/database.ts'
 import { makeFollowerObserver } from '../observe/metrics/followers.ts'
 import { makeJobObserver, watchJobs } from '../observe/metrics/jobs.ts'
+import { watchLog } from '../observe/metrics/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { makeDrainObserver, watchDrains, watchPeers } from '../observe/metrics/peers.ts'
 import { watchRetention } from '../observe/metrics/retention.ts'
@@ -58,8 +59,9 @@ import {
   watchWebhooks,
 } from '../observe/metrics/webhooks.ts'
 import { makeWitnessObserver, watchWitnesses } from '../observe/metrics/witnesses.ts'
+import { StandardOutput } from '../observe/standard-output.ts'
 import { makeAttemptTracer } from '../observe/tracing/delivery-spans.ts'
-import { openTracing } from '../observe/tracing/open.ts'
+import { openTracing, warnOfIgnored } from '../observe/tracing/open.ts'
 import { makePostTracer } from '../observe/tracing/peer-spans.ts'
 import type { Tracing } from '../observe/tracing/tracing.ts'
 import { traceVerification } from '../observe/tracing/verification-spans.ts'
@@ -111,7 +113,7 @@ type Base = {
 export async function startWorker(
   config: Config,
   metrics = new Metrics(),
-  log = openLog(config.logLevel),
+  log = openLog(config.logLevel, new StandardOutput({ dropped: watchLog(metrics, 'worker') })),
 ): Promise<Service> {
   const url = required(
     config.workerUrl,
@@ -133,6 +135,7 @@ export async function startWorker(
   )
   const pool = openReadPool(database, log)
   watchPool(metrics, 'worker', pool)
+  warnOfIgnored(config.tracingIgnored, log)
   const tracing = await openTracing(config.tracing, 'tallystick-worker', () =>
     makeTraceObserver(metrics, 'worker', log),
   )

@@ -25,9 +25,9 @@ export function exportFile(path: string, name = path): LedgerSource {
   return {
     name,
     async open(): Promise<OpenLedger> {
-      const file = await openFile(path, name)
+      const file = await openFile(path)
       try {
-        return await openExport(file, name)
+        return await openExport(file, path, name)
       } catch (error) {
         await file.close()
         throw error
@@ -36,27 +36,35 @@ export function exportFile(path: string, name = path): LedgerSource {
   }
 }
 
-async function openFile(path: string, name: string): Promise<FileHandle> {
+async function openFile(path: string): Promise<FileHandle> {
   try {
     const file = await open(path, 'r')
     if ((await file.stat()).isFile()) return file
     await file.close()
-    throw new SourceError('io', `${name} is not a file`)
+    throw new SourceError('io', `${path} is not a file`)
   } catch (error) {
     if (error instanceof SourceError) throw error
-    const code = (error as NodeJS.ErrnoException).code
-    throw new SourceError(
-      'io',
-      code === 'ENOENT' ? `${name}: no such file` : `${name} cannot be read (${code})`,
-    )
+    throw unreadable(path, error)
   }
 }
 
-async function openExport(file: FileHandle, name: string): Promise<OpenLedger> {
+function unreadable(path: string, error: unknown): SourceError {
+  const { code } = error as NodeJS.ErrnoException
+  return new SourceError(
+    'io',
+    code === 'ENOENT' ? `${path}: no such file` : `${path} cannot be read (${code})`,
+    { cause: error },
+  )
+}
+
+async function openExport(file: FileHandle, path: string, name: string): Promise<OpenLedger> {
   const { size } = await file.stat()
-  const head = await readHead(file, size)
+  const failing = (error: unknown): never => {
+    throw unreadable(path, error)
+  }
+  const head = await readHead(file, size).catch(failing)
   const { ledger, keys, documents } = readExportHead(head.text, name)
-  const tail = await readTail(file, head.end, size)
+  const tail = await readTail(file, head.end, size).catch(failing)
   const checkpoint = readExportTail(tail.text, name)
   const checkpoints = checkpoint === null ? [] : [checkpoint]
   return {
@@ -66,7 +74,7 @@ async function openExport(file: FileHandle, name: string): Promise<OpenLedger> {
     notices: documents === 'withheld' ? [DOCUMENTS_WITHHELD] : [],
     total: tail.start - head.end,
     isSmall: tail.start - head.end < SMALL_BYTES_MAX,
-    portions: () => readPortions(file, head.end, tail.start, checkpoints),
+    portions: () => readPortions(bytesOf(file, path, head.end, tail.start), checkpoints),
     close: () => file.close(),
   }
 }
@@ -122,26 +130,32 @@ function readExportTail(text: string, name: string): string | null {
   }
 }
 
-/** Whole lines between two offsets, about PORTION_BYTES at a time. */
+/** Throws SourceError. */
+async function* bytesOf(file: FileHandle, path: string, from: number, to: number): AsyncGenerator<Buffer> {
+  if (from === to) return
+  try {
+    yield* createReadStream('', {
+      fd: file,
+      start: from,
+      end: to - 1,
+      highWaterMark: PORTION_BYTES,
+      autoClose: false,
+    })
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+}
+
+/** Whole lines, about PORTION_BYTES at a time. */
 async function* readPortions(
-  file: FileHandle,
-  from: number,
-  to: number,
+  stream: AsyncIterable<Buffer>,
   checkpoints: readonly string[],
 ): AsyncGenerator<EntryPortion> {
-  if (from === to) return
-  const stream = createReadStream('', {
-    fd: file,
-    start: from,
-    end: to - 1,
-    highWaterMark: PORTION_BYTES,
-    autoClose: false,
-  })
   let rest: Buffer[] = []
   let restBytes = 0
   let progress = 0
   let notes = checkpoints
-  for await (const bytes of stream as AsyncIterable<Buffer>) {
+  for await (const bytes of stream) {
     const cut = bytes.lastIndexOf(NEWLINE) + 1
     if (cut > 0) {
       // In a buffer of its own, because it is handed over to a worker thread.

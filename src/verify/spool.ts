@@ -1,8 +1,7 @@
-import { createWriteStream } from 'node:fs'
-import { mkdtemp, rm, statfs } from 'node:fs/promises'
+import { mkdtemp, open, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
+import { copyStream } from './copy-stream.ts'
 import { exportFile } from './export-file.ts'
 import { EXPORT_SPOOL_MIB_DEFAULT, EXPORT_SPOOL_SHARE_OF_FREE_MAX } from './limits.ts'
 import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
@@ -26,12 +25,11 @@ export function spooledExport(
   return {
     name,
     async open(): Promise<OpenLedger> {
-      const stream = await openStream()
-      const directory = await mkdtemp(join(tmpdir(), 'tallystick-export-'))
-      const remove = () => rm(directory, { recursive: true, force: true })
+      const directory = await local(() => mkdtemp(join(tmpdir(), 'tallystick-export-')))
+      const remove = () => local(() => rm(directory, { recursive: true, force: true }))
       try {
         const path = join(directory, 'export.ndjson')
-        await spool(stream, { path, name, mibMax })
+        await spool(await openStream(), { path, name, mibMax })
         const ledger = await exportFile(path, name).open()
         return { ...ledger, close: () => ledger.close().finally(remove) }
       } catch (error) {
@@ -46,24 +44,31 @@ type Spool = { readonly path: string; readonly name: string; readonly mibMax: nu
 
 async function spool(stream: AsyncIterable<Uint8Array>, to: Spool): Promise<void> {
   const { name, path } = to
+  const { bavail, bsize } = await local(() => statfs(tmpdir()))
+  const freeBytes = bavail * bsize * EXPORT_SPOOL_SHARE_OF_FREE_MAX
+  // 0600: an export holds documents.
+  const file = await local(() => open(path, 'wx', 0o600))
+  const written = file.createWriteStream({ autoClose: false })
   try {
-    const { bavail, bsize } = await statfs(tmpdir())
-    const freeBytes = bavail * bsize * EXPORT_SPOOL_SHARE_OF_FREE_MAX
-    // 0600: an export holds documents.
-    await pipeline(stream, bounded(to, freeBytes), createWriteStream(path, { mode: 0o600 }))
-  } catch (error) {
-    if (error instanceof SourceError) throw error
-    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw noSpace(name)
-    throw new SourceError('unavailable', `${name} broke off before its end (${(error as Error).message})`, {
-      cause: error,
-    })
+    const pieces = bounded(stream, to, freeBytes)
+    await copyStream(pieces, written, (error) =>
+      error.code === 'ENOSPC' ? noSpace(name) : localFault(error),
+    )
+  } finally {
+    // Otherwise a stream that failed keeps the file from closing.
+    written.destroy()
+    await file.close()
   }
 }
 
-/** A server that never ends its answer gets no further. */
-function bounded({ name, mibMax }: Spool, freeBytes: number) {
-  return async function* (stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    let bytes = 0
+/** A server that never ends its answer gets no further. Throws SourceError, for errors of the stream too. */
+async function* bounded(
+  stream: AsyncIterable<Uint8Array>,
+  { name, mibMax }: Spool,
+  freeBytes: number,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  try {
     for await (const piece of stream) {
       bytes += piece.length
       if (bytes > mibMax * MIB)
@@ -74,7 +79,26 @@ function bounded({ name, mibMax }: Spool, freeBytes: number) {
       if (bytes > freeBytes) throw noSpace(name)
       yield piece
     }
+  } catch (cause) {
+    if (cause instanceof SourceError) throw cause
+    throw new SourceError('unavailable', `${name} broke off before its end (${(cause as Error).message})`, {
+      cause,
+    })
   }
+}
+
+/** An error of this machine's temporary directory, whatever is spooled. */
+function localFault({ code }: NodeJS.ErrnoException): SourceError {
+  return new SourceError(
+    'io',
+    `the temporary directory ${tmpdir()} cannot be used (${code}): set TMPDIR to another`,
+  )
+}
+
+async function local<T>(work: () => Promise<T>): Promise<T> {
+  return work().catch((error) => {
+    throw localFault(error)
+  })
 }
 
 function noSpace(name: string): SourceError {

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { temporaryDir } from '../helpers/postgres.ts'
+import { makeUnreadPipe } from '../helpers/unread-pipe.ts'
+import { until } from '../helpers/wait.ts'
 
 test('a stop that arrives three times at once, as systemd, npm and tools/run.mjs send it, is drained to its end', async (t) => {
   const child = await start(t, { drainMs: 2_000 })
@@ -29,6 +34,108 @@ test('Ctrl-C waits for no drain', async (t) => {
   child.kill('SIGINT')
   assert.equal(await exitCodeOf(child), 0)
 })
+
+/** How a person starts it; `NODE` and `CODE` are variables. */
+const RUN = '"$NODE" --input-type=module --eval "$CODE"'
+const inTerminal = (script: string) => ['script', '-qfec', script, '/dev/null']
+for (const [name, command, isIgnored] of [
+  ['nohup', ['sh', '-c', `nohup ${RUN}`], true],
+  ['no terminal', ['sh', '-c', `exec ${RUN}`], true],
+  ['a terminal', inTerminal(`exec ${RUN}`), false],
+  ['nohup in a terminal', inTerminal(`cd "$FOLDER"; nohup ${RUN}`), true],
+  ['a shell in a terminal that ignores it', inTerminal(`trap '' HUP; ${RUN}; exit $?`), true],
+] as const) {
+  test(`SIGHUP under ${name} ${isIgnored ? 'is ignored' : 'stops in order'}`, async (t) => {
+    const folder = temporaryDir()
+    const env = { ...process.env, NODE: process.execPath, CODE: NAMED, FOLDER: folder, SHELL: '/bin/sh' }
+    const child = spawn(command[0]!, command.slice(1), { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    t.after(() => child.kill('SIGKILL'))
+    const read = (file: string) => readFileSync(join(folder, file), 'utf8')
+    await until(() => existsSync(join(folder, 'pid')))
+    const pid = Number(read('pid'))
+    process.kill(pid, 'SIGHUP')
+    if (isIgnored) {
+      await sleep(500)
+      assert.ok(!existsSync(join(folder, 'closed')))
+      process.kill(pid, 'SIGTERM')
+    }
+    assert.equal(await exitCodeOf(child), 0)
+    assert.equal(read('closed'), 'yes')
+  })
+}
+
+/** A service that leaves its process's id in a folder, and a word when it was closed. */
+const NAMED = `
+  import { renameSync, writeFileSync } from 'node:fs'
+  import { runProcess } from '${new URL('../../src/run/run-process.ts', import.meta.url)}'
+  process.chdir(process.env.FOLDER)
+  setInterval(() => {}, 1_000)
+  await runProcess('test', async () => {
+    setImmediate(() => { writeFileSync('new', String(process.pid)); renameSync('new', 'pid') })
+    return { close: async () => writeFileSync('closed', 'yes') }
+  })`
+
+for (const [name, isPipe] of [
+  ['pipe', true],
+  ['socket', false],
+] as const) {
+  test(`a stop ends with 0 although nobody reads the output, a ${name}`, async (t) => {
+    const pipe = makeUnreadPipe()
+    t.after(() => pipe.close())
+    pipe.fill()
+    const output = isPipe ? pipe.fd : 'pipe'
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', TALKING], {
+      stdio: ['ignore', output, output, 'ipc'],
+    })
+    t.after(() => child.kill('SIGKILL'))
+    await once(child, 'message')
+    child.kill('SIGTERM')
+    assert.equal(await exitCodeOf(child), 0)
+  })
+}
+
+test('a reader that comes back gets each line, or the number of those that were dropped', async (t) => {
+  const pipe = makeUnreadPipe()
+  t.after(() => pipe.close())
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', TALKING], {
+    stdio: ['ignore', pipe.fd, 'inherit', 'ipc'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  await once(child, 'message')
+  let text = ''
+  await until(() => {
+    text += pipe.read()
+    return text.includes('lines of the log were dropped')
+  })
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const told = lines.filter(({ msg }) => msg === 'x'.repeat(1_000))
+  assert.ok(told.length < LINES)
+  assert.equal(told.length + lines.at(-1).lines, LINES)
+  child.kill('SIGTERM')
+  assert.equal(await exitCodeOf(child), 0)
+})
+
+const LINES = 20_000
+const srcOf = (path: string) => new URL(`../../src/${path}`, import.meta.url)
+
+/** A service that logs 20 MB at once, and a line more when it is closed. */
+const TALKING = `
+  import { runProcess } from '${srcOf('run/run-process.ts')}'
+  import { openLog } from '${srcOf('observe/log.ts')}'
+  import { say } from '${srcOf('observe/standard-output.ts')}'
+  const log = openLog('info')
+  setInterval(() => {}, 1_000)
+  await runProcess('test', async () => {
+    for (let i = 0; i < ${LINES}; i++) {
+      log.info('x'.repeat(1_000))
+      if (i % 100 === 0) await new Promise(setImmediate)
+    }
+    setImmediate(() => process.send('runs'))
+    return { async close() { log.info('closes'); say('a last word'); console.error('another') } }
+  })`
 
 /** A service in a process of its own, that works on for so long when it is asked to stop. */
 async function start(t: TestContext, { drainMs }: { drainMs: number }): Promise<ChildProcess> {

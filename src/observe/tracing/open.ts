@@ -1,4 +1,5 @@
-import type { TracingOptions } from './options.ts'
+import type { Logger } from 'pino'
+import type { Ignored, TracingOptions } from './options.ts'
 import type { TraceObserver } from './span-sender.ts'
 import type { Tracing } from './tracing.ts'
 
@@ -11,4 +12,9 @@ export async function openTracing(
   if (options === null) return null
   const { Tracing } = await import('./tracing.ts')
   return new Tracing(options, process, makeObserver())
+}
+
+/** Variables that are set for all programs of a cluster, as a rule, and not meant for this one. */
+export function warnOfIgnored(ignored: readonly Ignored[], log: Pick<Logger, 'warn'>): void {
+  for (const each of ignored) log.warn(each, 'a variable of OpenTelemetry is ignored: see docs/tracing.md')
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
 import { z } from 'zod'
 import { TRACE_EXPORT_TIMEOUT_MS_DEFAULT, TRACE_EXPORT_TIMEOUT_MS_MAX } from '../limits.ts'
 import { type Pairs, parsePairs } from './pairs.ts'
@@ -41,14 +42,31 @@ const headers = pairs.refine(
   'must be headers: names are tokens, values printable ASCII',
 )
 
-const timeoutMs = z.coerce.number().int().min(1).max(TRACE_EXPORT_TIMEOUT_MS_MAX)
+const TIMEOUT = `must be milliseconds, from 1 to ${TRACE_EXPORT_TIMEOUT_MS_MAX}`
+const timeoutMs = z
+  .string()
+  .regex(/^\d{1,9}$/, TIMEOUT)
+  .transform(Number)
+  .pipe(z.number().min(1, TIMEOUT).max(TRACE_EXPORT_TIMEOUT_MS_MAX, TIMEOUT))
 const RATIO = 'must be a ratio, from 0 to 1'
-const ratio = z.coerce.number(RATIO).min(0, RATIO).max(1, RATIO)
-const compression = z.enum(['none', 'gzip'])
+const ratio = z
+  .string()
+  .regex(/^[\d.]+(e-\d+)?$/i, RATIO)
+  .transform(Number)
+  .pipe(z.number(RATIO).min(0, RATIO).max(1, RATIO))
 const pemFile = z.string().transform((path, context) => orIssue(context, () => readFileSync(path)))
 
+/** The specification has enum values without case. */
+function choice<const T extends readonly string[]>(values: T) {
+  return z
+    .string()
+    .toLowerCase()
+    .pipe(z.enum(values, `must be ${values.join(', ')}`))
+}
+
+const compression = choice(['none', 'gzip'])
 /** The collector speaks others, perhaps; this server does not. */
-const protocol = z.literal('http/protobuf', 'must be http/protobuf: no other protocol is spoken')
+const protocol = choice(['http/protobuf'])
 
 /**
  * Endpoint of all signals, or of traces alone, which takes precedence (OpenTelemetry Protocol Exporter, "Endpoint URLs for
@@ -73,59 +91,87 @@ const environment = z.object({
   OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: pemFile.optional(),
   OTEL_SERVICE_NAME: z.string().optional(),
   OTEL_RESOURCE_ATTRIBUTES: pairs.default({}),
-  OTEL_TRACES_SAMPLER: z.enum(SAMPLERS).default('parentbased_always_on'),
+  OTEL_TRACES_SAMPLER: choice(SAMPLERS).default('parentbased_always_on'),
   OTEL_TRACES_SAMPLER_ARG: ratio.default(1),
 })
 
-const onOrOff = z.object({
-  OTEL_SDK_DISABLED: z
-    .string()
-    .regex(/^(true|false)$/i, 'must be true or false')
-    .default('false'),
+const switches = z.object({
+  OTEL_SDK_DISABLED: choice(['true', 'false']).default('false'),
   OTEL_TRACES_EXPORTER: z
-    .enum(['otlp', 'none'], 'must be otlp or none: there is no other exporter')
-    .default('otlp'),
+    .string()
+    .transform((text) =>
+      text
+        .toLowerCase()
+        .split(',')
+        .map((name) => name.trim()),
+    )
+    .default(['otlp']),
 })
 
 type Environment = Readonly<Record<string, string | undefined>>
-type Parsed =
-  | { readonly options: TracingOptions | null; readonly issues: readonly [] }
-  | { readonly options: null; readonly issues: readonly z.core.$ZodIssue[] }
+
+/** A variable that is not used as it was set, and why; without its value, which may be a secret. */
+export type Ignored = { readonly variable: string; readonly why: string }
+type Parsed = {
+  /** null: no traces. */
+  readonly options: TracingOptions | null
+  readonly ignored: readonly Ignored[]
+}
 
 /**
- * Parses the standard variables of OpenTelemetry; null: no traces. Otherwise every fault, without values. Without traces the
- * other variables are not looked at: they may be meant for others.
+ * Parses the standard variables of OpenTelemetry. They are often set for all programs of a cluster, so a value that is malformed or
+ * unknown here is ignored, as the specification wants it ("Environment Variable Specification": enum, numeric, boolean). Without traces
+ * the other variables are not looked at. Never throws.
  */
 export function parseTracing(env: Environment): Parsed {
   if (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) return OFF
-  const wanted = onOrOff.safeParse(env)
-  if (!wanted.success) return { options: null, issues: wanted.error.issues }
-  const { OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER } = wanted.data
-  if (OTEL_SDK_DISABLED.toLowerCase() === 'true' || OTEL_TRACES_EXPORTER === 'none') return OFF
-  const parsed = environment.safeParse(env)
-  if (!parsed.success) return { options: null, issues: parsed.error.issues }
-  return { options: optionsOf(parsed.data), issues: [] }
+  const wanted = parseKnown(switches, env)
+  const { OTEL_SDK_DISABLED, OTEL_TRACES_EXPORTER: exporters } = wanted.values
+  if (OTEL_SDK_DISABLED === 'true' || exporters.join() === 'none') return OFF
+  const parsed = parseKnown(environment, env)
+  const tls = parseTls(parsed.values)
+  const ignored = [
+    ...wanted.ignored,
+    ...(exporters.join() === 'otlp'
+      ? []
+      : [{ variable: 'OTEL_TRACES_EXPORTER', why: 'must be otlp or none: there is no other exporter' }]),
+    ...parsed.ignored,
+    ...tls.ignored,
+  ]
+  const url = urlOf(parsed.values)
+  return { options: url === null ? null : optionsOf(parsed.values, url, tls.options), ignored }
 }
 
-const OFF: Parsed = { options: null, issues: [] }
+const OFF: Parsed = { options: null, ignored: [] }
+
+/** Parses the environment without the variables that the schema refuses. */
+function parseKnown<T extends z.ZodObject>(schema: T, env: Environment) {
+  const why = new Map<string, string>()
+  for (const { path, message } of schema.safeParse(env).error?.issues ?? [])
+    if (!why.has(String(path[0]))) why.set(String(path[0]), message)
+  const known = Object.fromEntries(Object.entries(env).filter(([name]) => !why.has(name)))
+  return { values: schema.parse(known), ignored: [...why].map(([variable, why]) => ({ variable, why })) }
+}
 
 type Values = z.infer<typeof environment>
 
-function optionsOf(values: Values): TracingOptions {
+function optionsOf(values: Values, url: string, tls: TracingOptions['tls']): TracingOptions {
   return {
-    url: values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? tracesUrl(values.OTEL_EXPORTER_OTLP_ENDPOINT!),
+    url,
     headers: { ...values.OTEL_EXPORTER_OTLP_HEADERS, ...values.OTEL_EXPORTER_OTLP_TRACES_HEADERS },
     timeoutMs: values.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT ?? values.OTEL_EXPORTER_OTLP_TIMEOUT,
     compression: values.OTEL_EXPORTER_OTLP_TRACES_COMPRESSION ?? values.OTEL_EXPORTER_OTLP_COMPRESSION,
-    tls: tlsOf(values),
+    tls,
     serviceName: values.OTEL_SERVICE_NAME ?? values.OTEL_RESOURCE_ATTRIBUTES['service.name'] ?? null,
     resource: values.OTEL_RESOURCE_ATTRIBUTES,
     sampler: { name: values.OTEL_TRACES_SAMPLER, ratio: values.OTEL_TRACES_SAMPLER_ARG },
   }
 }
 
-function tracesUrl(endpoint: string): string {
-  const base = new URL(endpoint)
+function urlOf(values: Values): string | null {
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ofTraces, OTEL_EXPORTER_OTLP_ENDPOINT: ofAll } = values
+  if (ofTraces !== undefined || ofAll === undefined) return ofTraces ?? null
+  const base = new URL(ofAll)
   base.pathname = `${base.pathname.replace(/\/$/, '')}/v1/traces`
   return base.href
 }
@@ -136,6 +182,18 @@ function tlsOf(values: Values): TracingOptions['tls'] {
     values.OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE ?? values.OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE
   const key = values.OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY ?? values.OTEL_EXPORTER_OTLP_CLIENT_KEY
   return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }
+}
+
+/** Files that cannot be used together would throw with the first connection. */
+function parseTls(values: Values): { options: TracingOptions['tls']; ignored: readonly Ignored[] } {
+  const options = tlsOf(values)
+  try {
+    createSecureContext(options)
+    return { options, ignored: [] }
+  } catch (error) {
+    const variable = 'OTEL_EXPORTER_OTLP_…CERTIFICATE, …CLIENT_CERTIFICATE, …CLIENT_KEY'
+    return { options: {}, ignored: [{ variable, why: (error as NodeJS.ErrnoException).code ?? 'no TLS' }] }
+  }
 }
 
 function orIssue<T>(context: z.RefinementCtx, parse: () => T): T {

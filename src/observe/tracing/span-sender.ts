@@ -50,15 +50,18 @@ export class SpanSender {
     this.#agent = options.url.startsWith('https:')
       ? new HttpsAgent({ keepAlive: true, ...options.tls })
       : new HttpAgent({ keepAlive: true })
-    const exporter = new OTLPTraceExporter({
-      url: options.url,
-      headers: { ...options.headers },
-      timeoutMillis: options.timeoutMs,
-      compression: options.compression as never,
-      // When it closes all that waits is sent at once.
-      concurrencyLimit: 1 + Math.ceil(TRACE_SPANS_WAITING_MAX / TRACE_SPANS_PER_EXPORT),
-      httpAgentOptions: () => this.#agent,
-    })
+    const exporter = withoutEnvironment(
+      () =>
+        new OTLPTraceExporter({
+          url: options.url,
+          headers: { ...options.headers },
+          timeoutMillis: options.timeoutMs,
+          compression: options.compression as never,
+          // When it closes all that waits is sent at once.
+          concurrencyLimit: 1 + Math.ceil(TRACE_SPANS_WAITING_MAX / TRACE_SPANS_PER_EXPORT),
+          httpAgentOptions: () => this.#agent,
+        }),
+    )
     this.#batches = new BatchSpanProcessor({
       exporter: {
         export: (spans, done) => this.#export(exporter, options.timeoutMs, spans, done),
@@ -125,5 +128,16 @@ export class SpanSender {
     this.#waiting -= spans
     if (code === SUCCESS) this.#observer.sent(spans)
     else this.#observer.lost(spans, 'not_taken', error ?? null)
+  }
+}
+
+/** The library reads the environment by itself, and would send headers that were refused (options.ts). */
+function withoutEnvironment<T>(make: () => T): T {
+  const { env } = process
+  process.env = {}
+  try {
+    return make()
+  } finally {
+    process.env = env
   }
 }

@@ -66,7 +66,7 @@ async function makeLedger(url: string, operatorKey: string): Promise<Credentials
     body: JSON.stringify({ name: 'first ledger' }),
   })
   if (response.status !== 201) {
-    throw new Error(`the first ledger could not be made: ${response.status} ${await response.text()}`)
+    throw new Error(`the first ledger could not be made: ${await describeAnswer(response)}`)
   }
   const made = (await response.json()) as {
     ledger: { id: string }
@@ -90,6 +90,12 @@ async function makeConsoleKey(url: string, key: string, agent: string): Promise<
     body: JSON.stringify({ name: 'console', agent, scopes: ['records:read', 'audit:read'] }),
   })
   if (response.status !== 201)
-    throw new Error(`the key of the console could not be made: ${response.status} ${await response.text()}`)
+    throw new Error(`the key of the console could not be made: ${await describeAnswer(response)}`)
   return ((await response.json()) as { key: string }).key
+}
+
+/** The status, and what the problem document says in a line. */
+async function describeAnswer(response: Response): Promise<string> {
+  const { title, detail } = (await response.json()) as { title?: string; detail?: string }
+  return `${response.status} ${[title, detail].filter(Boolean).join(': ')}`
 }

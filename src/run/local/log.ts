@@ -1,12 +1,17 @@
-import type { DestinationStream, Logger } from 'pino'
+import type { Logger } from 'pino'
 import { openLog } from '../../observe/log.ts'
+import { StandardOutput } from '../../observe/standard-output.ts'
 
-/** For a person at a terminal the same lines in colours and without JSON. Server and worker write to the same place. */
-export async function openLocalLog(level: string): Promise<Logger> {
-  return process.stdout.isTTY === true ? openLog(level, await openReadableLines()) : openLog(level)
+/**
+ * For a person at a terminal the same lines in colours and without JSON. Server and worker write to the same place. `dropped`: called for
+ * each line that nobody read in time.
+ */
+export async function openLocalLog(level: string, dropped: () => void): Promise<Logger> {
+  const format = process.stdout.isTTY === true ? await makeReadable() : undefined
+  return openLog(level, new StandardOutput({ dropped, ...(format && { format }) }))
 }
 
-async function openReadableLines(): Promise<DestinationStream> {
-  const { default: pretty } = await import('pino-pretty')
-  return pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'followers,queues', sync: true })
+async function makeReadable(): Promise<(line: string) => string> {
+  const { prettyFactory } = await import('pino-pretty')
+  return prettyFactory({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'followers,queues' })
 }

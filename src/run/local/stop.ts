@@ -1,3 +1,6 @@
+import { isHangupIgnored } from '../../../cli/hangup.ts'
+import { say } from '../../observe/standard-output.ts'
+
 export type Stop = {
   /** Resolves with the signal. */
   readonly requested: Promise<NodeJS.Signals>
@@ -13,16 +16,18 @@ const SAME_REQUEST_MS_MAX = 1_000
 /** Longer than any request may take. */
 const CLOSE_MS_MAX = 30_000
 
-/** Ctrl-C, SIGTERM and a closed terminal ask for an orderly stop; a second one, or too long a wait, forces it. */
+/** Ctrl-C, SIGTERM and a closed terminal (unless `nohup` is wanted) ask for an orderly stop; a second one, or too long a wait, forces it. */
 export function listenForStop(): Stop {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()
   let requestedAt = 0
   const force = (why: string) => {
-    console.error(`tallystick: ${why}; stopping at once`)
+    say(`tallystick: ${why}; stopping at once`)
     process.exit(1)
   }
+  const ignoresHangup = isHangupIgnored()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
+      if (signal === 'SIGHUP' && ignoresHangup) return
       if (requestedAt === 0) {
         requestedAt = Date.now()
         setTimeout(() => force(`not closed after ${CLOSE_MS_MAX / 1000} s`), CLOSE_MS_MAX).unref()

@@ -1,5 +1,8 @@
+import { watchLog } from '../../observe/metrics/log.ts'
 import { Metrics } from '../../observe/metrics/metrics.ts'
+import { say } from '../../observe/standard-output.ts'
 import { type Config, parseConfig } from '../config.ts'
+import { connectDirectly } from '../connect-directly.ts'
 import { lowerPriority } from '../lower-priority.ts'
 import type { Service } from '../run-process.ts'
 import { startWorker } from '../worker.ts'
@@ -11,7 +14,7 @@ import type { FromWorker, ToWorker, WorkerSettings } from './worker-messages.ts'
  * however that ended: the kernel closes the channel.
  */
 if (!process.send) {
-  console.error('tallystick: `npm start` starts this; a worker by itself is src/run/worker.ts')
+  say('tallystick: `npm start` starts this; a worker by itself is src/run/worker.ts')
   process.exit(2)
 }
 // At once, as the parent did: what was begun is found again by the next worker, as after any crash.
@@ -21,6 +24,7 @@ if (!process.connected) process.exit(1)
 // Ctrl-C and systemd signal the whole group. The parent says when it is our turn: when the server takes nothing more.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 lowerPriority()
+connectDirectly()
 
 const metrics = new Metrics()
 let starting: Promise<Service> | null = null
@@ -46,7 +50,7 @@ async function startService({ isPasswordInUrl, ...settings }: WorkerSettings): P
   const database = isPasswordInUrl ? { ...given.database, password: null } : given.database
   const config: Config = { ...given, ...settings, database }
   if (config.metricsPort !== null) metrics.watchProcess('worker')
-  return startWorker(config, metrics, await openLocalLog(config.logLevel))
+  return startWorker(config, metrics, await openLocalLog(config.logLevel, watchLog(metrics, 'worker')))
 }
 
 async function tellMetrics(): Promise<void> {
@@ -59,7 +63,7 @@ async function stop(): Promise<void> {
     await service?.close()
     process.exit(0)
   } catch (error) {
-    console.error(`tallystick: while the worker stopped: ${(error as Error).message}`)
+    say(`tallystick: while the worker stopped: ${(error as Error).message}`)
     process.exit(1)
   }
 }

@@ -1,13 +1,25 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startTestPostgres } from '../../helpers/database.ts'
 import { temporaryDirInMemory } from '../../helpers/postgres.ts'
+import { makeUnreadPipe } from '../../helpers/unread-pipe.ts'
+import { until } from '../../helpers/wait.ts'
 import { ends, plainUser, runs } from '../../run/postgres/holder.ts'
 import {
   freePort,
@@ -47,6 +59,36 @@ test('the printed curl line notarizes; a second start keeps the data; Ctrl-C and
   assert.equal((await paste(second.curl)).status, 201)
   assert.equal(await getRecord(second.url, dataDir, made.body.id), 200)
   assert.equal(await second.stop('SIGTERM'), 0)
+})
+
+test('npm start ends with 0 although nobody reads what it says, on standard output and standard error', async (t) => {
+  const pipe = makeUnreadPipe()
+  t.after(() => pipe.close())
+  pipe.fill()
+  const dataDir = initializedDir()
+  const port = await freePort()
+  const child = launch({
+    env: {
+      TALLYSTICK_DATA: dataDir,
+      TALLYSTICK_PORT: port,
+      TALLYSTICK_LOG_LEVEL: 'info',
+      // Nobody listens there, and nothing must go there.
+      NODE_USE_ENV_PROXY: '1',
+      HTTP_PROXY: 'http://127.0.0.1:9',
+    },
+    output: pipe.fd,
+    launcher: true,
+  })
+  const ended = once(child, 'exit')
+  await until(() => existsSync(join(dataDir, 'authorization-header')))
+  const { key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
+  const authorization = `Bearer ${key}`
+  const { status } = await fetch(`http://127.0.0.1:${port}/v1/ledger`, { headers: { authorization } })
+  assert.equal(status, 200)
+  const server = postgresPid(dataDir)
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+  assert.equal(runs(server), false)
 })
 
 test('refuses arguments, because it takes none', () => {
@@ -163,6 +205,22 @@ test('uses DATABASE_URL instead, and says what is wrong with one that does not w
     url.port = port
   })
   await assert.rejects(nobodyThere, /ECONNREFUSED.*: is Postgres running there\? Or unset DATABASE_URL/)
+})
+
+test('a first start with too few connections says so in its last words', async (t) => {
+  const postgres = await startTestPostgres(t, { settings: { max_connections: 14 } })
+  const env = { TALLYSTICK_DATA: temporaryDirInMemory(), TALLYSTICK_PORT: await freePort() }
+  await assert.rejects(
+    startAllInOne({ env: { ...env, DATABASE_URL: postgres.ownerUrl } }),
+    ({ message }: Error) => {
+      const said = message.split('\n').filter((line) => line.startsWith('tallystick: '))
+      assert.match(
+        said.at(-1)!,
+        /cannot connect to the database .*there are more processes than max_connections has room for \(docs\/preflight.md\)$/,
+      )
+      return true
+    },
+  )
 })
 
 test('root: runs as a plain user as well', { skip: plainUser === null }, async () => {

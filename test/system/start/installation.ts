@@ -28,20 +28,32 @@ type StartOptions = {
   readonly env?: Record<string, string>
   readonly project?: string
   readonly uid?: number
+  /** A descriptor for standard output and standard error. */
+  readonly output?: number
+  /** By tools/run.mjs, as npm does it. */
+  readonly launcher?: boolean
 }
 
-export function launch(options: StartOptions): ChildProcessByStdio<null, Readable, Readable> {
+export function launch(options: StartOptions & { output: number }): ChildProcess
+export function launch(options: StartOptions): ChildProcessByStdio<null, Readable, Readable>
+export function launch(options: StartOptions): ChildProcess {
   const project = options.project ?? PROJECT_DIR
   // Leaves out the variables that configure a Tallystick of the person who runs the tests.
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(TALLYSTICK_|OTEL_|DATABASE_URL$)/.test(name)),
   )
-  const child = spawn(process.execPath, [join(project, 'src', 'run', 'all-in-one.ts')], {
-    cwd: options.uid === undefined ? project : '/',
-    env: { ...inherited, TALLYSTICK_LOG_LEVEL: 'warn', ...options.env },
-    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const scripts = options.launcher ? ['tools/run.mjs', 'src/run/all-in-one.ts'] : ['src/run/all-in-one.ts']
+  const { output = 'pipe' } = options
+  const child = spawn(
+    process.execPath,
+    scripts.map((script) => join(project, script)),
+    {
+      cwd: options.uid === undefined ? project : '/',
+      env: { ...inherited, TALLYSTICK_LOG_LEVEL: 'warn', ...options.env },
+      ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+      stdio: ['ignore', output, output],
+    },
+  )
   return endsWithTests(child)
 }
 

@@ -1,0 +1,179 @@
+import { constants, createWriteStream, fstatSync, openSync } from 'node:fs'
+import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises'
+import { Socket } from 'node:net'
+import { dirname } from 'node:path'
+import type { Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isatty } from 'node:tty'
+import { copyStream } from '../src/verify/copy-stream.ts'
+import { SourceError } from '../src/verify/source.ts'
+import type { Io, Out } from './io.ts'
+import { cannotWrite, findOutputPlace, type OutputPlace } from './output-place.ts'
+import { UsageError } from './run.ts'
+
+type Pieces = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>
+
+/** Where the result of a command goes (`-o`). */
+export type Output = {
+  /** Standard output or standard error; null: something that was named. */
+  readonly stream: Out | null
+  readonly isTTY: boolean
+  /**
+   * Writes the pieces, once. `verify` checks a file before it gets its name; nothing else can be taken back, so it is not called for
+   * that. Throws SourceError, and what `pieces` and `verify` throw.
+   */
+  save(pieces: Pieces, verify?: (path: string) => Promise<void>): Promise<void>
+}
+
+/** How often a pipe without a reader is tried again. */
+const PIPE_READER_POLL_MS = 50
+
+/**
+ * Opens an output, has it written by `work`, and closes it: standard output (`out` is undefined or -), or what the path means
+ * (findOutputPlace). A place that takes no output is refused before `work` asks a server for anything. `isPrivate`: readable by this user alone.
+ * Throws UsageError, SourceError, and what `work` throws.
+ */
+export async function withOutput<T>(
+  out: string | undefined,
+  { io, isPrivate }: { readonly io: Io; readonly isPrivate: boolean },
+  work: (output: Output) => Promise<T>,
+): Promise<T> {
+  if (out === undefined || out === '-') return work(toStream(io.stdout))
+  if (out === '') throw new UsageError('-o names no file')
+  const place = await findOutputPlace(out)
+  if (place.kind === 'file') return withFile(place, { isPrivate }, work)
+  if (place.kind === 'descriptor' && place.fd === 1) return work(toStream(io.stdout))
+  if (place.kind === 'descriptor' && place.fd === 2) return work(toStream(io.stderr))
+  const fd = place.kind === 'descriptor' ? place.fd : await openSpecial(place, out, io)
+  const to = openStream(fd)
+  try {
+    return await work({
+      stream: null,
+      isTTY: isatty(fd),
+      save: (pieces) => copy(pieces, to, out),
+    })
+  } finally {
+    // Closes the descriptor.
+    to.destroy()
+  }
+}
+
+/**
+ * Writes a file beside the final one and renames it: a crash leaves the old file, and nobody ever sees half of one. Links are followed.
+ * `isPrivate`: for this user alone, in a folder that is made where it is missing. Throws SourceError.
+ */
+export async function writeFileWhole(
+  path: string,
+  content: string | Uint8Array,
+  { isPrivate = false } = {},
+): Promise<void> {
+  if (isPrivate)
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch((error) => {
+      throw cannotWrite(path, `(${error.code})`)
+    })
+  const place = await findOutputPlace(path)
+  if (place.kind !== 'file') throw cannotWrite(path, '(no regular file)')
+  await withFile(place, { isPrivate }, ({ save }) => save([content]))
+}
+
+/**
+ * Payloads are what others wrote, and may drive a terminal. They can't be made harmless as elsewhere: an export with other bytes is
+ * another export.
+ */
+export function refuseTerminal(what: string, { isTTY }: Output): void {
+  if (!isTTY) return
+  throw new UsageError(
+    `${what} is not written to a terminal, which what others wrote in it could drive: name a file (-o FILE), or pipe it`,
+  )
+}
+
+function toStream(stream: Out): Output {
+  return {
+    stream,
+    isTTY: stream.isTTY ?? false,
+    save: (pieces) => copy(pieces, stream as Writable, 'the output'),
+  }
+}
+
+type FilePlace = OutputPlace & { readonly kind: 'file' }
+
+async function withFile<T>(
+  { path, exists }: FilePlace,
+  { isPrivate }: { readonly isPrivate: boolean },
+  work: (output: Output) => Promise<T>,
+): Promise<T> {
+  const part = `${path}.${process.pid}.part`
+  // A file of its own: what lies there may be readable to others, or a link.
+  const handle = await open(part, 'wx', isPrivate ? 0o600 : 0o666).catch((error: NodeJS.ErrnoException) => {
+    throw cannotWrite(path, exists ? inPlace(error, path) : `(${error.code})`)
+  })
+  const to = handle.createWriteStream({ autoClose: false })
+  const save: Output['save'] = async (pieces, verify) => {
+    await copy(pieces, to, path)
+    await failing(path, () => handle.sync())
+    await verify?.(part)
+    await failing(path, () => replace(part, path))
+  }
+  try {
+    return await work({ stream: null, isTTY: false, save })
+  } finally {
+    // Otherwise a stream that failed keeps the handle from closing.
+    to.destroy()
+    await handle.close()
+    await rm(part, { force: true })
+  }
+}
+
+/** A file that is a mount of its own, as containers have them, cannot be renamed over. It is written where it is. */
+async function replace(part: string, path: string): Promise<void> {
+  try {
+    await rename(part, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error
+    await copyFile(part, path)
+  }
+}
+
+function inPlace({ code }: NodeJS.ErrnoException, path: string): string {
+  return `(${code}): a new file is made beside it and renamed, and its folder takes none. \`-o - > ${path}\` writes where it is`
+}
+
+async function openSpecial({ kind, path }: OutputPlace & { path: string }, name: string, io: Io) {
+  const { O_WRONLY, O_NONBLOCK, O_NOCTTY, O_APPEND } = constants
+  for (let isTold = false; ; isTold = true) {
+    try {
+      // A pipe without a reader is waited for here: in the kernel no signal handler would run.
+      return openSync(path, O_WRONLY | O_NOCTTY | (kind === 'pipe' ? O_NONBLOCK : O_APPEND))
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (kind !== 'pipe' || code !== 'ENXIO') throw cannotWrite(name, `(${code})`)
+    }
+    if (!isTold) io.stderr.write(`tallystick: waiting until somebody reads ${name}\n`)
+    await sleep(PIPE_READER_POLL_MS)
+  }
+}
+
+/** A slow reader of a pipe keeps no thread of this process waiting. */
+function openStream(fd: number): Writable {
+  const stat = fstatSync(fd)
+  if (stat.isFIFO() || stat.isSocket()) return new Socket({ fd, readable: false, writable: true })
+  return createWriteStream('', { fd, autoClose: false })
+}
+
+function copy(pieces: Pieces, to: Writable, name: string): Promise<void> {
+  return copyStream(asyncOf(pieces), to, ({ code }) =>
+    code === 'EPIPE'
+      ? new SourceError('io', `${name} was closed by its reader`)
+      : cannotWrite(name, `(${code})`),
+  )
+}
+
+async function* asyncOf(pieces: Pieces): AsyncGenerator<Uint8Array | string> {
+  yield* pieces
+}
+
+async function failing(path: string, work: () => Promise<unknown>): Promise<void> {
+  await work().catch((error: NodeJS.ErrnoException) => {
+    throw cannotWrite(path, `(${error.code})`)
+  })
+}

@@ -1,0 +1,19 @@
+import type { Metrics } from './metrics.ts'
+import { readCounter } from './readings.ts'
+
+type Part = { dropped: number }
+
+/** Counts lines of the log that nobody read in time. Returns what is called for each. */
+export function watchLog(metrics: Metrics, process: 'server' | 'worker'): () => void {
+  const part: Part = { dropped: 0 }
+  metrics.addPart<Part>('log', process, part, (parts) =>
+    readCounter(
+      metrics,
+      { name: 'tallystick_log_lines_dropped_total', help: 'Lines of the log that nobody read in time' },
+      () => [...parts.values()].reduce((sum, { dropped }) => sum + dropped, 0),
+    ),
+  )
+  return () => {
+    part.dropped++
+  }
+}

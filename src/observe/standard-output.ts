@@ -1,0 +1,111 @@
+import { constants, fstatSync, openSync, writeSync } from 'node:fs'
+import { isatty } from 'node:tty'
+import { type DestinationStream, pino } from 'pino'
+import { LOG_FLUSH_MS_MAX, LOG_WAITING_BYTES_MAX, SAY_MS_MAX, SAY_RETRY_MS } from './limits.ts'
+
+type Options = {
+  /** Called for each line that is dropped. */
+  readonly dropped?: () => void
+  readonly format?: (line: string) => string
+}
+
+/**
+ * Standard output as the destination of a log. A reader that stopped reading (a log shipper that hangs, Ctrl-S) holds up neither the
+ * process nor its end: up to LOG_WAITING_BYTES_MAX wait in memory, further lines are dropped and counted.
+ */
+export class StandardOutput implements DestinationStream {
+  readonly #out: ReturnType<typeof pino.destination>
+  readonly #format: (line: string) => string
+  #dropped = 0
+  #flushUntilMs = Infinity
+
+  constructor({ dropped = () => {}, format = (line) => line }: Options = {}) {
+    this.#format = format
+    this.#out = pino.destination({
+      dest: descriptorThatNeverWaits(1),
+      sync: false,
+      maxLength: LOG_WAITING_BYTES_MAX,
+      retryEAGAIN: () => performance.now() < this.#flushUntilMs,
+    })
+    this.#out.on('drop', () => {
+      this.#dropped++
+      dropped()
+    })
+    // A full disk, for instance: what was not written is tried again with the next line.
+    this.#out.on('error', () => {})
+    const flush = this.#out.flushSync.bind(this.#out)
+    // pino calls this at the end of the process too, which a log that nobody reads must not keep.
+    this.#out.flushSync = () => {
+      this.#flushUntilMs = performance.now() + LOG_FLUSH_MS_MAX
+      try {
+        flush()
+      } catch {
+        // The rest is lost: nobody reads it.
+      }
+      this.#flushUntilMs = Infinity
+    }
+  }
+
+  write(line: string): void {
+    this.#out.write(this.#format(line))
+  }
+
+  flushSync(): void {
+    this.#out.flushSync()
+  }
+
+  /** `report` is called with the number of lines that were dropped, when the reader has come back and read the others. */
+  onLoss(report: (lines: number) => void): void {
+    this.#out.on('drain', () => {
+      if (this.#dropped === 0) return
+      const lines = this.#dropped
+      this.#dropped = 0
+      report(lines)
+    })
+  }
+}
+
+/**
+ * Writes a line to standard output (1) or standard error (2), and waits at most SAY_MS_MAX for its reader: `console.error` may wait
+ * for ever, and a process that is to end must not.
+ */
+export function say(line: string, fd: 1 | 2 = 2): void {
+  const giveUpAtMs = performance.now() + SAY_MS_MAX
+  let rest = Buffer.from(`${line}\n`)
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(descriptorThatNeverWaits(fd), rest))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() > giveUpAtMs) return
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SAY_RETRY_MS)
+    }
+  }
+}
+
+const descriptors = new Map<1 | 2, number>()
+
+/**
+ * A descriptor of the same pipe or terminal with O_NONBLOCK. One of our own, because the flag of the inherited one is shared with other
+ * processes: each that ends sets it back, and a write that waits in the kernel keeps a process from ending. A file needs none.
+ */
+function descriptorThatNeverWaits(fd: 1 | 2): number {
+  const known = descriptors.get(fd)
+  if (known !== undefined) return known
+  const found = reopen(fd)
+  descriptors.set(fd, found)
+  return found
+}
+
+function reopen(fd: 1 | 2): number {
+  try {
+    const stat = fstatSync(fd)
+    if (stat.isSocket()) throw new Error('a socket cannot be opened again')
+    if (!stat.isFIFO() && !isatty(fd)) return fd
+    const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
+    return openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY)
+  } catch {
+    // A socket, another user's pipe, or no /proc. Node sets the flag on the inherited one when its stream is made.
+    void (fd === 1 ? process.stdout : process.stderr)
+    return fd
+  }
+}

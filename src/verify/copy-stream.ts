@@ -1,0 +1,41 @@
+import type { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+/**
+ * Writes the pieces to a stream, and leaves it open. Returns when the stream has taken them all. An error of the pieces is thrown as it
+ * is; one of the stream by way of `localFault`, so that a full disk is never blamed on a server that sent the pieces.
+ */
+export async function copyStream(
+  pieces: AsyncIterable<Uint8Array | string>,
+  to: Writable,
+  localFault: (error: NodeJS.ErrnoException) => Error,
+): Promise<void> {
+  let broken: { readonly error: unknown } | null = null
+  async function* read() {
+    try {
+      yield* pieces
+    } catch (error) {
+      broken = { error }
+      throw error
+    }
+  }
+  try {
+    await pipeline(read(), to, { end: false })
+    await written(to)
+  } catch (error) {
+    const { error: cause } = (broken ?? {}) as { readonly error?: unknown }
+    throw cause ?? localFault(error as NodeJS.ErrnoException)
+  }
+}
+
+/** Returns when everything is written. A stream that failed, and is not destroyed by it, calls nobody back. */
+function written(to: Writable): Promise<void> {
+  return new Promise((done, fail) => {
+    if (to.errored) return fail(to.errored)
+    to.once('error', fail)
+    to.write('', (error) => {
+      to.off('error', fail)
+      error ? fail(error) : done()
+    })
+  })
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { main } from '../../cli/main.ts'
+import { run } from '../../cli/run.ts'
+import { bareEnvironment } from '../helpers/bare-environment.ts'
+import { capture } from '../helpers/capture.ts'
+import { sharedCliApp } from '../helpers/cli-app.ts'
+import { CLI } from '../helpers/run-cli.ts'
+import { runAlone, runCommand } from '../helpers/run-command.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { makeChain } from '../helpers/test-chain.ts'
+import { verifierKeyOf } from '../helpers/test-proof.ts'
+
+test('a temporary directory that is not there is this machine’s fault, and the server is not asked', async (t) => {
+  await sharedCliApp(t)
+  process.env['TMPDIR'] = '/nowhere/tmp'
+  t.after(() => delete process.env['TMPDIR'])
+  for (const args of [['verify'], ['verify', '-'], ['verify', '--server', 'http://127.0.0.1:9']]) {
+    const { code, stdout, stderr } = await runCommand(args)
+    assert.deepEqual([code, stdout], [74, ''])
+    assert.match(
+      stderr,
+      /^tallystick: the temporary directory \/nowhere\/tmp cannot be used \(ENOENT\): set TMPDIR to another$/m,
+    )
+  }
+})
+
+test('a limit of file sizes here is never blamed on the server that sends the export', async (t) => {
+  const { env, files } = await sharedCliApp(t)
+  // In blocks of 512 bytes or 1 KiB; libraries are read, not written.
+  const child = spawn('sh', ['-c', 'ulimit -f 1; exec "$0" "$@"', process.execPath, CLI, 'verify'], {
+    env: { ...bareEnvironment(), ...env, TMPDIR: files.directory },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stderr, [code]] = await Promise.all([
+    text(child.stderr),
+    new Promise<[number]>((done) => child.on('exit', (code) => done([code!]))),
+  ])
+  assert.equal(code, 74, stderr)
+  assert.match(stderr, /^tallystick: the temporary directory \S+ cannot be used \(EFBIG\)/m)
+  assert.doesNotMatch(stderr, /broke off/)
+})
+
+test('a standard input that cannot be read is no server that broke off', async () => {
+  const error = Object.assign(new Error('it broke'), { code: 'EIO', syscall: 'read' })
+  const stdin = new Readable({ read: () => void stdin.destroy(error) })
+  const stderr = capture()
+  assert.equal(await main(['verify', '-'], { stdin, stdout: capture(), stderr }), 74)
+  assert.equal(stderr.text(), 'tallystick: standard input cannot be read (EIO)\n')
+})
+
+test('an error of a local file ends any command with 74 and words, and no stack', async (t) => {
+  const { write } = temporaryFiles(t)
+  const file = write('file', '')
+  const witness = await runAlone([
+    'witness',
+    '--state',
+    `${file}/below`,
+    '--name',
+    'w.example/w1',
+    '--log',
+    verifierKeyOf(makeChain()),
+  ])
+  assert.deepEqual([witness.code, witness.stdout], [74, ''], witness.stderr)
+  assert.match(witness.stderr, /^tallystick: ENOTDIR: [^\n]+\n$/)
+  const thrown = async (details: object) => {
+    const stderr = capture()
+    return run(() => Promise.reject(Object.assign(new Error('it broke'), details)), stderr)
+  }
+  assert.equal(await thrown({ code: 'ENOSPC', syscall: 'write' }), 74)
+  assert.equal(await thrown({ code: 'EACCES', syscall: 'open', path: '/x' }), 74)
+  assert.equal(await thrown({ code: 'ECONNRESET', syscall: 'read' }), 70)
+  assert.equal(await thrown({ code: 'EACCES', syscall: 'connect', path: '/socket' }), 70)
+})

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { main } from '../../cli/main.ts'
+import { withOutput, writeFileWhole } from '../../cli/output-file.ts'
+import { bareEnvironment } from '../helpers/bare-environment.ts'
+import { capture } from '../helpers/capture.ts'
+import { sharedCliApp } from '../helpers/cli-app.ts'
+import { temporaryDir } from '../helpers/postgres.ts'
+import { CLI } from '../helpers/run-cli.ts'
+import { runCommand } from '../helpers/run-command.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
+import { until } from '../helpers/wait.ts'
+
+const CODEGEN = ['types', 'codegen', 'task/1']
+
+/** The text that `types codegen` prints, and a folder of its own. */
+async function setUp(t: TestContext) {
+  const app = await sharedCliApp(t)
+  const printed = await runCommand(CODEGEN)
+  assert.equal(printed.code, 0, printed.stderr)
+  const folder = join(app.files.directory, 'out')
+  mkdirSync(folder)
+  const save = (name: string, command = CODEGEN) => runCommand([...command, '-o', join(folder, name)])
+  return { ...app, folder, text: printed.stdout, at: (name: string) => join(folder, name), save }
+}
+
+const DONE = { code: 0, stdout: '', stderr: '' }
+
+test('-o replaces a file, and of a link the file that it names', async (t) => {
+  const { text, at, save, folder } = await setUp(t)
+  assert.deepEqual(await save('new'), DONE)
+  assert.equal(readFileSync(at('new'), 'utf8'), text)
+  mkdirSync(at('far'))
+  writeFileSync(at('far/target'), 'old')
+  symlinkSync('far/target', at('link'))
+  symlinkSync('link', at('link to the link'))
+  assert.deepEqual(await save('link to the link'), DONE)
+  symlinkSync('../missing', at('far/dangling'))
+  assert.deepEqual(await save('far/dangling'), DONE)
+  for (const link of ['link', 'link to the link', 'far/dangling'])
+    assert.ok(lstatSync(at(link)).isSymbolicLink())
+  for (const file of ['far/target', 'missing']) assert.equal(readFileSync(at(file), 'utf8'), text)
+  assert.deepEqual(readdirSync(folder).sort(), ['far', 'link', 'link to the link', 'missing', 'new'])
+  assert.deepEqual(readdirSync(at('far')).sort(), ['dangling', 'target'])
+  assert.deepEqual(await save('export', ['export']), DONE)
+  assert.equal(statSync(at('export')).mode & 0o777, 0o600)
+})
+
+test('a private file of the command itself is written through a link too', async (t) => {
+  const { directory, write } = temporaryFiles(t)
+  const target = write('target', 'old')
+  symlinkSync(target, join(directory, 'credentials.json'))
+  await writeFileWhole(join(directory, 'credentials.json'), 'new', { isPrivate: true })
+  assert.ok(lstatSync(join(directory, 'credentials.json')).isSymbolicLink())
+  assert.equal(readFileSync(target, 'utf8'), 'new')
+  assert.equal(statSync(target).mode & 0o777, 0o600)
+})
+
+test('-o writes to a device, and leaves it one', {
+  skip: !canMakeDevices() && 'it takes root, and a folder for devices',
+}, async (t) => {
+  const { at, save, folder } = await setUp(t)
+  execFileSync('mknod', [at('null'), 'c', '1', '3'])
+  execFileSync('mknod', [at('full'), 'c', '1', '7'])
+  for (const command of [CODEGEN, ['export']]) {
+    assert.deepEqual(await save('null', command), DONE)
+    const full = await save('full', command)
+    assert.deepEqual([full.code, full.stdout], [74, ''])
+    assert.match(full.stderr, /full cannot be written \(ENOSPC\)\n$/)
+  }
+  for (const name of ['null', 'full']) assert.ok(lstatSync(at(name)).isCharacterDevice())
+  assert.deepEqual(readdirSync(folder).sort(), ['full', 'null'])
+})
+
+test('-o waits for the reader of a pipe, says so, writes to it, and ends with 74 where it leaves', async (t) => {
+  const { text, at } = await setUp(t)
+  execFileSync('mkfifo', [at('pipe')])
+  const told = capture()
+  const saving = main([...CODEGEN, '-o', at('pipe')], {
+    stdin: process.stdin,
+    stdout: capture(),
+    stderr: told,
+  })
+  await until(() => told.text() === `tallystick: waiting until somebody reads ${at('pipe')}\n`)
+  const reader = spawn('cat', [at('pipe')], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let read = ''
+  reader.stdout.on('data', (data) => {
+    read += data
+  })
+  assert.equal(await saving, 0, told.text())
+  await once(reader, 'close')
+  assert.equal(read, text)
+  assert.ok(lstatSync(at('pipe')).isFIFO())
+  const leaving = spawn('head', ['-c', '1', at('pipe')], { stdio: 'ignore' })
+  const io = { stdin: process.stdin, stdout: capture(), stderr: capture() }
+  const pieces = Array.from({ length: 100 }, () => Buffer.alloc(65_536))
+  await assert.rejects(
+    withOutput(at('pipe'), { io, isPrivate: true }, (output) => output.save(pieces)),
+    { name: 'SourceError', kind: 'io', message: `${at('pipe')} was closed by its reader` },
+  )
+  await once(leaving, 'close')
+})
+
+test('-o with a link like /dev/stdout is standard output, and >(…) a descriptor', async (t) => {
+  const { text, at } = await setUp(t)
+  // Links as /dev has them. Not those: a fault here would replace them.
+  for (const [name, fd] of [
+    ['stdout', 1],
+    ['stderr', 2],
+  ] as const)
+    symlinkSync(`/proc/self/fd/${fd}`, at(name))
+  for (const name of [at('stdout'), '/dev/fd/1', '/proc/self/fd/1', '-'])
+    assert.deepEqual(await runCommand([...CODEGEN, '-o', name]), { ...DONE, stdout: text }, name)
+  assert.deepEqual(await runCommand([...CODEGEN, '-o', at('stderr')]), { ...DONE, stderr: text })
+  const terminal = await runCommand(['export', '-o', at('stdout')], { isTTY: true })
+  assert.equal(terminal.code, 64, terminal.stderr)
+  const env = { ...bareEnvironment(), ...process.env }
+  const bash = (script: string) => {
+    const child = spawn('bash', ['-c', script, process.execPath, CLI, ...CODEGEN], {
+      cwd: at('.'),
+      env,
+      stdio: 'inherit',
+    })
+    return once(child, 'close')
+  }
+  // The file was opened by the shell, which goes on writing to it.
+  assert.deepEqual(await bash('{ echo before; "$0" "$@" -o stdout; echo after; } > shared'), [0, null])
+  assert.equal(readFileSync(at('shared'), 'utf8'), `before\n${text}after\n`)
+  assert.deepEqual(
+    await bash('"$0" "$@" -o >(cat > substituted; touch done); while [ ! -e done ]; do sleep 0.1; done'),
+    [0, null],
+  )
+  assert.equal(readFileSync(at('substituted'), 'utf8'), text)
+})
+
+test('what takes no output is refused with words, before the server is asked', async (t) => {
+  const { at, save, folder } = await setUp(t)
+  mkdirSync(at('folder'))
+  const server = createServer().listen(at('socket'))
+  await once(server, 'listening')
+  t.after(() => server.close())
+  symlinkSync('loop', at('loop'))
+  const there = readdirSync(folder)
+  process.env['TALLYSTICK_URL'] = 'http://127.0.0.1:9'
+  for (const [name, why] of [
+    ['folder', '(a folder)'],
+    ['none/', '(a folder)'],
+    ['none/file', '(ENOENT)'],
+    ['socket', '(a socket: name a file, a pipe or a device)'],
+    ['loop', '(ELOOP)'],
+    ['/dev/fd/999', '(descriptor 999 is not open)'],
+  ] as const) {
+    const path = name.startsWith('/') ? name : `${folder}/${name}`
+    const refused = await runCommand([...CODEGEN, '-o', path])
+    assert.deepEqual(refused, {
+      code: 74,
+      stdout: '',
+      stderr: `tallystick: ${path} cannot be written ${why}\n`,
+    })
+  }
+  assert.equal((await runCommand([...CODEGEN, '-o', ''])).code, 64)
+  assert.equal((await save('file')).code, 69)
+  assert.deepEqual(readdirSync(folder), there)
+  assert.ok(!existsSync(at('file')))
+})
+
+test('one function of the command line renames over what a user named', () => {
+  const files = readdirSync('cli', { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )
+  const renaming = files.filter((name) =>
+    /\brename(Sync)?\b.*from 'node:fs|\brename(Sync)?,/.test(readFileSync(join('cli', name), 'utf8')),
+  )
+  // The outbox's files are its own, in a folder.
+  assert.deepEqual(renaming.sort(), ['outbox/calls.ts', 'output-file.ts'])
+})
+
+function canMakeDevices(): boolean {
+  const path = join(temporaryDir(), 'null')
+  try {
+    execFileSync('mknod', [path, 'c', '1', '3'], { stdio: 'ignore' })
+    writeFileSync(path, '')
+    return true
+  } catch {
+    return false
+  }
+}
