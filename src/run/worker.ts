@@ -53,6 +53,7 @@ import {
 } from '../observe/metrics/verification.ts'
 import {
   makeDeliveryObserver,
+  makeStopObserver,
   watchLanes,
   watchOutbound,
   watchWebhooks,
@@ -321,6 +322,7 @@ function openLanes(
     entriesUrl: `${config.publicUrl}/v1/entries`,
     userAgent: `Tallystick/${VERSION}`,
     observeDelivery: makeDeliveryObserver(metrics),
+    observeStop: makeStopObserver(metrics),
     traceAttempt: tracing && makeAttemptTracer(tracing),
   })
   watchLanes(metrics, lanes)

@@ -125,6 +125,16 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
       read: ({ behind }) => behind,
     },
     {
+      name: 'tallystick_peers_waiting',
+      help: 'Of those behind, the ones that are not left alone after a failure: they should be sent something now',
+      read: ({ waiting }) => waiting,
+    },
+    {
+      name: 'tallystick_peer_waiting_seconds',
+      help: 'Age of the oldest entry that one of these has not come to; 0: there is none',
+      read: ({ waitingSeconds }) => waitingSeconds,
+    },
+    {
       name: 'tallystick_peer_lag_entries',
       help: 'Entries of ledgers that their peers have not come to, of all together',
       read: ({ lag: { active, suspended } }) =>
