@@ -1,4 +1,5 @@
 import { type Dispatcher, errors } from 'undici'
+import { retryAfterMsOf } from '../../proof/http-fields.ts'
 import type { Connection } from './connection.ts'
 import { OutboundError } from './error.ts'
 import { excerptOf } from './excerpt.ts'
@@ -9,12 +10,11 @@ import {
   OUTBOUND_INTERIM_ANSWERS_MAX,
   OUTBOUND_REQUEST_MS_MAX,
 } from './limits.ts'
-import { parseRetryAfterMs } from './retry-after.ts'
 
 export type OutboundAnswer = {
   /** 200 to 999; redirects are answers like any other. */
   readonly status: number
-  /** As the peer asks, without a bound; null where it does not. */
+  /** As the peer asks, up to RETRY_AFTER_MS_MAX: the caller MUST bound it. null where it does not ask. */
   readonly retryAfterMs: number | null
   /** The beginning of the body as text, undecoded; null where the peer is on an inner network. */
   readonly excerpt: string | null
@@ -29,6 +29,8 @@ export type OutboundAnswer = {
 type ExchangeOptions = {
   readonly connection: Connection
   readonly request: Dispatcher.DispatchOptions
+  /** Time that dates in the answer are compared with. */
+  readonly now: () => number
   /** Time on the clock of `performance.now()`. */
   readonly startedAtMs: number
   readonly deadlineMs: number
@@ -94,7 +96,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#status = status
-    this.#retryAfterMs = parseRetryAfterMs(headers['retry-after'], Date.now())
+    this.#retryAfterMs = retryAfterMsOf(headers['retry-after'], this.#options.now())
     this.#isPrivate = this.#options.connection.isPrivate
     clearTimeout(this.#timer)
     const bodyMsMax = this.#options.answerBytesMax > 0 ? OUTBOUND_REQUEST_MS_MAX : OUTBOUND_BODY_MS_MAX

@@ -68,6 +68,7 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   const atMs = now()
+  const beganAt = performance.now()
   const id = formatEventId(message.eventId)
   const timestamp = Math.floor(atMs / 1000)
   const body = Buffer.from(message.body)
@@ -90,7 +91,7 @@ async function attempt(
     }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
-    const durationMs = Math.round(now() - atMs)
+    const durationMs = Math.round(performance.now() - beganAt)
     return {
       outcome: error.code === 'aborted' ? 'aborted' : 'failed',
       attempt: { at, durationMs, status: null, error: error.code, excerpt: null },

@@ -216,6 +216,7 @@ async function postAsIfPublic(url: string): Promise<OutboundAnswer> {
   const exchange = new Exchange({
     connection,
     request: { method: 'POST', path: '/', body: '{}' },
+    now: Date.now,
     startedAtMs,
     deadlineMs: startedAtMs + 5_000,
     signal: new AbortController().signal,
