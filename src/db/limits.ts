@@ -144,7 +144,7 @@ export const CLOCK_ERROR_MS_MAX = 500
 export const CLOCK_SKEW_WARN_MS = 2_000
 
 // Webhooks: how endpoints are delivered to (docs/webhooks.md)
-/** Longer than all tries of one delivery: after such a silence an endpoint that fails begins to fail. */
+/** Longer than all tries of one delivery: failures count from the beginning where nothing was tried for so long. */
 export const WEBHOOK_FAILING_GAP_MS_MAX = 28 * 3_600_000
 /** Notices of an endpoint about others that wait to be delivered. */
 export const WEBHOOK_NOTICES_OPEN_MAX = 10

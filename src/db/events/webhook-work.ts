@@ -12,6 +12,8 @@ export type Attempt = {
   readonly durationMs: number
   readonly status: number | null
   readonly error: string | null
+  /** Why a TLS handshake failed. */
+  readonly reason: string | null
   readonly excerpt: string | null
 }
 
@@ -140,6 +142,7 @@ export type WrittenDelivery = StoredDelivery & {
 export type Health = {
   readonly failures: number
   readonly failingSinceMs: number | null
+  readonly failingDays: number
   readonly resumeInMs: number | null
   readonly lastSuccessMs: number | null
   readonly lastFailureMs: number | null
@@ -170,7 +173,7 @@ export async function writeProgress(db: Db, turn: WebhookTurn, progress: Progres
           checkpoint_size = greatest(c.checkpoint_size, $5), failures = $6, failing_since = to_timestamp($7),
           resume_at = now() + $8 * interval '1 millisecond',
           last_success_at = coalesce(to_timestamp($9), c.last_success_at),
-          last_failure_at = coalesce(to_timestamp($10), c.last_failure_at)
+          last_failure_at = coalesce(to_timestamp($10), c.last_failure_at), failing_days = $23
         where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3
         returning c.ledger_id, c.webhook_id
       ), written as (
@@ -212,6 +215,7 @@ export async function writeProgress(db: Db, turn: WebhookTurn, progress: Progres
       rows.map(({ attemptLog }) => JSON.stringify(attemptLog)),
       rows.map(({ dueInMs }) => dueInMs),
       progress.mayBeLost,
+      health.failingDays,
     ],
   })
   return rowCount === 1

@@ -10,6 +10,7 @@ import {
   WEBHOOK_LANES_MAX,
   WEBHOOK_REQUESTS_MAX,
 } from '../../outside/webhooks/limits.ts'
+import { isDownStatus } from '../../outside/webhooks/statuses.ts'
 import type { StopDeps } from '../../outside/webhooks/stop-endpoint.ts'
 import { askGauges } from './asked.ts'
 import type { Metrics } from './metrics.ts'
@@ -24,6 +25,7 @@ const REASONS = [
   '4xx',
   '410',
   '429',
+  'unavailable',
   '5xx',
 ] as const
 type Reason = OutboundErrorCode | (typeof REASONS)[number]
@@ -44,7 +46,7 @@ export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
     metrics,
     {
       name: 'tallystick_webhook_attempt_failures_total',
-      help: 'Of the attempts those that failed, by why: the status of the answer, or why there was none',
+      help: 'Of the attempts those that failed, by why: the status of the answer, that the receiver is away or overloaded, or why there was none',
     },
     () => failures.readings('reason'),
   )
@@ -93,6 +95,7 @@ function makeTimesObserver({ registry }: Metrics): DeliveryObserver {
 function reasonOf({ status, error }: AttemptSeen): Reason {
   if (status === null) return error as Reason
   if (status === 410 || status === 429) return `${status}`
+  if (isDownStatus(status)) return 'unavailable'
   return status < 400 ? '3xx' : status < 500 ? '4xx' : '5xx'
 }
 

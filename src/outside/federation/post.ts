@@ -13,6 +13,7 @@ import { isObject } from '../../proof/statement/fields.ts'
 import type { Signers } from '../../signing/signers.ts'
 import type { Connector } from '../connector/connector.ts'
 import { OutboundError } from '../connector/error.ts'
+import type { OutboundAnswer } from '../connector/exchange.ts'
 import { isCode } from './answer-fields.ts'
 import { NONCE_BYTES, signRequest } from './http-signature.ts'
 import { PEER_RETRY_AFTER_NONSENSE_MS } from './limits.ts'
@@ -84,9 +85,11 @@ export async function postToPeer(
       answerBytesMax,
       takeMemory: memory.take,
     })
+    if (answer.status === 200 && (answer.ended === 'cut' || answer.ended === 'slow'))
+      throw brokenOff(answer.ended)
     const json = answer.body === null ? null : await parseAnswer(deps.threads, answer.body, signed)
     if (answer.status === 200 && json !== null && isObject(json)) return json
-    throw problemOf(answer.status, json, answer.retryAfterMs)
+    throw problemOf(answer, json, deps.now())
   } catch (error) {
     if (error instanceof OutboundError) throw new PeerError(error.code, error.message)
     if (error instanceof ThreadError) throw new PeerError('aborted', error.message)
@@ -127,12 +130,32 @@ async function parseAnswer(
 }
 
 /** A tenant reads it, so it has only the peer's code, and only if that is one. */
-function problemOf(status: number, json: JsonValue | null, retryAfterMs: number | null): PeerError {
+function problemOf(
+  { status, retryAfterMs, dateMs }: OutboundAnswer,
+  json: JsonValue | null,
+  nowMs: number,
+): PeerError {
   const code = json !== null && isObject(json) ? json['code'] : null
-  if (isCode(code)) return new PeerError(code, `the peer answered ${status}`, retryAfterMs)
+  if (isCode(code)) {
+    const clock = code === 'request_expired' && dateMs !== null ? `: ${clockText(dateMs - nowMs)}` : ''
+    return new PeerError(code, `the peer answered ${status}${clock}`, retryAfterMs)
+  }
   const detail = `the peer answered ${status}, and not as a peer does`
   // Any other status may be of what stands between, and then the peer is soon back.
   return status === 200 ? unexpectedAnswer(detail) : new PeerError('unexpected_answer', detail, retryAfterMs)
+}
+
+/** `aheadMs`: the clock of the peer's server minus our database's, by which requests are stamped. */
+function clockText(aheadMs: number): string {
+  const seconds = Math.round(Math.abs(aheadMs) / 1_000)
+  return `its clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} our database's`
+}
+
+/** As when no answer came: the peer may have taken the request, and is soon asked again. */
+function brokenOff(ended: 'cut' | 'slow'): PeerError {
+  return ended === 'cut'
+    ? new PeerError('reset', 'the connection was cut in the middle of the answer')
+    : new PeerError('timeout', 'the answer did not end in time')
 }
 
 /** A 200 that is none: it is not asked for again soon. */
