@@ -541,6 +541,8 @@ create table tallystick.peer_cursors (
   last_error text,
   last_success_at timestamp with time zone,
   resume_at timestamp with time zone,
+  request_bytes integer,
+  request_refused_at timestamp with time zone,
   summary text,
   summary_at timestamp with time zone,
   summary_wanted boolean not null default false,
@@ -549,7 +551,8 @@ create table tallystick.peer_cursors (
   constraint peer_cursors_last_error_check CHECK ((length(last_error) <= 1000)),
   constraint peer_cursors_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
   constraint peer_cursors_next_seq_check CHECK ((next_seq >= 0)),
-  constraint peer_cursors_pkey PRIMARY KEY (ledger_id, peer_id)
+  constraint peer_cursors_pkey PRIMARY KEY (ledger_id, peer_id),
+  constraint peer_cursors_request_bytes_check CHECK ((request_bytes > 0))
 ) with (fillfactor=50, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0);
 
 create table tallystick.peer_dead_letters (

@@ -42,6 +42,8 @@ const FAILURES = [
   'rate_limited',
   'overloaded',
   'unavailable',
+  'request_too_large',
+  'request_refused',
   'unexpected_answer',
   'other',
 ] as const

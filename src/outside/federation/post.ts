@@ -17,6 +17,7 @@ import type { OutboundAnswer } from '../connector/exchange.ts'
 import { isCode } from './answer-fields.ts'
 import { NONCE_BYTES, signRequest } from './http-signature.ts'
 import { PEER_RETRY_AFTER_NONSENSE_MS } from './limits.ts'
+import type { Refusal } from './request-limits.ts'
 
 export type PostDeps = {
   readonly connector: Connector
@@ -33,12 +34,20 @@ export class PeerError extends Error {
   readonly code: string
   /** As the peer asks; null where it does not. */
   readonly retryAfterMs: number | null
+  /** Whether the request was refused for its size or for what it says; null: for neither, or it is not known. */
+  readonly refusal: Refusal | null
 
-  constructor(code: string, detail: string, retryAfterMs: number | null = null) {
+  constructor(
+    code: string,
+    detail: string,
+    retryAfterMs: number | null = null,
+    refusal: Refusal | null = null,
+  ) {
     super(`${code}: ${detail}`)
     this.name = 'PeerError'
     this.code = code
     this.retryAfterMs = retryAfterMs
+    this.refusal = refusal
   }
 }
 
@@ -136,13 +145,27 @@ function problemOf(
   nowMs: number,
 ): PeerError {
   const code = json !== null && isObject(json) ? json['code'] : null
+  const refusal = refusalOf(status, isCode(code))
   if (isCode(code)) {
     const clock = code === 'request_expired' && dateMs !== null ? `: ${clockText(dateMs - nowMs)}` : ''
-    return new PeerError(code, `the peer answered ${status}${clock}`, retryAfterMs)
+    return new PeerError(code, `the peer answered ${status}${clock}`, retryAfterMs, refusal)
   }
   const detail = `the peer answered ${status}, and not as a peer does`
+  if (refusal !== null) return new PeerError(REFUSED[refusal], detail, retryAfterMs, refusal)
   // Any other status may be of what stands between, and then the peer is soon back.
   return status === 200 ? unexpectedAnswer(detail) : new PeerError('unexpected_answer', detail, retryAfterMs)
+}
+
+/** Codes where something between refused the request, and no peer. */
+const REFUSED = { size: 'request_too_large', contents: 'request_refused' } as const
+
+/** Statuses that refuse a body for what it says: of a peer itself, and of a firewall before it. */
+const REFUSES_CONTENTS: readonly number[] = [400, 422]
+const REFUSES_CONTENTS_BETWEEN: readonly number[] = [400, 403, 406, 414, 422, 431, 451]
+
+function refusalOf(status: number, isOfPeer: boolean): Refusal | null {
+  if (status === 413) return 'size'
+  return (isOfPeer ? REFUSES_CONTENTS : REFUSES_CONTENTS_BETWEEN).includes(status) ? 'contents' : null
 }
 
 /** `aheadMs`: the clock of the peer's server minus our database's, by which requests are stamped. */
