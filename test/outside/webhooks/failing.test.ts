@@ -263,6 +263,17 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
     },
   )
 
+  await t.test('why a handshake failed stands with the attempt', async (t) => {
+    const endpoint = await stage.subscribe(t, RECORDED)
+    await endpoint.ask('PATCH', '', { url: endpoint.receiver.url.replace('http:', 'https:') })
+    await stage.notarize()
+    await until(async () => (await endpoint.deliveries('?state=pending'))[0]?.attempts === 1)
+    const [{ id }] = await endpoint.deliveries()
+    const { attemptLog } = await endpoint.ask('GET', `/deliveries/${id}`)
+    assert.equal(attemptLog[0].error, 'tls_failed')
+    assert.match(attemptLog[0].reason, /^ERR_SSL_(PACKET_LENGTH_TOO_LONG|WRONG_VERSION_NUMBER)$/)
+  })
+
   await t.test('an endpoint that refuses some events hears of the others as they come', async (t) => {
     const endpoint = await stage.subscribe(t, {}, ({ event }, response) => {
       response.writeHead(event.type === 'record.created' ? 500 : 204).end()
