@@ -2,7 +2,7 @@ import { type Organisation, peer, startOrganisations } from './federation.ts'
 import { type RefusingProxy, startRefusingProxy } from './refusing-proxy.ts'
 import { until } from './wait.ts'
 
-/** Of a body: less than the large record has, and more than any other. */
+/** Largest body that the proxy takes: less than the large record has, and more than any other. */
 const PROXY_BYTES_MAX = 40_000
 const LARGE = 'x'.repeat(60_000)
 /** As a firewall would have it. */

@@ -18,7 +18,7 @@ export type Outgoing = {
   readonly documents: ReadonlyMap<number, SharedDocument>
   /** Canonical JSON. */
   readonly types: readonly string[]
-  /** Of envelopes, documents and definitions of types. */
+  /** Size of envelopes, documents and definitions of types. */
   readonly bytes: number
   /** A request holds no more, and there are more. */
   readonly isFull: boolean
@@ -27,7 +27,7 @@ export type Outgoing = {
   readonly backlog: BacklogChange | null
 }
 
-/** What a request may hold at most; one entry is sent even if it has more bytes. */
+/** Most that a request may hold; one entry is sent even if it has more bytes. */
 export type RequestMax = { readonly entries: number; readonly bytes: number }
 
 /** From the backlog first, because later entries of the chain may build on it. Each request is of one of the two. */

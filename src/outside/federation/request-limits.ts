@@ -31,7 +31,7 @@ export class RequestLimits {
     return this.#suspects > 0
   }
 
-  /** What is to be learnt of it for later: bytes; null: nothing, the limit is the usual one. */
+  /** Bytes to store for the peering; null: the limit is the usual one. */
   get learnt(): number | null {
     return this.#bytes < PEER_REQUEST_ENTRY_BYTES_MAX ? this.#bytes : null
   }
