@@ -7,7 +7,7 @@ import { UsageError } from './run.ts'
 const ATTEMPTS: readonly Column<DeliveryAttempt>[] = [
   ['AT', ({ at }) => at],
   ['MS', ({ durationMs }) => durationMs],
-  ['STATUS', ({ status, error }) => status ?? error],
+  ['STATUS', ({ status, error, reason }) => status ?? (reason ? `${error} ${reason}` : error)],
   ['ANSWER', ({ excerpt }) => excerpt],
 ]
 

@@ -49,6 +49,7 @@ create table webhook_cursors (
   -- How it answers. `resume_at`: nothing is sent before.
   failures int4 not null default 0 check (failures >= 0),  -- in a row
   failing_since timestamptz,
+  failing_days int4 not null default 0 check (failing_days >= 0),  -- days since then on which an attempt failed
   resume_at timestamptz,
   last_success_at timestamptz,
   last_failure_at timestamptz,

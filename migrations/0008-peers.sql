@@ -277,6 +277,9 @@ create table peer_cursors (
   last_error text check (length(last_error) <= 1000),
   last_success_at timestamptz,
   resume_at timestamptz,
+  -- bytes of entries that a request may have, because something between refused a larger one at that time; null: the usual limit
+  request_bytes int4 check (request_bytes > 0),
+  request_refused_at timestamptz,
   -- the other side's list of the records that it holds, from when it was last asked
   summary text,
   summary_at timestamptz,

@@ -541,6 +541,8 @@ create table tallystick.peer_cursors (
   last_error text,
   last_success_at timestamp with time zone,
   resume_at timestamp with time zone,
+  request_bytes integer,
+  request_refused_at timestamp with time zone,
   summary text,
   summary_at timestamp with time zone,
   summary_wanted boolean not null default false,
@@ -549,7 +551,8 @@ create table tallystick.peer_cursors (
   constraint peer_cursors_last_error_check CHECK ((length(last_error) <= 1000)),
   constraint peer_cursors_ledger_id_peer_id_fkey FOREIGN KEY (ledger_id, peer_id) REFERENCES tallystick.peers(ledger_id, peer_id),
   constraint peer_cursors_next_seq_check CHECK ((next_seq >= 0)),
-  constraint peer_cursors_pkey PRIMARY KEY (ledger_id, peer_id)
+  constraint peer_cursors_pkey PRIMARY KEY (ledger_id, peer_id),
+  constraint peer_cursors_request_bytes_check CHECK ((request_bytes > 0))
 ) with (fillfactor=50, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0);
 
 create table tallystick.peer_dead_letters (
@@ -954,6 +957,7 @@ create table tallystick.webhook_cursors (
   served_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
   failures integer not null default 0,
   failing_since timestamp with time zone,
+  failing_days integer not null default 0,
   resume_at timestamp with time zone,
   last_success_at timestamp with time zone,
   last_failure_at timestamp with time zone,
@@ -961,6 +965,7 @@ create table tallystick.webhook_cursors (
   recover_end bigint,
   recover_delivered boolean not null default false,
   constraint webhook_cursors_checkpoint_size_check CHECK ((checkpoint_size >= 0)),
+  constraint webhook_cursors_failing_days_check CHECK ((failing_days >= 0)),
   constraint webhook_cursors_failures_check CHECK ((failures >= 0)),
   constraint webhook_cursors_ledger_id_webhook_id_fkey FOREIGN KEY (ledger_id, webhook_id) REFERENCES tallystick.webhooks(ledger_id, webhook_id),
   constraint webhook_cursors_next_seq_check CHECK ((next_seq >= 0)),

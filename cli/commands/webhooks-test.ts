@@ -65,7 +65,8 @@ export async function judgeTest(
     io.stderr.write(`tallystick: ${plain(`${what}. What to do: ${todo}`)}\n`)
   const attempt = attemptLog.at(-1)
   if (attempt !== undefined) {
-    say(`it was not delivered (${attempt.status ?? attempt.error})`, adviceOn(attempt))
+    const { status, error, reason } = attempt
+    say(`it was not delivered (${status ?? error}${reason ? `, ${reason}` : ''})`, adviceOn(attempt))
     return EXIT.refused
   }
   const { resumeAt } = (await client.webhooks.get(id)).standing

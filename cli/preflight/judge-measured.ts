@@ -1,6 +1,6 @@
+import type { ClockOffset } from '../../src/db/connect/clock.ts'
 import type { Pooler } from '../../src/db/connect/pooler.ts'
 import { PREFLIGHT_ANSWER_TIMEOUT_MS } from '../../src/db/limits.ts'
-import type { ClockOffset } from './clock.ts'
 import type { Commits, ConcurrentCommits } from './commits.ts'
 import type { FsyncLatencies } from './disk.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { type ClockOffset, measureClock } from '../../src/db/connect/clock.ts'
 import type { DatabaseOrUrl } from '../../src/db/connect/connection.ts'
 import { findPooler, type Pooler } from '../../src/db/connect/pooler.ts'
 import {
@@ -11,7 +12,6 @@ import {
   type ServerFacts,
 } from '../../src/db/schema/preflight.ts'
 import { translated } from '../../src/verify/postgres-errors.ts'
-import { type ClockOffset, measureClock } from './clock.ts'
 import {
   type Commits,
   type ConcurrentCommits,
@@ -25,7 +25,7 @@ import { type ConnectionPlan, judgeConnections, planConnections } from './judge-
 import * as measured from './judge-measured.ts'
 import { judgeSettings, LOGIN_SETTINGS, SETTINGS } from './judge-settings.ts'
 import type { LatencySummary } from './latencies.ts'
-import { PREFLIGHT_LOAD_MS } from './limits.ts'
+import { PREFLIGHT_CLOCK_SAMPLES, PREFLIGHT_LOAD_MS } from './limits.ts'
 import { askReplica, judgeReplica, type ReplicaAnswers } from './replica.ts'
 import { askServer, type ServerAnswers } from './server.ts'
 
@@ -106,7 +106,7 @@ async function timePostgres(
 ) {
   const pooler = await findPooler(client, options.database)
   const roundTrip = await measureRoundTrips(client)
-  const clock = await measureClock(client, options.now)
+  const clock = await measureClock(client, options.now, PREFLIGHT_CLOCK_SAMPLES)
   const commits = facts.inRecovery ? null : await measureCommits(client).catch(nullIfDeniedOrStuck)
   const concurrent = commits === null ? [] : await loadTogether(client, options, plan)
   return { pooler, roundTrip, clock, commits, concurrent }

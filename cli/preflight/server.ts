@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
+import type { ClockOffset } from '../../src/db/connect/clock.ts'
 import { CONNECT_TIMEOUT_MS } from '../../src/db/limits.ts'
-import type { ClockOffset } from './clock.ts'
 import { type LatencySummary, summarizeMs } from './latencies.ts'
 import { PREFLIGHT_ANSWER_CHARS_MAX, PREFLIGHT_CLOCK_SAMPLES } from './limits.ts'
 

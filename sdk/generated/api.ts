@@ -1713,6 +1713,40 @@ export interface Delivery {
      */
     error: string | null
     /**
+     * of `tls_failed`: why, as a code of Node or OpenSSL
+     */
+    reason:
+      | (
+          | 'CERT_HAS_EXPIRED'
+          | 'CERT_NOT_YET_VALID'
+          | 'ERR_TLS_CERT_ALTNAME_INVALID'
+          | 'DEPTH_ZERO_SELF_SIGNED_CERT'
+          | 'SELF_SIGNED_CERT_IN_CHAIN'
+          | 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'
+          | 'UNABLE_TO_GET_ISSUER_CERT'
+          | 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'
+          | 'CERT_REVOKED'
+          | 'CERT_SIGNATURE_FAILURE'
+          | 'CERT_CHAIN_TOO_LONG'
+          | 'CERT_UNTRUSTED'
+          | 'CERT_REJECTED'
+          | 'INVALID_CA'
+          | 'INVALID_PURPOSE'
+          | 'PATH_LENGTH_EXCEEDED'
+          | 'ERR_SSL_WRONG_VERSION_NUMBER'
+          | 'ERR_SSL_PACKET_LENGTH_TOO_LONG'
+          | 'ERR_SSL_UNSUPPORTED_PROTOCOL'
+          | 'ERR_SSL_ALERT_PROTOCOL_VERSION'
+          | 'ERR_SSL_ALERT_HANDSHAKE_FAILURE'
+          | 'ERR_SSL_ALERT_NO_APPLICATION_PROTOCOL'
+          | 'ERR_SSL_ALERT_UNRECOGNIZED_NAME'
+          | 'ERR_SSL_ALERT_INTERNAL_ERROR'
+          | 'ERR_SSL_ALERT_BAD_CERTIFICATE'
+          | 'ECONNRESET'
+          | 'OTHER'
+        )
+      | null
+    /**
      * of the answer; null also where an answer of that address is not kept
      */
     excerpt: string | null

@@ -134,8 +134,17 @@ export const PEER_DRAINS_OF_LEDGER_MAX = 16
 /** A peer is asked what it holds at least so often, and sent again what it lacks. */
 export const PEER_SUMMARY_EVERY_MS = 86_400_000
 
+// Clock of a worker, held to the database's
+export const CLOCK_MEASURE_EVERY_MS = 10_000
+/** Readings of one measurement: the quickest counts. */
+export const CLOCK_SAMPLES = 3
+/** A measurement that may be off by more is not used: the database, or the way to it, was slow. */
+export const CLOCK_ERROR_MS_MAX = 500
+/** From this on the log says that this machine's clock is off. */
+export const CLOCK_SKEW_WARN_MS = 2_000
+
 // Webhooks: how endpoints are delivered to (docs/webhooks.md)
-/** Longer than all tries of one delivery: after such a silence an endpoint that fails begins to fail. */
+/** Longer than all tries of one delivery: failures count from the beginning where nothing was tried for so long. */
 export const WEBHOOK_FAILING_GAP_MS_MAX = 28 * 3_600_000
 /** Notices of an endpoint about others that wait to be delivered. */
 export const WEBHOOK_NOTICES_OPEN_MAX = 10

@@ -7,6 +7,7 @@ import { openQueues, workQueues } from '../../worker/work-queues.ts'
 import { ByteBudget } from '../append/byte-budget.ts'
 import { loadSigners, openSigners } from '../append/open-signers.ts'
 import { loadKeysFrom } from '../db/chain/signed-entries.ts'
+import { DatabaseClock } from '../db/connect/clock.ts'
 import { Database } from '../db/connect/connection.ts'
 import { watchHalfOpen } from '../db/connect/half-open.ts'
 import { checkLogin } from '../db/connect/logins.ts'
@@ -37,7 +38,7 @@ import {
   watchRestoredLedgers,
   watchRotation,
 } from '../observe/metrics/checkpoints.ts'
-import { watchPool } from '../observe/metrics/database.ts'
+import { watchClock, watchPool } from '../observe/metrics/database.ts'
 import { makeFollowerObserver } from '../observe/metrics/followers.ts'
 import { makeJobObserver, watchJobs } from '../observe/metrics/jobs.ts'
 import { watchLog } from '../observe/metrics/log.ts'
@@ -54,6 +55,7 @@ import {
 } from '../observe/metrics/verification.ts'
 import {
   makeDeliveryObserver,
+  makeStopObserver,
   watchLanes,
   watchOutbound,
   watchWebhooks,
@@ -103,6 +105,8 @@ type Base = {
   readonly masterKey: MasterKey
   readonly log: Logger
   readonly pool: pg.Pool
+  /** The database's: entries, requests and deliveries are stamped by it. */
+  readonly clock: DatabaseClock
   readonly metrics: Metrics
   /** null: no traces. */
   readonly tracing: Tracing | null
@@ -150,6 +154,9 @@ export async function startWorker(
     if (!stores) await warnOfReleased(pool, log)
     const stopWatching = watchHalfOpen(database, pooler, log)
     closers.push(async () => stopWatching())
+    const clock = await DatabaseClock.start(pool, log)
+    closers.push(async () => clock.close())
+    watchClock(metrics, clock)
     return await startWork({
       config,
       stores,
@@ -158,6 +165,7 @@ export async function startWorker(
       masterKey,
       log,
       pool,
+      clock,
       metrics,
       tracing,
       closers,
@@ -203,7 +211,7 @@ async function startWork(base: Base): Promise<Service> {
 
 /** Dependencies of the tables in register.ts. */
 async function openWorkDeps(given: Base, stopping: AbortSignal) {
-  const { config, database, masterKey, log, pool, metrics, tracing, closers } = given
+  const { config, database, masterKey, log, pool, clock, metrics, tracing, closers } = given
   const { seed } = await getNoteKeySecret(pool, masterKey)
   database.renew()
   const kept = new KeptCheckpoints(join(config.dataDir, 'checkpoints'))
@@ -228,7 +236,7 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
   closers.push(() => threads.close())
   const types = new TypeRegistry({ readPool: pool, threads })
   watchTypes(metrics, 'worker', types)
-  const signers = openSigners(pool, masterKey, Date.now)
+  const signers = openSigners(pool, masterKey, clock.now)
   await signers.load()
   if (config.previousMasterKey) {
     const stopFollowing = followMasterKey({ signers, masterKey, database }, log)
@@ -255,7 +263,7 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
   return {
     pool,
     log,
-    now: Date.now,
+    now: clock.now,
     entropy: makeEntropy(),
     masterKey,
     stopping,
@@ -305,18 +313,18 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
 
 /** Connections and requests of their own: what endpoints do is no other work's concern. */
 function openLanes(
-  { config, database, masterKey, log, metrics, tracing, closers }: Base,
+  { config, database, masterKey, log, clock, metrics, tracing, closers }: Base,
   floors: Pick<LanesDeps, 'envelopeKeys' | 'cursorMac' | 'awaitFloor'>,
 ): WebhookLanes {
   const pool = openWebhookPool(database, log)
   watchPool(metrics, 'webhooks', pool)
   closers.push(() => pool.end())
-  const connector = new Connector({ allowances: config.outboundAllow })
+  const connector = new Connector({ allowances: config.outboundAllow, now: clock.now })
   closers.push(async () => connector.close())
   const lanes = new WebhookLanes({
     pool,
     log,
-    now: Date.now,
+    now: clock.now,
     entropy: makeEntropy(),
     connector,
     masterKey,
@@ -324,6 +332,7 @@ function openLanes(
     entriesUrl: `${config.publicUrl}/v1/entries`,
     userAgent: `Tallystick/${VERSION}`,
     observeDelivery: makeDeliveryObserver(metrics),
+    observeStop: makeStopObserver(metrics),
     traceAttempt: tracing && makeAttemptTracer(tracing),
   })
   watchLanes(metrics, lanes)
@@ -335,20 +344,20 @@ function openLanes(
 
 /** As with webhooks: what peers do is no other work's concern. */
 function openDrains(
-  { config, database, masterKey, log, metrics, tracing, closers }: Base,
+  { config, database, masterKey, log, clock, metrics, tracing, closers }: Base,
   signers: Signers,
   threads: Threads,
 ): PeerDrains {
   const pool = openPeerPool(database, log)
   watchPool(metrics, 'peers', pool)
   closers.push(() => pool.end())
-  const connector = new Connector({ allowances: config.outboundAllow })
+  const connector = new Connector({ allowances: config.outboundAllow, now: clock.now })
   closers.push(async () => connector.close())
   const peerMacs = makePeerMacs(masterKey)
   const drains = new PeerDrains({
     pool,
     log,
-    now: Date.now,
+    now: clock.now,
     connector,
     threads,
     answers: new ByteBudget(PEER_ANSWERS_BYTES_MAX),
@@ -369,7 +378,7 @@ function openDrains(
 
 /** As with webhooks: each witness is a lane of its own, and all peers together are one. */
 function openWitnesses(
-  { config, masterKey, log, pool, metrics, closers }: Base,
+  { config, masterKey, log, pool, clock, metrics, closers }: Base,
   more: {
     readonly stopping: AbortSignal
     readonly signers: Signers
@@ -377,10 +386,10 @@ function openWitnesses(
     readonly noteSigner: Signer
   },
 ): readonly WitnessLane[] {
-  const connector = new Connector({ allowances: config.outboundAllow })
+  const connector = new Connector({ allowances: config.outboundAllow, now: clock.now })
   closers.push(async () => connector.close())
   const observe = makeWitnessObserver(metrics, config)
-  const deps = { pool, connector, userAgent: `Tallystick/${VERSION}`, log, now: Date.now, observe, ...more }
+  const deps = { pool, connector, userAgent: `Tallystick/${VERSION}`, log, now: clock.now, observe, ...more }
   // A clock that is set back would prolong the pauses of a lane; what is sent to peers says the time.
   const openLane = (target: LaneTarget) => new WitnessLane({ ...deps, now: () => performance.now() }, target)
   const lanes = config.witnesses.map((witness) => openLane(namedWitness(deps, witness)))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { measureClock } from '../../cli/preflight/clock.ts'
 import { API_CONNECTIONS, judgeConnections, planConnections } from '../../cli/preflight/judge-connections.ts'
 import { judgeClock } from '../../cli/preflight/judge-measured.ts'
+import { measureClock } from '../../src/db/connect/clock.ts'
 import type { ConnectionFacts } from '../../src/db/schema/preflight.ts'
 import { buildTestApp } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
@@ -55,7 +55,7 @@ test('a clock is judged by what is certain of its distance', async (t) => {
     [27_000, 'fail'],
     [-40_000, 'fail'],
   ] as const) {
-    const offset = await measureClock(client, () => Date.now() - offMs)
+    const offset = await measureClock(client, () => Date.now() - offMs, 20)
     assert.ok(Math.abs(offset.aheadMs - offMs) <= offset.errorMs, `${offMs}: ${JSON.stringify(offset)}`)
     assert.equal(judgeClock(offset).status, status)
   }

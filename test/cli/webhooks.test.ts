@@ -302,7 +302,7 @@ async function diagnosed() {
 
 test('what to do about a failed attempt depends on how it failed, and on nothing that is no failure', () => {
   const on = (status: number | null, error: string | null = null) =>
-    adviceOn({ at: '2026-11-22T12:00:00.000Z', durationMs: 7, status, error, excerpt: null })
+    adviceOn({ at: '2026-11-22T12:00:00.000Z', durationMs: 7, status, error, reason: null, excerpt: null })
   assert.match(on(302), /redirects are not followed/)
   assert.match(on(400), /the newest secret/)
   assert.match(on(599), /look at the log of the receiver/)

@@ -11,7 +11,14 @@ import { makeWebhook } from '../helpers/webhooks.ts'
 const NOTHING: Omit<Progress, 'mayBeLost'> = {
   nextSeq: 3,
   checkpointSize: 0,
-  health: { failures: 0, failingSinceMs: null, resumeInMs: null, lastSuccessMs: null, lastFailureMs: null },
+  health: {
+    failures: 0,
+    failingSinceMs: null,
+    failingDays: 0,
+    resumeInMs: null,
+    lastSuccessMs: null,
+    lastFailureMs: null,
+  },
   rows: [],
 }
 

@@ -3,7 +3,6 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import { FLOOR_COLUMNS, IS_HERE, joinFloor } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
-import { WEBHOOK_FAILING_GAP_MS_MAX } from '../limits.ts'
 import { type EndColumns, endsOf, type LedgerEnds } from './read-events.ts'
 
 /* Turns of endpoints, and where each stands. src/db/events/webhook-work.ts has what became of deliveries. */
@@ -69,6 +68,8 @@ export type Endpoint = WebhookName & {
   readonly hasDue: boolean
   readonly failures: number
   readonly failingSinceMs: number | null
+  readonly failingDays: number
+  readonly lastFailureMs: number | null
   readonly recover: { readonly from: number; readonly end: number; readonly delivered: boolean } | null
   readonly secrets: readonly { readonly secretId: Uuid; readonly sealed: Buffer }[]
 }
@@ -82,7 +83,7 @@ const BEGIN_TURN = `with c as (
     where x.ledger_id = $1 and x.webhook_id = $2 and x.job_id = $3 returning x.*
   )
   select set_config('synchronous_commit', 'off', true), w.url, w.events, w.types, w.include, c.next_seq, c.checkpoint_size,
-    c.failures, case when c.last_failure_at > now() - $6 * interval '1 millisecond' then c.failing_since end as failing_since,
+    c.failures, c.failing_since, c.failing_days, c.last_failure_at,
     c.recover_seq, c.recover_end, c.recover_delivered, w.xmin::text as version, s.secrets, o.open, h.size, k.size as checkpoint,
     ${FLOOR_COLUMNS},
     exists (
@@ -133,6 +134,8 @@ export async function beginTurn(
     hasDue: boolean
     failures: number
     failingSince: Date | null
+    failingDays: number
+    lastFailureAt: Date | null
     recoverSeq: number | null
     recoverEnd: number
     recoverDelivered: boolean
@@ -142,7 +145,7 @@ export async function beginTurn(
   const { rows } = await db.query<Columns>({
     name: 'begin_webhook_turn',
     text: BEGIN_TURN,
-    values: [turn.ledgerId, turn.webhookId, turn.jobId, leaseMs, openMax, WEBHOOK_FAILING_GAP_MS_MAX],
+    values: [turn.ledgerId, turn.webhookId, turn.jobId, leaseMs, openMax],
   })
   const [row] = rows
   if (!row) return null
@@ -161,6 +164,8 @@ export async function beginTurn(
     hasDue: row.hasDue,
     failures: row.failures,
     failingSinceMs: row.failingSince?.getTime() ?? null,
+    failingDays: row.failingDays,
+    lastFailureMs: row.lastFailureAt?.getTime() ?? null,
     recover:
       row.recoverSeq === null
         ? null

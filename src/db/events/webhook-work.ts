@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import { WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
+import { WEBHOOK_FAILING_GAP_MS_MAX, WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
 import type { WebhookName, WebhookTurn } from './webhook-turns.ts'
 
 /* Reads and writes of the worker that delivers. src/db/events/webhooks.ts has those of the API. */
@@ -12,6 +12,8 @@ export type Attempt = {
   readonly durationMs: number
   readonly status: number | null
   readonly error: string | null
+  /** Why a TLS handshake failed. */
+  readonly reason: string | null
   readonly excerpt: string | null
 }
 
@@ -140,6 +142,7 @@ export type WrittenDelivery = StoredDelivery & {
 export type Health = {
   readonly failures: number
   readonly failingSinceMs: number | null
+  readonly failingDays: number
   readonly resumeInMs: number | null
   readonly lastSuccessMs: number | null
   readonly lastFailureMs: number | null
@@ -170,7 +173,7 @@ export async function writeProgress(db: Db, turn: WebhookTurn, progress: Progres
           checkpoint_size = greatest(c.checkpoint_size, $5), failures = $6, failing_since = to_timestamp($7),
           resume_at = now() + $8 * interval '1 millisecond',
           last_success_at = coalesce(to_timestamp($9), c.last_success_at),
-          last_failure_at = coalesce(to_timestamp($10), c.last_failure_at)
+          last_failure_at = coalesce(to_timestamp($10), c.last_failure_at), failing_days = $23
         where c.ledger_id = $1 and c.webhook_id = $2 and c.job_id = $3
         returning c.ledger_id, c.webhook_id
       ), written as (
@@ -212,6 +215,7 @@ export async function writeProgress(db: Db, turn: WebhookTurn, progress: Progres
       rows.map(({ attemptLog }) => JSON.stringify(attemptLog)),
       rows.map(({ dueInMs }) => dueInMs),
       progress.mayBeLost,
+      health.failingDays,
     ],
   })
   return rowCount === 1
@@ -325,18 +329,36 @@ export async function addNotices(db: Db, ledgerId: Uuid, notices: readonly Notic
 }
 
 type WebhookFigures = Readonly<
-  Record<'active' | 'failing' | 'behind' | 'paused' | 'disabled' | 'lagEntries' | 'lagSeconds', number>
+  Record<
+    | 'active'
+    | 'failing'
+    /** Age of the oldest failure streak of an active endpoint. */
+    | 'failingSeconds'
+    | 'behind'
+    /** Endpoints that have entries to read and may be sent something now, and the age of the oldest such entry. */
+    | 'waiting'
+    | 'waitingSeconds'
+    | 'paused'
+    | 'disabled'
+    | 'lagEntries'
+    | 'lagSeconds',
+    number
+  >
 >
 
 /**
- * How many endpoints there are of each kind, in all ledgers; and of the entries that active ones have not come to, how many there are
- * and the age of the oldest.
+ * Counts endpoints of all ledgers by state, and measures the entries that active endpoints have not read. A streak without an
+ * attempt for WEBHOOK_FAILING_GAP_MS_MAX has ended.
  */
 export async function readWebhookFigures(db: Db): Promise<WebhookFigures> {
   const { rows } = await db.query<Record<keyof WebhookFigures, string | number>>(
     `select count(*) filter (where w.state = 'active') as active,
        count(*) filter (where w.state = 'active' and c.failures > 0) as failing,
+       coalesce(greatest(max(extract(epoch from now() - c.failing_since)) filter (
+         where w.state = 'active' and c.last_failure_at > now() - $1 * interval '1 millisecond'), 0), 0) as "failingSeconds",
        count(*) filter (where w.state = 'active' and c.next_seq < h.size) as behind,
+       count(*) filter (where t.waits) as waiting,
+       coalesce(greatest(max(extract(epoch from now() - e.recorded_at)) filter (where t.waits), 0), 0) as "waitingSeconds",
        count(*) filter (where w.state = 'paused') as paused,
        count(*) filter (where w.state = 'disabled') as disabled,
        coalesce(sum(h.size - c.next_seq) filter (where w.state = 'active' and c.next_seq < h.size), 0) as "lagEntries",
@@ -344,9 +366,13 @@ export async function readWebhookFigures(db: Db): Promise<WebhookFigures> {
      from tallystick.webhooks w
      join tallystick.webhook_cursors c on c.ledger_id = w.ledger_id and c.webhook_id = w.webhook_id
      join tallystick.chain_heads h on h.ledger_id = w.ledger_id
+     cross join lateral (
+       select w.state = 'active' and c.next_seq < h.size and (c.resume_at is null or c.resume_at <= now()) as waits
+     ) t
      left join lateral (
        select n.recorded_at from tallystick.entries n where n.ledger_id = c.ledger_id and n.seq = c.next_seq offset 0
      ) e on w.state = 'active' and c.next_seq < h.size`,
+    [WEBHOOK_FAILING_GAP_MS_MAX],
   )
   const figures = Object.entries(rows[0]!).map(([name, figure]) => [name, Number(figure)])
   return Object.fromEntries(figures) as WebhookFigures

@@ -10,6 +10,9 @@ type PeerFigures = {
   readonly failingSeconds: number
   /** Active peers that have not got all entries of their ledger. */
   readonly behind: number
+  /** Those of them that may be sent something now, and the age of the oldest entry that one of them lacks. */
+  readonly waiting: number
+  readonly waitingSeconds: number
   /** By state: entries that cursors have not come to, of all together and of the one that lacks most; age of the oldest. */
   readonly lag: Readonly<Record<'active' | 'suspended', PeerLag>>
 }
@@ -22,6 +25,8 @@ type FigureColumns = {
   failing: number
   failingSeconds: number
   behind: number
+  waiting: number
+  waitingSeconds: number
   lagEntries: number
   lagMost: number
   lagSeconds: number
@@ -35,7 +40,8 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
   const { rows } = await db.query<FigureColumns>(
     `select p.state, count(*) as peers, count(*) filter (where f.failing) as failing,
        coalesce(greatest(max(extract(epoch from now() - c.failing_since)) filter (where f.failing), 0), 0) as failing_seconds,
-       count(*) filter (where c.next_seq < h.size) as behind,
+       count(*) filter (where c.next_seq < h.size) as behind, count(*) filter (where t.waits) as waiting,
+       coalesce(greatest(max(extract(epoch from now() - e.recorded_at)) filter (where t.waits), 0), 0) as waiting_seconds,
        coalesce(sum(h.size - c.next_seq) filter (where c.next_seq < h.size), 0) as lag_entries,
        coalesce(max(h.size - c.next_seq) filter (where c.next_seq < h.size), 0) as lag_most,
        coalesce(greatest(max(extract(epoch from now() - e.recorded_at)), 0), 0) as lag_seconds
@@ -45,6 +51,7 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
      cross join lateral (
        select p.state in ('pending', 'active') and c.failures > 0 and c.last_error not like 'peer_suspended:%' as failing
      ) f
+     cross join lateral (select c.next_seq < h.size and (c.resume_at is null or c.resume_at <= now()) as waits) t
      left join lateral (
        select n.recorded_at from tallystick.entries n where n.ledger_id = c.ledger_id and n.seq = c.next_seq offset 0
      ) e on p.state in ('active', 'suspended') and c.next_seq < h.size
@@ -69,6 +76,8 @@ export async function readPeerFigures(db: Db): Promise<PeerFigures> {
     failing: rows.reduce((sum, { failing }) => sum + failing, 0),
     failingSeconds: Math.max(0, ...rows.map(({ failingSeconds }) => failingSeconds)),
     behind: of('active')?.behind ?? 0,
+    waiting: of('active')?.waiting ?? 0,
+    waitingSeconds: of('active')?.waitingSeconds ?? 0,
     lag: { active: lagOf('active'), suspended: lagOf('suspended') },
   }
 }

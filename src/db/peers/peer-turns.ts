@@ -86,6 +86,10 @@ export type DrainedPeer = PeerName & {
   readonly nextSeq: number
   readonly size: number
   readonly failures: number
+  /** Bytes of entries that a request may have, learnt from a refusal; null: nothing was refused. */
+  readonly requestBytes: number | null
+  /** How long ago a request was last refused by its size. */
+  readonly refusedAgoMs: number
   /** The record of the backlog whose turn it is, and from where on it is sent. */
   readonly backlog: { readonly recordId: Uuid; readonly fromSeq: number } | null
   /** The peer is to be asked what it holds. */
@@ -110,6 +114,8 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     nextSeq: number
     size: number
     failures: number
+    requestBytes: number | null
+    refusedAgoMs: number | null
     backlogId: Uuid | null
     backlogSeq: number
     summaryDue: boolean
@@ -122,6 +128,7 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
       )
       select set_config('synchronous_commit', 'off', true), p.role, p.state, p.inviter, p.invited, p.sealed_token,
         p.remote_ledger_id, p.remote_url, p.revoked_seq, l.issuer, h.envelope_kid, c.known_kid, c.next_seq, h.size, c.failures,
+        c.request_bytes, (extract(epoch from now() - c.request_refused_at) * 1000)::float8 as refused_ago_ms,
         ${SUMMARY_DUE} as summary_due, b.record_id as backlog_id, b.from_seq as backlog_seq, ${PEER_KEYS} as keys
       from c join tallystick.peers p on p.ledger_id = c.ledger_id and p.peer_id = c.peer_id
       join tallystick.ledgers l on l.ledger_id = c.ledger_id
@@ -152,6 +159,8 @@ export async function lookAtPeer(db: Db, turn: PeerTurn, leaseMs: number): Promi
     nextSeq: row.nextSeq,
     size: row.size,
     failures: row.failures,
+    requestBytes: row.requestBytes,
+    refusedAgoMs: row.refusedAgoMs ?? Number.POSITIVE_INFINITY,
     backlog: row.backlogId === null ? null : { recordId: row.backlogId, fromSeq: row.backlogSeq },
     summaryDue: row.summaryDue,
     keys: toPeerKeys(row.keys),

@@ -1,5 +1,6 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
+import type { PeerTurn } from './peer-turns.ts'
 
 /* Entries shared with a peer, as they are drained to it, and its answers. src/db/peers/peer-turns.ts has the turns. */
 
@@ -83,6 +84,32 @@ export async function readSharedEntries(
     values: [of.ledgerId, of.peerId, from, end, limit],
   })
   return rows
+}
+
+/** Seq of the newest entry before `before` that the peer has received; null: it has received none. */
+export async function findReceivedBefore(db: Db, of: Of, before: number): Promise<number | null> {
+  const { rows } = await db.query<{ seq: number | null }>({
+    name: 'find_received_before',
+    text: 'select max(seq) as seq from tallystick.peer_receipts where ledger_id = $1 and peer_id = $2 and seq < $3',
+    values: [of.ledgerId, of.peerId, before],
+  })
+  return rows[0]!.seq
+}
+
+/** Stores how large a request may be. `refused`: because one was refused; otherwise because larger ones are tried again. */
+export async function keepRequestBytes(
+  db: Db,
+  turn: PeerTurn,
+  bytes: number | null,
+  refused: boolean,
+): Promise<void> {
+  await db.query({
+    name: 'keep_peer_request_bytes',
+    text: `update tallystick.peer_cursors set request_bytes = $4,
+        request_refused_at = case when $5 then now() else request_refused_at end
+      where ledger_id = $1 and peer_id = $2 and job_id = $3`,
+    values: [turn.ledgerId, turn.peerId, turn.jobId, bytes, refused],
+  })
 }
 
 /** All that is shared of one record, from seq `from` up to `end`, in order. */

@@ -38,14 +38,6 @@ export async function commitMessage(client: pg.ClientBase, flushed: boolean): Pr
   )
 }
 
-/** Milliseconds since 1970, by the database's clock. */
-export async function readClock(client: pg.ClientBase): Promise<number> {
-  const { rows } = await client.query<{ ms: number }>(
-    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
-  )
-  return rows[0]!.ms
-}
-
 export type ServerFacts = {
   readonly version: string
   readonly versionNumber: number

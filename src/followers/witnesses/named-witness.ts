@@ -50,7 +50,9 @@ async function post(
     })
     if (answer.status >= 500 || answer.status === 429)
       throw new WitnessError('unreachable', `it answered ${answer.status}`, answer.retryAfterMs)
-    // An answer that was too long, or broke off, has no body here.
+    if (answer.ended === 'cut' || answer.ended === 'slow')
+      throw new WitnessError('unreachable', `its answer of ${answer.status} broke off`)
+    // An answer that was too long has no body here.
     return { status: answer.status, text: utf8Decode(answer.body ?? new Uint8Array()) }
   } catch (error) {
     if (error instanceof OutboundError) throw new WitnessError('unreachable', error.message)

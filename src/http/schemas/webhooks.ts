@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { WEBHOOK_COUNT_MAX, WEBHOOK_REDELIVERED_MAX } from '../../db/limits.ts'
 import { OUTBOUND_URL_CHARS_MAX } from '../../outside/connector/limits.ts'
+import { TLS_REASONS } from '../../outside/connector/tls-reasons.ts'
 import { EVENT_TYPES, NOTICE_TYPES } from '../../outside/events/event-types.ts'
 import {
   WEBHOOK_NAMES_MAX,
@@ -194,6 +195,10 @@ export const deliveryAnswer = z
           durationMs: count,
           status: z.int().nullable().describe('null: there was no answer'),
           error: z.string().nullable().describe('why, as a word for programs'),
+          reason: z
+            .enum(TLS_REASONS)
+            .nullable()
+            .describe('of `tls_failed`: why, as a code of Node or OpenSSL'),
           excerpt: z
             .string()
             .nullable()

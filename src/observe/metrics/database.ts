@@ -1,7 +1,19 @@
+import type { DatabaseClock } from '../../db/connect/clock.ts'
 import type { DatabasePool } from '../../db/connect/pools.ts'
 import type { Lookups } from '../../db/records/lookups.ts'
 import type { Metrics } from './metrics.ts'
 import { type Reading, readCounter, readGauge } from './readings.ts'
+
+export function watchClock(metrics: Metrics, clock: Pick<DatabaseClock, 'skewMs'>): void {
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_clock_skew_seconds',
+      help: "This machine's clock minus the database's, which is used instead",
+    },
+    () => clock.skewMs / 1_000,
+  )
+}
 
 /** One pool of connections, under its name. */
 export function watchPool(metrics: Metrics, name: string, pool: DatabasePool): void {

@@ -42,6 +42,8 @@ const FAILURES = [
   'rate_limited',
   'overloaded',
   'unavailable',
+  'request_too_large',
+  'request_refused',
   'unexpected_answer',
   'other',
 ] as const
@@ -123,6 +125,16 @@ export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): voi
       name: 'tallystick_peers_behind',
       help: 'Of the active ones those that have not come to all entries of their ledger',
       read: ({ behind }) => behind,
+    },
+    {
+      name: 'tallystick_peers_waiting',
+      help: 'Of those behind, the ones that are not left alone after a failure: they should be sent something now',
+      read: ({ waiting }) => waiting,
+    },
+    {
+      name: 'tallystick_peer_waiting_seconds',
+      help: 'Age of the oldest entry that one of these has not come to; 0: there is none',
+      read: ({ waitingSeconds }) => waitingSeconds,
     },
     {
       name: 'tallystick_peer_lag_entries',

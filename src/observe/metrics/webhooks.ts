@@ -3,12 +3,15 @@ import { Histogram } from 'prom-client'
 import { countWebhookDeliveries, readWebhookFigures } from '../../db/events/webhook-work.ts'
 import { OUTBOUND_ERROR_CODES, type OutboundErrorCode } from '../../outside/connector/error.ts'
 import type { AttemptSeen, DeliveryObserver } from '../../outside/webhooks/attempt.ts'
+import type { Stop } from '../../outside/webhooks/health.ts'
 import type { WebhookLanes } from '../../outside/webhooks/lanes.ts'
 import {
   WEBHOOK_DELIVERIES_COUNTED_MAX,
   WEBHOOK_LANES_MAX,
   WEBHOOK_REQUESTS_MAX,
 } from '../../outside/webhooks/limits.ts'
+import { isDownStatus } from '../../outside/webhooks/statuses.ts'
+import type { StopDeps } from '../../outside/webhooks/stop-endpoint.ts'
 import { askGauges } from './asked.ts'
 import type { Metrics } from './metrics.ts'
 import { readCounter, readGauge, readingsOf, Tally } from './readings.ts'
@@ -22,6 +25,7 @@ const REASONS = [
   '4xx',
   '410',
   '429',
+  'unavailable',
   '5xx',
 ] as const
 type Reason = OutboundErrorCode | (typeof REASONS)[number]
@@ -42,7 +46,7 @@ export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
     metrics,
     {
       name: 'tallystick_webhook_attempt_failures_total',
-      help: 'Of the attempts those that failed, by why: the status of the answer, or why there was none',
+      help: 'Of the attempts those that failed, by why: the status of the answer, that the receiver is away or overloaded, or why there was none',
     },
     () => failures.readings('reason'),
   )
@@ -52,6 +56,20 @@ export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
     if (attempt.outcome !== 'delivered') failures.add(reasonOf(attempt))
     observeTimes(attempt)
   }
+}
+
+/** Counts endpoints that this worker has stopped. */
+export function makeStopObserver(metrics: Metrics): StopDeps['observeStop'] {
+  const stops = new Tally<Stop['reason']>(['failing', 'gone'])
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_webhook_endpoint_stops_total',
+      help: 'Endpoints that were paused because they failed for days, or disabled because they answered 410',
+    },
+    () => stops.readings('reason'),
+  )
+  return ({ reason }) => stops.add(reason)
 }
 
 function makeTimesObserver({ registry }: Metrics): DeliveryObserver {
@@ -77,6 +95,7 @@ function makeTimesObserver({ registry }: Metrics): DeliveryObserver {
 function reasonOf({ status, error }: AttemptSeen): Reason {
   if (status === null) return error as Reason
   if (status === 410 || status === 429) return `${status}`
+  if (isDownStatus(status)) return 'unavailable'
   return status < 400 ? '3xx' : status < 500 ? '4xx' : '5xx'
 }
 
@@ -105,9 +124,24 @@ export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
       read: ({ failing }) => failing,
     },
     {
+      name: 'tallystick_webhook_endpoints_failing_seconds',
+      help: 'For how long the active endpoint that has failed longest has; 0: there is none',
+      read: ({ failingSeconds }) => failingSeconds,
+    },
+    {
       name: 'tallystick_webhook_endpoints_behind',
       help: 'Of the active ones those that have not come to all entries',
       read: ({ behind }) => behind,
+    },
+    {
+      name: 'tallystick_webhook_endpoints_waiting',
+      help: 'Of those behind, the ones that are not left alone after a failure: they should be sent something now',
+      read: ({ waiting }) => waiting,
+    },
+    {
+      name: 'tallystick_webhook_waiting_seconds',
+      help: 'Age of the oldest entry that one of these has not come to; 0: there is none',
+      read: ({ waitingSeconds }) => waitingSeconds,
     },
     {
       name: 'tallystick_webhook_cursor_lag_entries',

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { Client, type Dispatcher } from 'undici'
 import { isPrivateAddress } from './allowances.ts'
+import { ContinueFilter } from './continue-filter.ts'
 import { type Dialling, dial } from './dial.ts'
 import { OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_IDLE_MS_MAX } from './limits.ts'
 
@@ -14,15 +15,18 @@ import { OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_IDLE_MS_MAX } from './limits.ts'
 export class Connection {
   readonly origin: string
   readonly #client: Client
+  readonly #filter = new ContinueFilter()
   #socket: Socket | null = null
 
   constructor(dialling: Dialling) {
     this.origin = dialling.url.origin
     this.#client = new Client(dialling.url.origin, {
       connect: (_options, callback) => {
-        this.#socket = dial(dialling, (error, socket) =>
-          error === null ? callback(null, socket!) : callback(error, null),
-        )
+        this.#socket = dial(dialling, (error, socket) => {
+          if (error !== null) return callback(error, null)
+          this.#filter.watch(socket!)
+          callback(null, socket!)
+        })
       },
       allowH2: false,
       maxHeaderSize: OUTBOUND_HEADER_BYTES_MAX,
@@ -39,11 +43,17 @@ export class Connection {
     return isPrivateAddress(this.#socket?.remoteAddress ?? '')
   }
 
+  /** Whether any byte has come for the newest exchange. */
+  get heard(): boolean {
+    return this.#filter.heard
+  }
+
   onClosed(listener: () => void): void {
     this.#client.on('disconnect', listener)
   }
 
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    this.#filter.begin()
     this.#client.dispatch(options, handler)
   }
 

@@ -32,6 +32,7 @@ export type OutboundRequest = {
 export class Connector {
   readonly #allowances: Allowances
   readonly #resolveName: ResolveName
+  readonly #now: () => number
   readonly #kept = new KeptConnections()
   readonly #open = new Set<Connection>()
   #closed = false
@@ -39,12 +40,16 @@ export class Connector {
   constructor({
     allowances,
     resolveName = makeResolveName(),
+    now = Date.now,
   }: {
     readonly allowances: Allowances
     readonly resolveName?: ResolveName
+    /** Time that dates in answers are compared with. */
+    readonly now?: () => number
   }) {
     this.#allowances = allowances
     this.#resolveName = resolveName
+    this.#now = now
   }
 
   /**
@@ -96,6 +101,7 @@ export class Connector {
         headers: request.headers,
         body: request.body,
       },
+      now: this.#now,
       startedAtMs,
       deadlineMs: startedAtMs + OUTBOUND_REQUEST_MS_MAX,
       signal: request.signal,

@@ -3,7 +3,7 @@ import { type LookupFunction, connect as netConnect, type Socket } from 'node:ne
 import { connect as tlsConnect } from 'node:tls'
 import { type Allowances, classifyAddress } from './allowances.ts'
 import { ipOf, portOf } from './check-url.ts'
-import { OutboundError } from './error.ts'
+import { OutboundError, tlsFailed } from './error.ts'
 import { OUTBOUND_ADDRESS_ATTEMPT_MS, OUTBOUND_ADDRESSES_MAX, OUTBOUND_CONNECT_MS_MAX } from './limits.ts'
 import { isLocalName, type ResolveName } from './resolve-name.ts'
 
@@ -112,7 +112,7 @@ function addressRefusalOf(
 /** Explains a failure before there was a connection, and with TLS before it was secure. */
 function explain(error: Error & { code?: string }, connected: boolean): OutboundError {
   if (error instanceof OutboundError) return error
-  if (connected) return new OutboundError('tls_failed', error.code ?? null)
+  if (connected) return tlsFailed(error.code)
   // With several addresses each has an error of its own.
   const errors: readonly { code?: string }[] = error instanceof AggregateError ? error.errors : [error]
   return errors.some(({ code }) => code === 'ETIMEDOUT')

@@ -1,3 +1,5 @@
+import { type TlsReason, tlsReasonOf } from './tls-reasons.ts'
+
 /** Why a request has no answer. The peer may have done what a request asks whose last bytes were sent. */
 export type OutboundErrorCode =
   /** The URL is none that is delivered to; see checkOutboundUrl. */
@@ -38,10 +40,24 @@ export const OUTBOUND_ERROR_CODES = Object.keys(SENTENCES) as readonly OutboundE
 export class OutboundError extends Error {
   readonly code: OutboundErrorCode
 
-  /** `detail`: the code of a system or of OpenSSL (`ECONNREFUSED`), or a sentence of ours. */
-  constructor(code: OutboundErrorCode, detail: string | null = null) {
+  /** Why the handshake failed. null: it did not. */
+  readonly reason: TlsReason | null
+
+  /** `detail`: the code of a system (`ECONNREFUSED`), or a sentence of ours. */
+  constructor(
+    code: OutboundErrorCode,
+    detail: string | null = null,
+    { reason = null }: { readonly reason?: TlsReason | null } = {},
+  ) {
     super(detail === null ? SENTENCES[code] : `${SENTENCES[code]} (${detail})`)
     this.name = 'OutboundError'
     this.code = code
+    this.reason = reason
   }
+}
+
+/** `code`: of Node's error. */
+export function tlsFailed(code: string | undefined): OutboundError {
+  const reason = tlsReasonOf(code)
+  return new OutboundError('tls_failed', reason, { reason })
 }

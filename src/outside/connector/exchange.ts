@@ -1,4 +1,5 @@
 import { type Dispatcher, errors } from 'undici'
+import { httpDateMsOf, retryAfterMsOf } from '../../proof/http-fields.ts'
 import type { Connection } from './connection.ts'
 import { OutboundError } from './error.ts'
 import { excerptOf } from './excerpt.ts'
@@ -9,12 +10,11 @@ import {
   OUTBOUND_INTERIM_ANSWERS_MAX,
   OUTBOUND_REQUEST_MS_MAX,
 } from './limits.ts'
-import { parseRetryAfterMs } from './retry-after.ts'
 
 export type OutboundAnswer = {
   /** 200 to 999; redirects are answers like any other. */
   readonly status: number
-  /** As the peer asks, without a bound; null where it does not. */
+  /** As the peer asks, up to RETRY_AFTER_MS_MAX: the caller MUST bound it. null where it does not ask. */
   readonly retryAfterMs: number | null
   /** The beginning of the body as text, undecoded; null where the peer is on an inner network. */
   readonly excerpt: string | null
@@ -22,13 +22,19 @@ export type OutboundAnswer = {
   readonly body: Buffer | null
   /** Since `post` was called. */
   readonly durationMs: number
-  /** The body was longer or slower than we read, or was cut. */
-  readonly truncated: boolean
+  /** Time of the answer by its Date field; null where there is none. */
+  readonly dateMs: number | null
+  /** How the body ended: with all of it, or because it was longer or slower than we read, or cut. */
+  readonly ended: AnswerEnd
 }
+
+type AnswerEnd = 'whole' | 'long' | 'slow' | 'cut'
 
 type ExchangeOptions = {
   readonly connection: Connection
   readonly request: Dispatcher.DispatchOptions
+  /** Time that dates in the answer are compared with. */
+  readonly now: () => number
   /** Time on the clock of `performance.now()`. */
   readonly startedAtMs: number
   readonly deadlineMs: number
@@ -50,10 +56,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #giveUp = () => this.#fail(new OutboundError('aborted'))
   #timer: NodeJS.Timeout
   #settled = false
-  #begun = false
   #interimAnswers = 0
   #status: number | null = null
   #retryAfterMs: number | null = null
+  #dateMs: number | null = null
   #isPrivate = true
   readonly #excerpt: Buffer[] = []
   readonly #body: Buffer[] = []
@@ -73,14 +79,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** Whether any byte of an answer has come. */
   get begun(): boolean {
-    return this.#begun
+    return this.#options.connection.heard
   }
 
   onRequestStart(): void {}
-
-  onResponseStarted(): void {
-    this.#begun = true
-  }
 
   onResponseStart(
     _controller: Dispatcher.DispatchController,
@@ -94,11 +96,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#status = status
-    this.#retryAfterMs = parseRetryAfterMs(headers['retry-after'], Date.now())
+    const nowMs = this.#options.now()
+    const date = headers['date']
+    this.#retryAfterMs = retryAfterMsOf(headers['retry-after'], nowMs)
+    this.#dateMs = typeof date === 'string' ? httpDateMsOf(date, nowMs) : null
     this.#isPrivate = this.#options.connection.isPrivate
     clearTimeout(this.#timer)
     const bodyMsMax = this.#options.answerBytesMax > 0 ? OUTBOUND_REQUEST_MS_MAX : OUTBOUND_BODY_MS_MAX
-    this.#timer = setTimeout(() => this.#finish(true), Math.min(bodyMsMax, this.#leftMs()))
+    this.#timer = setTimeout(() => this.#finish('slow'), Math.min(bodyMsMax, this.#leftMs()))
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -107,7 +112,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (wantedBytes > 0) this.#excerpt.push(Buffer.from(chunk.subarray(0, wantedBytes)))
     const { answerBytesMax } = this.#options
     this.#bodyBytes += chunk.length
-    if (this.#bodyBytes > Math.max(answerBytesMax, OUTBOUND_BODY_BYTES_MAX)) this.#finish(true)
+    if (this.#bodyBytes > Math.max(answerBytesMax, OUTBOUND_BODY_BYTES_MAX)) this.#finish('long')
     else if (answerBytesMax > 0) this.#keep(chunk)
   }
 
@@ -118,24 +123,25 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#finish(false)
+    this.#finish('whole')
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#status !== null) this.#finish(true)
+    if (this.#status !== null) this.#finish('cut')
     else this.#fail(explain(error))
   }
 
-  #finish(truncated: boolean): void {
+  #finish(ended: AnswerEnd): void {
     if (this.#settled) return
-    this.#end(!truncated)
+    this.#end(ended === 'whole')
     this.#answer.resolve({
       status: this.#status!,
       retryAfterMs: this.#retryAfterMs,
       excerpt: this.#isPrivate ? null : excerptOf(this.#excerpt),
-      body: truncated || this.#options.answerBytesMax === 0 ? null : Buffer.concat(this.#body),
+      body: ended !== 'whole' || this.#options.answerBytesMax === 0 ? null : Buffer.concat(this.#body),
       durationMs: Math.round(performance.now() - this.#options.startedAtMs),
-      truncated,
+      dateMs: this.#dateMs,
+      ended,
     })
   }
 
@@ -167,7 +173,7 @@ function explain(error: Error): Error {
     error instanceof errors.HTTPParserError ||
     error instanceof errors.HeadersOverflowError ||
     error instanceof errors.ResponseContentLengthMismatchError ||
-    // An upgrade, or an answer of 100: we have asked for neither. undici has no other name for them.
+    // An upgrade that we have not asked for, or more than the filter takes out of answers of 100: undici has no other name for them.
     (error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message))
   return new OutboundError(malformed ? 'malformed_answer' : 'reset')
 }

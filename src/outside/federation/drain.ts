@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type pg from 'pg'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import {
   type DrainedPeer,
@@ -10,22 +9,18 @@ import {
   type Sent,
   settleSent,
 } from '../../db/peers/peer-turns.ts'
-import { readRotations } from '../../db/peers/peer-work.ts'
+import { keepRequestBytes, readRotations } from '../../db/peers/peer-work.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
-import { isObject } from '../../proof/statement/fields.ts'
 import {
-  PEER_ANSWER_BYTES_BASE,
   PEER_ENTRIES_OVERLAP_MIN,
   PEER_LEASE_MS,
   PEER_LINGER_MS,
   PEER_LOOK_EVERY_MS,
-  PEER_OUTCOME_BYTES_MAX,
   PEER_PAGE_BYTES_MAX,
+  PEER_REQUEST_ENTRY_BYTES_SLOW,
+  PEER_REQUEST_GROW_AFTER_MS,
   PEER_REQUESTS_UNDER_WAY,
-  PEER_RETRY_AFTER_MS_MAX,
-  PEER_RETRY_MS_MAX,
-  PEER_RETRY_MS_MIN,
   PEER_ROTATIONS_PER_REQUEST_MAX,
   PEER_TURN_MS_MAX,
 } from './limits.ts'
@@ -34,6 +29,20 @@ import { believedKeys } from './peer-keys.ts'
 import { PeerError, type PeerPost, type PostDeps, postToPeer } from './post.ts'
 import { readOutcomes } from './read-outcomes.ts'
 import { readReceipt } from './receipts.ts'
+import { judgeRefused } from './refused-entry.ts'
+import { RequestLimits } from './request-limits.ts'
+import {
+  type Answered,
+  answerBytesMax,
+  isAllReceived,
+  nothingSent,
+  type Request,
+  readAfter,
+  requireDone,
+  retryMs,
+  settled,
+  type UnderWay,
+} from './requests.ts'
 import { type ShakeHandsDeps, shakeHands } from './shake-hands.ts'
 import { askSummary } from './summary.ts'
 
@@ -96,6 +105,10 @@ class Drain {
   readonly #turn: PeerTurn
   readonly #stopping: AbortSignal
   readonly #beganAtMs = performance.now()
+  #limits = new RequestLimits(null)
+  /** The request of entries whose answer was a PeerError. */
+  #failed: Request | null = null
+  #isLost = false
 
   constructor(deps: DrainDeps, turn: PeerTurn, stopping: AbortSignal) {
     this.#deps = deps
@@ -106,9 +119,13 @@ class Drain {
   /** Until there has been nothing to say for a while, or the peer does not answer. Throws only where the database fails. */
   async run(): Promise<void> {
     let busyAtMs = performance.now()
+    let isFirst = true
     while (!this.#isOver()) {
       const peer = await this.#look()
       if (peer === null) return
+      if (isFirst) this.#limits = new RequestLimits(peer.requestBytes)
+      isFirst = false
+      this.#failed = null
       try {
         if (await this.#step(peer)) busyAtMs = performance.now()
         else if (performance.now() - busyAtMs > PEER_LINGER_MS) break
@@ -116,7 +133,9 @@ class Drain {
       } catch (error) {
         if (!(error instanceof PeerError)) throw error
         if (this.#stopping.aborted) break
-        return this.#fail(peer, error)
+        const failure = await this.#sendLess(error)
+        if (failure !== null) return this.#fail(peer, failure)
+        busyAtMs = performance.now()
       }
     }
     await endPeerTurn(this.#deps.pool, this.#turn, null)
@@ -131,6 +150,65 @@ class Drain {
     return this.#stopping.aborted || performance.now() - this.#beganAtMs > PEER_TURN_MS_MAX
   }
 
+  /** After a request of entries that was refused, or had no answer. Returns the failure that ends the turn; null: it goes on. */
+  async #sendLess(error: PeerError): Promise<PeerError | null> {
+    if (this.#failed === null) return error
+    const { peer, outgoing } = this.#failed
+    const size = { entries: outgoing.entries.length, bytes: outgoing.bytes }
+    const before = this.#limits.learnt
+    if (error.refusal === null) {
+      // Once may be anything. A peer that is away is not there for smaller ones either, and loses nothing by them.
+      const isSlow = (error.code === 'reset' || error.code === 'timeout') && peer.failures > 0
+      if (isSlow && size.entries > 1 && size.bytes > PEER_REQUEST_ENTRY_BYTES_SLOW)
+        this.#limits.shrink(size.bytes)
+      await this.#keepLimit(peer, before, error)
+      return error
+    }
+    if (this.#limits.refuse(error.refusal, size)) {
+      await this.#keepLimit(peer, before, error)
+      return null
+    }
+    return this.#judge(peer, outgoing, error)
+  }
+
+  async #keepLimit(peer: DrainedPeer, before: number | null, error: PeerError): Promise<void> {
+    const { learnt } = this.#limits
+    if (learnt === before) return
+    await keepRequestBytes(this.#deps.pool, this.#turn, learnt, true)
+    const about = { ...idsOf(peer), error: error.message, entryBytes: learnt }
+    if (before === null)
+      this.#deps.log.warn(about, 'a peer, or something before it, takes smaller requests only')
+  }
+
+  async #judge(peer: DrainedPeer, outgoing: Outgoing, error: PeerError): Promise<PeerError | null> {
+    try {
+      const sent = await judgeRefused(this.#deps.pool, peer, { outgoing, error }, (one) =>
+        this.#refusalOf(peer, one),
+      )
+      if (sent === 'unknown') return error
+      if (sent === 'taken') return null
+      await this.#settle(sent)
+      this.#tell(outgoing, sent)
+      return null
+    } catch (cause) {
+      if (!(cause instanceof PeerError)) throw cause
+      return this.#isLost ? null : cause
+    }
+  }
+
+  /** Why a request of these entries is refused; null: it is taken. Throws PeerError for any other end. */
+  async #refusalOf(peer: DrainedPeer, outgoing: Outgoing): Promise<PeerError | null> {
+    // The lease is one request long.
+    if ((await this.#look()) === null) {
+      this.#isLost = true
+      throw new PeerError('aborted', 'it is the turn of another')
+    }
+    const result = await this.#begin({ peer, outgoing }).posted
+    if (result.status === 'fulfilled') return null
+    if (result.reason instanceof PeerError && result.reason.refusal !== null) return result.reason
+    throw result.reason
+  }
+
   async #fail(peer: DrainedPeer, error: PeerError): Promise<void> {
     this.#deps.observeDrain.failure(error.code)
     // Something between repeats what is sent: once that is nothing, and another nonce all that it needs. Every time it is a failure
@@ -138,8 +216,7 @@ class Drain {
     const isReplayed = error.code === 'request_replayed'
     const afterMs = isReplayed && peer.failures === 0 ? 0 : retryMs(peer.failures, error.retryAfterMs)
     if (peer.failures === (isReplayed ? 1 : 0)) {
-      const ids = { ledger: formatId('led', peer.ledgerId), peer: formatId('peer', peer.peerId) }
-      this.#deps.log.warn({ ...ids, error: error.message }, 'a peer does not take what is sent')
+      this.#deps.log.warn({ ...idsOf(peer), error: error.message }, 'a peer does not take what is sent')
     }
     await endPeerTurn(this.#deps.pool, this.#turn, { error: error.message, afterMs })
   }
@@ -157,7 +234,7 @@ class Drain {
     if (peer.knownKid !== peer.envelopeKid) return this.#tellKey(peer)
     if (peer.summaryDue) return this.#compare(post)
     if (peer.backlog === null && peer.nextSeq >= peer.size) return false
-    return this.#send(peer, await readOutgoing(this.#deps.pool, peer))
+    return this.#send(peer, await readOutgoing(this.#deps.pool, peer, this.#limits.max))
   }
 
   /** A hundred pages may take longer than a lease: without a new one for each, another turn would begin with the first page again. */
@@ -204,7 +281,9 @@ class Drain {
       let newest: Request | null = first
       for (let oldest = underWay[0]; oldest !== undefined; oldest = underWay[0]) {
         newest = newest && (await this.#sendNext(newest, underWay))
+        this.#failed = oldest.request
         const before = { ...oldest.request, answer: requireDone(await oldest.posted) }
+        this.#failed = null
         underWay.shift()
         const isAll = isAllReceived(before)
         newest = isAll ? newest && (await this.#sendNext(newest, underWay)) : null
@@ -229,9 +308,9 @@ class Drain {
 
   /** Sends what follows, if there is room and enough of it. Returns the newest request; null: something else comes first. */
   async #sendNext(newest: Request, underWay: UnderWay[]): Promise<Request | null> {
-    if (underWay.length >= PEER_REQUESTS_UNDER_WAY) return newest
+    if (underWay.length >= (this.#limits.isSearching ? 1 : PEER_REQUESTS_UNDER_WAY)) return newest
     const entriesMin = underWay.length === 0 ? 1 : PEER_ENTRIES_OVERLAP_MIN
-    const outgoing = await readAfter(this.#deps.pool, newest, entriesMin)
+    const outgoing = await readAfter(this.#deps.pool, newest, entriesMin, this.#limits.max)
     if (outgoing === null) return newest
     const next = await this.#lookAgain(newest.peer, outgoing)
     if (next !== null) underWay.push(this.#begin(next))
@@ -253,7 +332,16 @@ class Drain {
   async #takeAnswer({ peer, outgoing, answer }: Answered): Promise<void> {
     const sent = await readOutcomes(this.#deps.pool, peer, outgoing, answer)
     await this.#settle(sent)
-    this.#deps.observeDrain.entries({ received: sent.receipts.length, refused: sent.dead.length })
+    this.#tell(outgoing, sent)
+    const mayGrow = this.#limits.learnt !== null && peer.refusedAgoMs > PEER_REQUEST_GROW_AFTER_MS
+    if (!outgoing.isFull || !mayGrow) return
+    this.#limits.grow()
+    await keepRequestBytes(this.#deps.pool, this.#turn, this.#limits.learnt, false)
+  }
+
+  #tell({ entries }: Outgoing, { receipts, dead }: Sent): void {
+    this.#limits.settle(entries.length)
+    this.#deps.observeDrain.entries({ received: receipts.length, refused: dead.length })
   }
 
   async #settle(sent: Sent): Promise<void> {
@@ -289,12 +377,8 @@ class Drain {
   async #sayEnd(peer: DrainedPeer): Promise<boolean> {
     const { revokedSeq } = peer
     if (revokedSeq === null || peer.nextSeq > revokedSeq) return false
-    const outgoing = await readOutgoing(this.#deps.pool, {
-      ...peer,
-      backlog: null,
-      nextSeq: revokedSeq,
-      size: revokedSeq + 1,
-    })
+    const end = { ...peer, backlog: null, nextSeq: revokedSeq, size: revokedSeq + 1 }
+    const outgoing = await readOutgoing(this.#deps.pool, end, this.#limits.max)
     try {
       return await this.#send(peer, outgoing)
     } catch (error) {
@@ -306,54 +390,6 @@ class Drain {
   }
 }
 
-function answerBytesMax(entries: number): number {
-  return PEER_ANSWER_BYTES_BASE + entries * PEER_OUTCOME_BYTES_MAX
-}
-
-type Request = { readonly peer: DrainedPeer; readonly outgoing: Outgoing }
-type Answered = Request & { readonly answer: JsonObject }
-type UnderWay = {
-  readonly request: Request
-  readonly posted: Promise<PromiseSettledResult<JsonObject>>
-}
-
-/** Reads what follows in the chain. null: too little does, or the backlog comes first. */
-async function readAfter(
-  pool: pg.Pool,
-  { peer, outgoing: { nextSeq, backlog } }: Request,
-  entriesMin: number,
-): Promise<Outgoing | null> {
-  if (backlog !== null || nextSeq >= peer.size) return null
-  const next = await readOutgoing(pool, { ...peer, nextSeq })
-  return next.entries.length < entriesMin && !next.isFull ? null : next
-}
-
-/** Otherwise what was read after it may have to wait. */
-function isAllReceived({ outgoing: { entries }, answer: { outcomes } }: Answered): boolean {
-  return (
-    Array.isArray(outcomes) &&
-    outcomes.length === entries.length &&
-    outcomes.every((outcome) => isObject(outcome) && outcome['outcome'] === 'received')
-  )
-}
-
-async function settled<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
-  const [result] = await Promise.allSettled([work])
-  return result
-}
-
-function requireDone<T>(result: PromiseSettledResult<T>): T {
-  if (result.status === 'fulfilled') return result.value
-  throw result.reason
-}
-
-function nothingSent({ nextSeq, knownKid }: DrainedPeer): Sent {
-  return { receipts: [], dead: [], backlog: [], nextSeq, knownKid, answered: false }
-}
-
-/** Twice as long after each failure, jittered by half, and at least as long as the peer asks, up to a bound. */
-function retryMs(failures: number, retryAfterMs: number | null): number {
-  const backoffMs = Math.min(PEER_RETRY_MS_MAX, PEER_RETRY_MS_MIN * 2 ** Math.min(failures, 20))
-  const asked = Math.min(retryAfterMs ?? 0, PEER_RETRY_AFTER_MS_MAX)
-  return Math.max(asked, backoffMs * (0.5 + Math.random() / 2))
+function idsOf({ ledgerId, peerId }: DrainedPeer) {
+  return { ledger: formatId('led', ledgerId), peer: formatId('peer', peerId) }
 }

@@ -93,6 +93,12 @@ export const PEER_ENTRIES_SENT_MAX = 200
 export const PEER_STRETCH_ENTRIES_MAX = 5_000
 /** Bytes of envelopes, documents and definitions of types in a request: base64 makes 4 bytes of 3, and there are other members. */
 export const PEER_REQUEST_ENTRY_BYTES_MAX = 2_500_000
+/** Least that such a limit falls to where requests are refused by their size: one entry is sent all the same. */
+export const PEER_REQUEST_ENTRY_BYTES_MIN = 1_000
+/** A request that got no answer is followed by smaller ones down to this size: a slow way, or a proxy that cuts large bodies. */
+export const PEER_REQUEST_ENTRY_BYTES_SLOW = 64 * 1024
+/** Without a refusal for so long larger requests are tried again. */
+export const PEER_REQUEST_GROW_AFTER_MS = 600_000
 /** Length of an answer: for each entry that it is about, and beside them. A receipt has 1.5 KiB; no outcome needs more. */
 export const PEER_OUTCOME_BYTES_MAX = 8 * 1024
 export const PEER_ANSWER_BYTES_BASE = 64 * 1024

@@ -10,12 +10,7 @@ import {
 } from '../../db/peers/peer-work.ts'
 import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
-import {
-  PEER_ENTRIES_SENT_MAX,
-  PEER_REQUEST_ENTRY_BYTES_MAX,
-  PEER_STRETCH_ENTRIES_MAX,
-  PEER_TYPES_PER_REQUEST_MAX,
-} from './limits.ts'
+import { PEER_STRETCH_ENTRIES_MAX, PEER_TYPES_PER_REQUEST_MAX } from './limits.ts'
 
 /** Entries with their documents that a peer is sent next, and the position of the cursor after them. */
 export type Outgoing = {
@@ -23,6 +18,8 @@ export type Outgoing = {
   readonly documents: ReadonlyMap<number, SharedDocument>
   /** Canonical JSON. */
   readonly types: readonly string[]
+  /** Size of envelopes, documents and definitions of types. */
+  readonly bytes: number
   /** A request holds no more, and there are more. */
   readonly isFull: boolean
   readonly nextSeq: number
@@ -30,18 +27,18 @@ export type Outgoing = {
   readonly backlog: BacklogChange | null
 }
 
+/** Most that a request may hold; one entry is sent even if it has more bytes. */
+export type RequestMax = { readonly entries: number; readonly bytes: number }
+
 /** From the backlog first, because later entries of the chain may build on it. Each request is of one of the two. */
-export async function readOutgoing(db: Db, peer: DrainedPeer): Promise<Outgoing> {
-  return peer.backlog === null ? readStretch(db, peer) : readBacklog(db, peer, peer.backlog)
+export async function readOutgoing(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Outgoing> {
+  return peer.backlog === null ? readStretch(db, peer, max) : readBacklog(db, peer, peer.backlog, max)
 }
 
-/** One entry more is asked for: it says whether there are more. */
-const LIMIT = PEER_ENTRIES_SENT_MAX + 1
-
-async function readStretch(db: Db, peer: DrainedPeer): Promise<Outgoing> {
+async function readStretch(db: Db, peer: DrainedPeer, max: RequestMax): Promise<Outgoing> {
   const end = Math.min(peer.size, peer.nextSeq + PEER_STRETCH_ENTRIES_MAX)
-  const found = await readSharedEntries(db, peer, { from: peer.nextSeq, end, limit: LIMIT })
-  const { entries, ...rest } = await fill(db, peer, found)
+  const found = await readSharedEntries(db, peer, { from: peer.nextSeq, end, limit: max.entries + 1 })
+  const { entries, ...rest } = await fill(db, peer, found, max)
   // A record that is shared from here on has its earlier entries sent first.
   const shared = entries.findIndex(({ kind }) => kind === 'record-shared')
   if (shared === -1) {
@@ -61,10 +58,11 @@ async function readBacklog(
   db: Db,
   peer: DrainedPeer,
   { recordId, fromSeq }: NonNullable<DrainedPeer['backlog']>,
+  max: RequestMax,
 ): Promise<Outgoing> {
-  const range = { from: fromSeq, end: peer.nextSeq, limit: LIMIT }
+  const range = { from: fromSeq, end: peer.nextSeq, limit: max.entries + 1 }
   const found = await readSharedOfRecord(db, peer, recordId, range)
-  const { entries, ...rest } = await fill(db, peer, found)
+  const { entries, ...rest } = await fill(db, peer, found, max)
   return {
     ...rest,
     entries,
@@ -73,8 +71,8 @@ async function readBacklog(
   }
 }
 
-/** As many as a request may hold, with what lies beside them; one at least. */
-async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[]) {
+/** As many as a request may hold, with what lies beside them; one at least. `found`: one more shows that there are more. */
+async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[], max: RequestMax) {
   const seqs = found.map(({ seq }) => seq)
   const read = seqs.length === 0 ? [] : await readSharedDocuments(db, peer.ledgerId, seqs)
   const documents = new Map(read.map((document) => [document.seq, document]))
@@ -90,18 +88,19 @@ async function fill(db: Db, peer: DrainedPeer, found: readonly SharedEntry[]) {
   const types = new Map<string, string>()
   const entries: SharedEntry[] = []
   let bytes = 0
-  for (const entry of found.slice(0, PEER_ENTRIES_SENT_MAX)) {
+  for (const entry of found.slice(0, max.entries)) {
     const document = documents.get(entry.seq)
-    bytes += entry.envelope.length + (document?.content?.length ?? 0) + (document?.references?.length ?? 0)
+    let more = entry.envelope.length + (document?.content?.length ?? 0) + (document?.references?.length ?? 0)
     const type = typeOf(entry)
     const definition = type === null || types.has(type) ? null : (definitions.get(type) ?? null)
-    if (definition !== null) bytes += Buffer.byteLength(definition)
-    const isOver = bytes > PEER_REQUEST_ENTRY_BYTES_MAX || (type !== null && !names.includes(type))
+    if (definition !== null) more += Buffer.byteLength(definition)
+    const isOver = bytes + more > max.bytes || (type !== null && !names.includes(type))
     if (isOver && entries.length > 0) break
     if (definition !== null) types.set(type!, definition)
+    bytes += more
     entries.push(entry)
   }
-  return { entries, documents, types: [...types.values()], isFull: entries.length < found.length }
+  return { entries, documents, bytes, types: [...types.values()], isFull: entries.length < found.length }
 }
 
 /** The body of the request. Concatenated: envelopes and canonical JSON need no escaping. */

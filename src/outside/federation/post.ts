@@ -13,9 +13,11 @@ import { isObject } from '../../proof/statement/fields.ts'
 import type { Signers } from '../../signing/signers.ts'
 import type { Connector } from '../connector/connector.ts'
 import { OutboundError } from '../connector/error.ts'
+import type { OutboundAnswer } from '../connector/exchange.ts'
 import { isCode } from './answer-fields.ts'
 import { NONCE_BYTES, signRequest } from './http-signature.ts'
 import { PEER_RETRY_AFTER_NONSENSE_MS } from './limits.ts'
+import type { Refusal } from './request-limits.ts'
 
 export type PostDeps = {
   readonly connector: Connector
@@ -32,12 +34,20 @@ export class PeerError extends Error {
   readonly code: string
   /** As the peer asks; null where it does not. */
   readonly retryAfterMs: number | null
+  /** Whether the request was refused for its size or for what it says; null: for neither, or it is not known. */
+  readonly refusal: Refusal | null
 
-  constructor(code: string, detail: string, retryAfterMs: number | null = null) {
+  constructor(
+    code: string,
+    detail: string,
+    retryAfterMs: number | null = null,
+    refusal: Refusal | null = null,
+  ) {
     super(`${code}: ${detail}`)
     this.name = 'PeerError'
     this.code = code
     this.retryAfterMs = retryAfterMs
+    this.refusal = refusal
   }
 }
 
@@ -84,9 +94,11 @@ export async function postToPeer(
       answerBytesMax,
       takeMemory: memory.take,
     })
+    if (answer.status === 200 && (answer.ended === 'cut' || answer.ended === 'slow'))
+      throw brokenOff(answer.ended)
     const json = answer.body === null ? null : await parseAnswer(deps.threads, answer.body, signed)
     if (answer.status === 200 && json !== null && isObject(json)) return json
-    throw problemOf(answer.status, json, answer.retryAfterMs)
+    throw problemOf(answer, json, deps.now())
   } catch (error) {
     if (error instanceof OutboundError) throw new PeerError(error.code, error.message)
     if (error instanceof ThreadError) throw new PeerError('aborted', error.message)
@@ -127,12 +139,46 @@ async function parseAnswer(
 }
 
 /** A tenant reads it, so it has only the peer's code, and only if that is one. */
-function problemOf(status: number, json: JsonValue | null, retryAfterMs: number | null): PeerError {
+function problemOf(
+  { status, retryAfterMs, dateMs }: OutboundAnswer,
+  json: JsonValue | null,
+  nowMs: number,
+): PeerError {
   const code = json !== null && isObject(json) ? json['code'] : null
-  if (isCode(code)) return new PeerError(code, `the peer answered ${status}`, retryAfterMs)
+  const refusal = refusalOf(status, isCode(code))
+  if (isCode(code)) {
+    const clock = code === 'request_expired' && dateMs !== null ? `: ${clockText(dateMs - nowMs)}` : ''
+    return new PeerError(code, `the peer answered ${status}${clock}`, retryAfterMs, refusal)
+  }
   const detail = `the peer answered ${status}, and not as a peer does`
+  if (refusal !== null) return new PeerError(REFUSED[refusal], detail, retryAfterMs, refusal)
   // Any other status may be of what stands between, and then the peer is soon back.
   return status === 200 ? unexpectedAnswer(detail) : new PeerError('unexpected_answer', detail, retryAfterMs)
+}
+
+/** Codes where something between refused the request, and no peer. */
+const REFUSED = { size: 'request_too_large', contents: 'request_refused' } as const
+
+/** Statuses that refuse a body for what it says: of a peer itself, and of a firewall before it. */
+const REFUSES_CONTENTS: readonly number[] = [400, 422]
+const REFUSES_CONTENTS_BETWEEN: readonly number[] = [400, 403, 406, 414, 422, 431, 451]
+
+function refusalOf(status: number, isOfPeer: boolean): Refusal | null {
+  if (status === 413) return 'size'
+  return (isOfPeer ? REFUSES_CONTENTS : REFUSES_CONTENTS_BETWEEN).includes(status) ? 'contents' : null
+}
+
+/** `aheadMs`: the clock of the peer's server minus our database's, by which requests are stamped. */
+function clockText(aheadMs: number): string {
+  const seconds = Math.round(Math.abs(aheadMs) / 1_000)
+  return `its clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} our database's`
+}
+
+/** As when no answer came: the peer may have taken the request, and is soon asked again. */
+function brokenOff(ended: 'cut' | 'slow'): PeerError {
+  return ended === 'cut'
+    ? new PeerError('reset', 'the connection was cut in the middle of the answer')
+    : new PeerError('timeout', 'the answer did not end in time')
 }
 
 /** A 200 that is none: it is not asked for again soon. */

@@ -5,6 +5,7 @@ import { OutboundError } from '../connector/error.ts'
 import { formatEventId } from '../events/event-id.ts'
 import type { Delivery } from './delivery.ts'
 import { signatureHeader, type WebhookSigner } from './secrets.ts'
+import { mayAskForTime } from './statuses.ts'
 
 /** `gone`: the endpoint says that it wants no more. `aborted`: by us, and nobody knows how it would have ended. */
 export type AttemptResult = {
@@ -45,8 +46,6 @@ export type AttemptTracer = (
 ) => ((result: AttemptResult) => void) | null
 
 const GONE = 410
-/** It asks for fewer requests, not for this one later. */
-const BUSY: readonly number[] = [429, 503]
 
 /** One request to an endpoint (Standard Webhooks). Never throws. */
 export async function attemptDelivery(
@@ -68,6 +67,7 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   const atMs = now()
+  const beganAt = performance.now()
   const id = formatEventId(message.eventId)
   const timestamp = Math.floor(atMs / 1000)
   const body = Buffer.from(message.body)
@@ -85,15 +85,15 @@ async function attempt(
     const isDelivered = status >= 200 && status < 300
     return {
       outcome: isDelivered ? 'delivered' : status === GONE ? 'gone' : 'failed',
-      attempt: { at, durationMs: Math.round(answer.durationMs), status, error: null, excerpt },
-      retryAfterMs: BUSY.includes(status) ? retryAfterMs : null,
+      attempt: { at, durationMs: Math.round(answer.durationMs), status, error: null, reason: null, excerpt },
+      retryAfterMs: mayAskForTime(status) ? retryAfterMs : null,
     }
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
-    const durationMs = Math.round(now() - atMs)
+    const durationMs = Math.round(performance.now() - beganAt)
     return {
       outcome: error.code === 'aborted' ? 'aborted' : 'failed',
-      attempt: { at, durationMs, status: null, error: error.code, excerpt: null },
+      attempt: { at, durationMs, status: null, error: error.code, reason: error.reason, excerpt: null },
       retryAfterMs: null,
     }
   }

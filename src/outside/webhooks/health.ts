@@ -1,6 +1,10 @@
+import type { Endpoint } from '../../db/events/webhook-turns.ts'
 import type { Health } from '../../db/events/webhook-work.ts'
+import { WEBHOOK_FAILING_GAP_MS_MAX } from '../../db/limits.ts'
 import {
   WEBHOOK_BREAKER_FAILURES,
+  WEBHOOK_FAILING_DAY_MS,
+  WEBHOOK_FAILING_DAYS_MIN,
   WEBHOOK_FAILING_MS_MAX,
   WEBHOOK_REQUESTS_FIRST,
   WEBHOOK_REQUESTS_PER_ENDPOINT_MAX,
@@ -21,12 +25,22 @@ export type Failure = {
   readonly waitMs: number
 }
 
+export type KnownHealth = Pick<Endpoint, 'failures' | 'failingSinceMs' | 'failingDays' | 'lastFailureMs'>
+
+/** Nothing has failed for so long that no try of one delivery goes on: what fails next is no continuation. */
+function isQuiet(lastFailureMs: number | null, nowMs: number): boolean {
+  return lastFailureMs !== null && nowMs - lastFailureMs > WEBHOOK_FAILING_GAP_MS_MAX
+}
+
 /** How an endpoint answers, and so how much it is sent. */
 export class EndpointHealth {
   #failures: number
   #failingSinceMs: number | null
+  /** Days since then on which an attempt failed. */
+  #failingDays: number
   #lastSuccessMs: number | null = null
-  #lastFailureMs: number | null = null
+  #lastFailureMs: number | null
+  #hasFailedNow = false
   /** After many failures in a row; a success ends it. */
   #breakerUntilMs = 0
   /** The endpoint asked for it, or has enough. */
@@ -34,10 +48,14 @@ export class EndpointHealth {
   #requestsMax: number
   #isGone = false
 
-  constructor(known: { readonly failures: number; readonly failingSinceMs: number | null }) {
-    this.#failures = known.failures
-    this.#failingSinceMs = known.failingSinceMs
-    this.#requestsMax = known.failures === 0 ? WEBHOOK_REQUESTS_FIRST : 1
+  constructor(known: KnownHealth, nowMs: number) {
+    const { failures, failingSinceMs, failingDays, lastFailureMs } = known
+    const isOver = isQuiet(lastFailureMs, nowMs)
+    this.#failures = isOver ? 0 : failures
+    this.#failingSinceMs = isOver ? null : failingSinceMs
+    this.#failingDays = isOver || failingSinceMs === null ? 0 : failingDays
+    this.#lastFailureMs = lastFailureMs
+    this.#requestsMax = this.#failures === 0 ? WEBHOOK_REQUESTS_FIRST : 1
   }
 
   /** Requests at a time. */
@@ -58,25 +76,38 @@ export class EndpointHealth {
   }
 
   succeed(nowMs: number): void {
-    this.#failures = 0
-    this.#failingSinceMs = null
+    this.#beginAnew()
     this.#breakerUntilMs = 0
     this.#lastSuccessMs = nowMs
     this.#requestsMax = Math.min(this.#requestsMax + 1, WEBHOOK_REQUESTS_PER_ENDPOINT_MAX)
   }
 
   fail(nowMs: number, { isDown, isGone, waitMs }: Failure): void {
+    if (isQuiet(this.#lastFailureMs, nowMs)) this.#beginAnew()
     // Requests already under way say nothing new: an endpoint that restarts fails all of them at once.
     if (nowMs >= this.#breakerUntilMs) {
       this.#failures++
       const pauseMs = isDown ? breakerPauseMs(this.#failures) : refusalPauseMs(this.#failures)
       this.#breakerUntilMs = nowMs + pauseMs
     }
-    this.#failingSinceMs ??= nowMs
+    this.#countDay(nowMs)
     this.#lastFailureMs = nowMs
+    this.#hasFailedNow = true
     this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + waitMs)
     if (isDown) this.#requestsMax = Math.max(1, Math.floor(this.#requestsMax / 2))
     this.#isGone ||= isGone
+  }
+
+  #beginAnew(): void {
+    this.#failures = 0
+    this.#failingSinceMs = null
+    this.#failingDays = 0
+  }
+
+  #countDay(nowMs: number): void {
+    this.#failingSinceMs ??= nowMs
+    const dayOf = (ms: number) => Math.floor((ms - this.#failingSinceMs!) / WEBHOOK_FAILING_DAY_MS)
+    if (this.#failingDays === 0 || dayOf(nowMs) > dayOf(this.#lastFailureMs ?? nowMs)) this.#failingDays++
   }
 
   /** It has so much open that nothing new is begun: open deliveries are looked at again after a while. */
@@ -87,9 +118,10 @@ export class EndpointHealth {
   stopOf(nowMs: number): Stop | null {
     if (this.#isGone) return { state: 'disabled', reason: 'gone' }
     // Nothing is known of an endpoint that was not tried.
-    if (this.#lastFailureMs === null || this.#failingSinceMs === null) return null
-    const failingMs = nowMs - this.#failingSinceMs
-    return failingMs > WEBHOOK_FAILING_MS_MAX ? { state: 'paused', reason: 'failing' } : null
+    if (!this.#hasFailedNow || this.#failingSinceMs === null) return null
+    const hasFailed =
+      nowMs - this.#failingSinceMs > WEBHOOK_FAILING_MS_MAX && this.#failingDays >= WEBHOOK_FAILING_DAYS_MIN
+    return hasFailed ? { state: 'paused', reason: 'failing' } : null
   }
 
   toWrite(nowMs: number): Health {
@@ -97,6 +129,7 @@ export class EndpointHealth {
     return {
       failures: this.#failures,
       failingSinceMs: this.#failingSinceMs,
+      failingDays: this.#failingDays,
       resumeInMs: waitMs > 0 ? waitMs : null,
       lastSuccessMs: this.#lastSuccessMs,
       lastFailureMs: this.#lastFailureMs,

@@ -28,6 +28,7 @@ import type { DeliveryLoader } from './load.ts'
 import type { Permits } from './permits.ts'
 import { retryAfterMs, retryDelayMs } from './schedule.ts'
 import type { WebhookSigner } from './secrets.ts'
+import { isDownStatus } from './statuses.ts'
 import { type StopDeps, stopEndpoint } from './stop-endpoint.ts'
 import { DeliveryWindow, type Task } from './window.ts'
 import { type Again, mayRelease, type Settled, toRow, writeOutcomes } from './write-outcomes.ts'
@@ -40,9 +41,6 @@ export type LaneDeps = AttemptDeps &
     /** Asks the follower to look at the ledger at once. */
     readonly awaitFloor: (ledgerId: Uuid) => void
   }
-
-/** Statuses that mean the endpoint is down, not that it refused this event. */
-const DOWN: readonly number[] = [429, 502, 503, 504]
 
 /**
  * One endpoint's turn: sends it what it is to hear, as much at a time as it answers well, and writes down what became of it.
@@ -110,7 +108,7 @@ export class Lane {
     this.#open = endpoint.open
     this.#mayHaveDue = endpoint.hasDue
     this.#recover = endpoint.recover
-    this.#health = new EndpointHealth(endpoint)
+    this.#health = new EndpointHealth(endpoint, deps.now())
     this.#window = new DeliveryWindow({
       seq: endpoint.nextSeq,
       told: 0,
@@ -274,7 +272,7 @@ export class Lane {
       this.#succeed(task, delivery, attempt)
     } else {
       const waitMs = retryAfterMs(askedMs)
-      const isDown = attempt.status === null || DOWN.includes(attempt.status)
+      const isDown = attempt.status === null || isDownStatus(attempt.status)
       this.#health.fail(this.#deps.now(), { isDown, isGone: outcome === 'gone', waitMs })
       this.#retry(task, delivery, { attempt, waitMs })
     }
@@ -317,7 +315,7 @@ export class Lane {
   /** Gives up a delivery that must not be sent. */
   #giveUp(task: Task<Delivery>, error: string): void {
     const at = new Date(this.#deps.now()).toISOString()
-    const attempt = { at, durationMs: 0, status: null, error, excerpt: null }
+    const attempt = { at, durationMs: 0, status: null, error, reason: null, excerpt: null }
     this.#mustWrite = true
     this.#deps.observeDelivery({ outcome: 'dead', status: null, error, durationMs: null, lagMs: null })
     this.#window.settle(task, 'dead', { delivery: afterAttempt(task.content, attempt), dueInMs: null })

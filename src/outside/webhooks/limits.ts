@@ -8,8 +8,10 @@ export const WEBHOOK_RETRY_DELAYS_MS: readonly number[] = [
 /** Share of a delay, up or down. */
 export const WEBHOOK_RETRY_JITTER = 0.1
 export const WEBHOOK_RETRY_AFTER_MS_MAX = 60 * MINUTE_MS
-/** Without a success since: the endpoint is paused. */
+/** An endpoint is paused that has had no success for so long, and failed on so many days of it. */
 export const WEBHOOK_FAILING_MS_MAX = 5 * 24 * 60 * MINUTE_MS
+export const WEBHOOK_FAILING_DAYS_MIN = 5
+export const WEBHOOK_FAILING_DAY_MS = 24 * 60 * MINUTE_MS
 /** From so many failures in a row on an endpoint is tried with one delivery at a time, and left alone in between. */
 export const WEBHOOK_BREAKER_FAILURES = 5
 /** … and one that answers from so many refusals on: receivers that want only some of the events refuse the others. */

@@ -13,6 +13,8 @@ export type StopDeps = {
   readonly entropy: Entropy
   readonly now: () => number
   readonly log: { warn(details: object, message: string): void }
+  /** Called once for each endpoint that this process has stopped, after the commit. */
+  readonly observeStop: (stop: Stop) => void
 }
 
 const PAUSED: NoticeType = 'webhook.paused'
@@ -33,6 +35,8 @@ export async function stopEndpoint(deps: StopDeps, name: WebhookName, stop: Stop
     if (notices.length > 0) await addNotices(client, name.ledgerId, notices)
     return true
   })
+  if (!isStopped) return
+  deps.observeStop(stop)
   const about = { ledger: formatId('led', name.ledgerId), webhook: id, ...stop }
-  if (isStopped) deps.log.warn(about, 'an endpoint is not delivered to any more')
+  deps.log.warn(about, 'an endpoint is not delivered to any more')
 }

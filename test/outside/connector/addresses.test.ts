@@ -10,6 +10,7 @@ import { Connector } from '../../../src/outside/connector/connector.ts'
 import { dial } from '../../../src/outside/connector/dial.ts'
 import type { OutboundError } from '../../../src/outside/connector/error.ts'
 import type { ResolveName } from '../../../src/outside/connector/resolve-name.ts'
+import { TLS_REASONS, tlsReasonOf } from '../../../src/outside/connector/tls-reasons.ts'
 import { assertFails } from './assert-fails.ts'
 import {
   listen,
@@ -187,6 +188,44 @@ test('TLS is verified: authority, name and address; the name goes out as SNI and
   })
 })
 
+test('why a handshake failed is one of a closed list of reasons', async (t) => {
+  const connector = startConnector(t)
+  const good = { key: PEM('peer-key'), cert: PEM('peer') }
+  const expired = { key: PEM('peer-key'), cert: PEM('expired') }
+  trustForThisTest(t, PEM('ca'), PEM('expired'))
+  const reasonOf = async (options: object) => {
+    const server = createTlsServer(options, (_incoming, outgoing) => outgoing.end())
+    server.on('tlsClientError', () => {})
+    const { port } = await listen(t, server, '127.0.0.1')
+    const error = await connector.post(request(`https://127.0.0.1:${port}/`)).then(
+      () => null,
+      (error) => error,
+    )
+    return [error.code, error.reason]
+  }
+  const client = { requestCert: true, rejectUnauthorized: true }
+  assert.deepEqual(await reasonOf(expired), ['tls_failed', 'CERT_HAS_EXPIRED'])
+  // TLS 1.2 says so in the handshake. With 1.3 it has ended before, and the connection is cut without a word.
+  const [code, reason] = await reasonOf({ ...good, ...client, maxVersion: 'TLSv1.2' })
+  assert.ok(code === 'tls_failed' && TLS_REASONS.includes(reason), reason)
+  const h2 = { ...good, ALPNProtocols: ['h2'] }
+  assert.deepEqual(await reasonOf(h2), ['tls_failed', 'ERR_SSL_ALERT_NO_APPLICATION_PROTOCOL'])
+  const answers = { 'plain HTTP': 'HTTP/1.1 400 Bad Request\r\n\r\n', mail: '220 mail.example ESMTP\r\n' }
+  for (const [what, bytes] of Object.entries(answers)) {
+    const plain = await startBytePeer(t, (socket) => socket.end(bytes))
+    const error = await connector.post(request(plain.url.replace('http:', 'https:'))).catch((error) => error)
+    assert.ok(TLS_REASONS.includes(error.reason), what)
+    assert.match(error.reason, /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/, what)
+  }
+})
+
+test('a reason that is not in the list is none that is shown', () => {
+  assert.equal(tlsReasonOf('ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE'), 'ERR_SSL_ALERT_HANDSHAKE_FAILURE')
+  assert.equal(tlsReasonOf('ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE'), 'ERR_SSL_ALERT_HANDSHAKE_FAILURE')
+  for (const code of [undefined, '', 'toString', 'ERR_SSL_OF_A_LATER_OPENSSL'])
+    assert.equal(tlsReasonOf(code), 'OTHER')
+})
+
 test('what speaks no TLS has failed at it', async (t) => {
   const plain = await startBytePeer(t, (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
   await assertFails(startConnector(t).post(request(plain.url.replace('http:', 'https:'))), 'tls_failed')
@@ -203,8 +242,8 @@ async function listenBeside(t: TestContext, { port }: Peer, host: string): Promi
   return await listen(t, server, host, port)
 }
 
-function trustForThisTest(t: TestContext, authority: string): void {
+function trustForThisTest(t: TestContext, ...authorities: string[]): void {
   const before = tls.getCACertificates('default')
-  tls.setDefaultCACertificates([...before, authority])
+  tls.setDefaultCACertificates([...before, ...authorities])
   t.after(() => tls.setDefaultCACertificates(before))
 }

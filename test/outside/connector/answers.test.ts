@@ -25,7 +25,9 @@ test('a post arrives as it was given, and its answer comes back', async (t) => {
   })
   const headers = { 'content-type': 'application/json', 'webhook-id': 'msg_1' }
   const url = `http://127.0.0.1:${peer.port}/a%20b?c=d%26`
-  const { durationMs, ...answer } = await startConnector(t).post(request(url, { headers, body: '{"é":1}' }))
+  const { durationMs, dateMs, ...answer } = await startConnector(t).post(
+    request(url, { headers, body: '{"é":1}' }),
+  )
   assert.deepEqual(arrived, [
     {
       method: 'POST',
@@ -39,8 +41,9 @@ test('a post arrives as it was given, and its answer comes back', async (t) => {
       body: '{"é":1}',
     },
   ])
-  assert.deepEqual(answer, { status: 201, retryAfterMs: null, excerpt: null, body: null, truncated: false })
+  assert.deepEqual(answer, { status: 201, retryAfterMs: null, excerpt: null, body: null, ended: 'whole' })
   assert.ok(durationMs >= 0 && durationMs < 5_000)
+  assert.ok(Math.abs(dateMs! - Date.now()) < 10_000)
 })
 
 test('a header that cannot be sent is a fault of the caller, and nothing of the peer', async (t) => {
@@ -83,25 +86,27 @@ test('a status of failure comes with the pause that the peer asks for', async (t
 
 test('a status counts though its body drips, never ends or is cut', async (t) => {
   const connector = startConnector(t)
-  const endless = async (write: (socket: Socket) => void) => {
+  const endless = async (ended: OutboundAnswer['ended'], write: (socket: Socket) => void) => {
     const peer = await startBytePeer(t, (socket) => write(socket))
     const answer = await connector.post(request(peer.url))
-    assert.deepEqual([answer.status, answer.truncated], [200, true])
+    assert.deepEqual([answer.status, answer.ended], [200, ended])
     assert.ok(answer.durationMs < 2_000, `${answer.durationMs} ms`)
     await t.waitFor(() => assert.equal(peer.open.size, 0), PATIENT)
   }
   const head = 'HTTP/1.1 200 OK\r\n'
   await Promise.all([
-    endless((socket) => socket.write(`${head}content-length: 10\r\n\r\n`)),
-    endless((socket) => {
+    endless('slow', (socket) => socket.write(`${head}content-length: 10\r\n\r\n`)),
+    endless('slow', (socket) => {
       socket.write(`${head}transfer-encoding: chunked\r\n\r\n`)
       const timer = setInterval(() => socket.write('1\r\na\r\n'), 50)
       socket.on('close', () => clearInterval(timer))
     }),
-    endless((socket) => socket.write(`${head}\r\nuntil the connection ends`)),
-    endless((socket) => socket.end(`${head}content-length: 10\r\n\r\nabc`)),
-    endless((socket) => socket.write(`${head}content-length: 10\r\n\r\nabc`, () => socket.resetAndDestroy())),
-    endless((socket) => socket.write(`${head}transfer-encoding: chunked\r\n\r\nno chunk`)),
+    endless('slow', (socket) => socket.write(`${head}\r\nuntil the connection ends`)),
+    endless('cut', (socket) => socket.end(`${head}content-length: 10\r\n\r\nabc`)),
+    endless('cut', (socket) =>
+      socket.write(`${head}content-length: 10\r\n\r\nabc`, () => socket.resetAndDestroy()),
+    ),
+    endless('cut', (socket) => socket.write(`${head}transfer-encoding: chunked\r\n\r\nno chunk`)),
   ])
 })
 
@@ -119,17 +124,17 @@ test('a body of a gigabyte is cut at 16 KiB, and what one of exactly that is, is
   })
   const before = process.memoryUsage().rss
   const answer = await connector.post(request(peer.url))
-  assert.deepEqual([answer.status, answer.truncated], [200, true])
+  assert.deepEqual([answer.status, answer.ended], [200, 'long'])
   await t.waitFor(() => assert.equal(peer.open.size, 0), PATIENT)
   assert.ok(sent < 32 * 1024 * 1024, `${sent} bytes were sent`)
   assert.ok(process.memoryUsage().rss - before < 64 * 1024 * 1024)
 
-  for (const [bytes, truncated] of [
-    [16 * 1024, false],
-    [16 * 1024 + 1, true],
+  for (const [bytes, ended] of [
+    [16 * 1024, 'whole'],
+    [16 * 1024 + 1, 'long'],
   ] as const) {
     const exact = await startHttpPeer(t, (_incoming, outgoing) => outgoing.end(Buffer.alloc(bytes)))
-    assert.equal((await connector.post(request(exact.url))).truncated, truncated, `${bytes}`)
+    assert.equal((await connector.post(request(exact.url))).ended, ended, `${bytes}`)
   }
 })
 
@@ -169,6 +174,10 @@ test('what is no HTTP/1.1 answer within the limits is malformed, and its connect
     'too many headers': `HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(20_000)}\r\n`,
     'another protocol': 'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n',
     'many answers before the answer': 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000),
+    'many times 100': `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(1_000)}HTTP/1.1 200 OK\r\n\r\n`,
+    'a 100 without an end': `HTTP/1.1 100 Continue\r\na: ${'b'.repeat(20_000)}`,
+    'a 100 with a body': 'HTTP/1.1 100 Continue\r\ncontent-length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n',
+    'a status of four digits': 'HTTP/1.1 1000 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n',
   }
   for (const [what, bytes] of Object.entries(answers)) {
     const peer = await startBytePeer(t, (socket) => socket.write(bytes))
@@ -183,6 +192,42 @@ test('a few answers before the answer are passed over', async (t) => {
     outgoing.writeHead(202).end()
   })
   assert.equal((await startConnector(t).post(request(peer.url))).status, 202)
+})
+
+test('an unexpected 100 Continue is passed over, however it comes (RFC 9110 §15.2)', async (t) => {
+  const go = 'HTTP/1.1 100 Continue\r\n\r\n'
+  const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+  const answers = {
+    'before the answer': go + ok,
+    'with headers and without a reason': `HTTP/1.1 100\r\nx: y\r\n\r\n${ok}`,
+    'three times, and a 103 between': `${go}${go}HTTP/1.1 103 Early Hints\r\nx: y\r\n\r\n${go}${ok}`,
+  }
+  const connector = startConnector(t)
+  for (const [what, bytes] of Object.entries(answers)) {
+    const whole = await startBytePeer(t, (socket) => socket.write(bytes))
+    // The second one on the kept connection.
+    for (let n = 0; n < 2; n++) assert.equal((await connector.post(request(whole.url))).status, 200, what)
+    assert.equal(whole.connections, 1, what)
+    const dripped = await startBytePeer(t, async (socket) => {
+      for (const byte of bytes) {
+        socket.write(byte)
+        await new Promise(setImmediate)
+      }
+    })
+    assert.equal((await connector.post(request(dripped.url))).status, 200, what)
+  }
+})
+
+test('a 100 Continue is a byte of an answer: a post that is cut behind it is not repeated', async (t) => {
+  let posts = 0
+  const peer = await startBytePeer(t, (socket) => {
+    if (posts++ === 0) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+    else socket.write('HTTP/1.1 100 Continue\r\n\r\n', () => setTimeout(() => socket.destroy(), 20))
+  })
+  const connector = startConnector(t)
+  await connector.post(request(peer.url))
+  await assertFails(connector.post(request(peer.url)), 'reset')
+  assert.deepEqual([posts, peer.connections], [2, 1])
 })
 
 test('a connection that is cut before the status was a reset, and the post is not repeated', async (t) => {
@@ -216,6 +261,7 @@ async function postAsIfPublic(url: string): Promise<OutboundAnswer> {
   const exchange = new Exchange({
     connection,
     request: { method: 'POST', path: '/', body: '{}' },
+    now: Date.now,
     startedAtMs,
     deadlineMs: startedAtMs + 5_000,
     signal: new AbortController().signal,

@@ -6,6 +6,7 @@ import { validate } from '../../../src/http/zod-validation.ts'
 import { PEER_REQUEST_BYTES_MAX, PEER_TYPES_PER_REQUEST_MAX } from '../../../src/outside/federation/limits.ts'
 import { readOutgoing, renderOutgoing } from '../../../src/outside/federation/outbox.ts'
 import type { SentEntries } from '../../../src/outside/federation/receive.ts'
+import { RequestLimits } from '../../../src/outside/federation/request-limits.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { openTestPool } from '../../helpers/connect.ts'
 import { sharedApp } from '../../helpers/shared-app.ts'
@@ -41,7 +42,7 @@ test('a peer takes each request, however many types its records have, and howeve
   let [sent, nextSeq] = [0, 0]
   while (nextSeq < size) {
     const of = { ledgerId, peerId, nextSeq, size, backlog: null } as unknown as DrainedPeer
-    const outgoing = await readOutgoing(pool, of)
+    const outgoing = await readOutgoing(pool, of, new RequestLimits(null).max)
     const body = renderOutgoing(outgoing)
     if (outgoing.entries.length > 0) {
       assert.ok(Buffer.byteLength(body) <= PEER_REQUEST_BYTES_MAX, `${body.length} bytes`)

@@ -122,13 +122,13 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
     },
   )
 
-  for (const status of [429, 503]) {
+  for (const status of [429, 500, 522]) {
     await t.test(
       `an endpoint that answers ${status} with Retry-After is left alone so long, an hour at most`,
       async (t) => {
-        let asked = '30'
+        let asked: string | string[] = ['10', '30']
         const endpoint = await stage.subscribe(t, RECORDED, (_, response) => {
-          response.writeHead(status, { 'retry-after': asked }).end()
+          response.setHeader('retry-after', asked).writeHead(status).end()
         })
         const resumeMs = async () => Date.parse((await standing(endpoint)).resumeAt) - Date.now()
         await stage.notarize()
@@ -137,7 +137,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
         await stage.notarize()
         await sleep(400)
         assert.equal(endpoint.received().length, 1)
-        asked = '100000'
+        asked = '999999999999999'
         await endpoint.ask('POST', '/resume', {})
         await until(async () => (await resumeMs()) > 3_590_000)
         assert.ok((await resumeMs()) <= 3_600_100)
@@ -162,7 +162,7 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
         most = Math.max(most, ++underWay)
         setTimeout(() => {
           underWay--
-          response.writeHead(503).end()
+          response.writeHead(521).end()
         }, 50)
       }
       await Promise.all(records.map((body) => stage.notarize(body)))
@@ -206,7 +206,8 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
         await until(async () => (await standing(endpoint)).failingSince !== null)
         await endpoint.rests()
         await endpoint.sql(
-          "update tallystick.webhook_cursors set failing_since = now() - interval '5 days 1 minute' where webhook_id = $1",
+          `update tallystick.webhook_cursors set failing_since = now() - interval '5 days 1 minute', failing_days = 4,
+             last_failure_at = now() - interval '11 hours' where webhook_id = $1`,
         )
         assert.equal((await endpoint.ask('GET')).state, 'active')
         const isTold = () => other.received().some(({ event }) => event.data.webhook.id === endpoint.id)
@@ -261,6 +262,17 @@ test('endpoints that fail', { concurrency: true }, async (t) => {
       assert.deepEqual(new Set(attemptLog.map(({ status }: { status: number }) => status)), new Set([302]))
     },
   )
+
+  await t.test('why a handshake failed stands with the attempt', async (t) => {
+    const endpoint = await stage.subscribe(t, RECORDED)
+    await endpoint.ask('PATCH', '', { url: endpoint.receiver.url.replace('http:', 'https:') })
+    await stage.notarize()
+    await until(async () => (await endpoint.deliveries('?state=pending'))[0]?.attempts === 1)
+    const [{ id }] = await endpoint.deliveries()
+    const { attemptLog } = await endpoint.ask('GET', `/deliveries/${id}`)
+    assert.equal(attemptLog[0].error, 'tls_failed')
+    assert.match(attemptLog[0].reason, /^ERR_SSL_(PACKET_LENGTH_TOO_LONG|WRONG_VERSION_NUMBER)$/)
+  })
 
   await t.test('an endpoint that refuses some events hears of the others as they come', async (t) => {
     const endpoint = await stage.subscribe(t, {}, ({ event }, response) => {

@@ -54,6 +54,7 @@ test('servers and workers tell what they send to peers, what came, and what is l
     )
     await reaches((seconds) => seconds > 0, home, 'worker', 'peers_failing_seconds')
     assert.equal(await figure(home, 'worker', 'peers_behind'), 1)
+    assert.ok((await figure(home, 'worker', 'peers_waiting')) <= 1)
     for (const name of ['peer_lag_entries', 'peer_lag_furthest_entries', 'peer_lag_seconds'])
       assert.ok((await figure(home, 'worker', name, { state: 'active' })) > 0, name)
   })

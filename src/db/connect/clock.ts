@@ -1,0 +1,100 @@
+import { CLOCK_ERROR_MS_MAX, CLOCK_MEASURE_EVERY_MS, CLOCK_SAMPLES, CLOCK_SKEW_WARN_MS } from '../limits.ts'
+import type { Db } from './client.ts'
+
+/** Another clock minus this machine's. The true value is within `errorMs` of it. */
+export type ClockOffset = { readonly aheadMs: number; readonly errorMs: number }
+
+/** `Date.now()` cuts the rest of a millisecond off. */
+const TICK_MS = 1
+
+/**
+ * The database's clock was read somewhere between question and answer: the middle is off by half the round trip at most,
+ * so the quickest of several says most.
+ */
+export async function measureClock(db: Db, now: () => number, samples: number): Promise<ClockOffset> {
+  let best: ClockOffset | null = null
+  for (let i = 0; i < samples; i++) {
+    const askedMs = now() + TICK_MS / 2
+    const beganAt = performance.now()
+    const theirMs = await readClock(db)
+    const tookMs = performance.now() - beganAt
+    const errorMs = tookMs / 2 + TICK_MS / 2
+    if (best === null || errorMs < best.errorMs) best = { aheadMs: theirMs - (askedMs + tookMs / 2), errorMs }
+  }
+  return best!
+}
+
+/** Milliseconds since 1970, by the database's clock. */
+async function readClock(db: Db): Promise<number> {
+  const { rows } = await db.query<{ ms: number }>(
+    'select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms',
+  )
+  return rows[0]!.ms
+}
+
+type ClockLog = {
+  warn(details: object, message: string): void
+  info(details: object, message: string): void
+}
+
+/**
+ * The database's time, measured every CLOCK_MEASURE_EVERY_MS and carried on by the monotonic clock in between: neither a wrong
+ * clock of this machine nor a correction of it changes what the process signs and sends.
+ */
+export class DatabaseClock {
+  readonly #db: Db
+  readonly #log: ClockLog
+  readonly #localNow: () => number
+  /** The database's time at 0 of `performance.now()`. */
+  #originMs = 0
+  #isOff = false
+  #timer: NodeJS.Timeout | null = null
+
+  private constructor(db: Db, log: ClockLog, localNow: () => number) {
+    this.#db = db
+    this.#log = log
+    this.#localNow = localNow
+  }
+
+  /** Measures, and goes on measuring until `close`. Throws what the database throws. */
+  static async start(db: Db, log: ClockLog, localNow: () => number = Date.now): Promise<DatabaseClock> {
+    const clock = new DatabaseClock(db, log, localNow)
+    clock.#take(await clock.#measureOrigin())
+    clock.#timer = setInterval(() => void clock.#measureAgain(), CLOCK_MEASURE_EVERY_MS)
+    clock.#timer.unref()
+    return clock
+  }
+
+  /** Milliseconds since 1970. */
+  readonly now = (): number => Math.floor(this.#originMs + performance.now())
+
+  /** This machine's clock minus the database's. */
+  get skewMs(): number {
+    return this.#localNow() - this.now()
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearInterval(this.#timer)
+  }
+
+  #measureOrigin(): Promise<ClockOffset> {
+    return measureClock(this.#db, () => performance.now(), CLOCK_SAMPLES)
+  }
+
+  /** A database that is away or slow says nothing new: the time before goes on. */
+  async #measureAgain(): Promise<void> {
+    const measured = await this.#measureOrigin().catch(() => null)
+    if (measured !== null && measured.errorMs <= CLOCK_ERROR_MS_MAX) this.#take(measured)
+  }
+
+  #take({ aheadMs }: ClockOffset): void {
+    this.#originMs = aheadMs
+    const isOff = Math.abs(this.skewMs) > CLOCK_SKEW_WARN_MS
+    if (isOff === this.#isOff) return
+    this.#isOff = isOff
+    const about = { skewSeconds: Math.round(this.skewMs / 100) / 10 }
+    if (isOff)
+      this.#log.warn(about, "this machine's clock is off the database's, which is used instead: set it")
+    else this.#log.info(about, "this machine's clock is the database's again")
+  }
+}

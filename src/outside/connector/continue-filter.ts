@@ -1,0 +1,87 @@
+import type { Socket } from 'node:net'
+import { OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_INTERIM_ANSWERS_MAX } from './limits.ts'
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+const STATUS_START = 'HTTP/1.1 1'
+/** With 101 the connection has another protocol. */
+const INTERIM = /^HTTP\/1\.1 1(?:\d?|(?!01)\d\d[ \r]?)$/
+const CONTINUE = 'HTTP/1.1 100'
+
+/**
+ * Takes heads of `100 Continue` out of what is read from a socket, in front of the answer that they announce. A client MUST be
+ * able to parse an interim answer that it did not ask for (RFC 9110 §15.2); undici fails the exchange on this one.
+ *
+ * Only the exact form is taken out, and only before the head of the answer: whatever else a peer sends reaches undici's parser
+ * byte for byte. undici reads by `socket.read()`; test/outside/connector/answers.test.ts fails if that changes.
+ */
+export class ContinueFilter {
+  #isBeforeAnswer = false
+  #heard = false
+  #taken = 0
+  #partial: Buffer | null = null
+
+  /** Call before each request on the connection. */
+  begin(): void {
+    this.#isBeforeAnswer = true
+    this.#heard = false
+    this.#taken = 0
+    this.#partial = null
+  }
+
+  /** Whether any byte has come since `begin`. */
+  get heard(): boolean {
+    return this.#heard
+  }
+
+  watch(socket: Socket): void {
+    const read = socket.read.bind(socket)
+    socket.read = (size?: number): unknown => {
+      for (;;) {
+        const chunk: Buffer | null = read(size)
+        if (chunk === null || !this.#isBeforeAnswer) return chunk
+        this.#heard = true
+        const rest = this.#take(this.#partial === null ? chunk : Buffer.concat([this.#partial, chunk]))
+        if (rest.length > 0) return rest
+      }
+    }
+  }
+
+  /** Returns the bytes that the parser reads now; a head that has not ended is kept for the next call. */
+  #take(unread: Buffer): Buffer {
+    this.#partial = null
+    const passed: Buffer[] = []
+    let bytes = unread
+    while (bytes.length > 0) {
+      const end = this.#endOfInterim(bytes)
+      if (end === 'none') {
+        this.#isBeforeAnswer = false
+        return Buffer.concat([...passed, bytes])
+      }
+      if (end === 'open') {
+        this.#partial = bytes
+        break
+      }
+      if (startOf(bytes).startsWith(CONTINUE)) this.#taken++
+      else passed.push(bytes.subarray(0, end))
+      bytes = bytes.subarray(end)
+    }
+    return Buffer.concat(passed)
+  }
+
+  /** Length of the interim head at the start. `open`: it has not ended; `none`: there is none, or the peer has sent too much of them. */
+  #endOfInterim(bytes: Buffer): number | 'open' | 'none' {
+    if (this.#taken >= OUTBOUND_INTERIM_ANSWERS_MAX || !isInterim(startOf(bytes))) return 'none'
+    const at = bytes.indexOf(HEAD_END)
+    if (at >= 0) return at + HEAD_END.length
+    return bytes.length > OUTBOUND_HEADER_BYTES_MAX ? 'none' : 'open'
+  }
+}
+
+function startOf(bytes: Buffer): string {
+  return bytes.toString('latin1', 0, CONTINUE.length + 1)
+}
+
+/** Also what may become one. */
+function isInterim(start: string): boolean {
+  return STATUS_START.startsWith(start) || INTERIM.test(start)
+}

@@ -1,0 +1,49 @@
+import type { Db } from '../../db/connect/client.ts'
+import type { DrainedPeer, Sent } from '../../db/peers/peer-turns.ts'
+import { findReceivedBefore } from '../../db/peers/peer-work.ts'
+import { PEER_ENTRIES_SENT_MAX, PEER_REQUEST_ENTRY_BYTES_MAX } from './limits.ts'
+import { type Outgoing, readOutgoing } from './outbox.ts'
+import type { PeerError } from './post.ts'
+import { readOutcomes } from './read-outcomes.ts'
+
+/**
+ * Decides what becomes of one entry whose request was refused for its size or for what it says, by something between or by the peer
+ * as a whole. It becomes a dead letter only if another entry is taken meanwhile, and it is refused once more after that: a way that
+ * is closed, and a limit of rates, refuse everything.
+ *
+ * `send`: posts; returns why the request was refused, or null where it was taken. Throws PeerError where there was no such answer.
+ * Returns the outcome to settle; `taken`: it is sent once more; `unknown`: it is a failure as others.
+ */
+export async function judgeRefused(
+  db: Db,
+  peer: DrainedPeer,
+  refused: { readonly outgoing: Outgoing; readonly error: PeerError },
+  send: (outgoing: Outgoing) => Promise<PeerError | null>,
+): Promise<Sent | 'taken' | 'unknown'> {
+  const { outgoing, error } = refused
+  const other = await readOther(db, peer, outgoing)
+  if (other === null || (await send(other)) !== null) return 'unknown'
+  const again = await send(outgoing)
+  if (again === null) return 'taken'
+  if (again.refusal !== error.refusal) return 'unknown'
+  const detail = again.message.slice(again.code.length + 2)
+  return readOutcomes(db, peer, outgoing, { outcomes: [{ outcome: 'refused', code: again.code, detail }] })
+}
+
+/** Another entry alone: the newest before it that the peer has received, or the next one of another record. null: there is none. */
+async function readOther(db: Db, peer: DrainedPeer, { entries }: Outgoing): Promise<Outgoing | null> {
+  const { seq, recordId } = entries[0]!
+  const received = await findReceivedBefore(db, peer, seq)
+  const before = received === null ? null : await readOne(db, peer, received)
+  if (before !== null) return before
+  const max = { entries: PEER_ENTRIES_SENT_MAX, bytes: PEER_REQUEST_ENTRY_BYTES_MAX }
+  const after = await readOutgoing(db, { ...peer, backlog: null, nextSeq: seq + 1 }, max)
+  const next = after.entries.find((entry) => entry.recordId !== recordId)
+  return next ? readOne(db, peer, next.seq) : null
+}
+
+async function readOne(db: Db, peer: DrainedPeer, seq: number): Promise<Outgoing | null> {
+  const max = { entries: 1, bytes: PEER_REQUEST_ENTRY_BYTES_MAX }
+  const one = await readOutgoing(db, { ...peer, backlog: null, nextSeq: seq, size: seq + 1 }, max)
+  return one.entries.length === 1 ? one : null
+}

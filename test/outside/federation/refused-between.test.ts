@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { refuseBetween, startRefused } from '../../helpers/refused-between.ts'
+import { until } from '../../helpers/wait.ts'
+
+const PATIENCE_MS = 60_000
+
+test('what something between refuses', async (t) => {
+  const stage = await startRefused(t)
+  const { home, id, proxy, makeRecord, has } = stage
+  const getDrain = async () => (await home.ask('GET', `/v1/peers/${id}`)).drain
+
+  await t.test(
+    'one record by its size and one by what it says: the others arrive, and these wait',
+    async () => {
+      const outcome = await refuseBetween(stage, { records: 40, patienceMs: PATIENCE_MS })
+      assert.deepEqual(outcome.missing, outcome.refused)
+      assert.deepEqual(outcome.codes, ['request_refused', 'request_too_large'])
+      assert.deepEqual([outcome.drain.failures, outcome.drain.lastError], [0, null])
+      assert.ok(outcome.requestBytes! > 0)
+      assert.ok(outcome.refusals <= 24, `${outcome.refusals} requests were refused`)
+      await outcome.mend()
+      assert.deepEqual(await outcome.listMissing(), [])
+    },
+  )
+
+  for (const [status, code] of [
+    [403, 'request_refused'],
+    [413, 'request_too_large'],
+  ] as const) {
+    await t.test(
+      `everything, by ${status}: a failure, and no dead letter; it goes on when the way is open`,
+      async () => {
+        proxy.refuse = () => status
+        const records = [await makeRecord('one'), await makeRecord('two')]
+        const message = `${code}: the peer answered ${status}, and not as a peer does`
+        await until(async () => (await getDrain()).lastError === message, PATIENCE_MS)
+        assert.deepEqual((await home.ask('GET', `/v1/peers/${id}/dead-letters`)).data, [])
+        proxy.refuse = () => null
+        await home.ask('POST', `/v1/peers/${id}/replay`, { body: {} })
+        for (const record of records) await until(() => has(record), PATIENCE_MS)
+      },
+    )
+  }
+
+  await t.test(
+    'nothing, but answers are cut: they are asked for again within seconds, as lost ones',
+    async () => {
+      await until(async () => (await getDrain()).behind === 0, PATIENCE_MS)
+      let cuts = 0
+      proxy.cut = () => cuts++ < 2
+      const record = await makeRecord('cut')
+      const errors = new Set<string>()
+      await until(async () => {
+        const { behind, lastError } = await getDrain()
+        if (lastError !== null) errors.add(lastError)
+        return behind === 0 && has(record)
+      }, PATIENCE_MS)
+      assert.deepEqual([...errors], ['reset: the connection was cut in the middle of the answer'])
+    },
+  )
+})

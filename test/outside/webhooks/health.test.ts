@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { WEBHOOK_FAILING_GAP_MS_MAX } from '../../../src/db/limits.ts'
+import { EndpointHealth, type KnownHealth } from '../../../src/outside/webhooks/health.ts'
+import { WEBHOOK_BREAKER_REFUSALS, WEBHOOK_RETRY_DELAYS_MS } from '../../../src/outside/webhooks/limits.ts'
+import { isDownStatus, mayAskForTime } from '../../../src/outside/webhooks/statuses.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const NEW: KnownHealth = { failures: 0, failingSinceMs: null, failingDays: 0, lastFailureMs: null }
+const REFUSED = { isDown: false, isGone: false, waitMs: 0 }
+
+/** Attempts that fail at these times, each in a turn of its own as after a restart of the worker; how it is after the last one. */
+function failAt(timesMs: readonly number[], failure = REFUSED) {
+  let known = NEW
+  let stop = null
+  for (const nowMs of timesMs) {
+    const health = new EndpointHealth(known, nowMs)
+    health.fail(nowMs, failure)
+    stop = health.stopOf(nowMs)
+    const { lastFailureMs, ...written } = health.toWrite(nowMs)
+    known = { ...written, lastFailureMs: lastFailureMs ?? known.lastFailureMs }
+  }
+  return { stop, ...known }
+}
+
+/** Times of all tries of a delivery that begins then. */
+function triesFrom(startMs: number): number[] {
+  const times = [startMs]
+  for (const delayMs of WEBHOOK_RETRY_DELAYS_MS) times.push(times.at(-1)! + delayMs)
+  return times
+}
+
+test('an endpoint is paused that fails on each of five days, however seldom it is tried on one', () => {
+  const daily = [0, 1, 2, 3, 4, 5].map((day) => day * DAY_MS + 1)
+  assert.equal(failAt(daily.slice(0, 5)).stop, null)
+  assert.deepEqual(failAt([...daily, 5 * DAY_MS + 2]).stop, { state: 'paused', reason: 'failing' })
+  const everyOther = [0, 2, 4, 6].flatMap((day) => triesFrom(day * DAY_MS))
+  assert.deepEqual(failAt(everyOther).stop, { state: 'paused', reason: 'failing' })
+})
+
+test('a quiet time does not count: the first failure after it is the first', () => {
+  const first = triesFrom(0)
+  const later = first.at(-1)! + 6 * DAY_MS
+  const after = failAt([...first, later])
+  assert.deepEqual([after.stop, after.failures, after.failingSinceMs, after.failingDays], [null, 1, later, 1])
+  const refused = Array.from({ length: WEBHOOK_BREAKER_REFUSALS + 1 }, (_, i) => i * 60_000)
+  const paused = new EndpointHealth({ ...NEW, ...failAt(refused) }, later)
+  assert.equal(paused.isNewFirst, false)
+  assert.equal(failAt([...refused, later]).failures, 1)
+  assert.ok(WEBHOOK_FAILING_GAP_MS_MAX > first.at(-1)!)
+})
+
+test('two bad moments six days apart pause nothing, whatever lies between them in the database', () => {
+  const known = { failures: 1, failingSinceMs: -6 * DAY_MS, failingDays: 1, lastFailureMs: -1_500 }
+  const health = new EndpointHealth(known, 0)
+  health.fail(0, { ...REFUSED, isDown: true })
+  assert.equal(health.stopOf(0), null)
+})
+
+test('a turn that lasts over a quiet time begins anew too', () => {
+  const health = new EndpointHealth(NEW, 0)
+  health.fail(0, REFUSED)
+  health.fail(6 * DAY_MS, REFUSED)
+  assert.equal(health.toWrite(6 * DAY_MS).failures, 1)
+  assert.equal(health.stopOf(6 * DAY_MS), null)
+})
+
+test('statuses that say nothing of the event mean that the endpoint is down; 500 and a refusal do not', () => {
+  const down = Array.from({ length: 500 }, (_, i) => i + 100).filter(isDownStatus)
+  assert.deepEqual(
+    down,
+    [408, 429, 502, 503, 504, 507, 509, 520, 521, 522, 523, 524, 525, 526, 527, 529, 530, 598, 599],
+  )
+  for (const status of [...down, 500, 501, 505, 511]) assert.ok(mayAskForTime(status), `${status}`)
+  for (const status of [301, 400, 401, 403, 404, 409, 410, 413, 422])
+    assert.ok(!mayAskForTime(status), `${status}`)
+})
