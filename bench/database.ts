@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { withClient } from '../src/db/connect/client.ts'
-import { API_LOGIN, WORKER_LOGIN } from '../src/db/connect/logins.ts'
+import { DEFAULT_LOGINS } from '../src/db/connect/logins.ts'
 import { startPostgres } from '../src/run/postgres/start.ts'
 import { findPostmaster } from './cpu.ts'
 
@@ -70,7 +70,7 @@ function makeName(): string {
 async function openGiven(databaseUrl: string): Promise<Database> {
   const logins = await execute(
     databaseUrl,
-    `select from pg_roles where rolname in ('${API_LOGIN}', '${WORKER_LOGIN}')`,
+    `select from pg_roles where rolname in ('${DEFAULT_LOGINS.api}', '${DEFAULT_LOGINS.worker}')`,
   )
   const made: string[] = []
   const makeAnother = async () => {
@@ -85,7 +85,8 @@ async function openGiven(databaseUrl: string): Promise<Database> {
       for (const url of made)
         await execute(databaseUrl, `drop database ${new URL(url).pathname.slice(1)} with (force)`)
       // Logins belong to the whole cluster: those that this run made go with it.
-      if (logins === 0) await execute(databaseUrl, `drop role if exists ${API_LOGIN}, ${WORKER_LOGIN}`)
+      if (logins === 0)
+        await execute(databaseUrl, `drop role if exists ${DEFAULT_LOGINS.api}, ${DEFAULT_LOGINS.worker}`)
     },
   }
 }

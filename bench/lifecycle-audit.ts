@@ -60,7 +60,7 @@ export async function readLedger(
     )
     const jobs = await client.query(
       `select count(*) filter (where retry_count > 0 or state = 'failed')::int as retried
-       from pgboss.job where name = 'verify-completion'`,
+       from tallystick_jobs.job where name = 'verify-completion'`,
     )
     const { notOnce, ...verificationMs } = entries.rows[0]
     return {

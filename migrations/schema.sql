@@ -13,8 +13,8 @@ grant tallystick_worker to tallystick_owner with admin option;
 
 -- Schemas
 
-create schema pgboss authorization tallystick_owner;
 create schema tallystick authorization tallystick_owner;
+create schema tallystick_jobs authorization tallystick_owner;
 
 -- Tables
 
@@ -1248,7 +1248,7 @@ CREATE OR REPLACE FUNCTION tallystick.append_entries(ledger_ids uuid[], kinds te
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  by_worker constant boolean := pg_has_role(session_user, 'tallystick_worker', 'member');
+  by_worker constant boolean := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
   others bigint[];
   outcomes int2[];
   seqs bigint[];
@@ -3053,7 +3053,7 @@ begin
   if not exists (select from chain_heads h where h.ledger_id = ledger and h.closed in ('moving', 'moved')) then
     return case tg_op when 'DELETE' then old else new end;
   end if;
-  if tg_op <> 'INSERT' and pg_has_role(session_user, 'tallystick_worker', 'member') then return null; end if;
+  if tg_op <> 'INSERT' and has_table_privilege(session_user, 'tallystick.checkpoints', 'insert') then return null; end if;
   raise exception 'the ledger is being moved to another database'
     using errcode = 'object_not_in_prerequisite_state', constraint = 'ledger_moving';
 end $function$;
@@ -3345,7 +3345,7 @@ CREATE OR REPLACE FUNCTION tallystick.session_name()
  STABLE
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
-  select format('tallystick session %s %s %s', session_user, pg_backend_pid(), extract(epoch from pg_postmaster_start_time()));
+  select format('tallystick session %s %s %s', encode(convert_to(session_user, 'UTF8'), 'hex'), pg_backend_pid(), extract(epoch from pg_postmaster_start_time()));
 $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.set_key_otlp(ledger uuid, key uuid, settings jsonb)
@@ -4130,7 +4130,8 @@ then (30 s of clock tolerance, either way), and its call takes at most 15 s.';
 comment on function tallystick.rotate_webhook_secret(uuid,uuid,uuid,bytea,bytea,interval,integer) is 'Adds a secret; the others end after `overlap`, or earlier if they would have anyway. Answers `missing`, `full` (`secrets_max`
 have not ended), or `rotated`.';
 
-comment on function tallystick.session_name() is 'Text whose MAC proves this session. It names the session, so that a MAC that somebody has seen proves no other one.';
+comment on function tallystick.session_name() is 'Text whose MAC proves this session. It names the session, so that a MAC that somebody has seen proves no other one. The login is in
+hex, because its name may have spaces.';
 
 comment on function tallystick.set_key_otlp(uuid,uuid,jsonb) is 'Sets or removes (null) which spans and logs a key takes, and what of them is kept. false: no such key.';
 

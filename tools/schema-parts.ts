@@ -166,6 +166,6 @@ export const SCHEMA_PARTS: readonly { readonly title: string; readonly sql: stri
 /** Schemas that the migrations made: all but Postgres' own and the one of pg-boss. */
 function withOurSchemas(sql: string): string {
   return `with ours as (
-    select oid from pg_namespace where nspname !~ '^(pg_|(information_schema|pgboss)$)'
+    select oid from pg_namespace where nspname !~ '^(pg_|(information_schema|tallystick_jobs)$)'
   ) ${sql}`
 }

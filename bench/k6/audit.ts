@@ -130,7 +130,7 @@ async function countLedgers(ownerUrl: string): Promise<Counted[]> {
 async function countDead(ownerUrl: string): Promise<number> {
   return withClient(ownerUrl, async (client) => {
     const { rows } = await client.query<{ count: number }>(
-      "select count(*)::int as count from pgboss.job where name = 'dead-letters'",
+      "select count(*)::int as count from tallystick_jobs.job where name = 'dead-letters'",
     )
     return rows[0]!.count
   })

@@ -1,4 +1,3 @@
-import { API_LOGIN, WORKER_LOGIN } from '../../src/db/connect/logins.ts'
 import {
   JOB_CONNECTIONS_MAX,
   PEER_CONNECTIONS_MAX,
@@ -33,8 +32,9 @@ export function planConnections(facts: ConnectionFacts, own: string): Connection
   const usedByOthers = Math.max(0, facts.inUse - facts.ours - 1)
   const othersHere = Math.max(0, facts.databaseInUse - facts.ours - 1)
   const usable = Math.min(cluster - usedByOthers, limited(facts.databaseMax) - othersHere)
-  const apiMax = Math.min(limitOf(facts, API_LOGIN), own === WORKER_LOGIN ? Infinity : limitOf(facts, own))
-  const workerMax = Math.min(limitOf(facts, WORKER_LOGIN), own === API_LOGIN ? Infinity : limitOf(facts, own))
+  const { api, worker } = facts.names
+  const apiMax = Math.min(limitOf(facts, api), own === worker ? Infinity : limitOf(facts, own))
+  const workerMax = Math.min(limitOf(facts, worker), own === api ? Infinity : limitOf(facts, own))
   return {
     usable,
     usedByOthers,

@@ -83,7 +83,7 @@ set search_path = tallystick, pg_temp
 set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
-  by_worker constant boolean := pg_has_role(session_user, 'tallystick_worker', 'member');
+  by_worker constant boolean := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
   others bigint[];
   outcomes int2[];
   seqs bigint[];

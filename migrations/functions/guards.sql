@@ -392,7 +392,7 @@ begin
   if not exists (select from chain_heads h where h.ledger_id = ledger and h.closed in ('moving', 'moved')) then
     return case tg_op when 'DELETE' then old else new end;
   end if;
-  if tg_op <> 'INSERT' and pg_has_role(session_user, 'tallystick_worker', 'member') then return null; end if;
+  if tg_op <> 'INSERT' and has_table_privilege(session_user, 'tallystick.checkpoints', 'insert') then return null; end if;
   raise exception 'the ledger is being moved to another database'
     using errcode = 'object_not_in_prerequisite_state', constraint = 'ledger_moving';
 end $$;

@@ -9,10 +9,11 @@ begin
       and sha256(k.outer_pad || sha256(k.outer_pad || sha256(k.inner_pad || message))) = sha256(k.outer_pad || substr(mac, 9)));
 end $$;
 
--- Text whose MAC proves this session. It names the session, so that a MAC that somebody has seen proves no other one.
+-- Text whose MAC proves this session. It names the session, so that a MAC that somebody has seen proves no other one. The login is in
+-- hex, because its name may have spaces.
 create or replace function session_name() returns text
 language sql stable set search_path = tallystick, pg_temp as $$
-  select format('tallystick session %s %s %s', session_user, pg_backend_pid(), extract(epoch from pg_postmaster_start_time()));
+  select format('tallystick session %s %s %s', encode(convert_to(session_user, 'UTF8'), 'hex'), pg_backend_pid(), extract(epoch from pg_postmaster_start_time()));
 $$;
 
 -- Raises 28000 unless the setting tallystick.session_mac holds the MAC of the session, in hex. The setting ends with the session,

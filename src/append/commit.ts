@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type AppendAnswer, appendEntries, type EntryRow } from '../db/chain/append-entries.ts'
-import { classifyFailure, type Failure } from '../db/connect/failures.ts'
+import { classifyFailure, type Failure, mayBeOfRows } from '../db/connect/failures.ts'
 import {
   APPEND_DEADLOCK_RETRIES_MAX,
   APPEND_UNAVAILABLE_PAUSE_MS,
@@ -37,7 +37,7 @@ export type RefusalReason =
   | 'taken'
 
 /**
- * Why a call is made again: in halves, where Postgres refused the data of one of its entries; and where the database is another one
+ * Why a call is made again: in halves, where Postgres refused, or may have refused, the data of one of its entries; and where the database is another one
  * by now, or is about to be.
  */
 export type RetryCause = 'deadlock' | 'data' | 'unavailable'
@@ -47,23 +47,43 @@ type RetryObserver = { retried(cause: RetryCause): void } | null
 
 /**
  * Commits one batch: one connection, one round trip, one transaction. Returns one outcome per entry, in
- * order; never throws. A call that fails on data is retried in halves, so that only the guilty entry fails.
+ * order; never throws. A call that fails on data is retried in halves, so that only the guilty entry fails. So is one that Postgres
+ * refuses for a reason that may lie in its rows, such as a row that is too large, unless both halves fail as well.
  */
 export async function commitBatch(
   pool: pg.Pool,
   entries: readonly EntryRow[],
   observer: RetryObserver = null,
 ): Promise<AppendOutcome[]> {
-  const result = await tryCommit(pool, entries, observer)
+  return settle(pool, entries, await tryCommit(pool, entries, observer), observer)
+}
+
+async function settle(
+  pool: pg.Pool,
+  entries: readonly EntryRow[],
+  result: AppendOutcome[] | Failure,
+  observer: RetryObserver,
+): Promise<AppendOutcome[]> {
   if (Array.isArray(result)) return result
-  if (result.kind === 'data' && entries.length > 1) {
-    observer?.retried('data')
-    const middle = entries.length >> 1
-    const left = await commitBatch(pool, entries.slice(0, middle), observer)
-    const right = await commitBatch(pool, entries.slice(middle), observer)
-    return [...left, ...right]
+  const isOfData = result.kind === 'data'
+  if (entries.length === 1 || !(isOfData || mayBeOfRows(result))) return toFailedOutcomes(entries, result)
+  observer?.retried('data')
+  const middle = entries.length >> 1
+  const [first, second] = [entries.slice(0, middle), entries.slice(middle)]
+  const left = await tryCommit(pool, first, observer)
+  const isState = (half: typeof left): half is Failure => !Array.isArray(half) && half.kind !== 'data'
+  if (isOfData || !isState(left)) {
+    const outcomes = await settle(pool, first, left, observer)
+    return [...outcomes, ...(await commitBatch(pool, second, observer))]
   }
-  const outcome = toFailedOutcome(result)
+  const right = await tryCommit(pool, second, observer)
+  // The database's state: more calls would only load it.
+  if (isState(right)) return [...toFailedOutcomes(first, left), ...toFailedOutcomes(second, right)]
+  return [...(await settle(pool, first, left, observer)), ...(await settle(pool, second, right, observer))]
+}
+
+function toFailedOutcomes(entries: readonly EntryRow[], failure: Failure): AppendOutcome[] {
+  const outcome = toFailedOutcome(failure)
   return entries.map(() => outcome)
 }
 

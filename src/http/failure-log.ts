@@ -21,7 +21,8 @@ const ASKED_FOR: ReadonlySet<ErrorCode> = new Set(['peer_suspended'])
 
 /** Log of requests that ended with a fault of the server. */
 export class FailureLog {
-  readonly #last = new Map<ErrorCode, { saidAtMs: number; unsaid: number }>()
+  /** By code, and by what Postgres or the network said: a bug has a line of its own beside an outage. */
+  readonly #last = new Map<string, { saidAtMs: number; unsaid: number }>()
 
   log(log: Log, code: ErrorCode, failure: Failure): void {
     if (ASKED_FOR.has(code)) return
@@ -29,17 +30,16 @@ export class FailureLog {
       log.error({ ...failure, code }, 'request failed')
       return
     }
-    const last = this.#last.get(code)
+    const { error } = failure
+    const key = `${code} ${error.cause?.code ?? error.code}`
+    const last = this.#last.get(key)
     const nowMs = performance.now()
     if (last && nowMs - last.saidAtMs < OFTEN_EVERY_MS) {
       last.unsaid++
       return
     }
-    this.#last.set(code, { saidAtMs: nowMs, unsaid: 0 })
-    log.error(
-      { ...failure, error: withoutStack(failure.error), code, unsaid: last?.unsaid ?? 0 },
-      'requests fail',
-    )
+    this.#last.set(key, { saidAtMs: nowMs, unsaid: 0 })
+    log.error({ ...failure, error: withoutStack(error), code, unsaid: last?.unsaid ?? 0 }, 'requests fail')
   }
 }
 

@@ -90,7 +90,8 @@ async function start(given: Config, stop: Stop, closers: Closer[]): Promise<Runn
   const logins = getLogins({ ...given, dataDir }, ownerUrl)
   const masterKey = makeMasterKeys(secrets.masterKey, given.previousMasterKey)
   const owner = new Database(ownerUrl, given.ownerUrl === null ? undefined : given.database)
-  await migrate({ ownerUrl: owner, masterKey, passwords: logins.passwords, byRdsIam: logins.byRdsIam })
+  const { names, passwords, byRdsIam } = logins
+  await migrate({ ownerUrl: owner, masterKey, logins: names, passwords, byRdsIam })
   stop.throwIfRequested()
 
   const { apiUrl, workerUrl } = logins

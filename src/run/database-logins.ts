@@ -1,7 +1,8 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { API_LOGIN, type LoginPasswords, WORKER_LOGIN } from '../db/connect/logins.ts'
+import { DEFAULT_LOGINS, type LoginNames, type LoginPasswords, loginUrl } from '../db/connect/logins.ts'
+import { DATABASE } from '../db/connect/owner.ts'
 import { readPasswordFile } from '../db/connect/passwords.ts'
 import type { Config } from './config.ts'
 import { getOrMakeSecret } from './local/secrets.ts'
@@ -9,6 +10,7 @@ import { getOrMakeSecret } from './local/secrets.ts'
 type DatabaseLogins = {
   readonly apiUrl: string
   readonly workerUrl: string
+  readonly names: LoginNames
   /** Passwords that migrate sets; null if the URL came from outside, with its own password. */
   readonly passwords: LoginPasswords
   /** Where passwords that were made here are kept; null when none was. */
@@ -23,16 +25,22 @@ type LoginConfig = Pick<Config, 'apiUrl' | 'workerUrl' | 'dataDir'> &
   Partial<Pick<Config, 'loginPasswordFiles' | 'loginsByRdsIam'>>
 
 /**
- * The URLs of the two lesser logins: from the configuration, or the owner's URL with other logins. Their passwords: from the URLs,
+ * The two lesser logins: those of the URLs in the configuration; without one, of the owner's URL with a login that is named after the
+ * database. Their passwords: from the URLs,
  * or files of their own; where neither says, they are made once and kept, readable by the owner only, in the data directory.
  */
 export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins {
   const given = givenPasswords(config)
+  const names = {
+    api: nameOf(config.apiUrl) ?? defaultName('api', ownerUrl),
+    worker: nameOf(config.workerUrl) ?? defaultName('worker', ownerUrl),
+  }
   const isKnown = (name: 'api' | 'worker') => config[`${name}Url`] !== null || given[name] !== null
   if (config.loginsByRdsIam || (isKnown('api') && isKnown('worker'))) {
     return {
-      apiUrl: config.apiUrl ?? loginUrl(ownerUrl, API_LOGIN, given.api),
-      workerUrl: config.workerUrl ?? loginUrl(ownerUrl, WORKER_LOGIN, given.worker),
+      apiUrl: config.apiUrl ?? loginUrl(ownerUrl, names.api, given.api),
+      workerUrl: config.workerUrl ?? loginUrl(ownerUrl, names.worker, given.worker),
+      names,
       passwords: given,
       file: null,
       isNew: false,
@@ -48,8 +56,9 @@ export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins
   })
   const kept = parsePasswords(text, file)
   return {
-    apiUrl: config.apiUrl ?? loginUrl(ownerUrl, API_LOGIN, given.api ?? kept.api),
-    workerUrl: config.workerUrl ?? loginUrl(ownerUrl, WORKER_LOGIN, given.worker ?? kept.worker),
+    apiUrl: config.apiUrl ?? loginUrl(ownerUrl, names.api, given.api ?? kept.api),
+    workerUrl: config.workerUrl ?? loginUrl(ownerUrl, names.worker, given.worker ?? kept.worker),
+    names,
     passwords: {
       api: isKnown('api') ? given.api : kept.api,
       worker: isKnown('worker') ? given.worker : kept.worker,
@@ -97,9 +106,24 @@ function passwordOf(url: string): string | null {
   return decodeURIComponent(new URL(url).password) || null
 }
 
-function loginUrl(ownerUrl: string, login: string, password: string | null): string {
-  const url = new URL(ownerUrl)
-  url.username = login
-  url.password = encodeURIComponent(password ?? '')
-  return url.href
+function nameOf(url: string | null): string | null {
+  return url && decodeURIComponent(new URL(url).username)
+}
+
+/** Postgres cuts longer names off, so that two could become one. */
+const NAME_BYTES_MAX = 63
+const DIGEST_DIGITS = 16
+
+/**
+ * `tallystick_api` and `tallystick_worker` in a database `tallystick`; in one of another name also that name. Logins belong to the whole
+ * Postgres, and a second deployment in it must not change the passwords of the first.
+ */
+function defaultName(part: keyof LoginNames, ownerUrl: string): string {
+  const { pathname, username } = new URL(ownerUrl)
+  const database = decodeURIComponent(pathname.slice(1)) || decodeURIComponent(username)
+  if (database === DATABASE) return DEFAULT_LOGINS[part]
+  const name = `${DEFAULT_LOGINS[part]}_${database}`
+  if (Buffer.byteLength(name) <= NAME_BYTES_MAX) return name
+  const digest = createHash('sha256').update(database).digest('hex').slice(0, DIGEST_DIGITS)
+  return `${DEFAULT_LOGINS[part]}_${digest}`
 }

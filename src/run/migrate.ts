@@ -1,4 +1,3 @@
-import { API_LOGIN, WORKER_LOGIN } from '../db/connect/logins.ts'
 import { migrate } from '../db/schema/migrate.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { parseConfig, required } from './config.ts'
@@ -25,12 +24,13 @@ export function main(args: readonly string[]): Promise<void> {
     const applied = await migrate({
       ownerUrl: owner,
       masterKey: makeMasterKeys(masterKey, config.previousMasterKey),
+      logins: logins.names,
       passwords: logins.passwords,
       byRdsIam: logins.byRdsIam,
     })
     console.log(applied.length === 0 ? 'the database is up to date' : `applied ${applied.join(', ')}`)
     if (logins.file) {
-      console.log(`the passwords of ${API_LOGIN} and ${WORKER_LOGIN} are in ${logins.file}`)
+      console.log(`the passwords of ${logins.names.api} and ${logins.names.worker} are in ${logins.file}`)
       if (logins.isNew)
         console.log('they are new: a server or worker that has others cannot connect any more')
     }

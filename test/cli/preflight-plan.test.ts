@@ -14,6 +14,7 @@ const CONNECTIONS: ConnectionFacts = {
   databaseMax: -1,
   databaseInUse: 1,
   ours: 0,
+  names: { api: 'tallystick_api', worker: 'tallystick_worker' },
   logins: [
     { login: 'tallystick_api', max: -1, inUse: 1, isSuperuser: false },
     { login: 'tallystick_worker', max: -1, inUse: 0, isSuperuser: false },

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { withClient } from '../../src/db/connect/client.ts'
-import { ensureLogins } from '../../src/db/connect/logins.ts'
+import { DEFAULT_LOGINS, ensureLogins } from '../../src/db/connect/logins.ts'
 import { migrate } from '../../src/db/schema/migrate.ts'
 import { type Config, parseConfig } from '../../src/run/config.ts'
 import { startServer } from '../../src/run/server.ts'
@@ -60,7 +60,9 @@ test('a password that is changed while a server runs fails nothing: it is read a
 test('a password is data, whatever a generator puts into it', async (t) => {
   const postgres = await startTestPostgres(t, { settings: { fsync: 'off', synchronous_commit: 'off' } })
   for (const password of [`a$$; drop role x; do $$ '"\\ %s`, '$body$', "'; --", '\\']) {
-    await withClient(postgres.ownerUrl, (owner) => ensureLogins(owner, { api: password, worker: null }))
+    await withClient(postgres.ownerUrl, (owner) =>
+      ensureLogins(owner, postgres.ownerUrl, DEFAULT_LOGINS, { api: password, worker: null }),
+    )
     const url = Object.assign(new URL(postgres.ownerUrl), {
       username: 'tallystick_api',
       password: encodeURIComponent(password),

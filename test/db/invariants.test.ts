@@ -735,10 +735,10 @@ const API_ATTEMPTS: Record<string, string[]> = {
     'select tallystick.erase_documents($ledger, array[12::int8], null, null, null, null, null, null)',
   ],
   'see or make jobs': [
-    'select * from pgboss.job',
-    "insert into pgboss.job (name) values ('audit')",
-    'delete from pgboss.queue',
-    "select pgboss.create_queue('mine', '{}')",
+    'select * from tallystick_jobs.job',
+    "insert into tallystick_jobs.job (name) values ('audit')",
+    'delete from tallystick_jobs.queue',
+    "select tallystick_jobs.create_queue('mine', '{}')",
   ],
   'say what audits found, or make a fault go away': [
     'insert into tallystick.audits (ledger_id, audit_id) values ($ledger, $other)',
@@ -819,10 +819,10 @@ const WORKER_ATTEMPTS: Record<string, string[]> = {
     'truncate tallystick.ledger_faults',
   ],
   'change what the job queues are made of': [
-    'create table pgboss.mine (id int)',
-    'drop table pgboss.job',
-    'alter table pgboss.queue add column mine int',
-    'create or replace function pgboss.delete_queue(queue_name text) returns void language sql as $$ select $$',
+    'create table tallystick_jobs.mine (id int)',
+    'drop table tallystick_jobs.job',
+    'alter table tallystick_jobs.queue add column mine int',
+    'create or replace function tallystick_jobs.delete_queue(queue_name text) returns void language sql as $$ select $$',
   ],
   'change a checkpoint, or remove parts of the tree': [
     UPDATE('checkpoints', "note = 'another'"),

@@ -26,7 +26,7 @@ export function ensureTemplate(client: pg.Client, superuserUrl: string): Promise
 async function findTemplate(client: pg.Client, superuserUrl: string): Promise<string> {
   const hash = createHash('sha256')
   for (const name of readdirSync(MIGRATIONS_DIR, { recursive: true, encoding: 'utf8' }).sort()) {
-    if (/^(\d{4}-|functions\/).+\.sql$/.test(name))
+    if (/^(\d{4}-|functions\/|grants).*\.sql$/.test(name))
       hash.update(name).update(readFileSync(new URL(name, MIGRATIONS_DIR)))
   }
   const template = `template_${hash.digest('hex').slice(0, 16)}`

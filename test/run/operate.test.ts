@@ -49,7 +49,7 @@ test('an operator lists dead letters, and puts them back into their queue', asyn
   try {
     await requestAudit(pool, parseId('led', app.ledger.ledger.id), app.deps.entropy.uuidv7(Date.now()), null)
     await enqueueAudits({ pool, boss, log: follower.log })
-    await app.sql("update pgboss.job set retry_limit = 0 where name = 'audit'")
+    await app.sql("update tallystick_jobs.job set retry_limit = 0 where name = 'audit'")
     const [job] = await boss.fetch('audit')
     await boss.fail('audit', job!.id, new Error('it was not to be'))
     const { stdout } = await operate(ownerUrl, 'dead-letters')

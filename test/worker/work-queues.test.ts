@@ -38,7 +38,7 @@ test('of a batch each job ends as it deserves: one that fails is retried, one th
   const read = () =>
     app.sql<{ name: string; state: string; record: string; retry: number }>(
       `select name, state, data ->> 'record' as record, extract(epoch from start_after - now())::float8 as retry
-       from pgboss.job order by name, record`,
+       from tallystick_jobs.job order by name, record`,
     )
   await until(async () => (await read()).some(({ name }) => name === 'dead-letters'))
   assert.deepEqual(
@@ -83,7 +83,7 @@ test('a batch that throws has failed as a whole, and is said once', async (t) =>
     { log, signal: AbortSignal.any([]), observe: () => {} },
   )
   const states = async () =>
-    (await app.sql<{ state: string }>('select state from pgboss.job')).map(({ state }) => state)
+    (await app.sql<{ state: string }>('select state from tallystick_jobs.job')).map(({ state }) => state)
   await until(async () => (await states()).every((state) => state === 'retry'))
   assert.deepEqual(
     parseLines(lines.join('')).map(({ level, msg, jobs, err }) => [level, msg, jobs, err.message]),
@@ -116,10 +116,10 @@ test('a slot takes one job until it ends, whatever becomes of it: jobs are delet
     observe: () => {},
   })
   const countJobs = async () =>
-    (await app.sql("select from pgboss.job where name = 'deliver-webhook'")).length
+    (await app.sql("select from tallystick_jobs.job where name = 'deliver-webhook'")).length
   const stands = async (jobs: number, begun: number) => {
     await until(async () => (await countJobs()) === jobs && underWay.size === begun).catch(async () => {
-      const rows = await app.sql('select name, state, data from pgboss.job')
+      const rows = await app.sql('select name, state, data from tallystick_jobs.job')
       assert.fail(JSON.stringify({ jobs, begun, rows, underWay: [...underWay.keys()], lines }))
     })
   }
@@ -159,6 +159,6 @@ test('a job whose deletion fails is deleted with the next round, and not done ag
     signal: stop.signal,
     observe: () => {},
   })
-  await until(async () => (await app.sql('select from pgboss.job')).length === 0)
+  await until(async () => (await app.sql('select from tallystick_jobs.job')).length === 0)
   assert.deepEqual([handled, failing.mock.callCount()], [1, 2])
 })

@@ -23,9 +23,9 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 - { name: TALLYSTICK_DRAIN_SECONDS, value: {{ .Values.api.drainSeconds | quote }} }
 - { name: TALLYSTICK_THREADS, value: {{ .Values.api.threads | quote }} }
 - { name: TALLYSTICK_LOG_REQUESTS, value: {{ .Values.logRequests | quote }} }
-- { name: TALLYSTICK_API_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "api" "user" "tallystick_api") | quote }} }
+- { name: TALLYSTICK_API_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "api" "user" .Values.database.api.user) | quote }} }
 {{- if .Values.database.replica.host }}
-- { name: TALLYSTICK_REPLICA_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "replica" "user" "tallystick_api") | quote }} }
+- { name: TALLYSTICK_REPLICA_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "replica" "user" .Values.database.api.user) | quote }} }
 - { name: TALLYSTICK_REPLICA_LAG_MS_MAX, value: {{ .Values.database.replica.lagMsMax | int | quote }} }
 {{- end }}
 {{- if .Values.archive.url }}
@@ -72,14 +72,17 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{- end }}
 {{- end }}
 - { name: TALLYSTICK_THREADS, value: {{ .Values.worker.threads | quote }} }
-- { name: TALLYSTICK_WORKER_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "worker" "user" "tallystick_worker") | quote }} }
+- { name: TALLYSTICK_WORKER_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "worker" "user" .Values.database.worker.user) | quote }} }
 {{ include "tallystick.env.database" (dict "root" . "login" "worker") }}
 {{ include "tallystick.env.masterKey" . }}
 {{ include "tallystick.env.tracing" . }}
 {{- end }}
 
+{{/* The two URLs say how the logins are called. */}}
 {{- define "tallystick.env.migrate" -}}
 {{ include "tallystick.env.owner" . }}
+- { name: TALLYSTICK_API_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "api" "user" .Values.database.api.user) | quote }} }
+- { name: TALLYSTICK_WORKER_DATABASE_URL, value: {{ include "tallystick.databaseUrl" (dict "root" . "login" "worker" "user" .Values.database.worker.user) | quote }} }
 {{- if eq .Values.database.auth "password" }}
 - { name: TALLYSTICK_API_DATABASE_PASSWORD_FILE, value: /etc/tallystick/api-database/password }
 - { name: TALLYSTICK_WORKER_DATABASE_PASSWORD_FILE, value: /etc/tallystick/worker-database/password }

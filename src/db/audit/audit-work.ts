@@ -88,7 +88,7 @@ export async function failLostAudits(db: Db): Promise<AuditName[]> {
   const { rows } = await db.query<NameColumns>(
     `update tallystick.audits a set state = 'failed', finished_at = clock_timestamp()
      where a.state in ('queued', 'running') and a.job_id is not null
-       and not exists (select from pgboss.job j where j.name = 'audit' and j.id = a.job_id and j.state < 'completed')
+       and not exists (select from tallystick_jobs.job j where j.name = 'audit' and j.id = a.job_id and j.state < 'completed')
      returning a.ledger_id, a.audit_id`,
   )
   return rows.map(toName)

@@ -1,69 +1,227 @@
 import pg from 'pg'
-import type { Db } from './client.ts'
+import { type Db, withClient } from './client.ts'
+import type { ConnectError } from './connect-error.ts'
+import { Database, type DatabaseOrUrl } from './connection.ts'
+import { makeScramVerifier, SCRAM_ITERATIONS_DEFAULT } from './scram.ts'
 
-export const API_LOGIN = 'tallystick_api'
-export const WORKER_LOGIN = 'tallystick_worker'
+/** Names of the two lesser logins of a deployment: a Postgres may have several, each in a database of its own. */
+export type LoginNames = { readonly api: string; readonly worker: string }
+
+export const DEFAULT_LOGINS: LoginNames = { api: 'tallystick_api', worker: 'tallystick_worker' }
 
 const PASSWORD_TRIES_MAX = 50
 
 /** null: the login exists and its password is somebody else's business. */
 export type LoginPasswords = { readonly api: string | null; readonly worker: string | null }
 
-/** Makes the two logins that are not the owner's, and sets their passwords where given. Needs CREATEROLE. */
-export async function ensureLogins(client: pg.ClientBase, passwords: LoginPasswords): Promise<void> {
-  await ensureLogin(client, API_LOGIN, passwords.api)
-  await ensureLogin(client, WORKER_LOGIN, passwords.worker)
+/** The URL of another login to the same database; `password` null: it has none. */
+export function loginUrl(url: string, login: string, password: string | null): string {
+  const changed = new URL(url)
+  changed.username = encodeURIComponent(login)
+  changed.password = encodeURIComponent(password ?? '')
+  return changed.href
 }
 
-async function ensureLogin(client: pg.ClientBase, login: string, password: string | null): Promise<void> {
+/**
+ * Makes the two logins that are not the owner's, and sets their passwords where given. `owner`: the database as `client` reached it.
+ *
+ * Needs CREATEROLE. Throws, saying what to do, where the owner may not make or change a login, where one is too powerful to be given
+ * away, and where another database of this Postgres uses it with another password: its deployment would be locked out.
+ */
+export async function ensureLogins(
+  client: pg.ClientBase,
+  owner: DatabaseOrUrl,
+  names: LoginNames,
+  passwords: LoginPasswords,
+): Promise<void> {
+  if (names.api === names.worker) {
+    throw new Error(
+      `servers and workers have the same login, ${names.api}: name two, in TALLYSTICK_API_DATABASE_URL and ` +
+        'TALLYSTICK_WORKER_DATABASE_URL',
+    )
+  }
+  await ensureLogin(client, owner, names.api, passwords.api)
+  await ensureLogin(client, owner, names.worker, passwords.worker)
+}
+
+async function ensureLogin(
+  client: pg.ClientBase,
+  owner: DatabaseOrUrl,
+  login: string,
+  password: string | null,
+): Promise<void> {
   // Roles belong to the whole cluster: another database's migration may be making the same one right now.
-  await client.query(`do $$ begin
-    if not exists (select from pg_roles where rolname = '${login}') then
-      create role ${login} login nosuperuser nocreatedb nocreaterole noinherit;
+  const made = `begin
+    if not exists (select from pg_roles where rolname = ${pg.escapeLiteral(login)}) then
+      create role ${pg.escapeIdentifier(login)} login nosuperuser nocreatedb nocreaterole noinherit;
     end if;
   exception when duplicate_object or unique_violation then null;
-  end $$`)
+  end`
+  await client.query(`do ${pg.escapeLiteral(made)}`).catch((error) => explainRefusal(error, owner, login))
+  const { isPowerful, others } = await readLogin(client, login)
+  if (isPowerful)
+    throw new Error(
+      `the login ${login} is too powerful to serve with: name another one in the URL of servers and workers`,
+    )
   if (password === null) return
+  if (others.length > 0) return requireSamePassword(owner, login, password, others)
+  // The setting came with Postgres 16.
+  const { rows } = await client.query<{ iterations: string | null }>(
+    "select current_setting('scram_iterations', true) as iterations",
+  )
+  const verifier = makeScramVerifier(password, Number(rows[0]!.iterations ?? SCRAM_ITERATIONS_DEFAULT))
   // Migrations of other databases may be changing it too ("tuple concurrently updated", once the other one has
   // committed): as many tries as there may be of them.
   const body = `begin
     for try in 1 .. ${PASSWORD_TRIES_MAX} loop
       begin
-        alter role ${login} with password ${pg.escapeLiteral(password)};
+        alter role ${pg.escapeIdentifier(login)} with password ${pg.escapeLiteral(verifier)};
         return;
       exception when internal_error then
         if try = ${PASSWORD_TRIES_MAX} then raise; end if;
       end;
     end loop;
   end`
-  // A literal too: a password with two dollars in it would end a body between dollars, and what follows would be run.
+  // A literal: a name with two dollars in it would end a body between dollars, and what follows would be run.
+  await client.query(`do ${pg.escapeLiteral(body)}`).catch((error) => explainRefusal(error, owner, login))
+}
+
+/** `others`: databases, besides this one, in which the login has privileges or objects. */
+async function readLogin(
+  client: pg.ClientBase,
+  login: string,
+): Promise<{ readonly isPowerful: boolean; readonly others: readonly string[] }> {
+  const { rows } = await client.query<{ isPowerful: boolean; others: string[] }>(
+    `select r.rolsuper or r.rolcreaterole or r.rolreplication or r.rolbypassrls or r.rolname = session_user
+         or exists (select from pg_database d where d.datname = current_database() and d.datdba = r.oid) as is_powerful,
+       array(select distinct d.datname::text from pg_shdepend s join pg_database d
+           on d.oid = case s.classid when 'pg_database'::regclass then s.objid else s.dbid end
+         where s.refclassid = 'pg_authid'::regclass and s.refobjid = r.oid and d.datname <> current_database()
+         order by 1) as others
+     from pg_roles r where r.rolname = $1`,
+    [login],
+  )
+  return rows[0]!
+}
+
+/** The password cannot be read, so that the login is tried with it. */
+async function requireSamePassword(
+  owner: DatabaseOrUrl,
+  login: string,
+  password: string,
+  others: readonly string[],
+): Promise<void> {
+  const { url, options } = Database.of(owner)
+  try {
+    await withClient(
+      new Database(loginUrl(url, login, password), { ...options, password: null }),
+      async () => {},
+    )
+  } catch (error) {
+    const { code, isLoginRefused } = error as ConnectError
+    // The right to connect is asked for after the password, and is granted later in this migration.
+    if (code === INSUFFICIENT_PRIVILEGE) return
+    if (!isLoginRefused) throw error
+    throw new Error(
+      `the login ${login} has another password, and is used in ${others.join(', ')} too: to change it would lock that ` +
+        'deployment out. Give this one logins of its own, in TALLYSTICK_API_DATABASE_URL and TALLYSTICK_WORKER_DATABASE_URL, or the ' +
+        'password that it has; or change it yourself, by `alter role`, for all of them (docs/databases.md)',
+    )
+  }
+}
+
+/** From Postgres 16 on a login with CREATEROLE changes only the roles that it made, or was given with ADMIN OPTION. */
+function explainRefusal(error: Error & { code?: string }, owner: DatabaseOrUrl, login: string): never {
+  if (error.code !== INSUFFICIENT_PRIVILEGE) throw error
+  const name = nameInSql(login)
+  const ownerName = nameInSql(decodeURIComponent(new URL(Database.of(owner).url).username))
+  throw new Error(
+    `${error.message}: the login ${login}. Let a superuser say \`alter role ${ownerName} createrole\` and, for a login that somebody ` +
+      `else made, \`grant ${name} to ${ownerName} with admin option\`; or make the login yourself, and name it in a URL without a password`,
+    { cause: error },
+  )
+}
+
+/** For people, who quote no name that needs none. */
+function nameInSql(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : pg.escapeIdentifier(name)
+}
+
+/** They may connect where PUBLIC may not. Nobody else loses that right: others may have schemas in the same database, or watch it. */
+export async function grantConnect(client: pg.ClientBase, { api, worker }: LoginNames): Promise<void> {
+  await asDatabaseOwner(
+    client,
+    'grant connect',
+    `to ${pg.escapeIdentifier(api)}, ${pg.escapeIdentifier(worker)}`,
+  )
+}
+
+export async function revokeConnect(client: pg.ClientBase, login: string): Promise<void> {
+  await asDatabaseOwner(client, 'revoke connect', `from ${pg.escapeIdentifier(login)}`)
+}
+
+/**
+ * No login of ours needs temporary tables, and a stolen one could fill the disk with them. Where the database is somebody else's, or
+ * somebody else has tables in it, PUBLIC keeps the right.
+ */
+export async function revokeTemporary(client: pg.ClientBase): Promise<void> {
+  const { rowCount } = await client.query(
+    `select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname !~ '^(pg_|information_schema$|tallystick(_jobs)?$)'
+       and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+     limit 1`,
+  )
+  if (rowCount !== 0) return
+  await asDatabaseOwner(client, 'revoke temporary', 'from public')
+}
+
+/** Does nothing where the connected login is not the database's owner. */
+async function asDatabaseOwner(client: pg.ClientBase, what: string, whom: string): Promise<void> {
+  const body = `begin
+    if exists (select from pg_database d where d.datname = current_database() and pg_has_role(d.datdba, 'member')) then
+      execute format('${what} on database %I ', current_database()) || ${pg.escapeLiteral(whom)};
+    end if;
+  end`
   await client.query(`do ${pg.escapeLiteral(body)}`)
 }
 
-/** Nobody needs temporary tables, and a stolen login could fill the disk with them. Where the database is somebody else's, it stays. */
-export async function revokeTemporary(client: pg.ClientBase): Promise<void> {
-  await client.query(`do $$ begin
-    if exists (select from pg_database d where d.datname = current_database() and pg_has_role(d.datdba, 'member')) then
-      execute format('revoke temporary on database %I from public', current_database());
-    end if;
-  end $$`)
+/**
+ * Logins of the connected database, by what they alone may do. Empty before the first migration. Any login may ask.
+ */
+export async function findLogins(
+  db: Db,
+): Promise<{ readonly [part in keyof LoginNames]: readonly string[] }> {
+  const { rows } = await db.query<{ api: string[]; worker: string[] }>(
+    `select
+       array(select distinct pg_get_userbyid(a.grantee)::text from pg_proc f, aclexplode(f.proacl) a
+         where f.pronamespace = to_regnamespace('tallystick') and f.proname = 'create_webhook'
+           and a.grantee not in (0, f.proowner)) as api,
+       array(select distinct pg_get_userbyid(a.grantee)::text from pg_class c, aclexplode(c.relacl) a
+         where c.relnamespace = to_regnamespace('tallystick') and c.relname = 'checkpoints' and a.privilege_type = 'INSERT'
+           and a.grantee not in (0, c.relowner)) as worker`,
+  )
+  return rows[0]!
 }
 
 /** On RDS a member of `rds_iam` logs in with a token, and with no password any more. */
-export async function grantRdsIam(client: pg.ClientBase): Promise<void> {
+export async function grantRdsIam(client: pg.ClientBase, { api, worker }: LoginNames): Promise<void> {
   const { rows } = await client.query<{ login: string; isMember: boolean | null }>(
     `select l.rolname as login, pg_has_role(l.oid, r.oid, 'member') as "isMember"
      from pg_roles l left join pg_roles r on r.rolname = 'rds_iam' where l.rolname = any($1)`,
-    [[API_LOGIN, WORKER_LOGIN]],
+    [[api, worker]],
   )
   for (const { login, isMember } of rows) {
     if (isMember) continue
     if (isMember === null)
       throw new Error('TALLYSTICK_DATABASE_LOGINS=rds-iam: only a Postgres of RDS has the role rds_iam')
-    await client.query(`grant rds_iam to ${login}`).catch((error: Error & { code?: string }) => {
-      if (error.code !== INSUFFICIENT_PRIVILEGE) throw error
-      throw new Error(`${error.message}: let the master user of RDS say once \`grant rds_iam to ${login}\``)
-    })
+    await client
+      .query(`grant rds_iam to ${pg.escapeIdentifier(login)}`)
+      .catch((error: Error & { code?: string }) => {
+        if (error.code !== INSUFFICIENT_PRIVILEGE) throw error
+        throw new Error(
+          `${error.message}: let the master user of RDS say once \`grant rds_iam to ${nameInSql(login)}\``,
+        )
+      })
   }
 }
 
@@ -79,12 +237,12 @@ export async function checkLogin(db: Db, part: 'server' | 'worker'): Promise<voi
   const { [WORKERS_POWER]: readsNoteKey, ...powers } = all
   if (part === 'server' && readsNoteKey === true) powers[WORKERS_POWER] = true
   const found = Object.keys(powers).filter((power) => powers[power] === true)
-  if (found.length > 0) {
-    throw new Error(
-      `the login ${login} is too powerful to serve with: it ${found.join(', and it ')}; ` +
-        `use the login ${API_LOGIN} for servers and ${WORKER_LOGIN} for workers`,
-    )
-  }
+  if (found.length === 0) return
+  const { api, worker } = await findLogins(db)
+  throw new Error(
+    `the login ${login} is too powerful to serve with: it ${found.join(', and it ')}; ` +
+      `use the login ${api.join(' or ')} for servers and ${worker.join(' or ')} for workers`,
+  )
 }
 
 /** Privilege of the worker that a server must not have: a signer of entries must not sign checkpoints. */

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { withClient } from './client.ts'
+import { makeScramVerifier, SCRAM_ITERATIONS_DEFAULT } from './scram.ts'
 
 export const OWNER_LOGIN = 'tallystick_owner'
 export const DATABASE = 'tallystick'
@@ -14,7 +15,7 @@ export async function ensureOwner(superuserUrl: string, password: string): Promi
     )
     if (!rows[0]!.login) {
       // createrole: it makes the api's and the worker's logins (logins.ts).
-      const secret = pg.escapeLiteral(password)
+      const secret = pg.escapeLiteral(makeScramVerifier(password, SCRAM_ITERATIONS_DEFAULT))
       await client.query(
         `create role ${OWNER_LOGIN} login createrole nosuperuser nocreatedb password ${secret}`,
       )

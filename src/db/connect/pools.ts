@@ -14,7 +14,7 @@ import {
   WRITE_CONNECTIONS_MAX,
 } from '../limits.ts'
 import { Database, DatabaseClient, type DatabaseClientConfig, type DatabaseOrUrl } from './connection.ts'
-import { isMoved } from './failures.ts'
+import { isMoved, isUnexpected } from './failures.ts'
 import type { ReleasedContent } from './released-content.ts'
 
 type ConnectCallback = Parameters<pg.Pool['connect']>[0]
@@ -26,6 +26,8 @@ type ConnectCallback = Parameters<pg.Pool['connect']>[0]
 export class DatabasePool extends pg.Pool {
   /** `wait`: none became free in time; `idle`: one broke while nobody used it. */
   readonly failures = { connect: 0, wait: 0, idle: 0 }
+  /** Errors of Postgres that are nobody's data and no passing state. */
+  unexpected = 0
   readonly released: ReleasedContent | null
   readonly #database: Database | null
   #renewedAtMs = Number.NEGATIVE_INFINITY
@@ -36,7 +38,9 @@ export class DatabasePool extends pg.Pool {
     this.released = (config as Partial<DatabaseClientConfig>).released ?? null
     database?.register(this)
     this.on('release', (error: unknown) => {
-      if (error instanceof Error && isMoved(error)) this.#database?.renew()
+      if (!(error instanceof Error)) return
+      if (isUnexpected(error)) this.unexpected++
+      if (isMoved(error)) this.#database?.renew()
     })
   }
 

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type pg from 'pg'
+import pg from 'pg'
 import { type ConstructorOptions, PgBoss } from 'pg-boss'
 import type { Db } from '../connect/client.ts'
 import { Database, type DatabaseOrUrl } from '../connect/connection.ts'
-import { API_LOGIN, WORKER_LOGIN } from '../connect/logins.ts'
 import { JOB_DELETION_EVERY_SECONDS } from '../limits.ts'
 import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName, type QueueRules } from './queues.ts'
 
-const SCHEMA = 'pgboss'
+/** A name of our own: `pgboss`, which pg-boss takes by itself, may be another application's. */
+export const JOBS_SCHEMA = 'tallystick_jobs'
 
 /** Any number; the same for every process that migrates this database. */
 const INSTALL_LOCK = 7_411_960
@@ -16,14 +16,18 @@ const INDEX_WAIT_MS = 200
 /**
  * Brings the schema of pg-boss and all queues to this version of the code, as its owner. Not in the migration's transaction,
  * because pg-boss has its own; under a lock of the session instead, so several processes may call it at once. If a call
- * fails half-way, the next one finishes its work.
+ * fails half-way, the next one finishes its work. `worker`: the login that gets the right to work.
  */
-export async function installJobQueues(client: pg.ClientBase, owner: DatabaseOrUrl): Promise<void> {
+export async function installJobQueues(
+  client: pg.ClientBase,
+  owner: DatabaseOrUrl,
+  worker: string,
+): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK])
   try {
     const boss = new PgBoss({
       ...(Database.of(owner).clientConfig() as ConstructorOptions),
-      schema: SCHEMA,
+      schema: JOBS_SCHEMA,
       max: 2,
       supervise: false,
       schedule: false,
@@ -38,7 +42,7 @@ export async function installJobQueues(client: pg.ClientBase, owner: DatabaseOrU
     } finally {
       await boss.stop({ graceful: false })
     }
-    await grantQueues(client)
+    await grantQueues(client, pg.escapeIdentifier(worker))
   } finally {
     await client.query('select pg_advisory_unlock($1)', [INSTALL_LOCK])
   }
@@ -50,7 +54,8 @@ export async function installJobQueues(client: pg.ClientBase, owner: DatabaseOrU
 async function finishIndexes(boss: PgBoss): Promise<void> {
   for (;;) {
     const states = new Set((await boss.getBamStatus()).map(({ status }) => status))
-    if (states.has('failed')) throw new Error('an index of pg-boss could not be built: see pgboss.bam')
+    if (states.has('failed'))
+      throw new Error('an index of pg-boss could not be built: see tallystick_jobs.bam')
     if (!states.has('pending') && !states.has('in_progress')) return
     await sleep(INDEX_WAIT_MS)
   }
@@ -69,19 +74,23 @@ async function ensureQueues(boss: PgBoss): Promise<void> {
   }
 }
 
-/** The API's login can neither see nor make jobs; the worker's can make none without the master key. */
-async function grantQueues(client: pg.ClientBase): Promise<void> {
+/** The worker's login alone can see jobs, and can make none without the master key. `worker`: its name, escaped. */
+async function grantQueues(client: pg.ClientBase, worker: string): Promise<void> {
   await client.query(`
-    revoke all on schema ${SCHEMA} from public, ${API_LOGIN};
-    revoke all on all functions in schema ${SCHEMA} from public;
-    grant usage on schema ${SCHEMA} to ${WORKER_LOGIN};
-    grant select, insert, update, delete on all tables in schema ${SCHEMA} to ${WORKER_LOGIN};
-    grant execute on all functions in schema ${SCHEMA} to ${WORKER_LOGIN};
+    revoke all on schema ${JOBS_SCHEMA} from public;
+    revoke all on all tables in schema ${JOBS_SCHEMA} from public;
+    revoke all on all sequences in schema ${JOBS_SCHEMA} from public;
+    revoke all on all functions in schema ${JOBS_SCHEMA} from public;
+    revoke all on type ${JOBS_SCHEMA}.job_state from public;
+    grant usage on schema ${JOBS_SCHEMA} to ${worker};
+    grant usage on type ${JOBS_SCHEMA}.job_state to ${worker};
+    grant select, insert, update, delete on all tables in schema ${JOBS_SCHEMA} to ${worker};
+    grant execute on all functions in schema ${JOBS_SCHEMA} to ${worker};
     do $$
     declare
       found regclass;
     begin
-      for found in select c.oid from pg_class c where c.relnamespace = '${SCHEMA}'::regnamespace and c.relkind in ('r', 'p')
+      for found in select c.oid from pg_class c where c.relnamespace = '${JOBS_SCHEMA}'::regnamespace and c.relkind in ('r', 'p')
         and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'proven_session') loop
         execute format('create trigger proven_session before insert or update or delete on %s for each statement '
           || 'execute function tallystick.require_proven_session()', found);
@@ -93,7 +102,7 @@ async function grantQueues(client: pg.ClientBase): Promise<void> {
 export function openJobs(db: Db, options: Pick<ConstructorOptions, 'schedule' | 'supervise'>): PgBoss {
   return new PgBoss({
     ...options,
-    schema: SCHEMA,
+    schema: JOBS_SCHEMA,
     migrate: false,
     createSchema: false,
     // The worker does not own the indexes.
@@ -128,7 +137,7 @@ export async function countJobs(db: pg.Pool): Promise<QueueDepth[]> {
        count(j.id) filter (where j.state = 'active') as working,
        coalesce(extract(epoch from now() - min(j.start_after) filter (where j.state < 'active' and j.start_after <= now())),
          0) as "oldestSeconds"
-     from unnest($1::text[]) q (name) left join pgboss.job j on j.name = q.name and j.state < 'completed'
+     from unnest($1::text[]) q (name) left join tallystick_jobs.job j on j.name = q.name and j.state < 'completed'
      group by q.name`,
     [Object.keys(QUEUES)],
   )
@@ -146,7 +155,7 @@ export async function countDeadLetters(db: pg.Pool): Promise<Readonly<Record<str
   const { rows } = await db.query<{ queue: string; count: number }>(
     `select q.name as queue, count(j.id) as count
      from unnest($1::text[]) q (name)
-     left join pgboss.job j on j.name = $2 and j.state < 'active' and j.source_name = q.name
+     left join tallystick_jobs.job j on j.name = $2 and j.state < 'active' and j.source_name = q.name
      group by q.name`,
     [Object.keys(QUEUES).filter(hasDeadLetters), DEAD_LETTER_QUEUE],
   )
@@ -178,7 +187,7 @@ export async function listDeadLetters(db: pg.ClientBase, limit: number): Promise
     diedAt: Date
   }>(
     `select id, source_name as queue, data as payload, source_output as output, created_on as died_at
-     from pgboss.job where name = $1 and state < 'active' order by created_on limit $2`,
+     from tallystick_jobs.job where name = $1 and state < 'active' order by created_on limit $2`,
     [DEAD_LETTER_QUEUE, limit],
   )
   return rows.map((row) => ({

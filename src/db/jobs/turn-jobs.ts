@@ -42,7 +42,7 @@ async function countTurns(client: pg.ClientBase, queue: QueueName, most: number)
   const { rows } = await client.query<{ ready: number }>({
     name: 'count_turns',
     text: `select count(*) as ready from (
-      select from pgboss.job j where j.name = $1 and j.state < 'active' limit $2
+      select from tallystick_jobs.job j where j.name = $1 and j.state < 'active' limit $2
     ) j`,
     values: [queue, most],
   })

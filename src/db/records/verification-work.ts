@@ -78,7 +78,7 @@ export async function countReadyJobs(client: pg.ClientBase, most: number): Promi
   const { rows } = await client.query<{ ready: number }>({
     name: 'count_ready_jobs',
     text: `select count(*) as ready from (
-      select from pgboss.job j
+      select from tallystick_jobs.job j
       where j.name = $1 and j.state < 'active' and not j.blocked and j.start_after <= now() limit $2
     ) j`,
     values: [QUEUE, most],
@@ -215,12 +215,12 @@ export async function releaseLostCompletions(
           where h.ledger_id = w.ledger_id and h.closed is null and not ${hasOpenFault('h.ledger_id')} offset 0
         ) open
         left join lateral (
-          select true as lives from pgboss.job j where j.name = $1 and j.id = w.verification_job
+          select true as lives from tallystick_jobs.job j where j.name = $1 and j.id = w.verification_job
             and (j.state < 'active' or j.state = 'active' and j.started_on > now() - $2 * interval '1 millisecond')
           limit 1
         ) own on true
         left join lateral (
-          select true as lives from pgboss.job j where j.source_root_id = w.verification_job and j.state < 'completed'
+          select true as lives from tallystick_jobs.job j where j.source_root_id = w.verification_job and j.state < 'completed'
           limit 1
         ) later on true
         where own.lives is null and later.lives is null

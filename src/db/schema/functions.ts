@@ -10,7 +10,7 @@ export const FUNCTIONS_VERSION = 0
 /**
  * Brings every function to the text in migrations/functions, if any of them differs from what the database was given last.
  * Functions are there before the first migration, because its triggers call them; so their bodies are not checked until they
- * run, and nobody may execute one before a migration grants it. The comment above a function becomes its `comment on`. Returns whether there was
+ * run, and the grants (grants.ts) follow in the same transaction. The comment above a function becomes its `comment on`. Returns whether there was
  * anything to do.
  */
 export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
@@ -34,7 +34,6 @@ export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
     `select set_config('search_path', $1, true), set_config('check_function_bodies', $2, true)`,
     [rows[0]!.path, rows[0]!.check],
   )
-  await client.query('revoke all on all functions in schema tallystick from public')
   await client.query(
     `insert into tallystick.schema_migrations (version, name, sha256) values ($1, 'functions', $2)
     on conflict (version) do update set sha256 = excluded.sha256, applied_at = now()`,

@@ -5,13 +5,21 @@ import type { MasterKey } from '../../signing/master-key.ts'
 import { type Db, withClient } from '../connect/client.ts'
 import type { DatabaseOrUrl } from '../connect/connection.ts'
 import { isUnanswered } from '../connect/failures.ts'
-import { ensureLogins, grantRdsIam, type LoginPasswords, revokeTemporary } from '../connect/logins.ts'
+import {
+  DEFAULT_LOGINS,
+  ensureLogins,
+  grantRdsIam,
+  type LoginNames,
+  type LoginPasswords,
+  revokeTemporary,
+} from '../connect/logins.ts'
 import { addMacKeys, keepMacKeys } from '../connect/mac-keys.ts'
 import { refuseTransactionPooler } from '../connect/pooler.ts'
 import { withTransaction } from '../connect/transaction.ts'
 import { installJobQueues } from '../jobs/job-queues.ts'
 import { MIGRATION_LOCK_MS_MAX } from '../limits.ts'
 import { applyFunctions, FUNCTIONS_VERSION } from './functions.ts'
+import { applyGrants, refuseForeignSchemas } from './grants.ts'
 import { SchemaBehindError } from './schema-behind.ts'
 import { ensureServerKeys } from './server-keys.ts'
 
@@ -32,29 +40,33 @@ const MIGRATION_LOCK = 7_411_957
 /**
  * Brings the database to this version of the code, as its owner: logins, schema, the deployment's first keys; then the job
  * queues. One transaction under a lock, so several processes may call it at once and a failure leaves nothing behind
- * (of the queues it may: the next call finishes them). Returns the names of what it applied: `functions`, migrations.
+ * (of the queues it may: the next call finishes them). Privileges are made anew each time. Returns the names of what it applied:
+ * `functions`, migrations.
  */
 export async function migrate(options: {
   ownerUrl: DatabaseOrUrl
   masterKey: MasterKey
+  logins?: LoginNames
   passwords: LoginPasswords
   byRdsIam?: boolean
 }): Promise<string[]> {
+  const { logins = DEFAULT_LOGINS } = options
   return withClient(options.ownerUrl, async (client) => {
     await refuseTransactionPooler(client, options.ownerUrl)
     const applied = await withTransaction(client, async () => {
       await lockMigrations(client)
-      await ensureLogins(client, options.passwords)
+      await refuseForeignSchemas(client)
+      await ensureLogins(client, options.ownerUrl, logins, options.passwords)
       await revokeTemporary(client)
-      if (options.byRdsIam) await grantRdsIam(client)
-      const applied = await applyPending(client)
+      if (options.byRdsIam) await grantRdsIam(client, logins)
+      const applied = await applyPending(client, logins)
       await ensureServerKeys(client, options.masterKey)
       const macKeys = options.masterKey.databaseKeys()
       await addMacKeys(client, macKeys)
       await keepMacKeys(client, macKeys)
       return applied
     })
-    await installJobQueues(client, options.ownerUrl)
+    await installJobQueues(client, options.ownerUrl, logins.worker)
     return applied
   })
 }
@@ -125,15 +137,16 @@ export async function canRead(pool: pg.Pool, timeoutMs: number): Promise<boolean
   }
 }
 
-async function applyPending(client: pg.ClientBase): Promise<string[]> {
+async function applyPending(client: pg.ClientBase, logins: LoginNames): Promise<string[]> {
   await client.query('create schema if not exists tallystick')
   await client.query(`create table if not exists tallystick.schema_migrations (
     version int4 primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())`)
   const known = listMigrations()
   const applied = await readApplied(client)
   await refuseUnknown(client, applied, known)
-  // A newer version that serves this one has brought its own functions.
-  const functions = !isNewer(applied, known) && (await applyFunctions(client)) ? ['functions'] : []
+  // A newer version that serves this one has brought its own functions, and its own grants.
+  const isOurs = !isNewer(applied, known)
+  const functions = isOurs && (await applyFunctions(client)) ? ['functions'] : []
   const pending = known.filter((migration) => !applied.has(migration.version))
   await client.query(`set local lock_timeout = ${MIGRATION_LOCK_MS_MAX}`)
   for (const migration of pending) {
@@ -148,6 +161,7 @@ async function applyPending(client: pg.ClientBase): Promise<string[]> {
       migration.servesFrom,
     ])
   }
+  if (isOurs) await applyGrants(client, logins)
   return [...functions, ...pending.map((migration) => migration.name)]
 }
 

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { openClient } from '../connect/client.ts'
 import type { DatabaseOrUrl } from '../connect/connection.ts'
-import { API_LOGIN, WORKER_LOGIN } from '../connect/logins.ts'
+import { DEFAULT_LOGINS, findLogins, type LoginNames } from '../connect/logins.ts'
 import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../limits.ts'
 
 /* Questions of `tallystick preflight`. Any login may ask them, and none writes a table. */
@@ -75,6 +75,12 @@ export async function findSystemIdentifier(client: pg.ClientBase): Promise<bigin
   return rows[0]!.id === null ? null : BigInt(rows[0]!.id!)
 }
 
+/** Logins of servers and workers; before the first migration those that it makes by itself. */
+async function readLoginNames(client: pg.ClientBase): Promise<LoginNames> {
+  const { api, worker } = await findLogins(client)
+  return { api: api[0] ?? DEFAULT_LOGINS.api, worker: worker[0] ?? DEFAULT_LOGINS.worker }
+}
+
 export type LoginSetting = { readonly login: string | null; readonly name: string; readonly value: string }
 
 /** Settings, among these, that `alter role` and `alter database` set for the logins of servers and workers. */
@@ -82,6 +88,7 @@ export async function listLoginSettings(
   client: pg.ClientBase,
   names: readonly string[],
 ): Promise<LoginSetting[]> {
+  const { api, worker } = await readLoginNames(client)
   const { rows } = await client.query<LoginSetting>(
     `select r.rolname as login, split_part(c.setting, '=', 1) as name,
        substr(c.setting, strpos(c.setting, '=') + 1) as value
@@ -89,7 +96,7 @@ export async function listLoginSettings(
      where s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
        and (s.setrole = 0 or r.rolname = any($1)) and split_part(c.setting, '=', 1) = any($2)
      order by r.rolname nulls first, c.setting`,
-    [[API_LOGIN, WORKER_LOGIN], names],
+    [[api, worker], names],
   )
   return rows
 }
@@ -104,6 +111,7 @@ export type ConnectionFacts = {
   readonly databaseInUse: number
   /** Connections of servers and workers of this database that already run. */
   readonly ours: number
+  readonly names: LoginNames
   /** The connected login, and those of servers and workers where there are any. */
   readonly logins: readonly {
     readonly login: string
@@ -114,7 +122,8 @@ export type ConnectionFacts = {
 }
 
 export async function readConnectionFacts(client: pg.ClientBase): Promise<ConnectionFacts> {
-  const { rows } = await client.query<ConnectionFacts>(
+  const names = await readLoginNames(client)
+  const { rows } = await client.query<Omit<ConnectionFacts, 'names'>>(
     `select current_setting('max_connections')::int as max,
        current_setting('superuser_reserved_connections')::int
          + coalesce(current_setting('reserved_connections', true)::int, 0) as reserved,
@@ -127,9 +136,9 @@ export async function readConnectionFacts(client: pg.ClientBase): Promise<Connec
           'inUse', (select count(*) from pg_stat_activity a where a.usesysid = r.oid)) order by r.rolname)
         from pg_roles r where r.rolname = session_user or r.rolname = any($1)) as logins
      from pg_database d where d.datname = current_database()`,
-    [[API_LOGIN, WORKER_LOGIN]],
+    [[names.api, names.worker]],
   )
-  return rows[0]!
+  return { ...rows[0]!, names }
 }
 
 /** A server that TALLYSTICK_REPLICA_URL leads to. */

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { encode, rfc8949EncodeOptions } from 'cborg'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ledgerMoving } from '../../append/append-one.ts'
-import { isUnavailable } from '../../db/connect/failures.ts'
+import { isUnavailable, isUnstorable } from '../../db/connect/failures.ts'
 import { isRefusedWhileMoving } from '../../db/ledgers/moving.ts'
 import { ApiError, ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { describeError } from '../../observe/log.ts'
@@ -176,5 +176,7 @@ function translate(error: FastifyError | ApiError, { routeOptions }: FastifyRequ
       retryAfterMs: 1000,
     })
   }
+  if (isUnstorable(error))
+    return new ApiError('bad_request', 'the database cannot hold a character that was sent')
   return new ApiError('internal_error', 'this is a fault of the server')
 }

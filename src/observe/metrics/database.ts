@@ -51,6 +51,14 @@ function definePools(metrics: Metrics, pools: ReadonlyMap<string, DatabasePool>)
       Object.entries(failures).map(([failure, value]) => ({ labels: { pool, failure }, value })),
     ),
   )
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_database_unexpected_errors_total',
+      help: 'Errors of Postgres that are neither about data nor a passing state: a bug, or a schema that was changed',
+    },
+    ofEach(({ unexpected }, pool) => [{ labels: { pool }, value: unexpected }]),
+  )
 }
 
 /** Look-ups that are joined into queries. */

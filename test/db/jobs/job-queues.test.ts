@@ -24,22 +24,24 @@ test('the queues are those of the code, with its rules, also where an earlier ve
   )
   assert.equal(before[0]!.retryLimit, QUEUES.audit.retryLimit)
   assert.equal(before[0]!.deadLetter, 'dead-letters')
-  await owner.query("update pgboss.queue set retry_limit = 99, dead_letter = null where name = 'audit'")
-  await installJobQueues(owner, ownerUrl)
+  await owner.query(
+    "update tallystick_jobs.queue set retry_limit = 99, dead_letter = null where name = 'audit'",
+  )
+  await installJobQueues(owner, ownerUrl, 'tallystick_worker')
   assert.deepEqual(await readQueues(owner), before)
 })
 
 test('several may install them at once, and what an interrupted one left is finished', async (t) => {
   const { ownerUrl } = await createTestDatabase(t)
   const owners = await Promise.all([1, 2, 3].map(() => connect(t, ownerUrl)))
-  await owners[0]!.query('drop schema pgboss cascade')
-  await Promise.all(owners.map((owner) => installJobQueues(owner, ownerUrl)))
-  await owners[0]!.query("delete from pgboss.queue where name = 'audit-schedule'")
-  await owners[0]!.query('revoke all on schema pgboss from tallystick_worker')
-  await installJobQueues(owners[1]!, ownerUrl)
+  await owners[0]!.query('drop schema tallystick_jobs cascade')
+  await Promise.all(owners.map((owner) => installJobQueues(owner, ownerUrl, 'tallystick_worker')))
+  await owners[0]!.query("delete from tallystick_jobs.queue where name = 'audit-schedule'")
+  await owners[0]!.query('revoke all on schema tallystick_jobs from tallystick_worker')
+  await installJobQueues(owners[1]!, ownerUrl, 'tallystick_worker')
   assert.equal((await readQueues(owners[2]!)).length, Object.keys(QUEUES).length + 1)
   const { rows } = await owners[2]!.query(
-    "select has_schema_privilege('tallystick_worker', 'pgboss', 'usage') as worker",
+    "select has_schema_privilege('tallystick_worker', 'tallystick_jobs', 'usage') as worker",
   )
   assert.equal(rows[0].worker, true)
 })
@@ -47,25 +49,25 @@ test('several may install them at once, and what an interrupted one left is fini
 test('migrate brings the schema of an older pg-boss to this version; until then a worker says what is missing', async (t) => {
   const { ownerUrl, workerUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
-  const { rows } = await owner.query<{ version: number }>('select version from pgboss.version')
-  await owner.query(getRollbackPlans('pgboss', rows[0]!.version))
+  const { rows } = await owner.query<{ version: number }>('select version from tallystick_jobs.version')
+  await owner.query(getRollbackPlans('tallystick_jobs', rows[0]!.version))
   // The last time that an index was built: not just now, when the template was made.
-  await owner.query("update pgboss.version set bam_on = now() - interval '1 day'")
+  await owner.query("update tallystick_jobs.version set bam_on = now() - interval '1 day'")
   const log = openLog('silent')
   await assert.rejects(
     openQueues(testDatabase(workerUrl), log),
     /requires migrations: run `npm run migrate` first/,
   )
-  await installJobQueues(owner, ownerUrl)
+  await installJobQueues(owner, ownerUrl, 'tallystick_worker')
   await (await openQueues(testDatabase(workerUrl), log)).close()
-  const left = await owner.query("select command from pgboss.bam where status <> 'completed'")
+  const left = await owner.query("select command from tallystick_jobs.bam where status <> 'completed'")
   assert.deepEqual(left.rows, [])
 })
 
 test('a database without queues is told apart from one that is away', async (t) => {
   const { ownerUrl, workerUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
-  await owner.query('drop schema pgboss cascade')
+  await owner.query('drop schema tallystick_jobs cascade')
   await assert.rejects(
     openQueues(testDatabase(workerUrl), openLog('silent')),
     /pg-boss is not installed: run `npm run migrate` first/,
@@ -88,9 +90,9 @@ test('the worker’s login is enough for all that pg-boss does', async (t) => {
     await boss.complete('audit', job!.id)
     // As a day later: everything is due.
     const superuser = await connect(t, superuserUrl)
-    await superuser.query('update pgboss.queue set monitor_on = null, maintain_on = null')
+    await superuser.query('update tallystick_jobs.queue set monitor_on = null, maintain_on = null')
     await superuser.query(
-      "update pgboss.job set completed_on = now() - interval '2 days' where state = 'completed'",
+      "update tallystick_jobs.job set completed_on = now() - interval '2 days' where state = 'completed'",
     )
     await boss.supervise()
     assert.deepEqual(await boss.findJobs('audit'), [])
@@ -139,7 +141,7 @@ async function readQueues(owner: pg.Client) {
   const { rows } = await owner.query<{ name: string; retryLimit: number; deadLetter: string | null }>(
     `select name, policy, retry_limit, retry_delay, retry_backoff, retry_delay_max, expire_seconds, retention_seconds,
        deletion_seconds, dead_letter, heartbeat_seconds
-     from pgboss.queue where name not like '\\_\\_%' order by name`,
+     from tallystick_jobs.queue where name not like '\\_\\_%' order by name`,
   )
   return rows
 }

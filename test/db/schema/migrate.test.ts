@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { checkLogin, ensureLogins } from '../../../src/db/connect/logins.ts'
+import { checkLogin, DEFAULT_LOGINS, ensureLogins } from '../../../src/db/connect/logins.ts'
 import { withTransaction } from '../../../src/db/connect/transaction.ts'
 import { applyFunctions } from '../../../src/db/schema/functions.ts'
 import { checkSchema, listMigrations, migrate } from '../../../src/db/schema/migrate.ts'
@@ -123,17 +123,18 @@ test('refuses a master key that does not open what is there', async (t) => {
 })
 
 test('a failed migration leaves nothing behind', async (t) => {
-  const { ownerUrl } = await createEmptyDatabase(t)
+  const { ownerUrl, superuserUrl } = await createEmptyDatabase(t)
   await prepareLogins(t)
-  const owner = await connect(t, ownerUrl)
+  const superuser = await connect(t, superuserUrl)
   // Something that stands in the way of the last statements.
-  await owner.query('create schema tallystick; create table tallystick.tree_tiles ()')
-  await assert.rejects(migrate({ ownerUrl, masterKey, passwords }), { code: '42P07' })
-  const { rows } = await owner.query(
-    "select relname from pg_class where relnamespace = 'tallystick'::regnamespace",
-  )
-  assert.deepEqual(rows, [{ relname: 'tree_tiles' }])
-  await owner.query('drop table tallystick.tree_tiles')
+  await superuser.query(`create function public.refuse() returns event_trigger language plpgsql as $$ begin
+      if to_regclass('tallystick.tree_tiles') is not null then raise exception 'in the way'; end if;
+    end $$;
+    create event trigger refuse on ddl_command_end execute function public.refuse()`)
+  await assert.rejects(migrate({ ownerUrl, masterKey, passwords }), /in the way/)
+  const { rows } = await superuser.query("select to_regnamespace('tallystick') as schema")
+  assert.deepEqual(rows, [{ schema: null }])
+  await superuser.query('drop event trigger refuse')
   assert.deepEqual(await migrate({ ownerUrl, masterKey, passwords }), names)
 })
 
@@ -282,7 +283,7 @@ test('a server, and migrate, refuse a database that was migrated with other file
 test('leaves the password of a login alone that it was not given', async (t) => {
   const { ownerUrl, apiUrl } = await createTestDatabase(t)
   const owner = await connect(t, ownerUrl)
-  await ensureLogins(owner, { api: null, worker: null })
+  await ensureLogins(owner, ownerUrl, DEFAULT_LOGINS, { api: null, worker: null })
   await connect(t, apiUrl)
 })
 

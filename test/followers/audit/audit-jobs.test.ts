@@ -64,7 +64,7 @@ test('an audit whose job was given up has failed, and says so; another one can b
   const deps = { pool: audit.pool, boss, log: audit.follower.log }
   await enqueueAudits(deps)
   for (let attempt = 0; attempt <= 5; attempt++) {
-    await audit.app.sql("update pgboss.job set start_after = now() where name = 'audit'")
+    await audit.app.sql("update tallystick_jobs.job set start_after = now() where name = 'audit'")
     const [job] = await boss.fetch('audit')
     assert.ok(job, `attempt ${attempt}`)
     await enqueueAudits(deps)
@@ -94,10 +94,10 @@ test('a job whose worker was killed goes to another one', async (t) => {
   await request(audit)
   await enqueueAudits({ pool: audit.pool, boss, log: audit.follower.log })
   const [job] = await boss.fetch('audit')
-  await audit.app.sql("update pgboss.job set heartbeat_on = now() - interval '31 seconds'")
-  await audit.app.sql('update pgboss.queue set monitor_on = null, maintain_on = null')
+  await audit.app.sql("update tallystick_jobs.job set heartbeat_on = now() - interval '31 seconds'")
+  await audit.app.sql('update tallystick_jobs.queue set monitor_on = null, maintain_on = null')
   await boss.supervise('audit')
-  await audit.app.sql("update pgboss.job set start_after = now() where name = 'audit'")
+  await audit.app.sql("update tallystick_jobs.job set start_after = now() where name = 'audit'")
   const [again] = await boss.fetch('audit')
   assert.equal(again?.id, job!.id)
   assert.equal(again?.retryCount, 1)

@@ -41,14 +41,14 @@ test('a completion whose job is lost, or is at work for too long, gets another o
   }
   await enqueueCompletions(deps)
   const first = await again()
-  await app.sql('delete from pgboss.job')
+  await app.sql('delete from tallystick_jobs.job')
   const second = await again()
   assert.notEqual(second, first)
   const [job] = await boss.fetch('verify-completion')
   assert.equal(job!.id, second)
   assert.equal(await again(), second, 'it has only just been taken')
   await app.sql(
-    "update pgboss.job set started_on = started_on - $1 * interval '1 millisecond' where id = $2",
+    "update tallystick_jobs.job set started_on = started_on - $1 * interval '1 millisecond' where id = $2",
     [COMPLETION_JOB_MS_MAX, second],
   )
   assert.notEqual(await again(), second)
@@ -106,7 +106,7 @@ test('a ledger that floods the queue does not keep another one waiting', async (
     ],
   )
   // A completion that is retried later takes nobody's place.
-  await app.sql("update pgboss.job set start_after = now() + interval '1 minute' where state < 'active'")
+  await app.sql("update tallystick_jobs.job set start_after = now() + interval '1 minute' where state < 'active'")
   await enqueueCompletions(deps)
   const [left] = await app.sql('select from tallystick.waiting_completions where verification_job is null')
   assert.equal(left, undefined)
@@ -122,7 +122,7 @@ test('what was given up stays a dead letter until an operator puts it back, and 
   }
   const giveUp = async () => {
     const [job] = await boss.fetch('verify-completion')
-    await app.sql('update pgboss.job set retry_count = retry_limit where id = $1', [job!.id])
+    await app.sql('update tallystick_jobs.job set retry_count = retry_limit where id = $1', [job!.id])
     await boss.fail('verify-completion', job!.id, { why: 'a test' })
   }
   assert.deepEqual(await round(), ['verify-completion'])
@@ -135,7 +135,7 @@ test('what was given up stays a dead letter until an operator puts it back, and 
     await giveUp()
     assert.deepEqual(await round(), ['dead-letters'])
   }
-  await app.sql("delete from pgboss.job where name = 'dead-letters'")
+  await app.sql("delete from tallystick_jobs.job where name = 'dead-letters'")
   assert.deepEqual(
     await round(),
     ['verify-completion'],

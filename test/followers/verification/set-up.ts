@@ -91,7 +91,7 @@ export type JobRow = { id: string; state: string; data: { record: string }; name
 
 export async function jobsOf(app: TestApp): Promise<JobRow[]> {
   return app.sql<JobRow>(
-    "select id, name, state, data from pgboss.job where name in ('verify-completion', 'dead-letters') order by created_on",
+    "select id, name, state, data from tallystick_jobs.job where name in ('verify-completion', 'dead-letters') order by created_on",
   )
 }
 

@@ -62,7 +62,7 @@ async function connectBare(t: TestContext, url: string): Promise<pg.Client> {
 /** Every row of every table, as one digest each. */
 async function readRows(owner: pg.Client): Promise<unknown> {
   const { rows } = await owner.query<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('tallystick', 'pgboss') order by 1`,
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('tallystick', 'tallystick_jobs') order by 1`,
   )
   const digests = rows.map(
     ({ name }) =>
@@ -203,7 +203,7 @@ for (const login of LOGINS) {
     const owner = await connect(t, database.superuserUrl)
     const { rows: grants } = await owner.query<{ name: string; privilege: string; column: string }>(
       `select format('%I.%I', n.nspname, c.relname) as name, p.privilege, min(a.attname) as column
-       from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('tallystick', 'pgboss')
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('tallystick', 'tallystick_jobs')
        cross join unnest('{insert,update,delete}'::text[]) p (privilege)
        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
          and (p.privilege = 'delete' or has_column_privilege($1, c.oid, a.attnum, p.privilege))
@@ -286,7 +286,7 @@ test('every table asks for the proof, but for those that append_entries alone fi
   const { database } = await rob(t, 'api')
   const { rows } = await (await connect(t, database.superuserUrl)).query<{ name: string }>(
     `select c.relname as name from pg_class c
-     where c.relnamespace in ('tallystick'::regnamespace, 'pgboss'::regnamespace) and c.relkind in ('r', 'p')
+     where c.relnamespace in ('tallystick'::regnamespace, 'tallystick_jobs'::regnamespace) and c.relkind in ('r', 'p')
        and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'proven_session' and t.tgenabled = 'O')
      order by 1`,
   )

@@ -92,7 +92,7 @@ export async function countVerified(url: string, ledgers: readonly Ledger[]): Pr
          (count(*) filter (where verified > 1 or judged > 1))::int as doubled,
          (count(*) filter (where verified = 0))::int as unverified,
          (count(*) filter (where gate = 'auto' and judged = 0))::int as unjudged,
-         (select count(*) from pgboss.job where name = 'dead-letters' and data ? 'record')::int as "deadLetters"
+         (select count(*) from tallystick_jobs.job where name = 'dead-letters' and data ? 'record')::int as "deadLetters"
        from completions c
        join tallystick.gated_records g on g.ledger_id = c.ledger_id and g.record_id = c.subject_id`,
       [ledgers.map(({ ledger }) => parseId('led', ledger))],

@@ -40,7 +40,7 @@ test('a worker tells what it has done, and what is left', async (t) => {
   expectStatus(202, audit)
   // A job that no version of the worker understands: tried once, and given up.
   await app.sql(
-    "insert into pgboss.job (name, data, retry_limit, dead_letter) values ('audit-schedule', '{\"not\":1}', 0, 'dead-letters')",
+    "insert into tallystick_jobs.job (name, data, retry_limit, dead_letter) values ('audit-schedule', '{\"not\":1}', 0, 'dead-letters')",
   )
   const worker = await startWorker(config, metrics)
   t.after(() => worker.close())
@@ -99,7 +99,7 @@ test('jobs that wait are told apart, with how long the oldest that could be take
   ]
   for (const [state, from] of states)
     await app.sql(
-      `insert into pgboss.job (name, data, state, start_after) values ('audit', '{}', '${state}', now() + interval '${from}')`,
+      `insert into tallystick_jobs.job (name, data, state, start_after) values ('audit', '{}', '${state}', now() + interval '${from}')`,
     )
   const text = await metrics.registry.metrics()
   const jobs = (state: string) => sampleOf(text, 'tallystick_jobs', { queue: 'audit', state })

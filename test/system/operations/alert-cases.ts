@@ -247,6 +247,14 @@ export const CASES: readonly AlertCase[] = [
     description: '1 requests of the last hour were answered 500 internal_error.',
   },
   {
+    ...ticket,
+    alert: 'TallystickDatabaseErrors',
+    series: { [`tallystick_database_unexpected_errors_total{pool="write", ${SERVER}}`]: once },
+    labels: { pool: 'write' },
+    description:
+      'Pool write: 1 errors of the last hour are neither about data nor a passing state. Clients get 503 unavailable.',
+  },
+  {
     ...page,
     alert: 'TallystickNoDatabase',
     series: {

@@ -71,7 +71,7 @@ export function countRows(ownerUrl: string): Promise<WebhookRows> {
     const { rows } = await client.query<WebhookRows>(
       `select (select count(*)::int from tallystick.webhook_deliveries) as deliveries,
         (select count(*)::int from tallystick.webhook_deliveries where state in ('pending', 'held')) as open,
-        (select count(*)::int from pgboss.job where name = 'deliver-webhook') as jobs`,
+        (select count(*)::int from tallystick_jobs.job where name = 'deliver-webhook') as jobs`,
     )
     return rows[0]!
   })

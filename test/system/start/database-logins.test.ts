@@ -18,8 +18,24 @@ test('passwords are made once, and it is said when they are new', (t) => {
   const first = getLogins(config, OWNER_URL)
   assert.equal(first.isNew, true)
   assert.deepEqual(JSON.parse(readFileSync(first.file!, 'utf8')), first.passwords)
-  assert.equal(first.apiUrl, `postgres://tallystick_api:${first.passwords.api}@db.example/ledgers`)
+  assert.equal(first.apiUrl, `postgres://tallystick_api_ledgers:${first.passwords.api}@db.example/ledgers`)
   assert.deepEqual(getLogins(config, OWNER_URL), { ...first, isNew: false })
+})
+
+test('logins are named by their URLs, or after the database, so that each deployment in a Postgres has its own', (t) => {
+  const config = { apiUrl: null, workerUrl: null, dataDir: makeDataDir(t) }
+  const namesIn = (database: string) => getLogins(config, `postgres://owner:secret@db.example/${database}`).names
+  assert.deepEqual(namesIn('tallystick'), { api: 'tallystick_api', worker: 'tallystick_worker' })
+  assert.deepEqual(namesIn('a%20%22b'), { api: 'tallystick_api_a "b', worker: 'tallystick_worker_a "b' })
+  assert.equal(namesIn('').api, 'tallystick_api_owner', 'the database of that name')
+  const long = ['a', 'b'].map((end) => namesIn(`${'ü'.repeat(31)}${end}`))
+  for (const { api, worker } of long) assert.ok(Buffer.byteLength(api) <= 63 && Buffer.byteLength(worker) <= 63)
+  assert.notEqual(long[0]!.api, long[1]!.api)
+  const apiUrl = 'postgres://st%C3%A4ging@db.example/ledgers'
+  assert.deepEqual(getLogins({ ...config, apiUrl }, OWNER_URL).names, {
+    api: 'stäging',
+    worker: 'tallystick_worker_ledgers',
+  })
 })
 
 test('a file without both passwords is refused by name, and none of it is shown', (t) => {
@@ -52,7 +68,7 @@ test('passwords of files are what migrate sets, and with those of both nothing i
   const loginPasswordFiles = { api: file('api'), worker: file('worker') }
   const logins = getLogins({ apiUrl: null, workerUrl: null, dataDir, loginPasswordFiles }, OWNER_URL)
   assert.deepEqual(logins.passwords, { api: 'api/secret', worker: 'worker/secret' })
-  assert.equal(logins.apiUrl, 'postgres://tallystick_api:api%2Fsecret@db.example/ledgers')
+  assert.equal(logins.apiUrl, 'postgres://tallystick_api_ledgers:api%2Fsecret@db.example/ledgers')
   assert.equal(logins.file, null)
   const missing = { api: join(dataDir, 'none'), worker: null }
   assert.throws(
@@ -65,7 +81,7 @@ test('logins with tokens of RDS get no passwords, and none is made for them', (t
   const config = { apiUrl: null, workerUrl: null, dataDir: makeDataDir(t), loginsByRdsIam: true }
   const logins = getLogins(config, OWNER_URL)
   assert.deepEqual(logins.passwords, { api: null, worker: null })
-  assert.equal(logins.workerUrl, 'postgres://tallystick_worker@db.example/ledgers')
+  assert.equal(logins.workerUrl, 'postgres://tallystick_worker_ledgers@db.example/ledgers')
   assert.deepEqual([logins.file, logins.byRdsIam], [null, true])
   const loginPasswordFiles = { api: '/run/api', worker: null }
   assert.throws(

@@ -1,0 +1,69 @@
+-- Privileges of the two logins, made anew by each `migrate`: a dump restored without them works again. The API reads, and writes
+-- through functions alone. The worker also grows the tree, publishes checkpoints, moves cursors, and holds the note key. Triggers
+-- bind every login, the owner's too.
+--
+-- :api and :worker are the deployment's logins (src/db/schema/grants.ts). No function knows their names: a worker is who may insert
+-- into checkpoints. So the worker of another deployment in the same Postgres is nobody here.
+
+set local search_path = tallystick;
+
+revoke all on schema tallystick from public;
+revoke all on all tables in schema tallystick from public, :api, :worker;
+revoke all on all sequences in schema tallystick from public, :api, :worker;
+revoke all on all functions in schema tallystick from public, :api, :worker;
+
+grant usage on schema tallystick to :api, :worker;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- Both
+-- ---------------------------------------------------------------------------------------------------------
+
+grant select on
+  schema_migrations, schema_serves, entry_kinds, record_states, record_transitions, server_keys, envelope_key_secrets,
+  ledgers, chain_heads, ledger_closures, entries,
+  agents, agent_signing_keys, api_keys, api_key_secrets, types, statements, records, record_references, batch_chunks, batch_keys, erasures, retention_rules, holds, hold_records, gated_records, waiting_completions, open_deadlines,
+  documents,
+  tree_frontiers, tree_tiles, checkpoints, cosignatures, audits, audit_cursors, ledger_faults,
+  webhooks, webhook_cursors, webhook_deliveries,
+  peer_keys, peer_budgets, shared_records, received_entries, received_documents, received_types, remote_records, offers, peer_forks, peer_witnesses,
+  peer_cursors, ledger_rotations, peer_backlog, peer_receipts, peer_dead_letters,
+  archive_pieces, archive_keys
+  to :api, :worker;
+grant execute on function append_entries, session_name, request_audit, keeping_facts, holds_on to :api, :worker;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- The API
+-- ---------------------------------------------------------------------------------------------------------
+
+-- A server seals a secret and never reads it again; it never reads the sealed token of a peering.
+grant select (ledger_id, webhook_id, secret_id, public_key, expires_at) on webhook_secrets to :api;
+grant select (ledger_id, peer_id, name, role, state, created_by, created_at, token_hash, expires_at, inviter, invited,
+  remote_ledger_id, remote_url, handshake, added_seq, added_leaf, counterpart, revoked_seq) on peers to :api;
+grant execute on function
+  find_replay, replace_key_secrets, set_key_otlp, set_key_rate_limit, set_ledger_rate_limit, set_ledger_tiles_public,
+  set_ledger_frozen,
+  create_webhook, change_webhook, pause_webhook, resume_webhook, delete_webhook, rotate_webhook_secret, request_webhook_test,
+  redeliver_webhook_event, redeliver_dead_webhook_events, recover_webhook,
+  begin_peer_request, invite_peer, accept_peer, withdraw_peer, keep_fork, keep_peer_witness, replay_peer, want_peer_summary, set_peer_budget
+  to :api;
+
+-- ---------------------------------------------------------------------------------------------------------
+-- The worker
+-- ---------------------------------------------------------------------------------------------------------
+
+-- It audits every table. Hashes of keys say nothing of the keys, and it reads the payloads beside them anyway.
+grant select on note_key_secrets, idempotency_keys, webhook_secrets, peers to :worker;
+grant insert on checkpoints, cosignatures, ledger_faults, peer_receipts to :worker;
+grant insert, update on tree_tiles, tree_frontiers to :worker;
+grant select, insert, update on archives to :worker;
+grant insert, update on archive_keys to :worker;
+grant insert on archive_pieces to :worker;
+grant select, update on retention_sweeps to :worker;
+grant update on audits, webhook_cursors, peer_cursors to :worker;
+-- A cursor that nobody believes is removed.
+grant insert, update, delete on audit_cursors to :worker;
+grant update (verification_job) on waiting_completions to :worker;
+grant update (state, reason, state_at) on webhooks to :worker;
+grant delete on webhooks, webhook_secrets, webhook_cursors to :worker;
+grant insert, update, delete on webhook_deliveries, peer_backlog, peer_dead_letters to :worker;
+grant execute on function close_restored_ledgers, retire_envelope_keys, erase_documents, forget_labels, release_content, leaves_for_archive to :worker;

@@ -1,0 +1,30 @@
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
+
+/** Default of Postgres. */
+export const SCRAM_ITERATIONS_DEFAULT = 4_096
+const SALT_BYTES = 16
+const KEY_BYTES = 32
+
+/**
+ * Returns what Postgres stores of a password (RFC 5802, RFC 7677): `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`. It is sent in
+ * place of the password, so that no statement has that: a server may log each, and logs one that fails, and pg_stat_statements keeps the text.
+ */
+export function makeScramVerifier(password: string, iterations: number): string {
+  const salt = randomBytes(SALT_BYTES)
+  const salted = pbkdf2Sync(prepare(password), salt, iterations, KEY_BYTES, 'sha256')
+  const hmac = (text: string) => createHmac('sha256', salted).update(text).digest()
+  const storedKey = createHash('sha256').update(hmac('Client Key')).digest('base64')
+  return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${storedKey}:${hmac('Server Key').toString('base64')}`
+}
+
+// RFC 3454: C.1.2, spaces that are not ASCII; B.1, characters that are commonly mapped to nothing.
+const SPACES = /[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000]/g
+const NOTHING = /\u00ad|\u034f|\u1806|[\u180b-\u180d]|\u200c|\u200d|\u2060|[\ufe00-\ufe0f]|\ufeff/g
+
+/**
+ * SASLprep (RFC 4013), as far as it changes a password. libpq and Postgres take a password that SASLprep prohibits as it is; so does
+ * this, and node-postgres, unless a step changes it.
+ */
+function prepare(password: string): string {
+  return password.replace(SPACES, ' ').replace(NOTHING, '').normalize('NFKC')
+}
