@@ -7,7 +7,7 @@ apply, and which of the two counts is anybody's guess before that: it is refused
 {{- $own := include (printf "tallystick.env.%s" .component) .root | fromYamlArray -}}
 {{- $names := dict -}}
 {{- range $own }}{{- $_ := set $names .name "the chart sets it" -}}{{- end -}}
-{{- $extra := concat .root.Values.extraEnv $values.extraEnv -}}
+{{- $extra := concat (default list .root.Values.extraEnv) (default list $values.extraEnv) -}}
 {{- range $extra -}}
 {{- if hasKey $names .name -}}
 {{- fail (printf "extraEnv: %s stands twice in the environment of %s: %s. Use the chart's value for it, or name it once" .name $.component (get $names .name)) -}}

@@ -7,7 +7,7 @@ needs, and are gone when it has succeeded. dict "root" $ "weight" "0" "annotatio
 {{- with .root.Values.migrate }}{{- if eq .mode "hook" -}}
 {{- $hook = dict "helm.sh/hook" "pre-install,pre-upgrade" "helm.sh/hook-weight" $.weight "helm.sh/hook-delete-policy" .hookDeletePolicy -}}
 {{- end }}{{- end -}}
-{{- with merge $hook .annotations .root.Values.migrate.annotations }}
+{{- with merge $hook (default dict .annotations) (default dict .root.Values.migrate.annotations) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -41,6 +41,6 @@ what it runs, because Argo CD knows of no revisions.
 {{- else -}}
 {{- $version := regexReplaceAll "[^a-z0-9]+" (lower .Chart.Version) "-" | trunc 12 | trimSuffix "-" -}}
 {{- $hash := include "tallystick.migrate.template" . | sha256sum | trunc 8 -}}
-{{- printf "%s-migrate-%s-%d-%s" ($fullname | trunc 26 | trimSuffix "-") $version .Release.Revision $hash -}}
+{{- printf "%s-migrate-%s-%d-%s" (include "tallystick.short" (dict "name" $fullname "max" 26)) $version .Release.Revision $hash -}}
 {{- end -}}
 {{- end }}

@@ -1,16 +1,28 @@
 {{- define "tallystick.name" -}}
-{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- default .Chart.Name .Values.nameOverride -}}
+{{- end }}
+
+{{/*
+A name of at most .max characters: a longer one ends with a part of its digest, so that two names that begin alike stay two.
+dict "name" … "max" 40
+*/}}
+{{- define "tallystick.short" -}}
+{{- if le (len .name) .max -}}
+{{- .name -}}
+{{- else -}}
+{{- printf "%s-%s" (.name | trunc (int (sub .max 9)) | trimSuffix "-") (.name | sha256sum | trunc 8) -}}
+{{- end -}}
 {{- end }}
 
 {{/* At most 40 characters, so that what is made of it has 63 at most, and is a label. */}}
 {{- define "tallystick.fullname" -}}
 {{- $name := include "tallystick.name" . -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride -}}
 {{- else if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- include "tallystick.short" (dict "name" .Release.Name "max" 40) -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- include "tallystick.short" (dict "name" (printf "%s-%s" .Release.Name $name) "max" 40) -}}
 {{- end -}}
 {{- end }}
 
@@ -28,15 +40,19 @@ app.kubernetes.io/component: {{ .component }}
 {{- $_ := set $own "app.kubernetes.io/managed-by" .root.Release.Service -}}
 {{- $_ := set $own "app.kubernetes.io/version" (.root.Chart.AppVersion | replace "+" "_") -}}
 {{- $_ := set $own "helm.sh/chart" (printf "%s-%s" .root.Chart.Name (.root.Chart.Version | replace "+" "_")) -}}
-{{- merge $own .root.Values.commonLabels | toYaml -}}
+{{- merge $own (default dict .root.Values.commonLabels) | toYaml -}}
 {{- end }}
 
-{{/* Labels of a pod: without the versions, which would restart pods that did not change. */}}
+{{/*
+Labels of a pod: without the versions, which would restart pods that did not change. Runbooks select by part-of, which nameOverride
+does not change.
+*/}}
 {{- define "tallystick.podLabels" -}}
 {{- $own := include "tallystick.selectorLabels" . | fromYaml -}}
+{{- $_ := set $own "app.kubernetes.io/part-of" "tallystick" -}}
 {{- if has .component (list "api" "worker") }}{{ $_ := set $own "tallystick/metrics" "true" }}{{ end -}}
 {{- $values := index .root.Values .component -}}
-{{- merge $own $values.podLabels .root.Values.podLabels .root.Values.commonLabels | toYaml -}}
+{{- merge $own (default dict $values.podLabels) (default dict .root.Values.podLabels) (default dict .root.Values.commonLabels) | toYaml -}}
 {{- end }}
 
 {{- define "tallystick.serviceAccountName" -}}
@@ -57,9 +73,9 @@ app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 {{- end }}
 
-{{/* Host name of publicUrl, without its port. */}}
+{{/* Host name of publicUrl, without its port; in small letters, as routes want it. */}}
 {{- define "tallystick.publicHost" -}}
-{{- regexReplaceAll ":[0-9]+$" (get (urlParse .Values.publicUrl) "host") "" -}}
+{{- regexReplaceAll ":[0-9]+$" (get (urlParse .Values.publicUrl) "host") "" | lower -}}
 {{- end }}
 
 {{- define "tallystick.databaseAuth" -}}

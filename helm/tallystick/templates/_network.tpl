@@ -28,8 +28,10 @@
 {{- end }}
 
 {{- define "tallystick.egress.dns" -}}
-- to:
-    {{- toYaml .Values.networkPolicy.dnsTo | nindent 4 }}
+- {{- with .Values.networkPolicy.dnsTo }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   ports:
     - { protocol: UDP, port: 53 }
     - { protocol: TCP, port: 53 }

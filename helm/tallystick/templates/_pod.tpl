@@ -26,11 +26,11 @@ securityContext:
 {{- with default $root.Values.priorityClassName $values.priorityClassName }}
 priorityClassName: {{ . | quote }}
 {{- end }}
-{{- with merge dict $values.nodeSelector $root.Values.nodeSelector }}
+{{- with merge dict (default dict $values.nodeSelector) (default dict $root.Values.nodeSelector) }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with concat $root.Values.tolerations $values.tolerations }}
+{{- with concat (default list $root.Values.tolerations) (default list $values.tolerations) }}
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -42,7 +42,7 @@ affinity:
 
 {{/* Annotations of a pod, where there are any. */}}
 {{- define "tallystick.podAnnotations" -}}
-{{- with merge dict (index .root.Values .component).podAnnotations .root.Values.podAnnotations }}
+{{- with merge dict (default dict (index .root.Values .component).podAnnotations) (default dict .root.Values.podAnnotations) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -59,11 +59,13 @@ securityContext:
 env:
   {{- include "tallystick.env" . | nindent 2 }}
 {{- $values := index .root.Values .component }}
+{{- with $values.resources }}
 resources:
-  {{- toYaml $values.resources | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 volumeMounts:
   {{- $mounts := include "tallystick.mounts" . | fromYamlArray }}
-  {{- concat $mounts .root.Values.extraVolumeMounts $values.extraVolumeMounts | toYaml | nindent 2 }}
+  {{- concat $mounts (default list .root.Values.extraVolumeMounts) (default list $values.extraVolumeMounts) | toYaml | nindent 2 }}
 {{- end }}
 
 {{- define "tallystick.mounts" -}}
@@ -92,7 +94,7 @@ volumeMounts:
 
 {{- define "tallystick.volumes" -}}
 {{- $own := include "tallystick.ownVolumes" . | fromYamlArray -}}
-{{- concat $own .root.Values.extraVolumes (index .root.Values .component).extraVolumes | toYaml -}}
+{{- concat $own (default list .root.Values.extraVolumes) (default list (index .root.Values .component).extraVolumes) | toYaml -}}
 {{- end }}
 
 {{- define "tallystick.ownVolumes" -}}

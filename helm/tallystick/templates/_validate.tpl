@@ -9,6 +9,8 @@ that is wrong is said at once.
 {{- define "tallystick.validate" -}}
 {{- $faults := concat
   (include "tallystick.validate.required" . | fromYamlArray)
+  (include "tallystick.validate.addresses" . | fromYamlArray)
+  (include "tallystick.validate.immutable" . | fromYamlArray)
   (include "tallystick.validate.database" . | fromYamlArray)
   (include "tallystick.validate.worker" . | fromYamlArray)
   (include "tallystick.validate.other" . | fromYamlArray) -}}
@@ -29,6 +31,75 @@ that is wrong is said at once.
 {{- end }}
 {{- if not .Values.database.host }}
 - "database.host is not set: the host name of your Postgres, the writer's"
+{{- end }}
+{{- end }}
+
+{{/* Hosts are names or IP addresses, and what routes name are names. */}}
+{{- define "tallystick.validate.addresses" -}}
+{{- $database := .Values.database -}}
+{{- $hosts := dict "database.host" $database.host "database.owner.host" $database.owner.host "database.replica.host" $database.replica.host -}}
+{{- range $value, $host := $hosts }}
+{{- if regexMatch "^[^:]+:[0-9]+$" $host }}
+- "{{ $value }} is {{ $host }}, a host with a port: the port is {{ trimSuffix "host" $value }}port"
+{{- else if not (or (not $host) (include "tallystick.isName" $host) (include "tallystick.isAddress" $host)) }}
+- "{{ $value }} is {{ $host }}, which is neither a host name nor an IP address"
+{{- end }}
+{{- end }}
+{{- $public := include "tallystick.publicHost" . }}
+{{- $routed := list -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) }}{{ $routed = append $routed "ingress.hosts" }}{{ end -}}
+{{- if and .Values.gateway.enabled (not .Values.gateway.hostnames) }}{{ $routed = append $routed "gateway.hostnames" }}{{ end -}}
+{{- range $routed }}
+{{- if and $.Values.publicUrl (not (and (include "tallystick.isName" $public) (not (include "tallystick.isAddress" $public)))) }}
+- "publicUrl is {{ $.Values.publicUrl }}, whose host is no DNS name, and {{ . }} is empty: a route needs one. Name it there, or reach the servers by service.type LoadBalancer"
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "tallystick.isName" -}}
+{{- if and (le (len .) 253) (regexMatch "^([A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)([.][A-Za-z0-9]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?)*[.]?$" .) (not (regexMatch "^[0-9.]+$" .)) }}true{{ end -}}
+{{- end }}
+
+{{/* An IP address of either kind; one of IPv6 has two colons at least, eight groups at most, and one `::`. */}}
+{{- define "tallystick.isAddress" -}}
+{{- $v4 := "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])([.](25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}" -}}
+{{- $groups := len (regexFindAll "[0-9A-Fa-f]+" . -1) -}}
+{{- if regexMatch (printf "^%s$" $v4) . }}true
+{{- else if and (regexMatch "^(:|[0-9A-Fa-f]{1,4}:)(:|[0-9A-Fa-f]{1,4}:)*[0-9A-Fa-f]{0,4}$" .) (not (contains ":::" .)) }}
+{{- $pairs := sub (len (splitList "::" .)) 1 }}
+{{- if or (and (eq (int $pairs) 1) (le $groups 7)) (and (eq (int $pairs) 0) (eq $groups 8)) }}true{{ end }}
+{{- end -}}
+{{- end }}
+
+{{/*
+What Kubernetes would refuse to change, but only after the migration has run. Nothing is known of the cluster in `helm template`, and so
+under Argo CD.
+*/}}
+{{- define "tallystick.validate.immutable" -}}
+{{- $namespace := .Release.Namespace -}}
+{{- with .Values.worker.persistence }}
+{{- if and .enabled (not .existingClaim) }}
+{{- $name := include "tallystick.claimName" $ }}
+{{- $claim := lookup "v1" "PersistentVolumeClaim" $namespace $name }}
+{{- if $claim }}
+{{- if not (has .accessMode $claim.spec.accessModes) }}
+- "worker.persistence.accessMode is {{ .accessMode }}, but the claim {{ $name }} is there with {{ join ", " $claim.spec.accessModes }}, and a claim can't be changed: docs/kubernetes.md says how to move to another (worker.persistence.existingClaim)"
+{{- end }}
+{{- if and .storageClass (ne .storageClass (default "" $claim.spec.storageClassName)) }}
+- "worker.persistence.storageClass is {{ .storageClass }}, but the claim {{ $name }} is there with {{ default "none" $claim.spec.storageClassName }}, and a claim can't be changed: docs/kubernetes.md says how to move to another (worker.persistence.existingClaim)"
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $component := list "api" "worker" }}
+{{- $name := printf "%s-%s" (include "tallystick.fullname" $) $component }}
+{{- $deployment := lookup "apps/v1" "Deployment" $namespace $name }}
+{{- if $deployment }}
+{{- $was := dig "app.kubernetes.io/name" "" $deployment.spec.selector.matchLabels }}
+{{- if ne $was (include "tallystick.name" $) }}
+- "nameOverride makes the label app.kubernetes.io/name {{ include "tallystick.name" $ }}, but the Deployment {{ $name }} selects {{ $was }}, and a selector can't be changed: leave it as it was"
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -66,6 +137,9 @@ that is wrong is said at once.
 {{- if and (gt (int $worker.replicas) 1) (not $worker.autoscaling.enabled) (not $shared) }}
 - "worker.replicas is {{ int $worker.replicas }}, but worker.persistence.accessMode {{ $worker.persistence.accessMode }} lets one worker write: use ReadWriteMany (EFS), or one worker"
 {{- end }}
+{{- if and (gt (int $worker.replicas) 1) (not $worker.autoscaling.enabled) (not $worker.persistence.enabled) }}
+- "worker.replicas is {{ int $worker.replicas }}, but worker.persistence is not enabled: each worker would know other checkpoints, and none after a restart. Use a volume that all can write (ReadWriteMany), or one worker"
+{{- end }}
 {{- if $worker.autoscaling.enabled }}
 {{- if not $shared }}
 - "worker.autoscaling is enabled, but worker.persistence.accessMode {{ $worker.persistence.accessMode }} lets one worker write: use ReadWriteMany (EFS), or no autoscaling"
@@ -79,6 +153,11 @@ that is wrong is said at once.
 {{- if not $worker.autoscaling.metrics }}
 - "worker.autoscaling.metrics is empty: nothing says how many workers are needed"
 {{- end }}
+{{- range $worker.autoscaling.metrics }}
+{{- if and (eq $worker.autoscaling.type "hpa") (hasPrefix "tallystick_" .name) }}
+- "worker.autoscaling.metrics names {{ .name }}, which each worker says of all, and Kubernetes would add up: with hpa give it another name, such as {{ .name | replace "tallystick_" "tallystick:" }}:max, which metrics.prometheusRule records"
+{{- end }}
+{{- end }}
 {{- if and (eq $worker.autoscaling.type "keda") (not $worker.autoscaling.keda.serverAddress) }}
 - "worker.autoscaling.keda.serverAddress is not set: KEDA asks Prometheus how far the workers are behind"
 {{- end }}
@@ -91,16 +170,24 @@ that is wrong is said at once.
 {{- if gt (int $api.autoscaling.minReplicas) (int $api.autoscaling.maxReplicas) }}
 - "api.autoscaling.minReplicas is more than maxReplicas"
 {{- end }}
-{{- if not (dig "requests" "cpu" "" $api.resources) }}
+{{- if not (dig "requests" "cpu" "" (default dict $api.resources)) }}
 - "api.autoscaling is enabled, but api.resources.requests.cpu is not set: utilization is a share of it"
 {{- end }}
 {{- end }}
 {{- $alerts := list -}}
 {{- range (.Files.Get "files/alerts.yaml" | fromYaml).groups }}{{- range .rules }}{{- $alerts = append $alerts (default "" .alert) }}{{- end }}{{- end }}
-{{- range .Values.metrics.prometheusRule.disabled }}
+{{- range (default list .Values.metrics.prometheusRule.disabled) }}
 {{- if not (has . $alerts) }}
 - "metrics.prometheusRule.disabled names {{ . }}, which is no alert: docs/runbooks/README.md has their names"
 {{- end }}
+{{- end }}
+{{- with .Values.archive }}
+{{- if and .url .lock.days (not (kindIs "invalid" .keepDays)) (le (int .lock.days) (int .keepDays)) }}
+- "archive.lock.days is {{ int .lock.days }}, but archive.keepDays is {{ int .keepDays }}: content would leave Postgres when its lock in the archive has ended. Lock for as long as you need the content"
+{{- end }}
+{{- end }}
+{{- if not (regexMatch "^[a-z]" (include "tallystick.fullname" .)) }}
+- "the release's name begins with a digit, and a Service's can't: set fullnameOverride"
 {{- end }}
 {{- $gateway := .Values.gateway -}}
 {{- if $gateway.enabled }}
@@ -113,11 +200,5 @@ that is wrong is said at once.
 {{- if and $gateway.isDefault $gateway.ledgers }}
 - "gateway.ledgers is for a deployment that is not the default one: leave it empty, or set gateway.isDefault to false"
 {{- end }}
-{{- if and (not $gateway.hostnames) .Values.publicUrl (not (include "tallystick.publicHost" .)) }}
-- "gateway.hostnames is empty, and publicUrl names no host"
-{{- end }}
-{{- end }}
-{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) .Values.publicUrl (not (include "tallystick.publicHost" .)) }}
-- "ingress.hosts is empty, and publicUrl names no host"
 {{- end }}
 {{- end }}

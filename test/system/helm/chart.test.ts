@@ -115,10 +115,12 @@ function find(path: string): Schema {
   return path.split('.').reduce<Schema>((inner, name) => propertiesOf(inner)?.[name] ?? {}, schema)
 }
 
-/** Quantities and the like take any names. */
+/** Definitions of which what is inside is Kubernetes' own, and no value of the chart's. */
+const FOREIGN = ['resources', 'affinity', 'behavior', 'authenticationRef']
+
 function propertiesOf({ properties, $ref }: Schema): Record<string, Schema> | undefined {
   const name = $ref?.split('/').at(-1)
-  if (name === 'resources') return undefined
+  if (FOREIGN.includes(name ?? '')) return undefined
   return name === undefined ? properties : schema.$defs![name]!.properties
 }
 

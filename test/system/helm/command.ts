@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 
 export const ROOT = resolve(import.meta.dirname, '..', '..', '..')
 export const CHART_DIR = join(ROOT, 'helm', 'tallystick')
-const COMMAND_MS_MAX = 5 * 60_000
+const COMMAND_MS_MAX = 20 * 60_000
 
 export type Output = { readonly code: number; readonly stdout: string; readonly stderr: string }
 

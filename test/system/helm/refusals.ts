@@ -22,6 +22,43 @@ export const REFUSALS: readonly (readonly [values: string, message: RegExp])[] =
   ['database.ca.existingSecret=a,database.ca.existingConfigMap=b', /which one\?/],
   ['database.sslMode=verify-ca', /verify-ca, which needs an authority of its own/],
   [
+    'database.host=db.example:6432',
+    /database\.host is db\.example:6432, a host with a port: the port is database\.port/,
+  ],
+  ['database.owner.host=db:1', /database\.owner\.host is db:1, a host with a port/],
+  [
+    'database.replica.host=fd00:::5',
+    /database\.replica\.host is fd00:::5, which is neither a host name nor an IP address/,
+  ],
+  ['database.host=10.0.0.256', /database\.host is 10\.0\.0\.256, which is neither/],
+  [
+    'ingress.enabled=true,publicUrl=https://[2001:db8::1]',
+    /publicUrl is .* no DNS name, and ingress\.hosts is empty/,
+  ],
+  [
+    'gateway.enabled=true,gateway.parentRefs[0].name=g,publicUrl=https://10.0.0.1',
+    /publicUrl is .* no DNS name, and gateway\.hostnames is empty/,
+  ],
+  ['publicUrl=https://user:pass@ledger.example', /\/publicUrl': .* does not match/],
+  [
+    'worker.replicas=2,worker.persistence.enabled=false',
+    /worker\.persistence is not enabled: each worker would know other/,
+  ],
+  [
+    'archive.url=s3://b,archive.keepDays=30,archive.lock.days=7',
+    /archive\.lock\.days is 7, but archive\.keepDays is 30/,
+  ],
+  [
+    'worker.autoscaling.enabled=true,worker.autoscaling.type=hpa,worker.autoscaling.metrics[0].name=tallystick_completions_waiting,worker.autoscaling.metrics[0].query=a,worker.autoscaling.metrics[0].perWorker=1',
+    /names tallystick_completions_waiting, which each worker says of all.* tallystick:completions_waiting:max/,
+  ],
+  ['fullnameOverride=a-name-that-is-longer-than-forty-characters', /\/fullnameOverride': .* does not match/],
+  ['nameOverride=9ledger', /\/nameOverride': .* does not match/],
+  ['image.repository=registry.example/tallystick:1.0', /\/image\/repository': .* does not match/],
+  ['database=null', /missing property 'database'/],
+  ['logLevel=null', /missing property 'logLevel'/],
+  ['extraObjects[0]=text', /extraObjects has a text that is no object/],
+  [
     'worker.replicas=2',
     /worker\.replicas is 2, but worker\.persistence\.accessMode ReadWriteOnce lets one worker write/,
   ],
@@ -39,7 +76,10 @@ export const REFUSALS: readonly (readonly [values: string, message: RegExp])[] =
     'api.autoscaling.enabled=true,api.autoscaling.minReplicas=9',
     /api\.autoscaling\.minReplicas is more than maxReplicas/,
   ],
-  ['api.autoscaling.enabled=true,api.resources.requests.cpu=', /api\.resources\.requests\.cpu is not set/],
+  [
+    'api.autoscaling.enabled=true,api.resources.requests.cpu=null',
+    /api\.resources\.requests\.cpu is not set/,
+  ],
   ['metrics.prometheusRule.disabled[0]=TallystickNone', /disabled names TallystickNone, which is no alert/],
   [
     'extraEnv[0].name=TALLYSTICK_PORT,extraEnv[0].value=x',

@@ -49,9 +49,14 @@ export async function renderAll(
   return { rendered, faults }
 }
 
-export function template(helm: Helm, kubernetesVersion: string, args: readonly string[], chart = CHART_DIR) {
-  const release = ['template', 'tallystick', chart, '--namespace', 'tallystick']
-  return execute(helm.path, [...release, '--kube-version', kubernetesVersion, ...args])
+export function template(
+  helm: Helm,
+  kubernetesVersion: string,
+  args: readonly string[],
+  release = 'tallystick',
+) {
+  const command = ['template', release, CHART_DIR, '--namespace', 'tallystick']
+  return execute(helm.path, [...command, '--kube-version', kubernetesVersion, ...args])
 }
 
 /** Throws where a document is no YAML, or has a key twice. */

@@ -15,9 +15,12 @@ import { findUnknownFieldsOfCrds, loadCrds } from './crds.ts'
 import { findMissingNames, readExample } from './example.ts'
 import { findStrays } from './http-routes.ts'
 import { findUnknownFields, installValidator } from './kubernetes-schemas.ts'
+import { findBlindSelectors, findCollisions, findUnseenPods } from './names.ts'
 import { findLenience, REFUSALS } from './refusals.ts'
 import { listCases, type Rendering, renderAll } from './render.ts'
 import { findFaults } from './rules.ts'
+import { findRunaways } from './scaling.ts'
+import { sweep } from './sweep.ts'
 import { findBreakingChanges, keepThisVersion } from './upgrade.ts'
 
 /** The oldest that the chart takes (Chart.yaml), and a new one. */
@@ -30,6 +33,7 @@ const helms = [
   { name: 'Helm 4', path: await installGoTool('helm4', log) },
 ]
 const helmUnittest = await installGoTool('helm-unittest', log)
+const promtool = await installGoTool('promtool', log)
 const validator = installValidator()
 const crds = await loadCrds()
 
@@ -62,6 +66,36 @@ for (const helm of helms) {
     findBreakingChanges(helm, NEWEST),
   )
 }
+await check(
+  'every value, set to null, nothing, another type and too much, is refused by name or works',
+  async () => {
+    const { faults, rendered, tried } = await sweep(helms[1]!, NEWEST)
+    log(`     ${tried} values, ${rendered.length} of them taken`)
+    return [
+      ...faults,
+      ...(await findUnknownFields(validator, rendered)),
+      ...findUnknownFieldsOfCrds(crds, rendered),
+    ]
+  },
+)
+await check('workers scaled by hpa are as many as the backlog wants, however many say it', async () =>
+  renderings
+    .filter(({ objects }) =>
+      objects.some(({ spec }) => spec?.metrics?.some(({ type }: { type: string }) => type === 'External')),
+    )
+    .flatMap((rendering) => findRunaways(promtool, rendering)),
+)
+await check('the alert on pods finds those of a release that is called otherwise', () =>
+  findUnseenPods(helms[1]!, NEWEST, promtool),
+)
+await check('releases whose names begin alike have no object in common', () =>
+  findCollisions(helms[1]!, NEWEST),
+)
+await check('what pages tell people to select is there, whatever the release is called', async () =>
+  renderings
+    .filter(({ name }) => name !== 'external-migration')
+    .flatMap(({ name, objects }) => findBlindSelectors(name, objects)),
+)
 const count = renderings.reduce((sum, { objects }) => sum + objects.length, 0)
 await check(`the schemas of Kubernetes ${KUBERNETES_VERSIONS.join(' and ')} know every field`, () =>
   findUnknownFields(validator, renderings),

@@ -1,145 +1,8 @@
-/** Series in promtool's notation: `0+60x30` begins at 0 and grows by 60 a minute, for 30 minutes. */
-type Series = Readonly<Record<string, string>>
+import { type AlertCase, once, page, ticket } from './alert-case.ts'
+import { OUTSIDE_CASES } from './alert-cases-outside.ts'
+import { flat, growing, MINUTES, SERVER, SINGLE, WORKER } from './healthy-series.ts'
 
-export type AlertCase = {
-  readonly alert: string
-  readonly severity: 'page' | 'ticket'
-  /** In place of those of a healthy installation with the same names; the others are as they are there, but for `without`. */
-  readonly series: Series
-  /** With no others, because days of them take long. */
-  readonly isAlone?: boolean
-  /** Metrics that are not there. */
-  readonly without?: readonly string[]
-  readonly atMinute: number
-  readonly labels?: Readonly<Record<string, string>>
-  readonly description: string
-}
-
-const SERVER =
-  'namespace="ledger", job="tallystick-metrics", pod="tallystick-api-0", instance="10.0.0.1:9464"'
-const WORKER =
-  'namespace="ledger", job="tallystick-metrics", pod="tallystick-worker-0", instance="10.0.0.2:9464"'
-const SINGLE = 'method="POST", route="/v1/records", status="201"'
-const MINUTES = 500
-const flat = (value: number) => `${value}+0x${MINUTES}`
-const growing = (perMinute: number) => `0+${perMinute}x${MINUTES}`
-/** A timestamp that follows the clock, which begins at 0. */
-const follows = `0+60x${MINUTES}`
-/** One that follows it every 50 minutes. */
-const each50Minutes = Array.from({ length: MINUTES / 50 }, (_, i) => `${i * 3_000}+0x49`).join(' ')
-
-/** A server and a worker that have enough to do: no alert may fire. */
-export const HEALTHY: Series = {
-  [`tallystick_build_info{version="0.1.0", ${SERVER}}`]: flat(1),
-  [`tallystick_build_info{version="0.1.0", ${WORKER}}`]: flat(1),
-  [`process_start_time_seconds{${SERVER}}`]: flat(0),
-  [`process_start_time_seconds{job="another", instance="10.0.0.9:80"}`]: growing(60),
-  [`tallystick_http_requests_under_way{${SERVER}}`]: flat(3),
-  [`tallystick_http_requests_refused_total{${SERVER}}`]: growing(1),
-  ...each('tallystick_http_held_refused_total', 'kind', ['reads', 'writes', 'bodies'], SERVER),
-  [`tallystick_http_request_duration_seconds_count{${SINGLE}, ${SERVER}}`]: growing(6_000),
-  [`tallystick_http_request_duration_seconds_bucket{le="0.1", ${SINGLE}, ${SERVER}}`]: growing(5_990),
-  [`tallystick_http_request_duration_seconds_bucket{le="1", ${SINGLE}, ${SERVER}}`]: growing(6_000),
-  [`tallystick_http_request_duration_seconds_bucket{le="+Inf", ${SINGLE}, ${SERVER}}`]: growing(6_000),
-  ...each('tallystick_http_problems_total', 'code', ['unavailable', 'outcome_unknown', 'clock_skew'], SERVER),
-  ...each(
-    'tallystick_http_problems_total',
-    'code',
-    ['internal_error', 'integrity_fault', 'overloaded'],
-    SERVER,
-  ),
-  [`tallystick_http_problems_total{code="archive_unavailable", ${SERVER}}`]: `0+0x92 1+0x${MINUTES}`,
-  [`tallystick_http_problems_total{code="invalid_request", ${SERVER}}`]: growing(600),
-  ...each('tallystick_append_refusals_total', 'reason', ['ledger', 'kind'], SERVER),
-  [`tallystick_append_refusals_total{reason="state", ${SERVER}}`]: growing(60),
-  [`tallystick_archive_read_duration_seconds_count{outcome="fetched", ${SERVER}}`]: growing(6),
-  ...each(
-    'tallystick_archive_read_duration_seconds_count',
-    'outcome',
-    ['unavailable', 'faulty', 'refused'],
-    SERVER,
-  ),
-  ...each(
-    'tallystick_database_connection_failures_total',
-    'failure',
-    ['connect', 'wait'],
-    `pool="read", ${SERVER}`,
-  ),
-  [`tallystick_database_connection_failures_total{failure="idle", pool="read", ${SERVER}}`]: growing(1),
-  [`tallystick_follower_rounds_total{follower="checkpoints", result="ok", ${WORKER}}`]: growing(120),
-  [`tallystick_follower_rounds_total{follower="checkpoints", result="failed", ${WORKER}}`]: flat(2),
-  [`tallystick_follower_last_success_timestamp_seconds{follower="checkpoints", ${WORKER}}`]: follows,
-  [`tallystick_checkpoint_lag_seconds{${WORKER}}`]: flat(1),
-  [`tallystick_ledger_faults{${WORKER}}`]: flat(0),
-  ...each('tallystick_contradicted_ledgers', 'finding', ['closed', 'gone'], WORKER),
-  [`tallystick_completions_verified_total{outcome="pass", ${WORKER}}`]: growing(60),
-  [`tallystick_completions_verified_total{outcome="refused", ${WORKER}}`]: flat(0),
-  [`tallystick_completions_oldest_waiting_seconds{${WORKER}}`]: flat(1),
-  [`tallystick_expiries_refused{${WORKER}}`]: flat(0),
-  [`tallystick_erasures_refused{${WORKER}}`]: flat(0),
-  [`tallystick_records_overdue{${WORKER}}`]: `0 5 0 0 3 0+0x${MINUTES}`,
-  [`tallystick_erasures_pending{${WORKER}}`]: `0 5 0 0 3 0+0x${MINUTES}`,
-  [`tallystick_retention_failing_ledgers{${WORKER}}`]: `0 1 1 0+0x${MINUTES}`,
-  [`tallystick_entries_verified_total{${WORKER}}`]: growing(6_000),
-  [`tallystick_entry_verification_lag_seconds{${WORKER}}`]: flat(2),
-  [`tallystick_audit_last_timestamp_seconds{result="good", ${WORKER}}`]: flat(0),
-  [`tallystick_dead_letters{queue="audit", ${WORKER}}`]: flat(0),
-  [`tallystick_key_rotation_pending_ledgers{${WORKER}}`]: `0 90 40 0+0x${MINUTES}`,
-  [`tallystick_webhook_endpoints{state="active", ${WORKER}}`]: flat(3),
-  ...each('tallystick_webhook_endpoints', 'state', ['paused', 'disabled'], WORKER),
-  [`tallystick_webhook_endpoints_behind{${WORKER}}`]: flat(1),
-  [`tallystick_webhook_endpoints_failing{${WORKER}}`]: flat(1),
-  [`tallystick_webhook_cursor_lag_seconds{${WORKER}}`]: flat(1),
-  [`tallystick_webhook_attempts_total{outcome="delivered", ${WORKER}}`]: growing(60),
-  [`tallystick_webhook_attempts_total{outcome="failed", ${WORKER}}`]: growing(6),
-  [`tallystick_webhook_attempts_total{outcome="dead", ${WORKER}}`]: flat(0),
-  [`tallystick_webhook_attempt_failures_total{reason="5xx", ${WORKER}}`]: growing(6),
-  [`tallystick_webhook_attempt_failures_total{reason="integrity_fault", ${WORKER}}`]: flat(0),
-  [`tallystick_peers{state="active", ${WORKER}}`]: flat(3),
-  [`tallystick_peers_behind{${WORKER}}`]: flat(2),
-  [`tallystick_peers_failing{${WORKER}}`]: flat(1),
-  [`tallystick_peers_failing_seconds{${WORKER}}`]: `0+60x40 0+0x${MINUTES}`,
-  [`tallystick_peer_lag_seconds{state="active", ${WORKER}}`]: flat(2),
-  [`tallystick_peer_lag_seconds{state="suspended", ${WORKER}}`]: growing(60),
-  [`tallystick_peers_full{${WORKER}}`]: flat(0),
-  [`tallystick_peer_dead_letters{${WORKER}}`]: flat(0),
-  [`tallystick_peer_entries_sent_total{outcome="received", ${WORKER}}`]: growing(60),
-  [`tallystick_peer_request_duration_seconds_count{${WORKER}}`]: growing(6),
-  [`tallystick_peer_entries_refused_total{code="fork", ${SERVER}}`]: flat(0),
-  [`tallystick_peer_entries_refused_total{code="not_shared", ${SERVER}}`]: growing(1),
-  'kube_pod_container_status_waiting_reason{namespace="ledger", pod="tallystick-api-7d9-x", reason="CrashLoopBackOff"}': `0 1 1 0+0x${MINUTES}`,
-  'kube_pod_container_status_waiting_reason{namespace="ledger", pod="another-api-7d9-x", reason="CrashLoopBackOff"}':
-    flat(1),
-}
-
-/** Healthy too, otherwise than that: nothing may fire either. */
-export const QUIET: Readonly<Record<string, Series>> = {
-  'rounds of what leaves for the archive, and rests after them, that take long': Object.fromEntries(
-    ['archive', 'release'].flatMap((follower) => [
-      [`tallystick_follower_rounds_total{follower="${follower}", result="ok", ${WORKER}}`, flat(9)],
-      [
-        `tallystick_follower_last_success_timestamp_seconds{follower="${follower}", ${WORKER}}`,
-        each50Minutes,
-      ],
-    ]),
-  ),
-  'endpoints that wait for events which hardly ever come, while much else is written': {
-    [`tallystick_webhook_endpoints_failing{${WORKER}}`]: flat(0),
-    [`tallystick_webhook_endpoints_behind{${WORKER}}`]: flat(3),
-    [`tallystick_webhook_cursor_lag_seconds{${WORKER}}`]: flat(0.2),
-    [`tallystick_webhook_attempts_total{outcome="delivered", ${WORKER}}`]: flat(9),
-    [`tallystick_webhook_attempts_total{outcome="failed", ${WORKER}}`]: flat(9),
-  },
-}
-
-function each(metric: string, label: string, values: readonly string[], labels: string): Series {
-  return Object.fromEntries(values.map((value) => [`${metric}{${label}="${value}", ${labels}}`, flat(0)]))
-}
-
-const page = { severity: 'page', atMinute: 100 } as const
-const ticket = { severity: 'ticket', atMinute: 100 } as const
-/** Once, at minute 90. */
-const once = `0+0x89 1+0x${MINUTES}`
+const startsEach10Minutes = Array.from({ length: 40 }, (_, i) => `${(40 + i * 10) * 60}+0x9`).join(' ')
 
 /** Alerts that must fire, and what they then say. */
 export const CASES: readonly AlertCase[] = [
@@ -191,6 +54,7 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickRequestsFail',
     atMinute: 200,
     series: { [`tallystick_http_problems_total{code="unavailable", ${SERVER}}`]: `0+0x180 0+300x${MINUTES}` },
+    ripens: 18,
     labels: { window: '1h' },
     description: '1.583% of the requests of the last hour failed because of the servers or the database.',
   },
@@ -201,6 +65,7 @@ export const CASES: readonly AlertCase[] = [
     series: {
       [`tallystick_http_problems_total{code="outcome_unknown", ${SERVER}}`]: '0+0x400 0+360x43 15480+0x100',
     },
+    ripens: 37,
     labels: { window: '6h' },
     description:
       '0.7167% of the requests of the last six hours failed because of the servers or the database.',
@@ -210,6 +75,7 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickRequestsFail',
     atMinute: 450,
     series: { [`tallystick_http_problems_total{code="clock_skew", ${SERVER}}`]: growing(12) },
+    ripens: 180,
     labels: { window: '3d' },
     description: '0.2% of the requests of the last three days failed because of the servers or the database.',
   },
@@ -270,10 +136,9 @@ export const CASES: readonly AlertCase[] = [
     series: {
       [`tallystick_build_info{version="0.1.0", ${SERVER}}`]: '1+0x80',
       [`tallystick_build_info{version="0.1.0", ${WORKER}}`]: '1+0x80',
-      'tallystick_build_info{version="0.1.0", namespace="other", instance="10.0.0.7:9464"}': flat(1),
     },
     description:
-      'Neither servers nor workers are seen (2 processes were). Either they are down, or Prometheus does not read them and no other alert can fire.',
+      'Neither servers nor workers are seen (2 processes were, within a day). Either they are down, or Prometheus does not read them and no other alert can fire.',
   },
   // Five hours later nobody has found out yet, and it is not over.
   {
@@ -282,11 +147,10 @@ export const CASES: readonly AlertCase[] = [
     series: {
       [`tallystick_build_info{version="0.1.0", ${SERVER}}`]: '1+0x80',
       [`tallystick_build_info{version="0.1.0", ${WORKER}}`]: '1+0x80',
-      'tallystick_build_info{version="0.1.0", namespace="other", instance="10.0.0.7:9464"}': flat(1),
     },
     atMinute: 400,
     description:
-      'Neither servers nor workers are seen (2 processes were). Either they are down, or Prometheus does not read them and no other alert can fire.',
+      'Neither servers nor workers are seen (2 processes were, within a day). Either they are down, or Prometheus does not read them and no other alert can fire.',
   },
   {
     ...page,
@@ -306,9 +170,10 @@ export const CASES: readonly AlertCase[] = [
   {
     ...ticket,
     alert: 'TallystickRestarts',
-    series: { [`process_start_time_seconds{${SERVER}}`]: '0+0x70 1000 2000 3000 4000 5000+0x500' },
+    series: { [`process_start_time_seconds{${SERVER}}`]: `0+0x39 ${startsEach10Minutes}` },
+    ripens: 50,
     labels: { job: 'tallystick-metrics', pod: 'tallystick-api-0', instance: '10.0.0.1:9464' },
-    description: 'tallystick-api-0 has started 5 times within an hour.',
+    description: 'tallystick-api-0 has started 6 times within an hour.',
   },
   {
     ...page,
@@ -332,6 +197,7 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickWorkStandsStill',
     series: {
       [`tallystick_follower_rounds_total{follower="expiry", result="failed", ${WORKER}}`]: growing(2),
+      [`tallystick_follower_last_success_timestamp_seconds{follower="expiry", ${WORKER}}`]: '_',
     },
     labels: { follower: 'expiry' },
     description: 'The last good round of expiry was never; there is one each second or so.',
@@ -342,6 +208,7 @@ export const CASES: readonly AlertCase[] = [
     series: {
       [`tallystick_follower_last_success_timestamp_seconds{follower="release", ${WORKER}}`]: flat(1_800),
     },
+    ripens: 31,
     labels: { follower: 'release' },
     description:
       'The last good round of release was 1970-01-01 00:30:00 +0000 UTC; a round and the rest after it take minutes.',
@@ -358,6 +225,13 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickRecordsOverdue',
     series: { [`tallystick_records_overdue{${WORKER}}`]: flat(4) },
     description: '4 records are past their deadline, and are not expired.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickClockSkew',
+    series: { [`tallystick_clock_skew_seconds{${WORKER}}`]: flat(-600) },
+    labels: { job: 'tallystick-metrics', pod: 'tallystick-worker-0', instance: '10.0.0.2:9464' },
+    description: "The clock of tallystick-worker-0 is 10m 0s off the database's.",
   },
   {
     ...ticket,
@@ -384,6 +258,7 @@ export const CASES: readonly AlertCase[] = [
     ...ticket,
     alert: 'TallystickArchiveFails',
     series: { [`tallystick_http_problems_total{code="archive_unavailable", ${SERVER}}`]: growing(3) },
+    brief: 0,
     labels: { operation: 'read' },
     description:
       '30 reads of the last ten minutes failed (503 archive_unavailable, or streams and webhooks that wait): what they need lies in the archive alone.',
@@ -392,6 +267,7 @@ export const CASES: readonly AlertCase[] = [
     ...ticket,
     alert: 'TallystickArchiveFails',
     series: { [`tallystick_archive_read_duration_seconds_count{outcome="faulty", ${SERVER}}`]: growing(12) },
+    brief: 0,
     labels: { operation: 'read' },
     description:
       '120 reads of the last ten minutes failed (503 archive_unavailable, or streams and webhooks that wait): what they need lies in the archive alone.',
@@ -412,13 +288,15 @@ export const CASES: readonly AlertCase[] = [
     ...ticket,
     alert: 'TallystickVerificationLags',
     series: { [`tallystick_entry_verification_lag_seconds{${WORKER}}`]: growing(30) },
-    description: 'The oldest entry that is not verified yet is 50m 0s old, older than an hour ago.',
+    ripens: 31,
+    description: 'The oldest entry that is not verified yet is 50m 0s old, and that grows.',
   },
   {
     ...ticket,
     alert: 'TallystickNoAudit',
     atMinute: 3_000,
     isAlone: true,
+    ripens: 2_881,
     series: {
       [`tallystick_entries_verified_total{${WORKER}}`]: '0+6000x3000',
       [`tallystick_audit_last_timestamp_seconds{result="good", ${WORKER}}`]: '3600+0x3000',
@@ -430,6 +308,7 @@ export const CASES: readonly AlertCase[] = [
     alert: 'TallystickNoAudit',
     atMinute: 3_000,
     isAlone: true,
+    ripens: 2_881,
     series: { [`tallystick_entries_verified_total{${WORKER}}`]: '0+6000x3000' },
     description: 'The last audit that found a ledger good is 2d 0h 0m 0s or longer ago, and ledgers grow.',
   },
@@ -446,96 +325,5 @@ export const CASES: readonly AlertCase[] = [
     series: { [`tallystick_key_rotation_pending_ledgers{${WORKER}}`]: flat(2) },
     description: '2 ledgers still sign with an older envelope key; a rotation takes minutes.',
   },
-  {
-    ...page,
-    alert: 'TallystickWebhooksNotDelivered',
-    series: {
-      [`tallystick_webhook_endpoints_behind{${WORKER}}`]: flat(2),
-      [`tallystick_webhook_cursor_lag_seconds{${WORKER}}`]: growing(60),
-      [`tallystick_webhook_attempts_total{outcome="delivered", ${WORKER}}`]: flat(9),
-      [`tallystick_webhook_attempts_total{outcome="failed", ${WORKER}}`]: flat(9),
-    },
-    description: '2 endpoints wait for events, and none gets any.',
-  },
-  {
-    ...page,
-    alert: 'TallystickWebhooksNotDelivered',
-    series: {
-      [`tallystick_webhook_endpoints_behind{${WORKER}}`]: flat(3),
-      [`tallystick_webhook_endpoints_failing{${WORKER}}`]: flat(3),
-      [`tallystick_webhook_attempts_total{outcome="delivered", ${WORKER}}`]: flat(9),
-    },
-    description: '3 endpoints wait for events, and none gets any.',
-  },
-  {
-    ...ticket,
-    alert: 'TallystickWebhookDeliveriesDead',
-    series: { [`tallystick_webhook_attempts_total{outcome="dead", ${WORKER}}`]: once },
-    description: '1 deliveries of the last hour failed for the last time: a receiver has failed for a day.',
-  },
-  {
-    ...ticket,
-    alert: 'TallystickWebhookEndpointStopped',
-    series: { [`tallystick_webhook_endpoints{state="disabled", ${WORKER}}`]: once },
-    labels: { state: 'disabled' },
-    description: '1 endpoints more than an hour ago are disabled.',
-  },
-  {
-    ...page,
-    alert: 'TallystickPeersNotDrained',
-    series: {
-      [`tallystick_peer_lag_seconds{state="active", ${WORKER}}`]: growing(60),
-      [`tallystick_peer_request_duration_seconds_count{${WORKER}}`]: flat(9),
-      [`tallystick_peer_entries_sent_total{outcome="received", ${WORKER}}`]: flat(9),
-    },
-    description:
-      '2 peers wait for entries, and none gets any: what is shared with other organisations stands still.',
-  },
-  {
-    ...page,
-    alert: 'TallystickPeersNotDrained',
-    series: {
-      [`tallystick_peers_behind{${WORKER}}`]: flat(3),
-      [`tallystick_peers_failing{${WORKER}}`]: flat(3),
-      [`tallystick_peer_entries_sent_total{outcome="received", ${WORKER}}`]: flat(9),
-    },
-    description:
-      '3 peers wait for entries, and none gets any: what is shared with other organisations stands still.',
-  },
-  {
-    ...ticket,
-    alert: 'TallystickPeerFails',
-    series: { [`tallystick_peers_failing_seconds{${WORKER}}`]: flat(5_400) },
-    description: 'A peer has taken nothing for 1h 30m 0s.',
-  },
-  {
-    ...ticket,
-    alert: 'TallystickPeerFull',
-    series: { [`tallystick_peers_full{${WORKER}}`]: flat(1) },
-    description:
-      '1 peers have sent as much as they may have stored in a day: what more they say waits at their side.',
-  },
-  {
-    ...ticket,
-    alert: 'TallystickPeerDeadLetters',
-    series: { [`tallystick_peer_dead_letters{${WORKER}}`]: flat(2) },
-    description: '2 entries were refused by peers, and what follows them in their records waits.',
-  },
-  {
-    ...ticket,
-    alert: 'TallystickPeerFork',
-    series: { [`tallystick_peer_entries_refused_total{code="fork", ${SERVER}}`]: once },
-    description: '1 entries of peers contradict an entry that is held in their place.',
-  },
-  // The Secret of a password is mounted: where it is not there, the container is not made.
-  ...['CrashLoopBackOff', 'ContainerCreating'].map((reason) => ({
-    ...ticket,
-    alert: 'TallystickPodsFail',
-    series: {
-      [`kube_pod_container_status_waiting_reason{namespace="ledger", pod="tallystick-api-7d9-x", reason="${reason}"}`]:
-        flat(1),
-    },
-    labels: { pod: 'tallystick-api-7d9-x', reason },
-    description: `1 containers of tallystick-api-7d9-x have waited for more than ten minutes: ${reason}.`,
-  })),
+  ...OUTSIDE_CASES,
 ]

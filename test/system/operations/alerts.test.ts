@@ -5,12 +5,22 @@ import { test } from 'node:test'
 import { CASES } from './alert-cases.ts'
 import { pageOf, RUNBOOKS_DIR, readAlerts, readRules } from './alerts-file.ts'
 import { findStrangers } from './promql.ts'
+import { expand, nameOf, SITUATIONS } from './real-life.ts'
+import { ruleTests } from './rule-tests.ts'
 
 const ALERTS = readAlerts()
 const NAMES = [...new Set(ALERTS.map(({ alert }) => alert))]
 
 test('every alert asks for what processes answer', () => {
   for (const { expr } of readRules()) assert.deepEqual(findStrangers(expr, ['refused', 'window']), [])
+})
+
+test('every recorded series that a rule asks for is recorded, and every one that is recorded is asked for', () => {
+  const recorded = readRules().flatMap(({ record }) => record ?? [])
+  const asked = readRules().flatMap(({ expr }) =>
+    [...expr.matchAll(/tallystick:[\w:]+/g)].map(([name]) => name),
+  )
+  assert.deepEqual([...new Set(asked)].sort(), recorded.toSorted())
 })
 
 test('what no process has is found', () => {
@@ -72,6 +82,22 @@ test('every alert has a case in which it fires, as bad as it says (npm run alert
   const tried = CASES.map(({ alert, severity }) => `${alert} ${severity}`)
   const all = ALERTS.map(({ alert, labels }) => `${alert} ${labels['severity']}`)
   assert.deepEqual([...new Set(tried)].sort(), [...new Set(all)].sort())
+})
+
+test('every case is tried with series that come and go in each way, and nothing may fire while all is well', () => {
+  const files = ruleTests(readRules())
+  const tried = new Set(files.flatMap(({ tests }) => (tests as { name: string }[]).map(({ name }) => name)))
+  const index = (one: (typeof CASES)[number]) => CASES.filter(({ alert }) => alert === one.alert).indexOf(one)
+  const missing = [
+    ...CASES.flatMap((one) => SITUATIONS.map(({ name }) => nameOf(one, index(one), name))),
+    ...SITUATIONS.map(({ name }) => `nothing | ${name}`),
+  ].filter((name) => !tried.has(name))
+  assert.deepEqual(missing, [])
+})
+
+test("series are read in promtool's notation", () => {
+  assert.deepEqual(expand('1x2 stale _x2 0+5x2 7-2x1'), [1, 1, 1, null, null, null, 0, 5, 10, 7, 5])
+  assert.throws(() => expand('a'), /not understood: a/)
 })
 
 function severitiesOf(name: string): string[] {

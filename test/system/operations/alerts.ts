@@ -1,17 +1,19 @@
 /*
  * npm run alerts: Prometheus' own tool reads the rules and each expression of the dashboard, and every alert fires in its case,
- * with what it says then, and not in a healthy installation. promtool is built once (tools/go-tool.ts).
+ * with what it says then, and not in a healthy installation. Each case is tried again with series that come and go
+ * (real-life.ts), and a table shows what became of it. promtool is built once (tools/go-tool.ts).
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { installGoTool } from '../../../tools/go-tool.ts'
 import { CASES } from './alert-cases.ts'
-import { ALERTS_FILE, readAlerts } from './alerts-file.ts'
+import { ALERTS_FILE, readRules } from './alerts-file.ts'
 import { listExpressions } from './dashboard-file.ts'
 import { panelTests } from './panel-tests.ts'
-import { ruleTests } from './rule-tests.ts'
+import { table } from './real-life-table.ts'
+import { ruleTests, type TestFile } from './rule-tests.ts'
 
 const promtool = await installGoTool('promtool', console.log)
 const dir = mkdtempSync(join(tmpdir(), 'tallystick-alerts-'))
@@ -25,22 +27,31 @@ try {
     'rules',
     write('panels.json', panelTests(file)),
   ])
-  const alerts = readAlerts()
-  run(`${CASES.length} cases of ${new Set(alerts.map(({ alert }) => alert)).size} alerts`, [
+  const files = ruleTests(readRules())
+  const results = join(dir, 'results.xml')
+  const paths = files.map(writeTests)
+  run(`${CASES.length} cases of ${files.length - 1} alerts, and each in real life`, [
     'test',
     'rules',
-    write('cases.json', ruleTests(ALERTS_FILE, alerts)),
+    `--junit=${results}`,
+    ...paths,
   ])
+  console.log(table(readFileSync(results, 'utf8')))
 } finally {
   rmSync(dir, { recursive: true })
 }
 
 function run(what: string, args: readonly string[]): void {
-  const { status, stdout, stderr } = spawnSync(promtool, args, { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(promtool, args, { encoding: 'utf8', maxBuffer: 1 << 28 })
   console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${what}`)
   if (status === 0) return
   console.log(`${stdout}${stderr}`.trim())
   process.exitCode = 1
+}
+
+function writeTests({ name, interval, rules, tests }: TestFile): string {
+  const file = write(`${name}-rules.json`, { groups: [{ name, rules }] })
+  return write(`${name}.json`, { rule_files: [file], evaluation_interval: interval, tests })
 }
 
 /** JSON is YAML. */

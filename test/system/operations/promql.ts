@@ -7,7 +7,10 @@ import { PROJECT_DIR } from '../start/installation.ts'
 /** Labels that Prometheus adds when it reads a process. */
 const TARGET_LABELS = ['cluster', 'namespace', 'pod', 'container', 'job', 'instance']
 /** Metrics of kube-state-metrics that we use. */
-const KUBERNETES = new Map([['kube_pod_container_status_waiting_reason', ['reason']]])
+const KUBERNETES = new Map([
+  ['kube_pod_container_status_waiting_reason', ['reason']],
+  ['kube_pod_container_status_running', []],
+])
 
 const METRICS = new Map(readReferencePage().map((metric) => [metric.name, metric]))
 const ROUTES = readFileSync(join(PROJECT_DIR, 'docs/access.md'), 'utf8')
@@ -35,7 +38,11 @@ export function findStrangers(expr: string, made: readonly string[] = []): strin
 
 /** Adds the metric's labels to those that may be grouped by. */
 function checkSelector(name: string, matchers: string, known: Set<string>): string[] {
-  if (name.startsWith('tallystick:')) return []
+  if (name.startsWith('tallystick:')) {
+    // Recorded: its labels are those that its own rule groups by, which is looked at by itself.
+    for (const [, label] of matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)) known.add(label!)
+    return []
+  }
   const foreign = KUBERNETES.get(name)
   const metric = METRICS.get(name) ?? METRICS.get(name.replace(/_(bucket|sum|count)$/, ''))
   if (!metric && !foreign) return [`no process has ${name}`]

@@ -1,31 +1,51 @@
-import { type AlertCase, CASES, HEALTHY, QUIET } from './alert-cases.ts'
-import type { Alert } from './alerts-file.ts'
+import type { AlertCase } from './alert-case.ts'
+import { CASES } from './alert-cases.ts'
+import type { Alert, Rule } from './alerts-file.ts'
+import { HEALTHY, QUIET, type Series } from './healthy-series.ts'
+import { quietTest, realLifeTests, rulesOf, SITUATIONS } from './real-life.ts'
 
-const HEALTHY_AT_MINUTES = [30, 100, 450]
+/** Input of `promtool test rules`: rules, and tests of them. */
+export type TestFile = {
+  readonly name: string
+  /** Time between two evaluations. */
+  readonly interval: string
+  readonly rules: readonly Rule[]
+  readonly tests: readonly unknown[]
+}
 
-/** Input of `promtool test rules`: each case, and that nothing fires while all is well. */
-export function ruleTests(rulesFile: string, alerts: readonly Alert[]): unknown {
-  const names = [...new Set(alerts.map(({ alert }) => alert))]
-  const healthy = Object.entries({ 'a healthy installation': {}, ...QUIET }).map(([name, series]) => ({
-    name,
-    interval: '1m',
-    input_series: inputSeries({ ...HEALTHY, ...series }),
-    alert_rule_test: HEALTHY_AT_MINUTES.flatMap((minute) =>
-      names.map((alertname) => ({ alertname, eval_time: `${minute}m`, exp_alerts: [] })),
-    ),
-  }))
-  const cases = CASES.map((one) => ({
+/** A file for each alert, with the rules and series that it needs alone, and one in which all rules see nothing wrong. */
+export function ruleTests(rules: readonly Rule[]): TestFile[] {
+  const names = [...new Set(rules.flatMap(({ alert }) => alert ?? []))]
+  const files = names.map((alert) => {
+    const own = rulesOf(alert, rules)
+    const cases = CASES.filter((one) => one.alert === alert)
+    const tests = cases.flatMap((one, i) => [
+      said(one, own),
+      ...realLifeTests(one, i, own).map(({ test }) => test),
+    ])
+    // Days of each minute would take long.
+    return { name: alert, interval: cases.some(({ isAlone }) => isAlone) ? '5m' : '1m', rules: own, tests }
+  })
+  const quiet = [
+    ...SITUATIONS.map((situation) => quietTest(situation, {}, 30)),
+    ...Object.entries(QUIET).map(([name, series]) => quietTest({ ...SITUATIONS[0]!, name }, series, 30)),
+  ]
+  return [...files, { name: 'nothing', interval: '1m', rules, tests: quiet.map(({ test }) => test) }]
+}
+
+/** Test that the alert fires in its case with the expected labels and texts. */
+function said(one: AlertCase, rules: readonly Rule[]): unknown {
+  return {
     name: `${one.alert} ${JSON.stringify(one.labels ?? {})}`,
     interval: '1m',
     input_series: inputSeries(seriesOf(one)),
     alert_rule_test: [
-      { alertname: one.alert, eval_time: `${one.atMinute}m`, exp_alerts: [expected(one, alerts)] },
+      { alertname: one.alert, eval_time: `${one.atMinute}m`, exp_alerts: [expected(one, rules)] },
     ],
-  }))
-  return { rule_files: [rulesFile], evaluation_interval: '1m', tests: [...healthy, ...cases] }
+  }
 }
 
-function seriesOf({ series, isAlone, without = [] }: AlertCase): Readonly<Record<string, string>> {
+function seriesOf({ series, isAlone, without = [] }: AlertCase): Series {
   if (isAlone) return series
   const kept = Object.entries(HEALTHY).filter(
     ([name]) => !without.some((metric) => name.startsWith(`${metric}{`)),
@@ -33,17 +53,17 @@ function seriesOf({ series, isAlone, without = [] }: AlertCase): Readonly<Record
   return { ...Object.fromEntries(kept), ...series }
 }
 
-function inputSeries(series: Readonly<Record<string, string>>): unknown[] {
+function inputSeries(series: Series): unknown[] {
   return Object.entries(series).map(([name, values]) => ({ series: name, values }))
 }
 
-function expected({ alert, severity, labels, description }: AlertCase, alerts: readonly Alert[]): unknown {
+function expected({ alert, severity, labels, description }: AlertCase, rules: readonly Rule[]): unknown {
   const expectedLabels: Readonly<Record<string, string>> = { namespace: 'ledger', severity, ...labels }
   // The last, because rules of the same name that have more labels come later.
-  const { annotations } = alerts.findLast(
-    (one) =>
+  const { annotations } = rules.findLast(
+    (one): one is Alert =>
       one.alert === alert &&
-      Object.entries(one.labels).every(([name, value]) => expectedLabels[name] === value),
+      Object.entries(one.labels ?? {}).every(([name, value]) => expectedLabels[name] === value),
   )!
   return {
     exp_labels: expectedLabels,

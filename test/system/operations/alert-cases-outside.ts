@@ -1,0 +1,177 @@
+import { type AlertCase, once, page, ticket } from './alert-case.ts'
+import { flat, growing, MINUTES, SERVER, WORKER } from './healthy-series.ts'
+
+/** Cases of deliveries, of peers, and of pods. */
+export const OUTSIDE_CASES: readonly AlertCase[] = [
+  // One endpoint that is to be sent something, while two others refused their last event days ago and have come to all entries.
+  {
+    ...page,
+    alert: 'TallystickWebhooksNotDelivered',
+    series: {
+      [`tallystick_webhook_endpoints_failing{${WORKER}}`]: flat(2),
+      [`tallystick_webhook_waiting_seconds{${WORKER}}`]: growing(60),
+      [`tallystick_webhook_attempts_total{outcome="delivered", ${WORKER}}`]: flat(9),
+      [`tallystick_webhook_attempts_total{outcome="failed", ${WORKER}}`]: flat(9),
+    },
+    ripens: 10,
+    description: '1 endpoints wait for events, and none gets any.',
+  },
+  // Left alone, it seems, but for longer than any is.
+  {
+    ...page,
+    alert: 'TallystickWebhooksNotDelivered',
+    series: {
+      [`tallystick_webhook_endpoints_waiting{${WORKER}}`]: flat(0),
+      [`tallystick_webhook_cursor_lag_seconds{${WORKER}}`]: growing(60),
+      [`tallystick_webhook_attempts_total{outcome="delivered", ${WORKER}}`]: flat(9),
+      [`tallystick_webhook_attempts_total{outcome="failed", ${WORKER}}`]: flat(9),
+    },
+    ripens: 75,
+    description: '1 endpoints wait for events, and none gets any.',
+  },
+  {
+    ...page,
+    alert: 'TallystickWebhooksNotDelivered',
+    series: {
+      [`tallystick_webhook_endpoints{state="active", ${WORKER}}`]: flat(2),
+      [`tallystick_webhook_endpoints_behind{${WORKER}}`]: flat(2),
+      [`tallystick_webhook_endpoints_failing{${WORKER}}`]: flat(2),
+      [`tallystick_webhook_attempts_total{outcome="delivered", ${WORKER}}`]: flat(9),
+    },
+    ripens: 10,
+    description: '2 endpoints wait for events, and none gets any.',
+  },
+  {
+    ...page,
+    alert: 'TallystickWebhooksNotDelivered',
+    series: {
+      [`tallystick_webhook_endpoints{state="active", ${WORKER}}`]: flat(1),
+      [`tallystick_webhook_endpoints_failing{${WORKER}}`]: flat(1),
+      [`tallystick_webhook_attempts_total{outcome="delivered", ${WORKER}}`]: flat(9),
+    },
+    ripens: 10,
+    labels: { endpoints: 'one' },
+    description: '1 endpoint is all there is, and for an hour it has got no event.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickWebhookEndpointFails',
+    series: { [`tallystick_webhook_endpoints_failing_seconds{${WORKER}}`]: growing(60) },
+    ripens: 61,
+    description: 'An endpoint has answered no delivery with 2xx for 1h 40m 0s.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickWebhookDeliveriesDead',
+    series: { [`tallystick_webhook_attempts_total{outcome="dead", ${WORKER}}`]: once },
+    description: '1 deliveries of the last hour failed for the last time: a receiver has failed for a day.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickWebhookEndpointStopped',
+    series: { [`tallystick_webhook_endpoints{state="disabled", ${WORKER}}`]: once },
+    labels: { state: 'disabled' },
+    description: '1 endpoints became disabled within an hour.',
+  },
+  // As many as before, because another one was resumed.
+  {
+    ...ticket,
+    alert: 'TallystickWebhookEndpointStopped',
+    series: { [`tallystick_webhook_endpoint_stops_total{reason="failing", ${WORKER}}`]: once },
+    labels: { state: 'paused' },
+    description: '1 endpoints became paused within an hour.',
+  },
+  {
+    ...page,
+    alert: 'TallystickPeersNotDrained',
+    series: {
+      [`tallystick_peers_failing{${WORKER}}`]: flat(2),
+      [`tallystick_peer_waiting_seconds{${WORKER}}`]: growing(60),
+      [`tallystick_peer_request_duration_seconds_count{${WORKER}}`]: flat(9),
+      [`tallystick_peer_entries_sent_total{outcome="received", ${WORKER}}`]: flat(9),
+    },
+    ripens: 10,
+    description:
+      '1 peers wait for entries, and none gets any: what is shared with other organisations stands still.',
+  },
+  {
+    ...page,
+    alert: 'TallystickPeersNotDrained',
+    series: {
+      [`tallystick_peers_waiting{${WORKER}}`]: flat(0),
+      [`tallystick_peer_lag_seconds{state="active", ${WORKER}}`]: growing(60),
+      [`tallystick_peer_request_duration_seconds_count{${WORKER}}`]: flat(9),
+      [`tallystick_peer_entries_sent_total{outcome="received", ${WORKER}}`]: flat(9),
+    },
+    ripens: 75,
+    description:
+      '2 peers wait for entries, and none gets any: what is shared with other organisations stands still.',
+  },
+  {
+    ...page,
+    alert: 'TallystickPeersNotDrained',
+    series: {
+      [`tallystick_peers{state="active", ${WORKER}}`]: flat(2),
+      [`tallystick_peers_failing{${WORKER}}`]: flat(2),
+      [`tallystick_peer_entries_sent_total{outcome="received", ${WORKER}}`]: flat(9),
+    },
+    ripens: 10,
+    description:
+      '2 peers wait for entries, and none gets any: what is shared with other organisations stands still.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickPeerFails',
+    series: { [`tallystick_peers_failing_seconds{${WORKER}}`]: flat(5_400) },
+    description: 'A peer has taken nothing for 1h 30m 0s.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickPeerFull',
+    series: { [`tallystick_peers_full{${WORKER}}`]: flat(1) },
+    description:
+      '1 peers have sent as much as they may have stored in a day: what more they say waits at their side.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickPeerDeadLetters',
+    series: { [`tallystick_peer_dead_letters{${WORKER}}`]: flat(2) },
+    description: '2 entries were refused by peers, and what follows them in their records waits.',
+  },
+  {
+    ...ticket,
+    alert: 'TallystickPeerFork',
+    series: { [`tallystick_peer_entries_refused_total{code="fork", ${SERVER}}`]: once },
+    description: '1 entries of peers contradict an entry that is held in their place.',
+  },
+  // Each pod that waits may have a reason of its own. The Secret of a password is mounted: where it is not there, the container is not made.
+  ...(
+    [
+      ['CreateContainerConfigError', { CreateContainerConfigError: flat(1) }],
+      ['ContainerCreating', { ContainerCreating: flat(1) }],
+      // A process that runs for a minute before it fails, and one that waits for the schema until it gives up.
+      ['CrashLoopBackOff', { CrashLoopBackOff: comesAndGoes(5, 1) }],
+      ['CrashLoopBackOff', { CrashLoopBackOff: comesAndGoes(5, 5) }],
+      ['ImagePullBackOff', { ErrImagePull: comesAndGoes(1, 5), ImagePullBackOff: `_ ${comesAndGoes(5, 1)}` }],
+    ] as const
+  ).map(([reason, waits]) => ({
+    ...ticket,
+    alert: 'TallystickPodsFail',
+    series: Object.fromEntries(
+      Object.entries(waits).map(([waitsFor, values]) => [
+        `kube_pod_container_status_waiting_reason{namespace="ledger", pod="tallystick-api-7d9-x", container="api", reason="${waitsFor}"}`,
+        values,
+      ]),
+    ),
+    labels: { pod: 'tallystick-api-7d9-x', reason },
+    description: `1 containers of tallystick-api-7d9-x have waited for more than ten minutes: ${reason}.`,
+  })),
+]
+
+/** As kube-state-metrics has what waits for some minutes, and then is gone for some. */
+function comesAndGoes(waits: number, gone: number): string {
+  return Array.from(
+    { length: Math.ceil(MINUTES / (waits + gone)) },
+    () => `1x${waits - 1} stale${gone > 1 ? ` _x${gone - 1}` : ''}`,
+  ).join(' ')
+}
