@@ -126,13 +126,14 @@ export class UnknownOutcomeError extends TallystickError {
     options: {
       retryable: boolean
       idempotencyKey: string | null
+      nothingDone?: boolean
       retryAfterMs?: number | null
       cause?: unknown
     },
   ) {
-    const { idempotencyKey } = options
+    const { idempotencyKey, nothingDone = false } = options
     const repeat =
-      idempotencyKey === null
+      idempotencyKey === null || nothingDone
         ? ''
         : `; whether it was written is not known: repeat it with the idempotency key ${JSON.stringify(idempotencyKey)}`
     super(message + repeat, options)
@@ -163,7 +164,28 @@ export class ConnectionError extends UnknownOutcomeError {}
 /** No answer, or not all of it, within `timeoutMs`. */
 export class TimeoutError extends UnknownOutcomeError {}
 /** Something answered that is not a Tallystick server, or is broken: a proxy's page, a cut-off body, a redirect. */
-export class UnexpectedAnswerError extends UnknownOutcomeError {}
+export class UnexpectedAnswerError extends UnknownOutcomeError {
+  /** HTTP status of the answer. null: the answer broke, or was understood only in part. */
+  readonly status: number | null
+  /** The status proves that nothing was done (docs/reference/client-outcomes.md). */
+  readonly nothingDone: boolean
+
+  constructor(
+    message: string,
+    options: {
+      retryable: boolean
+      idempotencyKey: string | null
+      status?: number | null
+      nothingDone?: boolean
+      retryAfterMs?: number | null
+      cause?: unknown
+    },
+  ) {
+    super(message, options)
+    this.status = options.status ?? null
+    this.nothingDone = options.nothingDone ?? false
+  }
+}
 
 const FAMILIES: Readonly<Record<number, typeof ApiError>> = {
   400: InvalidRequestError,

@@ -179,10 +179,11 @@ export class Transport {
 
   /** An operation that answers nothing, and has done it when this returns. */
   done(operation: Operation, call: Call = {}): Promise<void> {
-    const read = whole(async (response, { name }) => {
-      if (response.status === 204) return
+    const read = whole(async (response, asked) => {
+      const { status } = response
+      if (status === 204) return
       await response.body?.cancel()
-      throw wrongServer(`${name} answered ${response.status}, not 204`)
+      throw wrongServer(`${asked.name} answered ${status}, not 204`, asked, status)
     })
     return this.#call(operation, call, 'application/json', read)
   }
