@@ -125,8 +125,16 @@ class UnknownOutcomeError(TallystickError):
     idempotency_key: str | None
     """None: the call took none."""
 
-    def __init__(self, message: str, *, retryable: bool, idempotency_key: str | None, retry_after: float | None = None) -> None:
-        if idempotency_key is not None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool,
+        idempotency_key: str | None,
+        nothing_done: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        if idempotency_key is not None and not nothing_done:
             message += f'; whether it was written is not known: repeat it with the idempotency key "{idempotency_key}"'
         super().__init__(message, retryable=retryable, retry_after=retry_after)
         self.idempotency_key = idempotency_key
@@ -162,6 +170,31 @@ class TimeoutError(UnknownOutcomeError):
 
 class UnexpectedAnswerError(UnknownOutcomeError):
     """Something answered that is not a Tallystick server, or is broken: a proxy's page, a cut-off body, a redirect."""
+
+    status: int | None
+    """HTTP status of the answer. None: the answer broke, or was understood only in part."""
+    nothing_done: bool
+    """The status proves that nothing was done (docs/reference/client-outcomes.md)."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool,
+        idempotency_key: str | None,
+        status: int | None = None,
+        nothing_done: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(
+            message,
+            retryable=retryable,
+            idempotency_key=idempotency_key,
+            nothing_done=nothing_done,
+            retry_after=retry_after,
+        )
+        self.status = status
+        self.nothing_done = nothing_done
 
 
 _FAMILIES: Final[dict[int, type[ApiError]]] = {

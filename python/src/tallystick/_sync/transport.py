@@ -101,9 +101,10 @@ class Transport:
         """An operation that answers nothing, and has done it when this returns."""
 
         def read(response: httpx2.Response, asked: Asked, _: Callable[[], None]) -> None:
-            if response.status_code != 204:
-                raise wrong_server(f'{asked.name} answered {response.status_code}, not 204')
-            keep(response.status_code, response.headers, b'')
+            status = response.status_code
+            if status != 204:
+                raise wrong_server(f'{asked.name} answered {status}, not 204', asked, status)
+            keep(status, response.headers, b'')
 
         self._call(operation, call, JSON, read)
 
@@ -307,6 +308,6 @@ def _read_all(response: httpx2.Response, asked: Asked, bytes_max: int, check: Ca
         check()
         content += piece
         if len(content) > bytes_max:
-            raise wrong_server(f'{asked.name} answered more than {bytes_max} bytes')
+            raise wrong_server(f'{asked.name} answered more than {bytes_max} bytes', asked, response.status_code)
     keep(response.status_code, response.headers, bytes(content))
     return bytes(content)
