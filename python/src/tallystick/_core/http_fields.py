@@ -62,7 +62,7 @@ def _wait_of(text: str, now: float) -> float | None:
     # Fractions are no delay-seconds; servers send them all the same, and their meaning is plain.
     number = _SECONDS.fullmatch(text)
     if number is not None:
-        return RETRY_AFTER_SECONDS_MAX if len(number[1]) > _SECONDS_DIGITS_MAX else float(text)
+        return RETRY_AFTER_SECONDS_MAX if len(number[1].lstrip('0')) > _SECONDS_DIGITS_MAX else float(text)
     at = http_date_of(text, now)
     return None if at is None else max(0.0, at - now)
 
