@@ -76,7 +76,7 @@ export function noneMatchHits(value: FieldValue, opaque: string): boolean {
 
 /**
  * Milliseconds to wait by Retry-After (RFC 9110 §10.2.3): 0 or more, and at most `RETRY_AFTER_MS_MAX`. null: the field is
- * absent or not understood. Of several lines the longest wait counts.
+ * absent or not understood. The longest wait of several lines counts.
  */
 export function retryAfterMsOf(value: FieldValue, nowMs: number): number | null {
   const waits = linesOf(value)

@@ -179,10 +179,11 @@ class AsyncTransport:
         while True:
             try:
                 return await self._attempt(request, read)
-            except TallystickError as error:
+            except Exception as error:
                 doubt.note(error)
                 ending = doubt.ending(error, request.asked.idempotency_key)
-                if request.is_final(error):
+                # Others are raised by the caller's `api_key` function.
+                if not isinstance(ending, TallystickError) or not isinstance(error, TallystickError) or request.is_final(error):
                     raise ending from ending.__cause__
                 await sleep(retries.delay_before(ending))
 

@@ -16,10 +16,10 @@ class Doubt:
     def __init__(self) -> None:
         self._may_be_done = False
 
-    def note(self, error: TallystickError) -> None:
+    def note(self, error: Exception) -> None:
         self._may_be_done = self._may_be_done or _is_unknown(error)
 
-    def ending(self, error: TallystickError, idempotency_key: str | None) -> TallystickError:
+    def ending(self, error: Exception, idempotency_key: str | None) -> Exception:
         """The error that ends the call: as it is, or UnknownOutcomeError with the key if an earlier attempt may have been done."""
         if not self._may_be_done or idempotency_key is None:
             return error
@@ -28,13 +28,13 @@ class Doubt:
             return error
         unknown = UnknownOutcomeError(
             f'{error}; an earlier attempt had no answer',
-            retryable=error.retryable,
+            retryable=isinstance(error, TallystickError) and error.retryable,
             idempotency_key=idempotency_key,
-            retry_after=error.retry_after,
+            retry_after=error.retry_after if isinstance(error, TallystickError) else None,
         )
         unknown.__cause__ = error
         return unknown
 
 
-def _is_unknown(error: TallystickError) -> bool:
+def _is_unknown(error: Exception) -> bool:
     return isinstance(error, UnknownOutcomeError) and not error.nothing_done

@@ -33,7 +33,7 @@ def media_type_of(content_type: str | None) -> str:
 
 def retry_after_of(lines: Sequence[str], now: float) -> float | None:
     """Seconds to wait by Retry-After (RFC 9110 §10.2.3): 0 or more, and at most RETRY_AFTER_SECONDS_MAX. None: the field is absent or
-    not understood. Of several lines the longest wait counts.
+    not understood. The longest wait of several lines counts.
     """
     texts = [text for line in lines for text in (line.split(',') if _NUMBERS.fullmatch(line) else [line])]
     waits = [wait for text in texts if (wait := _wait_of(text.strip(' \t'), now)) is not None]
