@@ -28,14 +28,10 @@ const NEVER_CONNECTED = [
 
 function disconnected(asked: Asked, error: unknown): ConnectionError {
   const { name, repeatable, idempotencyKey } = asked
-  const cause = (error as { cause?: { code?: string; message?: string } }).cause
-  const code = cause?.code ?? (error as { code?: string }).code
-  // fetch gives no reason for a 407 (Fetch §4.4).
-  const reason =
-    code ?? (cause ? cause.message || 'no reason given: a proxy that asks for authentication?' : `${error}`)
-  if (code !== undefined && NEVER_CONNECTED.includes(code)) {
+  const { code, reason } = reasonOf(error)
+  if (code !== null && NEVER_CONNECTED.includes(code)) {
     return new ConnectionError(
-      `${name}: no connection (${reason}); is the server running, and the address right?`,
+      `${name}: no connection (${code}); is the server running, and the address right?`,
       { retryable: true, idempotencyKey: null, nothingDone: true, cause: error },
     )
   }
@@ -44,6 +40,24 @@ function disconnected(asked: Asked, error: unknown): ConnectionError {
     idempotencyKey,
     cause: error,
   })
+}
+
+const CAUSES_MAX = 4
+
+/** Innermost code of an error and its causes, and for people that code and the innermost message. */
+function reasonOf(error: unknown): { readonly code: string | null; readonly reason: string } {
+  let code: string | null = null
+  let message = `${error}`
+  for (let at = error, causes = 0; typeof at === 'object' && at !== null && causes <= CAUSES_MAX; causes++) {
+    const found = at as { readonly code?: unknown; readonly message?: unknown; readonly cause?: unknown }
+    // A DOMException has a number.
+    if (typeof found.code === 'string' && found.code !== '') code = found.code
+    if (causes > 0) message = `${found.message ?? ''}`
+    at = found.cause
+  }
+  const said = [code, message].filter((part) => part !== null && part !== '').join(': ')
+  // fetch keeps a 407 to itself, and gives no reason (Fetch §4.4).
+  return { code, reason: said || 'no reason given: a proxy that asks for authentication?' }
 }
 
 /** Statuses that a server may answer before it looks up the idempotency key: they say nothing about an earlier attempt. */

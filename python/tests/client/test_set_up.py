@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from hostile import AGENT, API_KEY, hostile, send_json
 
-from tallystick import AsyncTallystick, Tallystick, TallystickOperator, UsageError
+from tallystick import AsyncTallystick, ConnectionError, Tallystick, TallystickOperator, UsageError
 
 SOURCES = Path(__file__).parents[2] / 'src'
 PROGRAM = """
@@ -81,3 +81,15 @@ def test_a_key_that_cannot_be_sent_is_told_where_and_is_not_shown(key: str) -> N
 def test_a_wrong_set_up_is_a_usage_error_when_the_client_is_made(make: Any, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         make()
+
+
+def test_a_proxy_that_refuses_the_tunnel_was_given_no_request() -> None:
+    def refuse(connection: Any, _number: int, _request: Any) -> None:
+        connection.sendall(b'HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n')
+
+    with hostile(refuse) as proxy, httpx2.Client(proxy=proxy.base_url, trust_env=False) as http_client:
+        client = Tallystick(base_url='https://ledger.example', api_key=API_KEY, http_client=http_client, max_retries=0)
+        with pytest.raises(ConnectionError, match='no connection .*407 Proxy Authentication Required') as caught:
+            client.agents.register(name='a')
+    assert caught.value.nothing_done and caught.value.idempotency_key is None
+    assert [request.method for request in proxy.requests] == ['CONNECT']

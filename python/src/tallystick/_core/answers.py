@@ -15,7 +15,7 @@ from ..errors import ConnectionError, TallystickError, TimeoutError, UnexpectedA
 from .http_fields import media_type_of, retry_after_of
 from .statuses import meaning_of
 
-_NEVER_CONNECTED: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+_NEVER_CONNECTED: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
 M = TypeVar('M', bound=BaseModel)
 
