@@ -89,7 +89,7 @@ def test_a_proxy_that_refuses_the_tunnel_was_given_no_request() -> None:
 
     with hostile(refuse) as proxy, httpx2.Client(proxy=proxy.base_url, trust_env=False) as http_client:
         client = Tallystick(base_url='https://ledger.example', api_key=API_KEY, http_client=http_client, max_retries=0)
-        with pytest.raises(ConnectionError, match='no connection .*407 Proxy Authentication Required') as caught:
+        with pytest.raises(ConnectionError, match=r'no connection .*407 Proxy Authentication Required') as caught:
             client.agents.register(name='a')
     assert caught.value.nothing_done and caught.value.idempotency_key is None
     assert [request.method for request in proxy.requests] == ['CONNECT']
