@@ -116,27 +116,33 @@ export class UnavailableError extends ApiError {}
 /** 500, and whatever else has no family. */
 export class ServerError extends ApiError {}
 
-/** Whether it was done is not known: the next three. With `idempotencyKey` a write is repeated without being done twice. */
-export class UnknownOutcomeError extends TallystickError {
-  /** null: the call took none. */
+type UnknownOutcome = {
+  readonly retryable: boolean
   readonly idempotencyKey: string | null
+  readonly nothingDone?: boolean
+  readonly retryAfterMs?: number | null
+  readonly cause?: unknown
+}
 
-  constructor(
-    message: string,
-    options: {
-      retryable: boolean
-      idempotencyKey: string | null
-      retryAfterMs?: number | null
-      cause?: unknown
-    },
-  ) {
-    const { idempotencyKey } = options
+/**
+ * Whether it was done is not known. With `idempotencyKey` a write is repeated without being done twice. The class itself is thrown
+ * when an attempt had no answer and a later one was refused: `cause` is the refusal.
+ */
+export class UnknownOutcomeError extends TallystickError {
+  /** null: the call took none, or nothing was sent. */
+  readonly idempotencyKey: string | null
+  /** Nothing was done after all: there was no connection, or the status proves it (docs/reference/client-outcomes.md). */
+  readonly nothingDone: boolean
+
+  constructor(message: string, options: UnknownOutcome) {
+    const { idempotencyKey, nothingDone = false } = options
     const repeat =
-      idempotencyKey === null
+      idempotencyKey === null || nothingDone
         ? ''
         : `; whether it was written is not known: repeat it with the idempotency key ${JSON.stringify(idempotencyKey)}`
     super(message + repeat, options)
     this.idempotencyKey = idempotencyKey
+    this.nothingDone = nothingDone
   }
 }
 
@@ -163,7 +169,15 @@ export class ConnectionError extends UnknownOutcomeError {}
 /** No answer, or not all of it, within `timeoutMs`. */
 export class TimeoutError extends UnknownOutcomeError {}
 /** Something answered that is not a Tallystick server, or is broken: a proxy's page, a cut-off body, a redirect. */
-export class UnexpectedAnswerError extends UnknownOutcomeError {}
+export class UnexpectedAnswerError extends UnknownOutcomeError {
+  /** HTTP status of the answer. null: the answer broke, or was understood only in part. */
+  readonly status: number | null
+
+  constructor(message: string, options: UnknownOutcome & { status?: number | null }) {
+    super(message, options)
+    this.status = options.status ?? null
+  }
+}
 
 const FAMILIES: Readonly<Record<number, typeof ApiError>> = {
   400: InvalidRequestError,

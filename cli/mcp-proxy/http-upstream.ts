@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type SseEvent, SseParser } from '../../sdk/http/sse.ts'
+import { mediaTypeOf } from '../../src/proof/http-fields.ts'
 import { valueAt } from '../calls/message.ts'
 import { RequestHeaders } from './http-headers.ts'
 import {
@@ -122,7 +123,7 @@ class HttpUpstream implements Upstream {
 
   /** Whether the answer to the request was among it. */
   async #read(response: Response, id: unknown): Promise<boolean> {
-    const type = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+    const type = mediaTypeOf(response.headers.get('content-type'))
     if (type === 'text/event-stream' && response.body !== null)
       return this.#readStream(response.body, id, new SseParser(PROXY_MESSAGE_BYTES_MAX))
     const text = await readText(response)

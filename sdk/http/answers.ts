@@ -1,11 +1,12 @@
 import { concat } from '../../src/proof/bytes.ts'
+import { mediaTypeOf, retryAfterMsOf } from '../../src/proof/http-fields.ts'
 import { errorOf, type TallystickError, UnexpectedAnswerError } from '../errors.ts'
 import type { Problem } from '../generated/api.ts'
+import { meaningOf } from './statuses.ts'
 
 /** More than any answer that is read whole: a page of the largest records. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const PROBLEM_BYTES_MAX = 1024 * 1024
-const PROXY_STATUSES = [429, 500, 502, 503, 504]
 
 /** Request that an answer belongs to, and how it can be repeated. */
 export type Asked = {
@@ -24,61 +25,71 @@ export async function readJson<T>(response: Response, asked: Asked): Promise<T> 
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    throw unexpected(`${asked.name} answered something that begins as JSON and is none`, asked, { cause })
+    throw unexpected(`${asked.name} answered something that begins as JSON and is none`, asked, cause)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as T
-  throw wrongServer(`${asked.name} answered JSON that is no object`)
+  throw wrongServer(`${asked.name} answered JSON that is no object`, asked, response.status)
 }
 
 /** Throws unless the answer is of this type: a wrong server, or something between, answers pages. */
-export function refuseMediaType(response: Response, mediaType: string, { name }: Asked): void {
-  const found = response.headers.get('content-type') ?? 'no content type'
-  if (found.toLowerCase().startsWith(mediaType)) return
-  throw wrongServer(`${name} answered ${response.status} with ${found.slice(0, 100)}, not with ${mediaType}`)
+export function refuseMediaType({ status, headers }: Response, mediaType: string, asked: Asked): void {
+  const found = headers.get('content-type')
+  if (mediaTypeOf(found) === mediaType) return
+  const type = found?.slice(0, 100) ?? 'no content type'
+  throw wrongServer(`${asked.name} answered ${status} with ${type}, not with ${mediaType}`, asked, status)
 }
 
-/** The error of an answer that says that it was not done. */
+/** The error of an answer that says that it was not done, or that the server did not give. */
 export async function readRefusal(response: Response, asked: Asked): Promise<TallystickError> {
   const { status, headers } = response
-  const retryAfterMs = parseRetryAfter(headers.get('retry-after'))
-  if (headers.get('content-type')?.startsWith('application/problem+json')) {
+  const retryAfterMs = retryAfterMsOf(headers.get('retry-after'), Date.now())
+  if (mediaTypeOf(headers.get('content-type')) === 'application/problem+json') {
     const problem = parseProblem(await readText(response, asked, PROBLEM_BYTES_MAX))
     if (problem?.status === status) return errorOf(problem, { retryAfterMs, ...asked })
   }
+  const { name, idempotencyKey, repeatable } = asked
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
-    return new UnexpectedAnswerError(
-      `${asked.name} redirects: give the server's own address, because an API key is sent nowhere else`,
-      { retryable: false, idempotencyKey: null },
-    )
+    const redirects = `${name} redirects: give the server's own address, because an API key is sent nowhere else`
+    return new UnexpectedAnswerError(`${redirects}${lookFirst(asked)}`, {
+      retryable: false,
+      idempotencyKey,
+      status: status || null,
+    })
   }
-  if (PROXY_STATUSES.includes(status)) {
-    return unexpected(
-      `something before the server answered ${asked.name} with ${status}: look whether the server runs, and at the proxy`,
-      asked,
-      { retryAfterMs },
-    )
-  }
-  return wrongServer(`${asked.name} answered ${status} without saying why`)
-}
-
-/** It may be the server's answer, damaged on the way. */
-export function unexpected(
-  message: string,
-  asked: Asked,
-  options: { retryAfterMs?: number | null; cause?: unknown } = {},
-): UnexpectedAnswerError {
-  return new UnexpectedAnswerError(`${message}${lookFirst(asked)}`, {
-    retryable: asked.repeatable,
-    idempotencyKey: asked.idempotencyKey,
-    ...options,
+  const { passing, nothingDone, advice } = meaningOf(status)
+  const what = passing
+    ? `something before the server answered ${name} with ${status}`
+    : `${name} answered ${status} without saying why`
+  const outcome = nothingDone ? '; nothing was done' : lookFirst(asked)
+  return new UnexpectedAnswerError(`${what}: ${advice}${outcome}`, {
+    retryable: passing && (repeatable || nothingDone),
+    idempotencyKey,
+    status,
+    nothingDone,
+    retryAfterMs,
   })
 }
 
-/** It is nothing that the server answers: to ask again is of no use. */
-export function wrongServer(message: string): UnexpectedAnswerError {
-  return new UnexpectedAnswerError(`${message}: check that the address is a Tallystick server's`, {
+/** It may be the server's answer, damaged on the way. */
+export function unexpected(message: string, asked: Asked, cause?: unknown): UnexpectedAnswerError {
+  return new UnexpectedAnswerError(`${message}${lookFirst(asked)}`, {
+    retryable: asked.repeatable,
+    idempotencyKey: asked.idempotencyKey,
+    cause,
+  })
+}
+
+/** It is nothing that the server answers: another attempt is of no use. `asked`: null for requests that take no key. */
+export function wrongServer(
+  message: string,
+  asked: Asked | null = null,
+  status: number | null = null,
+): UnexpectedAnswerError {
+  const look = asked ? lookFirst(asked) : ''
+  return new UnexpectedAnswerError(`${message}: check that the address is a Tallystick server's${look}`, {
     retryable: false,
-    idempotencyKey: null,
+    idempotencyKey: asked?.idempotencyKey ?? null,
+    status,
   })
 }
 
@@ -99,14 +110,6 @@ function parseProblem(text: string): Problem | null {
   } catch {
     return null
   }
-}
-
-/** RFC 9110 §10.2.3: seconds, or a date; null for anything else. */
-export function parseRetryAfter(text: string | null, nowMs = Date.now()): number | null {
-  if (text === null) return null
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000
-  const at = Date.parse(text)
-  return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
 }
 
 /** All of the body as text. An answer without an end must not fill the memory. */
@@ -132,14 +135,15 @@ export async function readBytes(response: Response, asked: Asked): Promise<Uint8
 
 async function* piecesOf(
   response: Response,
-  { name }: Asked,
+  asked: Asked,
   bytesMax: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   if (!response.body) return
   let bytes = 0
   for await (const piece of bytesOf(response.body)) {
     bytes += piece.length
-    if (bytes > bytesMax) throw wrongServer(`${name} answered more than ${bytesMax} bytes`)
+    if (bytes > bytesMax)
+      throw wrongServer(`${asked.name} answered more than ${bytesMax} bytes`, asked, response.status)
     yield piece
   }
 }

@@ -1,4 +1,4 @@
-import { ConnectionError, TallystickError, TimeoutError } from '../errors.ts'
+import { ApiError, ConnectionError, TallystickError, TimeoutError, UnknownOutcomeError } from '../errors.ts'
 import { type Asked, lookFirst } from './answers.ts'
 import type { Patience } from './patience.ts'
 
@@ -28,13 +28,11 @@ const NEVER_CONNECTED = [
 
 function disconnected(asked: Asked, error: unknown): ConnectionError {
   const { name, repeatable, idempotencyKey } = asked
-  const cause = (error as { cause?: { code?: string; message?: string } }).cause
-  const code = cause?.code ?? (error as { code?: string }).code
-  const reason = code ?? cause?.message ?? (error as Error).message
-  if (code !== undefined && NEVER_CONNECTED.includes(code)) {
+  const { code, reason } = reasonOf(error)
+  if (code !== null && NEVER_CONNECTED.includes(code)) {
     return new ConnectionError(
-      `${name}: no connection (${reason}); is the server running, and the address right?`,
-      { retryable: true, idempotencyKey: null, cause: error },
+      `${name}: no connection (${code}); is the server running, and the address right?`,
+      { retryable: true, idempotencyKey: null, nothingDone: true, cause: error },
     )
   }
   return new ConnectionError(`${name}: the connection broke (${reason})${lookFirst(asked)}`, {
@@ -42,4 +40,54 @@ function disconnected(asked: Asked, error: unknown): ConnectionError {
     idempotencyKey,
     cause: error,
   })
+}
+
+const CAUSES_MAX = 4
+
+/** Innermost code of an error and its causes, and for people that code and the innermost message. */
+function reasonOf(error: unknown): { readonly code: string | null; readonly reason: string } {
+  let code: string | null = null
+  let message = `${error}`
+  for (let at = error, causes = 0; typeof at === 'object' && at !== null && causes <= CAUSES_MAX; causes++) {
+    const found = at as { readonly code?: unknown; readonly message?: unknown; readonly cause?: unknown }
+    // A DOMException has a number.
+    if (typeof found.code === 'string' && found.code !== '') code = found.code
+    if (causes > 0) message = `${found.message ?? ''}`
+    at = found.cause
+  }
+  const said = [code, message].filter((part) => part !== null && part !== '').join(': ')
+  // fetch keeps a 407 to itself, and gives no reason (Fetch §4.4).
+  return { code, reason: said || 'no reason given: a proxy that asks for authentication?' }
+}
+
+/** Statuses that a server may answer before it looks up the idempotency key: they say nothing about an earlier attempt. */
+const BEFORE_THE_KEY: ReadonlySet<number> = new Set([401, 403, 421, 429])
+
+/** Remembers whether an attempt of a call may have been done: what a later attempt meets does not undo it. */
+export class Doubt {
+  #mayBeDone = false
+
+  note(error: unknown): void {
+    this.#mayBeDone ||= isUnknown(error)
+  }
+
+  /** The error that ends the call: as it is, or UnknownOutcomeError with the key if an earlier attempt may have been done. */
+  ending(error: unknown, idempotencyKey: string | null): unknown {
+    if (!this.#mayBeDone || idempotencyKey === null) return error
+    const isKnown =
+      error instanceof ApiError ? error.status < 500 && !BEFORE_THE_KEY.has(error.status) : isUnknown(error)
+    if (isKnown) return error
+    const { message } = error as Error
+    const { retryable = false, retryAfterMs = null } = error instanceof TallystickError ? error : {}
+    return new UnknownOutcomeError(`${message}; an earlier attempt had no answer`, {
+      retryable,
+      idempotencyKey,
+      retryAfterMs,
+      cause: error,
+    })
+  }
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof UnknownOutcomeError && !error.nothingDone
 }

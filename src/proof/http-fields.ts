@@ -34,6 +34,11 @@ function elementsOf(line: string): string[] {
   return [...elements, line.slice(start)]
 }
 
+/** Type and subtype of Content-Type, without parameters and in lower case (RFC 9110 §8.3.1). Empty: there is no such field. */
+export function mediaTypeOf(value: string | null | undefined): string {
+  return trimSpaces((value ?? '').split(';', 1)[0]!).toLowerCase()
+}
+
 /** Directives of Cache-Control (RFC 9111 §5.2), by name in lower case. The argument is without quotes; null: none. */
 export function cacheDirectivesOf(value: FieldValue): ReadonlyMap<string, string | null> {
   const directives = new Map<string, string | null>()
@@ -71,7 +76,7 @@ export function noneMatchHits(value: FieldValue, opaque: string): boolean {
 
 /**
  * Milliseconds to wait by Retry-After (RFC 9110 §10.2.3): 0 or more, and at most `RETRY_AFTER_MS_MAX`. null: the field is
- * absent or not understood. If there are several lines, the longest wait counts.
+ * absent or not understood. The longest wait of several lines counts.
  */
 export function retryAfterMsOf(value: FieldValue, nowMs: number): number | null {
   const waits = linesOf(value)

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { Tallystick } from '../../sdk/client.ts'
 import { UsageError } from '../../sdk/errors.ts'
+import { TallystickOperator } from '../../sdk/operator.ts'
 import { API_KEY, failureOf, sendJson, startHostile } from './hostile-server.ts'
 
 const PAYLOAD = { payload: { n: 1 } }
@@ -43,6 +44,33 @@ test('what can mean nothing is refused before anything is sent', async (t) => {
   assert.throws(() => server.client({ retries: { delayMsMin: 9, delayMsMax: 1 } }), UsageError)
 })
 
+test('white space around an API key is left out, and within it is told where', async (t) => {
+  const server = await startHostile(t, (response) => sendJson(response, {}))
+  for (const apiKey of [
+    `${API_KEY}\n`,
+    `${API_KEY}\r\n`,
+    ` ${API_KEY}`,
+    `\t${API_KEY} `,
+    `\ufeff${API_KEY}`,
+  ]) {
+    await server.client({ apiKey }).ledger.get()
+    await server.client({ apiKey: () => apiKey }).ledger.get()
+  }
+  for (const { headers } of server.requests) assert.equal(headers.authorization, `Bearer ${API_KEY}`)
+  for (const [apiKey, says] of [
+    ['tly_one tly_two', /behind its first 7 characters/],
+    ['tly_one\ntly_two', /behind its first 7 characters/],
+    ['tly_onü', /behind its first 6 characters/],
+    [' \r\n', /an API key is needed/],
+  ] as const) {
+    const isTold = (error: unknown) =>
+      error instanceof UsageError && says.test(error.message) && !error.message.includes('tly')
+    assert.throws(() => server.client({ apiKey }), isTold)
+    assert.throws(() => new TallystickOperator({ baseUrl: server.baseUrl, operatorKey: apiKey }), isTold)
+  }
+  assert.throws(() => server.client({ fetch: 'proxy.example' as never }), UsageError)
+})
+
 test('ids are data: none reaches another address', async (t) => {
   const server = await startHostile(t, (response) => sendJson(response, {}))
   await server.client().records.get('../ledger?x=1#y')
@@ -72,7 +100,7 @@ test('a key that is rotated while the process runs is asked for before each atte
     server.requests.map(({ headers }) => headers.authorization),
     ['Bearer tly_old', 'Bearer tly_new'],
   )
-  await failureOf(client.ledger.get(), UsageError, /an API key is needed/)
+  await failureOf(client.ledger.get(), UsageError, /the API key has a space/)
   const lost = server.client({ apiKey: () => Promise.reject(new Error('the vault is closed')) })
   await assert.rejects(lost.ledger.get(), { message: 'the vault is closed' })
   assert.equal(server.requests.length, 2)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TallystickError } from '../../sdk/errors.ts'
-import { parseRetryAfter } from '../../sdk/http/answers.ts'
 import { RETRIES_DEFAULT, retryDelayMs, withRetries } from '../../sdk/http/retries.ts'
 
 const again = (retryAfterMs: number | null = null) =>
@@ -55,12 +54,4 @@ test('only what may succeed later is tried again', async () => {
     return 'done'
   })
   assert.equal(done, 'done')
-})
-
-test('Retry-After is seconds or a date', () => {
-  const now = Date.parse('2026-11-22T06:00:00Z')
-  assert.equal(parseRetryAfter('7', now), 7_000)
-  assert.equal(parseRetryAfter('Sun, 22 Nov 2026 06:00:07 GMT', now), 7_000)
-  assert.equal(parseRetryAfter('Sun, 22 Nov 2026 05:00:00 GMT', now), 0)
-  for (const text of [null, '', 'soon', '1.5s', '9999999999']) assert.equal(parseRetryAfter(text, now), null)
 })

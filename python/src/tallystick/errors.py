@@ -120,16 +120,30 @@ class ServerError(ApiError):
 
 
 class UnknownOutcomeError(TallystickError):
-    """Whether it was done is not known. With `idempotency_key` a write is repeated without being done twice."""
+    """Whether it was done is not known. With `idempotency_key` a write is repeated without being done twice.
+
+    The class itself is raised when an attempt had no answer and a later one was refused: `__cause__` is the refusal.
+    """
 
     idempotency_key: str | None
-    """None: the call took none."""
+    """None: the call took none, or nothing was sent."""
+    nothing_done: bool
+    """Nothing was done after all: there was no connection, or the status proves it (docs/reference/client-outcomes.md)."""
 
-    def __init__(self, message: str, *, retryable: bool, idempotency_key: str | None, retry_after: float | None = None) -> None:
-        if idempotency_key is not None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool,
+        idempotency_key: str | None,
+        nothing_done: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        if idempotency_key is not None and not nothing_done:
             message += f'; whether it was written is not known: repeat it with the idempotency key "{idempotency_key}"'
         super().__init__(message, retryable=retryable, retry_after=retry_after)
         self.idempotency_key = idempotency_key
+        self.nothing_done = nothing_done
 
 
 class OutcomeUnknownError(UnknownOutcomeError):
@@ -162,6 +176,28 @@ class TimeoutError(UnknownOutcomeError):
 
 class UnexpectedAnswerError(UnknownOutcomeError):
     """Something answered that is not a Tallystick server, or is broken: a proxy's page, a cut-off body, a redirect."""
+
+    status: int | None
+    """HTTP status of the answer. None: the answer broke, or was understood only in part."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retryable: bool,
+        idempotency_key: str | None,
+        status: int | None = None,
+        nothing_done: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(
+            message,
+            retryable=retryable,
+            idempotency_key=idempotency_key,
+            nothing_done=nothing_done,
+            retry_after=retry_after,
+        )
+        self.status = status
 
 
 _FAMILIES: Final[dict[int, type[ApiError]]] = {

@@ -13,6 +13,7 @@ import pytest
 from hostile import AGENT, API_KEY, FLAVOURS, Broken, ask, hostile, send, send_json, send_problem
 
 from tallystick import (
+    ApiError,
     AuthenticationError,
     ConflictError,
     ConnectionError,
@@ -391,3 +392,37 @@ def test_words_and_members_of_a_newer_server_are_taken(flavour: str) -> None:
         document = ask(flavour, server.base_url, lambda client: client.key_document())
     assert document.keys[0].use == 'a new one'
     assert document.to_dict() == answer
+
+
+@pytest.mark.parametrize(('status', 'code'), [(503, 'ledger_closed'), (503, 'ledger_moving'), (403, 'ledger_frozen')])
+def test_an_announcement_to_a_ledger_that_takes_no_entries_is_not_repeated(flavour: str, status: int, code: str) -> None:
+    with (
+        hostile(lambda connection, *_: send_problem(connection, status, code, {'retry_after': '60'})) as server,
+        pytest.raises(ApiError, match=code),
+    ):
+        ask(flavour, server.base_url, lambda client: client.exports.announce(documents='all'))
+    assert len(server.requests) == 1
+
+
+def test_a_closed_ledger_is_told_at_once_to_every_call(flavour: str) -> None:
+    with (
+        hostile(lambda connection, *_: send_problem(connection, 503, 'ledger_closed', {'retry_after': '60'})) as server,
+        pytest.raises(UnavailableError, match='tell the operator') as caught,
+    ):
+        ask(flavour, server.base_url, register)
+    assert caught.value.retryable and len(server.requests) == 1
+
+
+def test_a_function_of_the_key_that_fails_between_attempts_does_not_lose_the_idempotency_key(flavour: str) -> None:
+    keys = [API_KEY]
+
+    def drop(_connection: Any, _number: int, _request: Any) -> None:
+        raise Broken
+
+    with hostile(drop) as server:
+        with pytest.raises(UnknownOutcomeError, match='an earlier attempt had no answer') as caught:
+            ask(flavour, server.base_url, register, api_key=keys.pop)
+        assert isinstance(caught.value.__cause__, IndexError)
+        assert caught.value.idempotency_key == server.keys[0]
+        with pytest.raises(IndexError):
+            ask(flavour, server.base_url, register, api_key=keys.pop)

@@ -6,16 +6,16 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any, Final, NoReturn, TypeVar
 
 import httpx2
 from pydantic import BaseModel, ValidationError
 
 from ..errors import ConnectionError, TallystickError, TimeoutError, UnexpectedAnswerError, error_of
+from .http_fields import media_type_of, retry_after_of
+from .statuses import meaning_of
 
-_PROXY_STATUSES: Final = (429, 500, 502, 503, 504)
-_NEVER_CONNECTED: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+_NEVER_CONNECTED: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 
 M = TypeVar('M', bound=BaseModel)
 
@@ -39,7 +39,7 @@ def parse_object(content: bytes, asked: Asked) -> dict[str, Any]:
         raise unexpected(f'{asked.name} answered something that begins as JSON and is none', asked) from None
     if isinstance(value, dict):
         return value
-    raise wrong_server(f'{asked.name} answered JSON that is no object')
+    raise wrong_server(f'{asked.name} answered JSON that is no object', asked)
 
 
 def _refuse(_: str) -> NoReturn:
@@ -53,20 +53,21 @@ def parse_model(model: type[M], value: object, asked: Asked) -> M:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = '/'.join(str(step) for step in first['loc'])
-        raise wrong_server(f'{asked.name} answered something else than {model.__name__} (/{where}: {first["msg"]})') from None
+        raise wrong_server(f'{asked.name} answered something else than {model.__name__} (/{where}: {first["msg"]})', asked) from None
 
 
 def refuse_media_type(status: int, headers: Mapping[str, str], media_type: str, asked: Asked) -> None:
     """Raises unless the answer is of this type: a wrong server, or something between, answers pages."""
-    found = headers.get('content-type', 'no content type')
-    if not found.lower().startswith(media_type):
-        raise wrong_server(f'{asked.name} answered {status} with {found[:100]}, not with {media_type}')
+    found = headers.get('content-type')
+    if media_type_of(found) != media_type:
+        type_ = 'no content type' if found is None else found[:100]
+        raise wrong_server(f'{asked.name} answered {status} with {type_}, not with {media_type}', asked, status)
 
 
-def refusal(status: int, headers: Mapping[str, str], content: bytes, asked: Asked) -> TallystickError:
-    """The error of an answer that says that it was not done."""
-    retry_after = parse_retry_after(headers.get('retry-after'))
-    if headers.get('content-type', '').startswith('application/problem+json'):
+def refusal(status: int, headers: httpx2.Headers, content: bytes, asked: Asked) -> TallystickError:
+    """The error of an answer that says that it was not done, or that the server did not give."""
+    retry_after = retry_after_of(headers.get_list('retry-after'), time.time())
+    if media_type_of(headers.get('content-type')) == 'application/problem+json':
         problem = _parse_problem(content)
         if problem is not None and problem['status'] == status:
             return error_of(
@@ -77,32 +78,45 @@ def refusal(status: int, headers: Mapping[str, str], content: bytes, asked: Aske
             )
     if 300 <= status < 400:
         return UnexpectedAnswerError(
-            f"{asked.name} redirects: give the server's own address, because an API key is sent nowhere else",
+            f"{asked.name} redirects: give the server's own address, because an API key is sent nowhere else{look_first(asked)}",
             retryable=False,
-            idempotency_key=None,
+            idempotency_key=asked.idempotency_key,
+            status=status,
         )
-    if status in _PROXY_STATUSES:
-        return unexpected(
-            f'something before the server answered {asked.name} with {status}: look whether the server runs, and at the proxy',
-            asked,
-            retry_after=retry_after,
-        )
-    return wrong_server(f'{asked.name} answered {status} without saying why')
+    meaning = meaning_of(status)
+    what = (
+        f'something before the server answered {asked.name} with {status}'
+        if meaning.passing
+        else f'{asked.name} answered {status} without saying why'
+    )
+    outcome = '; nothing was done' if meaning.nothing_done else look_first(asked)
+    return UnexpectedAnswerError(
+        f'{what}: {meaning.advice}{outcome}',
+        retryable=meaning.passing and (asked.repeatable or meaning.nothing_done),
+        idempotency_key=asked.idempotency_key,
+        status=status,
+        nothing_done=meaning.nothing_done,
+        retry_after=retry_after,
+    )
 
 
-def unexpected(message: str, asked: Asked, *, retry_after: float | None = None) -> UnexpectedAnswerError:
+def unexpected(message: str, asked: Asked) -> UnexpectedAnswerError:
     """It may be the server's answer, damaged on the way."""
     return UnexpectedAnswerError(
         message + look_first(asked),
         retryable=asked.repeatable,
         idempotency_key=asked.idempotency_key,
-        retry_after=retry_after,
     )
 
 
-def wrong_server(message: str) -> UnexpectedAnswerError:
-    """It is nothing that the server answers: to ask again is of no use."""
-    return UnexpectedAnswerError(f"{message}: check that the address is a Tallystick server's", retryable=False, idempotency_key=None)
+def wrong_server(message: str, asked: Asked | None = None, status: int | None = None) -> UnexpectedAnswerError:
+    """It is nothing that the server answers: another attempt is of no use. `asked`: None for requests that take no key."""
+    return UnexpectedAnswerError(
+        f"{message}: check that the address is a Tallystick server's{look_first(asked) if asked else ''}",
+        retryable=False,
+        idempotency_key=asked.idempotency_key if asked else None,
+        status=status,
+    )
 
 
 def look_first(asked: Asked) -> str:
@@ -126,6 +140,7 @@ def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickEr
             f'{asked.name}: no connection ({reason}); is the server running, and the address right?',
             retryable=True,
             idempotency_key=None,
+            nothing_done=True,
         )
     if isinstance(error, httpx2.TimeoutException):
         return timed_out(asked, timeout)
@@ -136,19 +151,6 @@ def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickEr
         retryable=asked.repeatable,
         idempotency_key=asked.idempotency_key,
     )
-
-
-def parse_retry_after(text: str | None, now: float | None = None) -> float | None:
-    """RFC 9110 §10.2.3: seconds, or a date; None for anything else."""
-    if text is None:
-        return None
-    if text.isascii() and text.isdigit() and len(text) <= 9:
-        return float(text)
-    try:
-        at = parsedate_to_datetime(text).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return max(0.0, at - (time.time() if now is None else now))
 
 
 def _parse_problem(content: bytes) -> dict[str, Any] | None:

@@ -1,0 +1,43 @@
+/** Meaning of a status that the server did not explain by a problem document: something between answered, or another server. */
+export type StatusMeaning = {
+  /** The state passes: worth another attempt with the same key. */
+  readonly passing: boolean
+  /** The status proves that the server never got the whole request. */
+  readonly nothingDone: boolean
+  /** For people: where to look. */
+  readonly advice: string
+}
+
+/**
+ * Statuses by which a sender refuses to take the request (RFC 9110 §15.5 and §15.6, 6585, 8470), whoever it is. 400, 401,
+ * 403, 404 and 406 prove nothing: firewalls put them in the place of an answer, too. Nor does 503.
+ */
+const NOTHING_DONE: ReadonlySet<number> = new Set([
+  407, 411, 413, 414, 415, 417, 421, 425, 426, 428, 429, 431, 505, 511,
+])
+/** 499 is nginx's: its client closed the connection. */
+const PASSING_4XX: ReadonlySet<number> = new Set([408, 425, 429, 499])
+/** The same request would get them again. */
+const LASTING_5XX: ReadonlySet<number> = new Set([501, 505, 510, 511])
+
+const CHECK_ADDRESS = "check that the address is a Tallystick server's"
+const LIMIT_OF_HEADERS = 'raise the limit for addresses and headers of the proxy'
+const FIREWALL = `a firewall or a login before the server may have refused it; otherwise ${CHECK_ADDRESS}`
+const ADVICE: Readonly<Record<number, string>> = {
+  401: FIREWALL,
+  403: FIREWALL,
+  406: FIREWALL,
+  407: 'the proxy asks for authentication: give it to the client that connects to the proxy',
+  413: 'a proxy takes less at once: raise its limit for bodies (client_max_body_size of nginx), or send less at once',
+  414: LIMIT_OF_HEADERS,
+  431: LIMIT_OF_HEADERS,
+  511: 'the network asks for a login first',
+}
+
+/** RFC 9110 §15: an unknown status is treated as the first of its class, and one that is in no class as 500. */
+export function meaningOf(status: number): StatusMeaning {
+  const isServerError = status >= 500 || status < 100
+  const passing = PASSING_4XX.has(status) || (isServerError && !LASTING_5XX.has(status))
+  const fallback = passing ? 'look whether the server runs, and at the proxy' : CHECK_ADDRESS
+  return { passing, nothingDone: NOTHING_DONE.has(status), advice: ADVICE[status] ?? fallback }
+}
