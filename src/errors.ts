@@ -27,6 +27,18 @@ export const ERROR_CODES = {
     'check how the client writes requests: `detail` says where',
   ],
   headers_too_large: [431, 'The request headers are too large', 'no', 'send less than 16 KiB of headers'],
+  expectation_failed: [
+    417,
+    'The request expects what is not done here',
+    'no',
+    'leave `Expect` out, or send `100-continue`',
+  ],
+  transfer_coding_unknown: [
+    501,
+    'The body has a transfer coding that is not taken here',
+    'no',
+    'send the body as it is, with `Content-Length` or `Transfer-Encoding: chunked`: nothing was done',
+  ],
   request_timeout: [408, 'The request did not arrive in time', 'no', 'send the whole request within 30 s'],
   unauthenticated: [
     401,

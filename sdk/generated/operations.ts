@@ -247,6 +247,8 @@ export const operations = {
   getRoot: { method: 'GET', path: '/', repeat: 'freely' },
   /** Get the API reference. */
   getDocs: { method: 'GET', path: '/docs', repeat: 'freely' },
+  /** Get the script that tells the API reference where it lies. */
+  getDocsBaseJs: { method: 'GET', path: '/docs/base.js', repeat: 'freely' },
   /** Get the script of the API reference. */
   getDocsScalarJs: { method: 'GET', path: '/docs/scalar.js', repeat: 'freely' },
 } as const satisfies Record<string, Operation>

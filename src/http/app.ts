@@ -8,9 +8,10 @@ import { useAnswerHeaders } from './plugins/answer-headers.ts'
 import { useAuthentication } from './plugins/authenticate.ts'
 import { useBodyBudget } from './plugins/body-budget.ts'
 import { useJsonBody } from './plugins/json-body.ts'
+import { refuseMalformedHeaders, refuseMalformedHttp, useMalformed } from './plugins/malformed.ts'
 import { useMeasurement } from './plugins/measure.ts'
-import { refuseOtherMethods } from './plugins/methods.ts'
-import { refuseMalformedHttp, sendProblem, useProblems } from './plugins/problems.ts'
+import { refuseOtherMethods, takeHead } from './plugins/methods.ts'
+import { sendProblem, useProblems } from './plugins/problems.ts'
 import { useRateLimits } from './plugins/rate-limit.ts'
 import { useRequestLog } from './plugins/request-log.ts'
 import { useTracing } from './plugins/trace.ts'
@@ -69,14 +70,19 @@ export function buildApp(deps: Deps): FastifyInstance {
     // each request by useRequestLog. The name of its id is that of problem documents.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: () => `req_${Buffer.from(deps.entropy.bytes16()).toString('hex')}`,
-    // A HEAD of an export would run the whole export.
+    // takeHead
     exposeHeadRoutes: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEPT_CONNECTION_MS,
     clientErrorHandler: refuseMalformedHttp,
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, error),
     // Node takes the first of two Authorization headers; joined, they are no valid header and are refused.
-    http: { joinDuplicateHeaders: true, connectionsCheckingInterval: CONNECTIONS_LOOK_EVERY_MS },
+    http: {
+      joinDuplicateHeaders: true,
+      connectionsCheckingInterval: CONNECTIONS_LOOK_EVERY_MS,
+      // refuseMalformedHeaders
+      requireHostHeader: false,
+    },
     // Requests that still arrive on an open connection while the server closes are answered, not turned away.
     return503OnClosing: false,
     // A document member called __proto__ is a document member.
@@ -89,8 +95,10 @@ export function buildApp(deps: Deps): FastifyInstance {
   if (deps.logRequests) useRequestLog(app)
   useProblems(app)
   // The request, before Fastify hears of it
+  useMalformed(app)
   useAdmission(app, deps)
   // The headers
+  refuseMalformedHeaders(app)
   refuseOtherMethods(app, ROUTER)
   useAuthentication(app, deps)
   useRateLimits(app)
@@ -103,6 +111,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   useUnreadAnswers(app, deps)
   const operations = collectOperations(app)
   requireReads(app, deps.reads)
+  takeHead(app)
 
   healthRoutes(app, deps)
   keyDocumentRoutes(app, deps)

@@ -4,6 +4,7 @@ import { ownBuffer } from '../append/threads/parse-json.ts'
 import type { ThreadPool } from '../append/threads/pool.ts'
 import { isCheap } from '../proof/json/json-text.ts'
 import type { BatchAbout, BuiltBatch } from '../records/build-batch.ts'
+import { requestOf } from './idempotency.ts'
 import { BATCH_LOOP_TOKENS_MAX, BATCH_THREAD_BYTES_MIN } from './limits.ts'
 import { sendersOf } from './owner.ts'
 import { readBatch } from './read-batch.ts'
@@ -27,12 +28,12 @@ export async function readBatchBody(
   request: FastifyRequest,
   body: Buffer,
 ): Promise<BatchBody> {
-  const { caller, method, url, headers } = request
+  const { caller, headers } = request
   const about: BatchAbout = {
     actor: caller.agentId,
     subjectSalt: caller.subjectSalt,
     traceparent: traceparentOf(request),
-    request: headers['idempotency-key'] === undefined ? null : { method, path: url.split('?', 1)[0]! },
+    request: headers['idempotency-key'] === undefined ? null : requestOf(request),
   }
   const read = isSmall(body) ? readBatch({ bytes: body, about }) : await inThread(ownBuffer(body))
   return new BatchBody(requireRead(read))

@@ -9,11 +9,20 @@ export function idempotencyOf(
   deps: { readonly entropy: Entropy },
   request: FastifyRequest,
 ): IdempotencyRow | null {
-  return fingerprint(deps.entropy, request.headers['idempotency-key'], {
-    method: request.method,
-    path: request.url.split('?', 1)[0]!,
-    body: request.body ?? null,
-  })
+  const key = request.headers['idempotency-key']
+  if (key === undefined) return null
+  return fingerprint(deps.entropy, key, { ...requestOf(request), body: request.body ?? null })
+}
+
+/**
+ * Method and address by which a request is known again: the route with its decoded parameters, because one address is written in many
+ * ways (RFC 9110 §4.2.3; RFC 9112 §3.2.2: with a scheme and a host, too).
+ */
+export function requestOf({ method, params, routeOptions }: FastifyRequest): {
+  readonly method: string
+  readonly path: string
+} {
+  return { method, path: `${routeOptions.url} ${JSON.stringify(params)}` }
 }
 
 /** Refuses an Idempotency-Key on a write that has no entry to remember it with, because a client that sends one relies on it. */

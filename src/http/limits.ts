@@ -39,6 +39,9 @@ export const UNREAD_LOOK_EVERY_MS = 5
 export const CONNECTIONS_LOOK_EVERY_MS = 1_000
 /** Requests on one connection that came before the one in front was answered. They wait; with more the connection is closed. */
 export const PIPELINED_REQUESTS_MAX = 100
+/** A connection that was refused is read for so long, and so much of it is dropped, so that its client gets the answer. */
+export const REFUSED_LINGER_MS = 2_000
+export const REFUSED_DISCARD_BYTES_MAX = 1024 * 1024
 /** Memory of the Buffer around each piece of a body, beside its bytes. */
 export const BODY_PIECE_BYTES = 256
 /**

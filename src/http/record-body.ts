@@ -3,6 +3,7 @@ import { JSON_DEPTH_MAX, JSON_THREAD_MS_MAX } from '../append/limits.ts'
 import { ownBuffer } from '../append/threads/parse-json.ts'
 import type { ThreadPool } from '../append/threads/pool.ts'
 import { ReadDocument } from '../records/documents.ts'
+import { requestOf } from './idempotency.ts'
 import { parseBody } from './json-refusals.ts'
 import { RECORD_THREAD_BYTES_MIN } from './limits.ts'
 import { sendersOf } from './owner.ts'
@@ -29,8 +30,7 @@ export async function readRecordBody(
   body: Buffer,
 ): Promise<object> {
   if (body.length < RECORD_THREAD_BYTES_MIN) return parseBody(body, { depthMax: JSON_DEPTH_MAX }) as object
-  const { method, url, headers } = request
-  const hashed = headers['idempotency-key'] === undefined ? null : { method, path: url.split('?', 1)[0]! }
+  const hashed = request.headers['idempotency-key'] === undefined ? null : requestOf(request)
   const bytes = ownBuffer(body)
   const options = { ...sendersOf(request), bytes: bytes.length, msMax: JSON_THREAD_MS_MAX }
   const given = { bytes, request: hashed }

@@ -16,14 +16,24 @@ export async function serveMetrics(
   others: (() => Promise<string>) | null = null,
 ): Promise<Service & { readonly url: string }> {
   metrics.watchProcess(others ? 'server' : undefined)
-  const server = createServer(async (request, response) => {
-    if (request.method === 'GET' && request.url === '/livez') return response.writeHead(200).end()
-    if (request.method === 'GET' && request.url === '/readyz')
-      return response.writeHead(hasStarted() ? 200 : 503).end()
-    if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404).end()
+  const server = createServer(async ({ method, url }, response) => {
+    const answer = (status: number, headers = {}, text = '') =>
+      response
+        .writeHead(status, {
+          ...headers,
+          ...(status !== 204 && { 'content-length': Buffer.byteLength(text) }),
+        })
+        .end(text)
+    // Scrapers and probes may add a query.
+    const path = url!.split('?', 1)[0]!
+    if (!PATHS.includes(path)) return answer(404)
+    if (!METHODS.includes(method!)) return answer(405, { allow: METHODS.join(', ') })
+    if (path === '/readyz' && !hasStarted()) return answer(503)
+    if (method === 'OPTIONS') return answer(204, { allow: METHODS.join(', ') })
+    if (path !== '/metrics') return answer(200)
     const texts = await Promise.all([metrics.registry.metrics(), ...(others ? [others()] : [])])
-    const text = others ? mergeMetrics(texts) : texts[0]
-    return response.writeHead(200, { 'content-type': metrics.registry.contentType }).end(text)
+    const text = others ? mergeMetrics(texts) : texts[0]!
+    return answer(200, { 'content-type': metrics.registry.contentType }, text)
   })
   await new Promise<void>((resolve, reject) => {
     const fail = ({ message }: Error) => reject(new Error(`TALLYSTICK_METRICS_PORT: ${message}`))
@@ -39,6 +49,9 @@ export async function serveMetrics(
       }),
   }
 }
+
+const PATHS = ['/livez', '/readyz', '/metrics']
+const METHODS = ['GET', 'HEAD', 'OPTIONS']
 
 /** Starts `start` with metrics, and serves them for as long as it runs where the configuration gives a port. */
 export async function withMetrics(

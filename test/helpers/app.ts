@@ -193,7 +193,8 @@ function buildAndCollectRoutes(deps: Deps): { app: FastifyInstance; routes: Rout
   const routes: RouteOptions[] = []
   const collect = (message: unknown) => {
     const { fastify } = message as { fastify: FastifyInstance }
-    fastify.addHook('onRoute', (route) => void routes.push(route))
+    // As they are written: HEAD is added later (src/http/plugins/methods.ts).
+    fastify.addHook('onRoute', (route) => void routes.push({ ...route }))
   }
   subscribe('fastify.initialization', collect)
   try {

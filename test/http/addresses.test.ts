@@ -8,6 +8,9 @@ import { assertProblem } from '../helpers/assert-problem.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
 const SOME_METHODS = ['HEAD', 'PUT', 'DELETE', 'PROPFIND']
+/** Their answers go on: HEAD would run a whole one for nobody. */
+const STREAMS = ['/v1/entries', '/v1/events', '/v1/export']
+const PROBES = ['/livez', '/readyz']
 
 test('an address', async (t) => {
   const app = await sharedApp()
@@ -41,13 +44,37 @@ test('an address', async (t) => {
   // Every method of one address; of the others some, because all are answered by one hook.
   const [whole] = taken
   for (const [url, methods] of taken) {
+    const takesHead = methods.includes('GET') && !STREAMS.includes(url)
+    const allow = [...methods, 'OPTIONS', ...(takesHead ? ['HEAD'] : [])].sort().join(', ')
+    const address = url.replace(':id', record.id)
+
+    await t.test(`says at ${url} what it takes, to OPTIONS`, async () => {
+      const response = await app.send('OPTIONS', address, { key: null })
+      assert.equal(response.headers['allow'], allow)
+      if (PROBES.includes(url)) assert.equal(response.statusCode, 200)
+      else assert.deepEqual([response.statusCode, response.body], [204, ''])
+    })
+
+    if (takesHead)
+      await t.test(`answers HEAD of ${url} as GET, without content`, async () => {
+        const key = url.startsWith('/v1/ledgers') ? OPERATOR_KEY : app.ledger.key.key
+        const [whole, head] = [
+          await app.send('GET', address, { key }),
+          await app.send('HEAD', address, { key }),
+        ]
+        assert.deepEqual([head.statusCode, head.body], [whole.statusCode, ''])
+        for (const name of ['content-type', 'content-length', 'etag', 'cache-control', 'location'])
+          if (name !== 'content-length' || whole.body !== '')
+            assert.equal(head.headers[name], whole.headers[name], name)
+      })
+
     await t.test(`answers 405 with Allow to other methods than ${methods} of ${url}`, async () => {
       for (const method of url === whole![0] ? METHODS : SOME_METHODS) {
-        if (methods.includes(method) || method === 'CONNECT') continue
+        if (allow.split(', ').includes(method) || method === 'CONNECT') continue
         for (const key of [null, app.ledger.key.key]) {
           const send = { key, body: genericBody() }
-          const response = await app.send(method, url.replace(':id', record.id), send)
-          assert.equal(response.headers['allow'], methods.toSorted().join(', '), `${method} ${response.body}`)
+          const response = await app.send(method, address, send)
+          assert.equal(response.headers['allow'], allow, `${method} ${response.body}`)
           if (method === 'HEAD') assert.deepEqual([response.statusCode, response.body], [405, ''])
           else assertProblem(response, 405, 'method_not_allowed')
         }
@@ -104,6 +131,13 @@ test('an address', async (t) => {
   })
 
   for (const [url, methods] of taken) {
+    if (PROBES.includes(url)) {
+      await t.test(`takes any parameter, because probes bring their own: ${url}`, async () => {
+        for (const method of ['GET', 'HEAD', 'OPTIONS'])
+          expectStatus(200, await app.send(method, `${url}?verbose&x=1`, { key: null }))
+      })
+      continue
+    }
     await t.test(`takes no parameters that it does not name: ${url}`, async () => {
       const key = url.startsWith('/v1/ledgers') ? OPERATOR_KEY : app.ledger.key.key
       const body = { '/v1/ledgers': { name: 'x' }, '/v1/records/batch': { records: [genericBody()] } }[url]

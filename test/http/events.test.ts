@@ -124,7 +124,7 @@ test('GET /v1/events', async (t) => {
   await t.test('takes no method but GET', async () => {
     for (const method of ['HEAD', 'POST', 'DELETE', 'QUERY'] as const) {
       const response = await app.app.inject({ method: method as 'GET', url: '/v1/events' })
-      assert.deepEqual([response.statusCode, response.headers['allow']], [405, 'GET'], method)
+      assert.deepEqual([response.statusCode, response.headers['allow']], [405, 'GET, OPTIONS'], method)
     }
   })
 

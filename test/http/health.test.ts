@@ -21,8 +21,15 @@ test('/livez answers while the process lives, and /readyz while it can work', as
   assert.deepEqual(expectStatus(200, await health('/livez')).json(), { status: 'ok', version: VERSION })
   assert.deepEqual(expectStatus(200, await health('/readyz')).json(), { status: 'ready', version: VERSION })
 
+  // As HAProxy, `wget --spider` and monitors ask.
+  const probe = async (method: string, url: string) => (await app.send(method, url, { key: null })).statusCode
+  for (const url of ['/livez', '/readyz', '/readyz?verbose'])
+    assert.deepEqual([await probe('HEAD', url), await probe('OPTIONS', url)], [200, 200])
+
   proxy.refuse()
   expectStatus(200, await health('/livez'))
+  for (const method of ['HEAD', 'OPTIONS'])
+    assert.deepEqual([await probe(method, '/livez'), await probe(method, '/readyz')], [200, 503])
   assert.equal(assertProblem(await health('/readyz'), 503, 'unavailable')['retryable'], true)
 
   proxy.accept()

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { RECORD_THREAD_BYTES_MIN } from '../../src/http/limits.ts'
 import { fingerprint } from '../../src/records/idempotency.ts'
 import { makeEntropy } from '../../src/signing/entropy.ts'
 import { expectStatus, genericBody, OPERATOR_KEY } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
-import { sharedApp } from '../helpers/shared-app.ts'
+import { addressOf, sharedApp } from '../helpers/shared-app.ts'
+
+const REQUEST_HEADERS = { 'content-type': 'application/json' }
 
 test('the fingerprint of a request is of its method, its path and its body', () => {
   const request = { method: 'POST', path: '/v1/records', body: { a: 1 } }
@@ -41,6 +47,51 @@ test('an Idempotency-Key', async (t) => {
       assert.equal(again.headers['content-type'], first.headers['content-type'])
     }
     assert.deepEqual(await app.written(), before)
+  })
+
+  await t.test('knows its request again however the address is written', async () => {
+    const { hostname, port } = new URL(await addressOf(app))
+    const made = await app.notarize()
+    const spellings = (path: string) => [
+      path,
+      `http://ledger.example${path}`,
+      path.replace('/r', '/%72'),
+      path.replace('_', '%5F'),
+    ]
+    const send = async (method: string, path: string, key: string, body: object) => {
+      const headers = {
+        ...REQUEST_HEADERS,
+        authorization: `Bearer ${app.ledger.key.key}`,
+        'content-length': JSON.stringify(body).length,
+        'idempotency-key': key,
+      }
+      const sent = request({ hostname, port, method, path, headers }).end(JSON.stringify(body))
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+      return {
+        status: answer.statusCode,
+        replayed: answer.headers['idempotency-replayed'],
+        text: await text(answer),
+      }
+    }
+    const large = genericBody({ text: 'x'.repeat(RECORD_THREAD_BYTES_MIN) })
+    for (const [method, path, body] of [
+      ['POST', '/v1/records', genericBody()],
+      ['POST', '/v1/records', large],
+      ['POST', '/v1/records/batch', { records: [genericBody()] }],
+      ['DELETE', `/v1/records/${made.id}/payload`, { code: 'requested' }],
+    ] as const) {
+      const key = randomUUID()
+      const [first, ...others] = spellings(path)
+      const { status, text } = await send(method, first!, key, body)
+      assert.ok([200, 201, 202].includes(status!), text)
+      for (const other of others)
+        assert.deepEqual(await send(method, other, key, body), { status, replayed: 'true', text }, other)
+    }
+    const other = await app.notarize()
+    const key = randomUUID()
+    await send('DELETE', `/v1/records/${other.id}/payload`, key, { code: 'requested' })
+    const reused = await send('DELETE', `/v1/records/${made.id}/payload`, key, { code: 'requested' })
+    assert.equal(reused.status, 422, 'another record is another request')
   })
 
   await t.test('refuses another body, whatever part of it differs', async () => {

@@ -66,13 +66,13 @@ test('GET /metrics, on a port of its own', async (t) => {
   })
 
   await t.test('is all that this port serves', async () => {
-    for (const [path, method] of [
-      ['/', 'GET'],
-      ['/v1/ledger', 'GET'],
-      ['/metrics', 'POST'],
-    ]) {
-      assert.equal((await fetch(new URL(path!, listener.url), { method: method! })).status, 404)
+    const ask = async (path: string, method = 'GET') => {
+      const { status, headers } = await fetch(new URL(path, listener.url), { method })
+      return [status, headers.get('allow')]
     }
+    for (const path of ['/', '/v1/ledger', '/metrics/', '/metricsx'])
+      assert.deepEqual(await ask(path), [404, null], path)
+    assert.deepEqual(await ask('/metrics', 'POST'), [405, 'GET, HEAD, OPTIONS'])
     assert.equal((await app.send('GET', '/metrics', { key: null })).statusCode, 404)
   })
 })

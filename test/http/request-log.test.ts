@@ -90,7 +90,8 @@ test('a client that goes away before it is answered is a line too', async (t) =>
       `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   )
   await until(() => app.deps.appender.underWay.batches === 1)
-  socket.destroy()
+  // One that only closes its sending side may wait for its answer.
+  socket.resetAndDestroy()
   const gone = () =>
     linesOf(app).filter(({ msg, route }) => msg === 'the client went away' && route === '/v1/records')
   await until(() => gone().length === 1)

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startServer } from '../../src/run/server.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp, testConfig } from '../helpers/app.ts'
+import { requestText } from '../helpers/raw-http.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 
 test('a server that is closed', async (t) => {
@@ -71,6 +72,27 @@ test('a server that is closed', async (t) => {
     await closed
     assert.ok(performance.now() - startedAt < 1_000, 'the client did not have to hang up')
     agent.destroy()
+  })
+
+  await t.test('answers a client that sends no more, and closes then', async (t) => {
+    const server = await startServer(testConfig(app.database.apiUrl))
+    const { hostname, port } = new URL(server.url)
+    const release = await lockHeads(t, app.database.superuserUrl)
+    const socket = connect(Number(port), hostname)
+    t.after(() => void socket.destroy())
+    let received = ''
+    socket.on('data', (chunk) => {
+      received += chunk
+    })
+    const body = JSON.stringify(genericBody())
+    const head = ['Content-Type: application/json', `Content-Length: ${body.length}`]
+    socket.end(requestText('POST', '/v1/records', app.ledger.key.key, head) + body)
+    await sleep(1_000)
+    const closed = server.close()
+    await release()
+    await closed
+    await until(() => socket.closed)
+    assert.match(received, /^HTTP\/1\.1 201 /)
   })
 
   await t.test('does not wait for ever for one who reads slowly', async () => {

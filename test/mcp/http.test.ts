@@ -361,7 +361,7 @@ test('what is no message of MCP is refused, writes nothing, and breaks nothing',
   for (const method of ['GET', 'DELETE']) {
     const answer = await app.send(method, '/mcp', { headers: ACCEPT })
     assertProblem(answer, 405, 'method_not_allowed')
-    assert.equal(answer.headers['allow'], 'POST')
+    assert.equal(answer.headers['allow'], 'OPTIONS, POST')
   }
   assert.deepEqual(await app.written(), before)
   expectStatus(200, await post(app, LIST))

@@ -11,16 +11,22 @@ test('a process that starts lives, and is ready once it has started', async (t) 
   const starting = Promise.withResolvers<Service>()
   const service = withMetrics({ host: '127.0.0.1', metricsPort: port }, () => starting.promise)
   t.after(async () => (await service).close())
-  const ask = async (path: string) => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`)
-    await answer.arrayBuffer()
+  const ask = async (path: string, method = 'GET') => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method })
+    const text = await answer.text()
+    if (method !== 'GET') assert.equal(text, '')
     return answer.status
   }
   await waitUntilListening(ask)
   assert.deepEqual([await ask('/livez'), await ask('/readyz'), await ask('/other')], [200, 503, 404])
+  assert.deepEqual([await ask('/readyz?verbose', 'HEAD'), await ask('/readyz', 'OPTIONS')], [503, 503])
   starting.resolve({ close: async () => {} })
   await service
   assert.deepEqual([await ask('/livez'), await ask('/readyz'), await ask('/metrics')], [200, 200, 200])
+  for (const path of ['/livez', '/readyz?verbose', '/metrics?x=1&y']) {
+    assert.deepEqual([await ask(path), await ask(path, 'HEAD'), await ask(path, 'OPTIONS')], [200, 200, 204])
+    assert.equal(await ask(path, 'POST'), 405)
+  }
 })
 
 async function findFreePort(): Promise<number> {

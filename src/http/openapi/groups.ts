@@ -26,7 +26,7 @@ const GROUPS: readonly (readonly [name: string, path: RegExp])[] = [
   ['Operator', /^\/v1\/ledgers/],
   ['Formats', /^\/(predicates|\.well-known)\//],
   ['Health', /^\/(livez|readyz)$/],
-  [REFERENCE, /^\/(openapi\.json|docs(\/scalar\.js)?)?$/],
+  [REFERENCE, /^\/(openapi\.json|docs(\/(base|scalar)\.js)?)?$/],
 ]
 
 export const WEBHOOKS_GROUP = 'Webhooks'

@@ -24,8 +24,12 @@ declare module 'fastify' {
   }
 }
 
-/** Probes: a server that has too much to do is neither dead nor of no use. */
-const ALWAYS_ADMITTED = new Set(['/livez', '/readyz'])
+/** Probes, and the OPTIONS by which load balancers probe: a server that has too much to do is neither dead nor of no use. */
+function isAlwaysAdmitted(method: string | undefined, url: string): boolean {
+  return PROBE.test(url) || method === 'OPTIONS'
+}
+
+const PROBE = /^\/(?:livez|readyz)(?:\?|$)/
 
 /**
  * Refuses what is too much, before anything else is done for it. A request counts from when it is authenticated and has arrived
@@ -47,13 +51,13 @@ export function useAdmission(app: FastifyInstance, { admission, budgets }: Admis
     (socket) => waiting.has(socket),
   )
   const refused = new RefusedConnections(({ method, url, authorization }, socket) => {
-    if (isDraining || ALWAYS_ADMITTED.has(url)) return { refusal: null, isTaken: false }
+    if (isDraining || isAlwaysAdmitted(method, url)) return { refusal: null, isTaken: false }
     const isTaken = admission.admits(kindOf(method), claimedLedger(authorization))
     if (!isTaken) unread.add({ socket, complete: true })
     return { refusal: isTaken ? null : renderRefusal(TOO_MANY, app.server), isTaken }
   })
   const begin = (request: IncomingMessage, response: ServerResponse) => {
-    if (ALWAYS_ADMITTED.has(request.url!)) return handle(request, response)
+    if (isAlwaysAdmitted(request.method, request.url!)) return handle(request, response)
     const ledger = claimedLedger(request.headers.authorization)
     const kind = kindOf(request.method)
     const isTaken = refused.meet(request, response)
@@ -70,11 +74,14 @@ export function useAdmission(app: FastifyInstance, { admission, budgets }: Admis
   }
   const waiting = new PipelinedRequests(begin)
   app.server.removeListener('request', handle)
-  app.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+  const meet = (request: IncomingMessage, response: ServerResponse) => {
+    app.connections.meet(response)
     // The connection is given to one answer after another.
     if (response.socket === null) waiting.add(request, response)
     else begin(request, response)
-  })
+  }
+  // One whose `Expect` Node does not know is a request like any other (malformed.ts).
+  app.server.on('request', meet).on('checkExpectation', meet)
 
   app.decorateRequest('held', null)
   app.addHook('preHandler', (request, reply, done) => {

@@ -1,11 +1,44 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import makeRouter from 'find-my-way'
 import { ApiError } from '../../errors.ts'
+import { EVENT_STREAM } from '../accept.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** OPTIONS is answered as GET is: HAProxy's `option httpchk` probes by it. */
+    probe?: true
+  }
+}
+
+/** Media types of answers that go on for as long as there is something to tell. */
+const STREAMS = [EVENT_STREAM, 'application/x-ndjson']
 
 /**
- * Answers 405 with `Allow` where an address is there and takes other methods, and 404 where it is not, before the body is
- * looked at. A router of its own knows the addresses without their methods: a second route for each, with all the methods that
- * it does not take, was half of the time in which a server is built (31 of 52 ms).
+ * Answers HEAD wherever GET is (RFC 9110 §9.1), as GET is: Node leaves the content out. Not where an answer may be a stream, which would
+ * run to its end for nobody. MUST come after all that looks at the methods of a route.
+ */
+export function takeHead(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    if (takesHead(route)) route.method = ['GET', 'HEAD', ...(route.config?.probe ? ['OPTIONS'] : [])]
+  })
+}
+
+function takesHead({ method, schema }: RouteOptions): boolean {
+  return method === 'GET' && !isStreamed(schema)
+}
+
+function isStreamed(schema: RouteOptions['schema']): boolean {
+  const { 200: answer } = (schema?.response ?? {}) as { 200?: { content?: Record<string, unknown> } }
+  return Object.keys(answer?.content ?? {}).some((type) => STREAMS.includes(type))
+}
+
+/** Answer to `OPTIONS *` (RFC 9110 §9.3.7): no address takes others. */
+const ALL = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
+
+/**
+ * Answers with `Allow` where an address is there: 204 to OPTIONS, and 405 to any method that the address does not take. 404 where it is
+ * not. All of that before the caller is known and the body looked at. A router of its own knows the addresses without their methods: a
+ * second route for each, with all the methods that it does not take, was half of the time in which a server is built (31 of 52 ms).
  */
 export function refuseOtherMethods(
   app: FastifyInstance,
@@ -13,10 +46,12 @@ export function refuseOtherMethods(
 ): void {
   const addresses = makeRouter(options)
   const methodsOf = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ method, url }: RouteOptions) => {
+  app.addHook('onRoute', (route: RouteOptions) => {
+    const { method, url } = route
     const known = methodsOf.get(url)
-    const methods = known ?? new Set()
+    const methods = known ?? new Set(['OPTIONS'])
     for (const one of [method].flat()) methods.add(one)
+    if (takesHead(route)) methods.add('HEAD')
     if (known) return
     methodsOf.set(url, methods)
     addresses.on('GET', url, () => {}, methods)
@@ -24,13 +59,19 @@ export function refuseOtherMethods(
   app.addHook('onRequest', async (request, reply) => {
     const path = request.url.split('?')[0]!
     // GET /v1/records/batch would be answered by /v1/records/:id.
-    if (!request.is404 && (methodsOf.get(path)?.has(request.method) ?? true)) return
+    const isTaken = !request.is404 && (methodsOf.get(path)?.has(request.method) ?? true)
+    if (isTaken && request.method !== 'OPTIONS') return
     const found = addresses.find('GET', path)
     // A slash at the end reads as an empty id.
-    if (!found || Object.values(found.params).includes(''))
+    if (path !== '*' && (!found || Object.values(found.params).includes('')))
       throw new ApiError('not_found', `there is nothing at ${path}`)
-    const allow = [...(found.store as Set<string>)].sort().join(', ')
+    const methods = new Set(found ? (found.store as Set<string>) : ALL)
+    const allow = [...methods].sort().join(', ')
     reply.header('allow', allow)
-    throw new ApiError('method_not_allowed', `this address takes ${allow}`)
+    if (isTaken) return
+    if (request.method === 'OPTIONS') return reply.code(204).send()
+    const isOfStream = request.method === 'HEAD' && methods.has('GET')
+    const why = isOfStream ? ': HEAD would run a stream to its end' : ''
+    throw new ApiError('method_not_allowed', `this address takes ${allow}${why}`)
   })
 }

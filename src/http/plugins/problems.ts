@@ -1,6 +1,4 @@
-import { randomBytes } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
 import { encode, rfc8949EncodeOptions } from 'cborg'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ledgerMoving } from '../../append/append-one.ts'
@@ -33,7 +31,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   reply.problem = known.code
   if (!isToldToLeave(request)) {
     request.server.countProblem(known.code)
-    if (known.status >= 500) logFailure(request, known.code, error)
+    if (known.status >= 500 && known.status !== NOT_IMPLEMENTED) logFailure(request, known.code, error)
   }
   if (known.retryAfterMs !== null)
     reply.header('retry-after', Math.max(1, Math.ceil(known.retryAfterMs / 1000)))
@@ -60,6 +58,9 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   )
 }
 
+/** Tells of the request, as 4xx do. */
+const NOT_IMPLEMENTED = 501
+
 /** Names the route by its pattern, because an address may hold what is no line's business. */
 function logFailure(
   { server, log, method, routeOptions }: FastifyRequest,
@@ -72,29 +73,6 @@ function logFailure(
 /** A probe of a server that is about to stop: nothing has failed, and each restart would be an alarm. */
 function isToldToLeave({ server, routeOptions }: FastifyRequest): boolean {
   return server.isDraining && routeOptions.url === '/readyz'
-}
-
-/**
- * Answers what Node's HTTP parser refused. There is no request yet, so that the answer is written by hand, and
- * the connection closed.
- */
-export function refuseMalformedHttp(
-  this: FastifyInstance,
-  error: Error & { code?: string },
-  socket: Socket,
-): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
-    socket.destroy() // nobody to answer, or in the middle of another answer
-    return
-  }
-  const code = PARSER_CODES[error.code ?? ''] ?? 'bad_request'
-  this.countProblem(code)
-  const [status, title] = ERROR_CODES[code]
-  const body = renderProblem(new ApiError(code, title), `req_${randomBytes(16).toString('hex')}`)
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: ${PROBLEM_TYPE}\r\n` +
-      `X-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  )
 }
 
 export const PROBLEM_TYPE = 'application/problem+json'
@@ -139,12 +117,6 @@ function renderJsonRpcError(error: ApiError, requestId: string): string {
   const message = `${status} ${error.code}: ${error.message}. What to do: ${advice}`
   const data = JSON.parse(renderProblem(error, requestId)) as object
   return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: REFUSED, message, data } })
-}
-
-const PARSER_CODES: Record<string, ErrorCode> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
 const FASTIFY_CODES: Record<string, ErrorCode> = {

@@ -5,6 +5,7 @@ import type { ByteBudgets } from '../../append/byte-budget.ts'
 import { ApiError } from '../../errors.ts'
 import { type Held, heldBy, type Share } from '../held.ts'
 import { ANSWER_TEXT_CHARS_MAX, ANSWERS_LOOK_EVERY_MS } from '../limits.ts'
+import { kindOf } from '../owner.ts'
 import { heldChars } from '../pieces.ts'
 import type { WriteDeadlines } from '../write-deadlines.ts'
 
@@ -35,8 +36,9 @@ export function useUnreadAnswers(app: FastifyInstance, { budgets, writeDeadlines
     }
     const bytes = bytesOf(payload)
     if (bytes === null) return done(null, payload)
-    const isRead = request.method === 'GET'
-    const budget = isRead ? budgets.reads : budgets.writes
+    const kind = kindOf(request.method)
+    const isRead = kind === 'reads'
+    const budget = budgets[kind]
     // Small ones are let through: among them is what says that there is no room.
     if (isRead && bytes.length > ANSWER_TEXT_CHARS_MAX && !held.hasRoom(budget, bytes.length))
       return done(tooMuch())

@@ -4,7 +4,8 @@ import { sendCached, type Tagged, tag } from '../send-cached.ts'
 
 /**
  * The API's documentation for people: Scalar, shown from what this server sends alone, so that it works where nothing else can be
- * reached. The page holds no script of its own, and its policy lets none in.
+ * reached. The page holds no script of its own, and its policy lets none in. Its addresses are relative: a proxy may serve all of this
+ * below a path.
  */
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -14,11 +15,18 @@ const PAGE = `<!doctype html>
 <title>Tallystick API</title>
 </head>
 <body>
-<script id="api-reference" data-url="/openapi.json"
+<script id="api-reference" data-url="openapi.json"
   data-configuration='{"withDefaultFonts":false,"telemetry":false,"showDeveloperTools":"never","hideClientButton":true,"agent":{"disabled":true},"mcp":{"disabled":true},"authentication":{"preferredSecurityScheme":"apiKey"}}'></script>
-<script src="/docs/scalar.js"></script>
+<script src="docs/base.js"></script>
+<script src="docs/scalar.js"></script>
 </body>
 </html>
+`
+
+/** Requests that are tried out go to the server of the page; Scalar would leave out the path that a proxy puts before `/docs`. */
+const BASE = `const { dataset } = document.getElementById('api-reference')
+const baseServerURL = new URL('.', document.baseURI).href
+dataset.configuration = JSON.stringify({ ...JSON.parse(dataset.configuration), baseServerURL })
 `
 
 /** Scalar sets styles from its script; it fetches nothing but the document, and what people try out. */
@@ -43,7 +51,7 @@ export function docsRoutes(app: FastifyInstance): void {
     config,
     schema: { summary: 'Redirect to the API reference', response: { 302: z.undefined() } },
   }
-  app.get('/', start, (_request, reply) => reply.redirect('/docs', 302))
+  app.get('/', start, (_request, reply) => reply.redirect('docs', 302))
 
   const shown = { content: { 'text/html; charset=utf-8': { schema: z.string() } } }
   const page = { config, schema: { summary: 'Get the API reference', response: { 200: shown } } }
@@ -57,6 +65,12 @@ export function docsRoutes(app: FastifyInstance): void {
 
   const code = { content: { 'text/javascript; charset=utf-8': { schema: z.string() } } }
   const response = { 200: code, 304: z.undefined() }
+  const base = tag(Buffer.from(BASE))
+  app.get(
+    '/docs/base.js',
+    { config, schema: { summary: 'Get the script that tells the API reference where it lies', response } },
+    (request, reply) => sendCached(request, reply.type('text/javascript; charset=utf-8'), base, 'no-cache'),
+  )
   app.get(
     '/docs/scalar.js',
     { config, schema: { summary: 'Get the script of the API reference', response } },

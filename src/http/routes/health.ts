@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
 import { canRead } from '../../db/schema/migrate.ts'
 import { ApiError } from '../../errors.ts'
 import { VERSION } from '../../observe/version.ts'
@@ -7,12 +8,18 @@ import { READY_ANSWER_TIMEOUT_MS } from '../limits.ts'
 import { health } from '../schemas/health.ts'
 
 export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
+  // Probes bring parameters of their own, such as `?verbose`.
+  const querystring = z.looseObject({})
   // The process answers: never asks the database, so that a database failure restarts no pod.
-  const live = { summary: 'Check that the process answers', response: { 200: health('ok') } }
-  app.get('/livez', { config: { reads: 'nothing', access: 'public' }, schema: live }, async () => ({
-    status: 'ok',
-    version: VERSION,
-  }))
+  const live = { summary: 'Check that the process answers', querystring, response: { 200: health('ok') } }
+  app.get(
+    '/livez',
+    { config: { reads: 'nothing', access: 'public', probe: true }, schema: live },
+    async () => ({
+      status: 'ok',
+      version: VERSION,
+    }),
+  )
 
   // Nobody is refused, however often: requests at the same time share one question to the database.
   let asking: Promise<boolean> | null = null
@@ -23,9 +30,13 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
     return asking
   }
 
-  const ready = { summary: 'Check that the server is ready', response: { 200: health('ready') } }
-  const readyConfig = { reads: 'primary', access: 'public', problems: ['unavailable'] } as const
-  app.get('/readyz', { config: readyConfig, schema: ready }, async () => {
+  const ready = {
+    summary: 'Check that the server is ready',
+    querystring,
+    response: { 200: health('ready') },
+  }
+  const config = { reads: 'primary', access: 'public', probe: true, problems: ['unavailable'] } as const
+  app.get('/readyz', { config, schema: ready }, async () => {
     if (app.isDraining) throw new ApiError('unavailable', 'the server is about to stop', { retryable: true })
     // Does not say whether the schema is newer: the server checks this when it starts. While a new version rolls out,
     // its migration must not take the old one's pods away.

@@ -29,6 +29,7 @@ import {
 } from '../limits.ts'
 import { isStillLetIn } from '../plugins/authenticate.ts'
 import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } from './event-pages.ts'
+import { whenHalfClosed } from './half-closed.ts'
 import { Slots } from './slots.ts'
 
 /** Ledger and filter of a tail. */
@@ -170,7 +171,9 @@ export class EventTails {
       stream.destroy()
     }
     socket.setMaxListeners(0).once('close', abandon)
+    const stay = whenHalfClosed(socket, () => ending.abort())
     stream.once('close', () => {
+      stay()
       socket.off('close', abandon)
       this.#open.delete(ending)
       release()

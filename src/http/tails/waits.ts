@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts'
 import { heldBy } from '../held.ts'
 import { kindOf, ledgerOf } from '../owner.ts'
 import { isStillLetIn } from '../plugins/authenticate.ts'
+import { whenHalfClosed } from './half-closed.ts'
 import type { Slots } from './slots.ts'
 
 export type WaitDeps = Pick<Deps, 'admission' | 'callers' | 'now'>
@@ -25,8 +26,8 @@ export class Waits {
   }
 
   /**
-   * The result of `wait`, which MUST end when its signal says that the client has gone or the server closes; null where the client has
-   * gone. Throws ApiError `overloaded` where too many wait, and `unauthenticated` where the key has ended meanwhile.
+   * The result of `wait`, which MUST end when its signal says that the client sends no more, has gone or the server closes; null where
+   * the client has gone. Throws ApiError `overloaded` where too many wait, and `unauthenticated` where the key has ended meanwhile.
    */
   async during<T>(
     request: FastifyRequest,
@@ -39,6 +40,7 @@ export class Waits {
     const gone = new AbortController()
     const end = () => gone.abort()
     reply.raw.once('close', end)
+    const stay = whenHalfClosed(request.raw.socket, end)
     held.leave()
     try {
       const waited = await wait(AbortSignal.any([gone.signal, this.#closing.signal]))
@@ -52,6 +54,7 @@ export class Waits {
       throw new ApiError('unauthenticated', 'the key has ended while the request waited')
     } finally {
       reply.raw.off('close', end)
+      stay()
       release()
     }
   }

@@ -5,6 +5,8 @@ ADVICE = {
     'method_not_allowed': 'use one of the methods in `Allow`',
     'bad_request': 'check how the client writes requests: `detail` says where',
     'headers_too_large': 'send less than 16 KiB of headers',
+    'expectation_failed': 'leave `Expect` out, or send `100-continue`',
+    'transfer_coding_unknown': 'send the body as it is, with `Content-Length` or `Transfer-Encoding: chunked`: nothing was done',
     'request_timeout': 'send the whole request within 30 s',
     'unauthenticated': 'use another key: this one is unknown, or was revoked (`Authorization: Bearer …`)',
     'key_expired': 'use another key',

@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { ApiError, ERROR_CODES, type ErrorCode } from '../../errors.ts'
+import { listOf } from '../../proof/http-fields.ts'
+import { Connections } from '../connections.ts'
+import { PROBLEM_TYPE, renderProblem } from './problems.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly connections: Connections
+  }
+}
+
+/**
+ * Node would answer some requests by itself, without a problem document. `useMalformed` answers what its parser does not take for a
+ * request, and `refuseMalformedHeaders` what Node would refuse without a reason, or let pass.
+ */
+export function useMalformed(app: FastifyInstance): void {
+  app.decorate('connections', new Connections())
+  // A client that has closed its sending side still reads (RFC 9112 §9.6).
+  Object.assign(app.server, { httpAllowHalfOpen: true })
+  // Node drops what comes behind the thousandth, without a word: an Idempotency-Key, for instance. Their bytes are limited.
+  app.server.maxHeadersCount = 0
+  app.server.on('connect', (_request, socket: Socket) => {
+    // Node has taken its own listeners away: a longer answer would hear of nothing that it waits for.
+    if (app.connections.isAnswering(socket)) return void socket.destroy()
+    socket.on('error', () => {})
+    refuse(app, socket, 'method_not_allowed', 'this server is no proxy: it takes no CONNECT')
+  })
+}
+
+/** Answers what Node's parser refused, and what did not arrive in time. There is no request, or no whole one: it is written by hand. */
+export function refuseMalformedHttp(
+  this: FastifyInstance,
+  error: Error & { code?: string },
+  socket: Socket,
+): void {
+  const code = PARSER_CODES[error.code ?? ''] ?? 'bad_request'
+  refuse(this, socket, code, ERROR_CODES[code][1])
+}
+
+const PARSER_CODES: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'body_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+}
+
+function refuse(app: FastifyInstance, socket: Socket, code: ErrorCode, detail: string): void {
+  app.connections.refuse(socket, () => {
+    app.countProblem(code)
+    const [status] = ERROR_CODES[code]
+    const body = renderProblem(new ApiError(code, detail), `req_${randomBytes(16).toString('hex')}`)
+    return (
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: ${PROBLEM_TYPE}\r\n` +
+      // Required of a 405 (RFC 9110 §15.5.6).
+      `${status === 405 ? 'Allow: \r\n' : ''}Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+    )
+  })
+}
+
+/** Refuses requests whose headers are read in two ways, or ask for what is not done here. MUST come before what relies on headers. */
+export function refuseMalformedHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { headers, httpVersion } = request.raw
+    const { host, expect, 'transfer-encoding': coding } = headers
+    // Node joins two lines by a comma and a space, which is no host.
+    if (host === undefined ? httpVersion === '1.1' : !HOST.test(host))
+      return done(
+        new ApiError('bad_request', 'send one `Host`: a name or an address, and a port if there is one'),
+      )
+    if (expect !== undefined && !listOf(expect).every((one) => /^100-continue$/i.test(one)))
+      return done(new ApiError('expectation_failed', 'the only expectation that is met here is 100-continue'))
+    if (coding !== undefined && !/^chunked$/i.test(coding))
+      return done(
+        new ApiError('transfer_coding_unknown', 'the only transfer coding that is taken is chunked'),
+      )
+    done()
+  })
+}
+
+/** RFC 9112 §3.2: `uri-host [":" port]`; nothing where the address has no authority. */
+const HOST = /^(?:\[[\w.:%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/
