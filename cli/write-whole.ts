@@ -1,5 +1,6 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeDirectory } from '../sdk/node/make-directory.ts'
 import { SourceError } from '../src/verify/source.ts'
 
 /**
@@ -13,7 +14,7 @@ export async function writeWhole(
 ): Promise<void> {
   const part = `${path}.${process.pid}`
   try {
-    if (isPrivate) await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    if (isPrivate) makeDirectory(dirname(path))
     await writeFile(part, content, { flag: 'wx', mode: isPrivate ? 0o600 : 0o666, flush: true })
     await rename(part, path)
   } catch (error) {
