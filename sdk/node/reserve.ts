@@ -89,8 +89,8 @@ export class Reserve {
   }
 
   #shrink(): void {
-    if (this.#bytes === 0) return this.giveUp()
-    for (const path of this.#paths()) shrinkFile(path, this.#bytes / FILES)
+    if (this.#bytes === 0) this.giveUp()
+    else for (const path of this.#paths()) shrinkFile(path, this.#bytes / FILES)
   }
 
   #paths(): string[] {

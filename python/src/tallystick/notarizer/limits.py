@@ -43,6 +43,14 @@ LOCK_SETTLE_S = 0.05
 """For another process that found the lock stale at the same moment to replace it as well: the last one has it."""
 LINE_BYTES_MAX = ITEM_BYTES_MAX + 3 * 1024
 """An item with its tag, its handles and its batch's key."""
+RESERVE_FILES = 8
+"""Each is also a name and an inode: a disk may have room and no inode left."""
+RESERVE_STEP_BYTES = 64 * 1024
+"""The reserve grows by so much."""
+RESERVE_BASE_BYTES = 32 * 1024
+"""For the lock, the owner, and the blocks that small files take."""
+RESERVE_RECORD_BYTES = 512
+"""For a record: its problem in `refused.ndjson`, its handle with its id."""
 ADOPTED_FILES_MAX = 1_000
 """Files that are moved out of the inbox at once."""
 MERGED_FILES_MAX = 32
