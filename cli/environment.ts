@@ -7,11 +7,11 @@ import { UsageError } from './run.ts'
 
 /** The only place of the command line tool that reads the environment. An empty variable counts as unset. */
 export const environment = {
-  serverUrl: (): string | undefined => process.env['TALLYSTICK_URL'] || undefined,
-  apiKey: (): string | undefined => process.env['TALLYSTICK_API_KEY'] || undefined,
+  serverUrl: (): string | undefined => process.env['TALLYSTICK_URL']?.trim() || undefined,
+  apiKey: (): string | undefined => process.env['TALLYSTICK_API_KEY']?.trim() || undefined,
   /** The file of the agent's own key. */
   signingKey: (): string | undefined => process.env['TALLYSTICK_SIGNING_KEY'] || undefined,
-  operatorKey: (): string | undefined => process.env['TALLYSTICK_OPERATOR_KEY'] || undefined,
+  operatorKey: (): string | undefined => process.env['TALLYSTICK_OPERATOR_KEY']?.trim() || undefined,
   databaseOptions: (): DatabaseOptions => {
     const { options, issues } = parseDatabaseOptions(process.env)
     const [issue] = issues

@@ -1,5 +1,5 @@
 import type { Tallystick } from './client.ts'
-import { ApiError } from './errors.ts'
+import { ApiError, UnknownOutcomeError } from './errors.ts'
 import type { CallOptions } from './http/transport.ts'
 import type { ExportRequest } from './resources/entries.ts'
 
@@ -21,7 +21,8 @@ export async function announceExport(
     await exports.announce({ ...request, documents: documents ? 'all' : 'withheld' }, options)
     return true
   } catch (error) {
-    if (error instanceof ApiError && CLOSED.has(error.code)) return false
+    const refusal = error instanceof UnknownOutcomeError ? error.cause : error
+    if (refusal instanceof ApiError && CLOSED.has(refusal.code)) return false
     throw error
   }
 }

@@ -3,8 +3,8 @@ const variables: Readonly<Record<string, string | undefined>> =
   (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env ?? {}
 
 export const environment = {
-  baseUrl: (): string | undefined => variables['TALLYSTICK_URL'] || undefined,
-  apiKey: (): string | undefined => variables['TALLYSTICK_API_KEY'] || undefined,
+  baseUrl: (): string | undefined => variables['TALLYSTICK_URL']?.trim() || undefined,
+  apiKey: (): string | undefined => variables['TALLYSTICK_API_KEY']?.trim() || undefined,
 }
 
 /** Where `npm start` listens. */

@@ -116,21 +116,25 @@ export class UnavailableError extends ApiError {}
 /** 500, and whatever else has no family. */
 export class ServerError extends ApiError {}
 
-/** Whether it was done is not known: the next three. With `idempotencyKey` a write is repeated without being done twice. */
-export class UnknownOutcomeError extends TallystickError {
-  /** null: the call took none. */
+type UnknownOutcome = {
+  readonly retryable: boolean
   readonly idempotencyKey: string | null
+  readonly nothingDone?: boolean
+  readonly retryAfterMs?: number | null
+  readonly cause?: unknown
+}
 
-  constructor(
-    message: string,
-    options: {
-      retryable: boolean
-      idempotencyKey: string | null
-      nothingDone?: boolean
-      retryAfterMs?: number | null
-      cause?: unknown
-    },
-  ) {
+/**
+ * Whether it was done is not known. With `idempotencyKey` a write is repeated without being done twice. The class itself is thrown
+ * when an attempt had no answer and a later one was refused: `cause` is the refusal.
+ */
+export class UnknownOutcomeError extends TallystickError {
+  /** null: the call took none, or nothing was sent. */
+  readonly idempotencyKey: string | null
+  /** Nothing was done after all: there was no connection, or the status proves it (docs/reference/client-outcomes.md). */
+  readonly nothingDone: boolean
+
+  constructor(message: string, options: UnknownOutcome) {
     const { idempotencyKey, nothingDone = false } = options
     const repeat =
       idempotencyKey === null || nothingDone
@@ -138,6 +142,7 @@ export class UnknownOutcomeError extends TallystickError {
         : `; whether it was written is not known: repeat it with the idempotency key ${JSON.stringify(idempotencyKey)}`
     super(message + repeat, options)
     this.idempotencyKey = idempotencyKey
+    this.nothingDone = nothingDone
   }
 }
 
@@ -167,23 +172,10 @@ export class TimeoutError extends UnknownOutcomeError {}
 export class UnexpectedAnswerError extends UnknownOutcomeError {
   /** HTTP status of the answer. null: the answer broke, or was understood only in part. */
   readonly status: number | null
-  /** The status proves that nothing was done (docs/reference/client-outcomes.md). */
-  readonly nothingDone: boolean
 
-  constructor(
-    message: string,
-    options: {
-      retryable: boolean
-      idempotencyKey: string | null
-      status?: number | null
-      nothingDone?: boolean
-      retryAfterMs?: number | null
-      cause?: unknown
-    },
-  ) {
+  constructor(message: string, options: UnknownOutcome & { status?: number | null }) {
     super(message, options)
     this.status = options.status ?? null
-    this.nothingDone = options.nothingDone ?? false
   }
 }
 

@@ -1,3 +1,4 @@
+export type { Bytes } from './bytes.ts'
 export { Tallystick, type TallystickOptions } from './client.ts'
 export * from './errors.ts'
 export type * from './generated/api.ts'

@@ -70,7 +70,7 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
   const firstKey = await pinFirstKey(client, about)
   const key =
     values.agent === undefined
-      ? { ...about.key, key: apiKey }
+      ? { ...about.key, key: apiKey.trim() }
       : await makeAgentKey(client, values.agent, values.scopes)
   const credentials = { url, ledger: about.id, agent: key.agent, key: key.key }
   const file = await keepCredentials(credentials)

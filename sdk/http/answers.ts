@@ -1,5 +1,5 @@
 import { concat } from '../../src/proof/bytes.ts'
-import { retryAfterMsOf } from '../../src/proof/http-fields.ts'
+import { mediaTypeOf, retryAfterMsOf } from '../../src/proof/http-fields.ts'
 import { errorOf, type TallystickError, UnexpectedAnswerError } from '../errors.ts'
 import type { Problem } from '../generated/api.ts'
 import { meaningOf } from './statuses.ts'
@@ -37,11 +37,6 @@ export function refuseMediaType({ status, headers }: Response, mediaType: string
   if (mediaTypeOf(found) === mediaType) return
   const type = found?.slice(0, 100) ?? 'no content type'
   throw wrongServer(`${asked.name} answered ${status} with ${type}, not with ${mediaType}`, asked, status)
-}
-
-/** Without parameters, in lower case (RFC 9110 §8.3.1). */
-function mediaTypeOf(contentType: string | null): string {
-  return (contentType ?? '').split(';', 1)[0]!.trim().toLowerCase()
 }
 
 /** The error of an answer that says that it was not done, or that the server did not give. */

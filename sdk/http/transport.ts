@@ -13,7 +13,7 @@ import {
   refuseMediaType,
   wrongServer,
 } from './answers.ts'
-import { explain } from './failures.ts'
+import { Doubt, explain } from './failures.ts'
 import { KnownSizes } from './known-sizes.ts'
 import { Patience } from './patience.ts'
 import { parseRetryPolicy, type RetryPolicy, withRetries } from './retries.ts'
@@ -73,8 +73,8 @@ export type Call = {
   readonly options?: StepOptions | undefined
   /** Whether the record is to be created, not notarized: the caller's word, which no server can change. */
   readonly gated?: boolean
-  /** An answer, not an obstacle: not asked again because of it. */
-  readonly unretried?: ErrorCode
+  /** Answers, not obstacles: no retry because of these. */
+  readonly unretried?: readonly ErrorCode[]
   /** Version of the record that the caller has: 304 while it is the same. */
   readonly knownVersion?: number
   /** How long the server may hold the answer back, beyond the time for it. */
@@ -89,6 +89,8 @@ export type RequestSigner = {
   forget(http: Transport): void
 }
 
+/** These last until an operator has acted: the caller should know, not wait for minutes. */
+const OPERATORS: ReadonlySet<ErrorCode> = new Set(['ledger_closed'])
 /** With a clock that is off it is refused as often as it is signed. */
 const SIGNATURES_MAX = 3
 const TIMEOUT_MS_DEFAULT = 30_000
@@ -114,12 +116,15 @@ export class Transport {
     this.#retries = parseRetryPolicy(retries)
     this.#signer = signer
     this.#isFresh = fresh ?? false
-    this.#fetch = fetch ?? globalThis.fetch.bind(globalThis)
+    const chosen = fetch ?? globalThis.fetch?.bind(globalThis)
+    if (typeof chosen !== 'function') throw new UsageError('fetch is a function like that of the runtime')
+    this.#fetch = chosen
   }
 
   /** The answer of an operation that answers JSON. */
   json<T>(operation: Operation, call: Call = {}): Promise<T> {
-    const send = (asked: Call) => this.#call(operation, asked, 'application/json', whole(readJson<T>))
+    const doubt = new Doubt()
+    const send = (asked: Call) => this.#call(operation, asked, 'application/json', whole(readJson<T>), doubt)
     return this.#signer ? this.#signed(this.#signer, operation, call, send) : send(call)
   }
 
@@ -202,8 +207,14 @@ export class Transport {
     return parseRetryPolicy({ ...this.#retries, retriesMax: retriesMax ?? this.#retries.retriesMax })
   }
 
-  async #call<T>(operation: Operation, call: Call, accept: string, read: Read<T>): Promise<T> {
-    const { params = {}, query = {}, options = {}, unretried, heldMs = 0 } = call
+  async #call<T>(
+    operation: Operation,
+    call: Call,
+    accept: string,
+    read: Read<T>,
+    doubt = new Doubt(),
+  ): Promise<T> {
+    const { params = {}, query = {}, options = {}, unretried = [], heldMs = 0 } = call
     const url = addressOf(this.baseUrl, operation.path, params, query)
     const { repeat, method } = operation
     const idempotencyKey = repeat === 'with-key' ? (options.idempotencyKey ?? makeIdempotencyKey()) : null
@@ -215,9 +226,21 @@ export class Transport {
     const request = makeRequest(method, call, accept, idempotencyKey)
     const { signal } = options
     const timeoutMs = heldMs + parseTimeout(options.timeoutMs ?? this.#timeoutMs)
-    const isFinal = (error: unknown) => error instanceof ApiError && error.code === unretried
-    const attempt = () => this.#attempt(url, request, { asked, timeoutMs, signal }, read)
-    return withRetries(this.retriesOf(options), signal, attempt, isFinal)
+    const isFinal = (error: unknown) =>
+      error instanceof ApiError && (OPERATORS.has(error.code) || unretried.includes(error.code))
+    const attempt = async () => {
+      try {
+        return await this.#attempt(url, request, { asked, timeoutMs, signal }, read)
+      } catch (error) {
+        doubt.note(error)
+        throw error
+      }
+    }
+    try {
+      return await withRetries(this.retriesOf(options), signal, attempt, isFinal)
+    } catch (error) {
+      throw signal?.aborted ? error : doubt.ending(error, idempotencyKey)
+    }
   }
 
   /** Headers of a read: what it must rest on. */
@@ -306,9 +329,15 @@ function makeRequest(method: string, call: Call, accept: string, idempotencyKey:
   }
 }
 
+/** The key without white space around it, which files and variables often have. Throws UsageError, without the key. */
 function requireKey(apiKey: unknown): string {
-  if (typeof apiKey === 'string' && HEADER_VALUE.test(apiKey)) return apiKey
-  throw new UsageError('an API key is needed: `apiKey`, or the variable TALLYSTICK_API_KEY')
+  const key = typeof apiKey === 'string' ? apiKey.trim() : ''
+  if (key === '') throw new UsageError('an API key is needed: `apiKey`, or the variable TALLYSTICK_API_KEY')
+  const at = key.search(/[^\x21-\x7e]/)
+  if (at < 0) return key
+  throw new UsageError(
+    `the API key has a space, a control character or a letter beyond ASCII behind its first ${at} characters: is it one key, and whole?`,
+  )
 }
 
 function parseTimeout(timeoutMs: number): number {

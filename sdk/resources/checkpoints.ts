@@ -28,7 +28,7 @@ export class Checkpoints {
       return await this.#http.text(operations.getCheckpointsLatest, NOTE, {
         query,
         options,
-        unretried: 'checkpoint_pending',
+        unretried: ['checkpoint_pending'],
       })
     } catch (error) {
       if (error instanceof ConflictError && error.code === 'checkpoint_pending') return null

@@ -139,9 +139,12 @@ export class Exports {
     this.#http = http
   }
 
-  /** `POST /v1/exports`: an entry that says who takes what, before it is read. The command line does so; nothing else is recorded. */
+  /**
+   * `POST /v1/exports`: an entry that says who takes what, before it is read. The command line does so; nothing else is recorded. A
+   * ledger that takes no entries refuses it at once: it may be exported all the same.
+   */
   announce(request: ExportRequest, options?: CallOptions): Promise<api.PostExportsAnswer> {
-    return this.#http.json(operations.postExports, { body: request, options })
+    return this.#http.json(operations.postExports, { body: request, options, unretried: ['ledger_moving'] })
   }
 
   /**

@@ -1,4 +1,4 @@
-import { UsageError } from '../errors.ts'
+import { type Bytes, requireBytes } from '../bytes.ts'
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
 import { Listing } from '../http/listing.ts'
@@ -17,9 +17,8 @@ export class Statements {
   }
 
   /** `POST /entries`: COSE_Sign1, tagged, as its issuer signed it. The same again is answered as the first time. */
-  register(statement: Uint8Array, options?: CallOptions): Promise<api.Statement> {
-    if (!(statement instanceof Uint8Array)) throw new UsageError('a Signed Statement is bytes')
-    const bytes = { mediaType: COSE, content: statement }
+  register(statement: Bytes, options?: CallOptions): Promise<api.Statement> {
+    const bytes = { mediaType: COSE, content: requireBytes(statement, 'a Signed Statement') }
     return this.#http.json(operations.postEntries, { bytes, options })
   }
 

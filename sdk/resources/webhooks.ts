@@ -39,7 +39,7 @@ export class Webhooks {
       } catch (error) {
         const twin = error instanceof ConflictError ? error.problem.webhook : undefined
         if (mayBeThere && twin !== undefined) throw new SecretLostError(twin)
-        mayBeThere ||= error instanceof UnknownOutcomeError
+        mayBeThere ||= error instanceof UnknownOutcomeError && !error.nothingDone
         await retries.before(error)
       }
     }

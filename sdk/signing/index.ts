@@ -6,6 +6,7 @@ import type { JsonValue } from '../../src/proof/json/json-value.ts'
 import { keyThumbprint } from '../../src/proof/keys.ts'
 import { agentKeyText } from '../../src/proof/statement/agent-key.ts'
 import { buildStatement } from '../../src/proof/statement/statement.ts'
+import type { Bytes } from '../bytes.ts'
 import { UsageError } from '../errors.ts'
 import type * as api from '../generated/api.ts'
 import { type Operation, operations } from '../generated/operations.ts'
@@ -19,9 +20,9 @@ export { makePrivateKey }
 
 export type AgentSignerOptions = {
   /** Private key in PKCS #8, as PEM or DER: Ed25519, or P-256. */
-  readonly pkcs8?: Uint8Array | string | undefined
+  readonly pkcs8?: Bytes | string | undefined
   /** Or the 32 bytes of an Ed25519 private key (RFC 8032). */
-  readonly seed?: Uint8Array | undefined
+  readonly seed?: Bytes | undefined
 }
 
 /**

@@ -2,6 +2,7 @@ import { concat, fromBase64Url, fromHex } from '../../src/proof/bytes.ts'
 import type { PublicKey, SignatureAlgorithm } from '../../src/proof/crypto.ts'
 import { parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
 import { lowS } from '../../src/proof/p256-low-s.ts'
+import { asBytes, type Bytes, requireBytes } from '../bytes.ts'
 import { UsageError } from '../errors.ts'
 
 /** A private key, by WebCrypto: Node 20, Bun, Deno, and browsers have it. */
@@ -24,10 +25,10 @@ const ALGORITHMS = {
  * `pkcs8`: DER (of an Ed25519 key or of one on P-256), or its PEM. `seed`: the 32 bytes of RFC 8032's private key. Throws UsageError.
  */
 export async function readPrivateKey(from: {
-  readonly pkcs8?: Uint8Array | string | undefined
-  readonly seed?: Uint8Array | undefined
+  readonly pkcs8?: Bytes | string | undefined
+  readonly seed?: Bytes | undefined
 }): Promise<PrivateKey> {
-  const der = from.seed ? concat([ED25519_PKCS8, from.seed]) : derOf(from.pkcs8)
+  const der = from.seed ? concat([ED25519_PKCS8, requireBytes(from.seed, 'a seed')]) : derOf(from.pkcs8)
   for (const alg of ['EdDSA', 'ES256'] as const) {
     const found = await importAs(alg, der)
     if (found) return found
@@ -48,9 +49,12 @@ export async function makePrivateKey(alg: SignatureAlgorithm): Promise<string> {
   return `-----BEGIN PRIVATE KEY-----\n${base64.replace(/.{64}(?=.)/g, '$&\n')}\n-----END PRIVATE KEY-----\n`
 }
 
-function derOf(pkcs8: Uint8Array | string | undefined): Uint8Array {
-  if (pkcs8 instanceof Uint8Array) return pkcs8
-  const pem = /^-----BEGIN PRIVATE KEY-----([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----\s*$/.exec(pkcs8 ?? '')
+function derOf(pkcs8: Bytes | string | undefined): Uint8Array {
+  const bytes = asBytes(pkcs8)
+  if (bytes !== null) return bytes
+  const pem = /^-----BEGIN PRIVATE KEY-----([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----\s*$/.exec(
+    `${pkcs8 ?? ''}`,
+  )
   if (!pem) throw new UsageError('a private key is given as `pkcs8` (PEM or DER), or as `seed`')
   return Uint8Array.from(atob(pem[1]!.replaceAll(/\s/g, '')), (char) => char.charCodeAt(0))
 }

@@ -1,6 +1,7 @@
 import { concat, fromBase64, toBase64, utf8Encode } from '../../src/proof/bytes.ts'
 import { CONTENT_TYPE } from '../../src/proof/envelope/envelope-layout.ts'
 import { parseEnvelope } from '../../src/proof/envelope/parse-envelope.ts'
+import { type Bytes, requireBytes } from '../bytes.ts'
 import type { PublishedKey } from '../generated/api.ts'
 import { envelope } from './envelope.ts'
 
@@ -25,12 +26,13 @@ export type DsseEnvelope = {
  * bundle with it. `entry`: the envelope. Throws what `verify.envelope` throws, before anything is signed.
  */
 export async function toDsse(
-  entry: Uint8Array | string,
+  entry: Bytes | string,
   options: { readonly keys: readonly PublishedKey[]; readonly ledger?: string; readonly signer: DsseSigner },
 ): Promise<DsseEnvelope> {
   const { signer } = options
   await envelope(entry, options)
-  const { payload } = parseEnvelope(typeof entry === 'string' ? fromBase64(entry) : entry)
+  const bytes = typeof entry === 'string' ? fromBase64(entry) : requireBytes(entry, 'an envelope')
+  const { payload } = parseEnvelope(bytes)
   const signature = await signer.sign(preAuthEncoding(CONTENT_TYPE, payload))
   return {
     payload: toBase64(payload),

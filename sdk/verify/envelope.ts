@@ -7,6 +7,7 @@ import { gatedVersion, type Signal, signalOf } from '../../src/proof/offline/pro
 import type { EntryKind, Subject } from '../../src/proof/statement/kinds.ts'
 import type { ParsedStatement } from '../../src/proof/statement/statement.ts'
 import { leafHash } from '../../src/proof/tree/merkle.ts'
+import { type Bytes, requireBytes } from '../bytes.ts'
 import { UsageError } from '../errors.ts'
 import type { PublishedKey, SigningKey } from '../generated/api.ts'
 import { refusing } from './errors.ts'
@@ -57,12 +58,12 @@ export type VerifiedEnvelope = {
  * It does not show that the entry is in the ledger; use a proof for that.
  */
 export async function envelope(
-  envelope: Uint8Array | string,
+  envelope: Bytes | string,
   { keys, ledger }: { readonly keys: EnvelopeKeys; readonly ledger?: string | undefined },
 ): Promise<VerifiedEnvelope> {
   if (!Array.isArray(keys)) throw new UsageError('keys is the list of /.well-known/tallystick-keys.json')
   return refusing(async () => {
-    const bytes = typeof envelope === 'string' ? fromBase64(envelope) : envelope
+    const bytes = typeof envelope === 'string' ? fromBase64(envelope) : requireBytes(envelope, 'an envelope')
     return chooseEngine().run((providers) => {
       const findKey = (kid: string) => findEnvelopeKey(keys, kid, providers.sha256)
       const { envelope, statement } = verifySignedStatement(bytes, findKey, providers)

@@ -1,6 +1,7 @@
 import { concat } from '../../src/proof/bytes.ts'
 import { ProofError } from '../../src/proof/error.ts'
 import { END_LINE_BYTES_MAX, LINE_BYTES_MAX } from '../../src/proof/ledger/export-ends.ts'
+import { asBytes, type Bytes } from '../bytes.ts'
 import { UsageError } from '../errors.ts'
 import { bytesOf } from '../http/answers.ts'
 
@@ -10,7 +11,7 @@ type Stream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
  * A whole export: its text, its bytes, a file, or a function that opens a stream of it. The function is called twice,
  * because a checkpoint stands at the end.
  */
-export type ExportSource = string | Uint8Array | Blob | (() => Stream | Promise<Stream>)
+export type ExportSource = string | Bytes | Blob | (() => Stream | Promise<Stream>)
 
 export type OpenExport = {
   /** Length of the whole source, known once `readLastLine` has ended. */
@@ -29,8 +30,8 @@ const NEWLINE = 0x0a
 export function openExport(source: ExportSource): OpenExport {
   if (typeof source === 'function') return openStreams(source)
   if (source instanceof Blob) return openBlob(source)
-  if (typeof source === 'string' || source instanceof Uint8Array)
-    return openBlob(new Blob([source as Uint8Array<ArrayBuffer>]))
+  const content = typeof source === 'string' ? source : asBytes(source)
+  if (content !== null) return openBlob(new Blob([content]))
   throw new UsageError(
     'an export is text, bytes, a Blob, or a function that opens a stream of it (a stream can be read once, and is needed twice)',
   )

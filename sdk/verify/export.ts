@@ -14,7 +14,7 @@ import { findingsOf, type LedgerFindings, verifyTrust } from '../../src/proof/le
 import { LedgerVerifier } from '../../src/proof/ledger/verify-ledger.ts'
 import { makeFindKey } from '../../src/proof/offline/key-hints.ts'
 import type { WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
-import { UsageError } from '../errors.ts'
+import { type Bytes, requireBytes } from '../bytes.ts'
 import type { Engine } from './engine.ts'
 import { refusing } from './errors.ts'
 import { type ExportSource, type OpenExport, openExport } from './export-source.ts'
@@ -39,7 +39,7 @@ export type ExportOptions = {
    * Answers of `GET /v1/records/{id}/receipt?statement=true` that were kept outside: the ledger must have those entries, and extend
    * those trees (`receipt_mismatch`, `checkpoint_beyond_chain`). One counts as a checkpoint of its size.
    */
-  readonly receipts?: readonly Uint8Array[] | undefined
+  readonly receipts?: readonly Bytes[] | undefined
   /** Keys that others say are compromised, by kid: since when (RFC 3339), or null. The export itself could leave it out. */
   readonly compromised?: Readonly<Record<string, string | null>> | undefined
   /**
@@ -69,11 +69,10 @@ export async function verifyExport(source: ExportSource, options: ExportOptions 
     witnesses: parseWitnesses(options.witnesses, chooseEngine().providers),
     pinnedAgents: parseAgentKeys(options.agentKeys),
   }
-  if (options.receipts?.some((file) => !(file instanceof Uint8Array)))
-    throw new UsageError('a receipt is bytes')
+  const receipts = options.receipts?.map((file) => requireBytes(file, 'a receipt')) ?? []
   const opened = openExport(source)
   const note = await refusing(async () => parseExportTail(utf8Decode(await opened.readLastLine())))
-  const { head, verifier, erasures } = await readEntries(opened, note, options, trust)
+  const { head, verifier, erasures } = await readEntries(opened, note, { ...options, receipts }, trust)
   return refusing(() => {
     verifier.finish()
     verifyTrust(verifier.summary, head.ledger, trust)
@@ -104,7 +103,13 @@ type Verification = {
 async function readEntries(
   opened: OpenExport,
   note: string | null,
-  { checkpoints = [], receipts = [], compromised = {}, onProgress, signal }: ExportOptions,
+  {
+    checkpoints = [],
+    receipts,
+    compromised = {},
+    onProgress,
+    signal,
+  }: ExportOptions & { readonly receipts: readonly Uint8Array[] },
   trust: LedgerTrust,
 ): Promise<Verification> {
   const engine = chooseEngine()

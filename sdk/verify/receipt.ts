@@ -2,6 +2,7 @@ import { toHex } from '../../src/proof/bytes.ts'
 import { verifyRecord } from '../../src/proof/offline/verify-record.ts'
 import { verifyConsistencyReceipt, verifyReceipt } from '../../src/proof/receipt/verify-receipt.ts'
 import { parseVerifierKey, verifyCheckpoint } from '../../src/proof/tree/checkpoint.ts'
+import { type Bytes, requireBytes } from '../bytes.ts'
 import { UsageError } from '../errors.ts'
 import {
   type EnvelopeKeys,
@@ -43,16 +44,16 @@ export type ReceiptReport = {
  * ledger of the note key, and the record is the one that the entry digests.
  */
 export async function receipt(
-  file: Uint8Array,
+  file: Bytes,
   { noteKey, keys, record }: ReceiptOptions,
 ): Promise<ReceiptReport> {
-  if (!(file instanceof Uint8Array)) throw new UsageError('a receipt is bytes')
+  const bytes = requireBytes(file, 'a receipt')
   if (typeof noteKey !== 'string') throw new UsageError('noteKey is noteVerifierKey of GET /v1/ledger')
   const text = record === undefined ? null : textOf(record, 'a record')
   return refusing(() =>
     chooseEngine().run((providers) => {
       const findKey = keys ? (kid: string) => findEnvelopeKey(keys, kid, providers.sha256) : null
-      const found = verifyReceipt(file, { noteKey, findKey }, providers)
+      const found = verifyReceipt(bytes, { noteKey, findKey }, providers)
       if (text !== null) verifyRecord(text, found, providers)
       const { envelope, statement, item, leaf, seq, size, root } = found
       return {
@@ -79,15 +80,15 @@ export type ConsistencyReceiptFindings = { readonly from: number; readonly to: n
  * `noteKey`: `noteVerifierKey` of `GET /v1/ledger`, kept from before.
  */
 export async function consistencyReceipt(
-  receipt: Uint8Array,
+  receipt: Bytes,
   { from, noteKey }: { readonly from: string; readonly noteKey: string },
 ): Promise<ConsistencyReceiptFindings> {
-  if (!(receipt instanceof Uint8Array)) throw new UsageError('a receipt is bytes')
+  const bytes = requireBytes(receipt, 'a receipt')
   return refusing(() =>
     chooseEngine().run((providers) => {
       const { sha256, verifySignature } = providers
       const kept = verifyCheckpoint(from, parseVerifierKey(noteKey, sha256), sha256, verifySignature)
-      const { size, root } = verifyConsistencyReceipt(receipt, kept, noteKey, providers)
+      const { size, root } = verifyConsistencyReceipt(bytes, kept, noteKey, providers)
       return { from: kept.size, to: size, root: toHex(root) }
     }),
   )

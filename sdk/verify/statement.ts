@@ -1,5 +1,6 @@
 import { toHex } from '../../src/proof/bytes.ts'
 import { verifyTransparentStatement } from '../../src/proof/receipt/transparent-statement.ts'
+import { type Bytes, requireBytes } from '../bytes.ts'
 import { UsageError } from '../errors.ts'
 import { refusing } from './errors.ts'
 import { chooseEngine } from './providers.ts'
@@ -33,15 +34,15 @@ export type StatementReport = {
  * says who signed it.
  */
 export async function statement(
-  file: Uint8Array,
+  file: Bytes,
   { noteKey, issuerKey }: StatementOptions,
 ): Promise<StatementReport> {
-  if (!(file instanceof Uint8Array)) throw new UsageError('a Transparent Statement is bytes')
+  const bytes = requireBytes(file, 'a Transparent Statement')
   if (typeof noteKey !== 'string') throw new UsageError('noteKey is noteVerifierKey of GET /v1/ledger')
   return refusing(() =>
     chooseEngine().run((providers) => {
       const trust = { noteKey, issuerKey: issuerKey ?? null }
-      const found = verifyTransparentStatement(file, trust, providers)
+      const found = verifyTransparentStatement(bytes, trust, providers)
       const { issuer, subject, contentType, kid, payload } = found.statement
       const { leaf, seq, size, root } = found
       return {

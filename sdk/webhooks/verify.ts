@@ -1,4 +1,5 @@
 import { concat, utf8Decode, utf8Encode } from '../../src/proof/bytes.ts'
+import { asBytes, type Bytes } from '../bytes.ts'
 import { nowMs } from '../clock.ts'
 import { UsageError } from '../errors.ts'
 import { WebhookVerificationError } from './errors.ts'
@@ -28,25 +29,28 @@ const TOLERANCE_SECONDS = 300
  * It may have come before: act once for each `id`. A settlement signal is for `verify.signal`.
  */
 export async function verify(
-  body: string | Uint8Array,
+  body: string | Bytes,
   headers: WebhookHeaders,
   options: WebhookOptions,
 ): Promise<VerifiedWebhook> {
-  const bytes = bytesOf(body)
+  const received = receivedBytes(body)
   const keys = parseKeys(options)
   const { id, timestamp, signatures } = readHead(headers)
+  const head = utf8Encode(`${id}.${timestamp}.`)
+  // A copy, which is parsed as well: a pooled Buffer may be written anew while a signature is checked.
+  const message = concat([head, received])
   const sentAt = verifyTime(Number(timestamp), options)
-  await verifySignatures(signatures, concat([utf8Encode(`${id}.${timestamp}.`), bytes]), keys)
-  return { id, sentAt, ...parseEvent(bytes) } as VerifiedWebhook
+  await verifySignatures(signatures, message, keys)
+  return { id, sentAt, ...parseEvent(message.subarray(head.length)) } as VerifiedWebhook
 }
 
 /** Text becomes bytes here, and what is parsed later is these bytes: nothing else was signed. */
-function bytesOf(body: string | Uint8Array): Uint8Array {
-  if (typeof body === 'string') return utf8Encode(body)
-  if (body instanceof Uint8Array) return body
+function receivedBytes(body: string | Bytes): Uint8Array {
+  const bytes = typeof body === 'string' ? utf8Encode(body) : asBytes(body)
+  if (bytes !== null) return bytes
   throw new UsageError(
     'body is the text or the bytes as they were received: the signature is over them, and what a JSON parser made of them, or JSON.stringify ' +
-      'of that, is not the same. What to do: take the body before the parser (await request.text(), express.raw(), a content type parser of Fastify)',
+      'of that, is not the same. What to do: take the body before the parser (await request.text() or .arrayBuffer(), express.raw(), a content type parser of Fastify)',
   )
 }
 

@@ -34,6 +34,11 @@ function elementsOf(line: string): string[] {
   return [...elements, line.slice(start)]
 }
 
+/** Type and subtype of Content-Type, without parameters and in lower case (RFC 9110 §8.3.1). Empty: there is no such field. */
+export function mediaTypeOf(value: string | null | undefined): string {
+  return trimSpaces((value ?? '').split(';', 1)[0]!).toLowerCase()
+}
+
 /** Directives of Cache-Control (RFC 9111 §5.2), by name in lower case. The argument is without quotes; null: none. */
 export function cacheDirectivesOf(value: FieldValue): ReadonlyMap<string, string | null> {
   const directives = new Map<string, string | null>()

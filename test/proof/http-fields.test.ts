@@ -7,6 +7,7 @@ import {
   type FieldValue,
   httpDateMsOf,
   listOf,
+  mediaTypeOf,
   noneMatchHits,
   RETRY_AFTER_MS_MAX,
   retryAfterMsOf,
@@ -30,6 +31,14 @@ test('a list has its elements on one line or several, and empty ones do not coun
     ['a="x', ['a="x']],
   ]
   for (const [value, elements] of cases) assert.deepEqual(listOf(value), elements, String(value))
+})
+
+test('a media type has no case and no parameters (RFC 9110 §8.3.1)', () => {
+  for (const value of ['application/json', 'Application/JSON; charset=utf-8', ' application/json ;x="a;b"'])
+    assert.equal(mediaTypeOf(value), 'application/json', value)
+  for (const value of ['application/jsonp', 'application/json-seq', 'application/json, text/html'])
+    assert.notEqual(mediaTypeOf(value), 'application/json', value)
+  for (const value of [null, undefined, '', ';charset=utf-8']) assert.equal(mediaTypeOf(value), '')
 })
 
 test('directives have names without case, in any company (RFC 9111 §5.2)', () => {

@@ -120,10 +120,15 @@ class ServerError(ApiError):
 
 
 class UnknownOutcomeError(TallystickError):
-    """Whether it was done is not known. With `idempotency_key` a write is repeated without being done twice."""
+    """Whether it was done is not known. With `idempotency_key` a write is repeated without being done twice.
+
+    The class itself is raised when an attempt had no answer and a later one was refused: `__cause__` is the refusal.
+    """
 
     idempotency_key: str | None
-    """None: the call took none."""
+    """None: the call took none, or nothing was sent."""
+    nothing_done: bool
+    """Nothing was done after all: there was no connection, or the status proves it (docs/reference/client-outcomes.md)."""
 
     def __init__(
         self,
@@ -138,6 +143,7 @@ class UnknownOutcomeError(TallystickError):
             message += f'; whether it was written is not known: repeat it with the idempotency key "{idempotency_key}"'
         super().__init__(message, retryable=retryable, retry_after=retry_after)
         self.idempotency_key = idempotency_key
+        self.nothing_done = nothing_done
 
 
 class OutcomeUnknownError(UnknownOutcomeError):
@@ -173,8 +179,6 @@ class UnexpectedAnswerError(UnknownOutcomeError):
 
     status: int | None
     """HTTP status of the answer. None: the answer broke, or was understood only in part."""
-    nothing_done: bool
-    """The status proves that nothing was done (docs/reference/client-outcomes.md)."""
 
     def __init__(
         self,
@@ -194,7 +198,6 @@ class UnexpectedAnswerError(UnknownOutcomeError):
             retry_after=retry_after,
         )
         self.status = status
-        self.nothing_done = nothing_done
 
 
 _FAMILIES: Final[dict[int, type[ApiError]]] = {

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+import httpx2
+
 from ..errors import UsageError
 from .json import rfc3339
 
@@ -16,9 +18,10 @@ def parse_base_url(text: str) -> str:
     """The server's address without a slash at its end. Raises UsageError for what is no http(s) address, or would send a secret along."""
     # Not shown in errors: a user who mistook one option for another has put a key there.
     try:
-        url = urlsplit(text)
+        url = urlsplit(text.strip())
         port = url.port
-    except (ValueError, TypeError, AttributeError):
+        httpx2.URL(text.strip())
+    except (ValueError, TypeError, AttributeError, httpx2.InvalidURL):
         raise UsageError("the server's address is no URL: it begins with http:// or https://") from None
     if url.scheme not in ('http', 'https') or not url.hostname:
         raise UsageError("the server's address begins with http:// or https://")

@@ -6,13 +6,13 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any, Final, NoReturn, TypeVar
 
 import httpx2
 from pydantic import BaseModel, ValidationError
 
 from ..errors import ConnectionError, TallystickError, TimeoutError, UnexpectedAnswerError, error_of
+from .http_fields import media_type_of, retry_after_of
 from .statuses import meaning_of
 
 _NEVER_CONNECTED: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
@@ -59,20 +59,15 @@ def parse_model(model: type[M], value: object, asked: Asked) -> M:
 def refuse_media_type(status: int, headers: Mapping[str, str], media_type: str, asked: Asked) -> None:
     """Raises unless the answer is of this type: a wrong server, or something between, answers pages."""
     found = headers.get('content-type')
-    if _media_type_of(found) != media_type:
+    if media_type_of(found) != media_type:
         type_ = 'no content type' if found is None else found[:100]
         raise wrong_server(f'{asked.name} answered {status} with {type_}, not with {media_type}', asked, status)
 
 
-def _media_type_of(content_type: str | None) -> str:
-    """Without parameters, in lower case (RFC 9110 §8.3.1)."""
-    return (content_type or '').split(';', 1)[0].strip().lower()
-
-
-def refusal(status: int, headers: Mapping[str, str], content: bytes, asked: Asked) -> TallystickError:
+def refusal(status: int, headers: httpx2.Headers, content: bytes, asked: Asked) -> TallystickError:
     """The error of an answer that says that it was not done, or that the server did not give."""
-    retry_after = parse_retry_after(headers.get('retry-after'))
-    if _media_type_of(headers.get('content-type')) == 'application/problem+json':
+    retry_after = retry_after_of(headers.get_list('retry-after'), time.time())
+    if media_type_of(headers.get('content-type')) == 'application/problem+json':
         problem = _parse_problem(content)
         if problem is not None and problem['status'] == status:
             return error_of(
@@ -145,6 +140,7 @@ def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickEr
             f'{asked.name}: no connection ({reason}); is the server running, and the address right?',
             retryable=True,
             idempotency_key=None,
+            nothing_done=True,
         )
     if isinstance(error, httpx2.TimeoutException):
         return timed_out(asked, timeout)
@@ -155,19 +151,6 @@ def disconnected(asked: Asked, error: Exception, timeout: float) -> TallystickEr
         retryable=asked.repeatable,
         idempotency_key=asked.idempotency_key,
     )
-
-
-def parse_retry_after(text: str | None, now: float | None = None) -> float | None:
-    """RFC 9110 §10.2.3: seconds, or a date; None for anything else."""
-    if text is None:
-        return None
-    if text.isascii() and text.isdigit() and len(text) <= 9:
-        return float(text)
-    try:
-        at = parsedate_to_datetime(text).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return max(0.0, at - (time.time() if now is None else now))
 
 
 def _parse_problem(content: bytes) -> dict[str, Any] | None:

@@ -52,8 +52,8 @@ class Call:
     options: CallOptions = field(default_factory=lambda: CallOptions())
     gated: bool | None = None
     """Whether the record is to be created, not notarized: the caller's word, which no server can change."""
-    unretried: str | None = None
-    """Code of an error that is an answer, not an obstacle: not asked again because of it."""
+    unretried: tuple[str, ...] = ()
+    """Codes of errors that are answers, not obstacles: no retry because of these."""
     known_version: int | None = None
     """Version of the record that the caller has: 304 while it is the same."""
     held_seconds: float = 0.0

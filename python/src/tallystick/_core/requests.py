@@ -10,7 +10,7 @@ from typing import Final
 
 import httpx2
 
-from ..errors import TallystickError, UsageError
+from ..errors import ApiError, TallystickError, UsageError
 from .address import address_of
 from .answers import Asked
 from .json import to_json
@@ -19,6 +19,8 @@ from .operations import API_VERSION, Operation
 from .options import Call, CallOptions
 from .retries import RetryPolicy
 
+_OPERATORS: Final = frozenset({'ledger_closed'})
+"""These last until an operator has acted: the caller should know, not wait for minutes."""
 _VISIBLE: Final = re.compile(r'[\x21-\x7e]+')
 
 
@@ -46,18 +48,18 @@ class Request:
     asked: Asked
     timeout: float
     policy: RetryPolicy
-    unretried: str | None
+    unretried: tuple[str, ...]
     known_size: int
     """Fewest entries that a read may show. 0: the caller demands none."""
 
     def headers_with(self, api_key: str, known_size: int) -> httpx2.Headers:
-        """The headers of one attempt. Their `repr` hides the key."""
+        """The headers of one attempt. `api_key`: of `require_key`. Their `repr` hides the key."""
         size = max(known_size, self.known_size) if self.method == 'GET' else 0
         demanded = {'if-known-size': str(size)} if size > 0 else {}
-        return httpx2.Headers({**self.headers, **demanded, 'authorization': f'Bearer {require_key(api_key)}'})
+        return httpx2.Headers({**self.headers, **demanded, 'authorization': f'Bearer {api_key}'})
 
     def is_final(self, error: TallystickError) -> bool:
-        return self.unretried is not None and getattr(error, 'code', None) == self.unretried
+        return isinstance(error, ApiError) and (error.code in _OPERATORS or error.code in self.unretried)
 
 
 def make_request(settings: Settings, operation: Operation, call: Call, accept: str) -> Request:
@@ -119,9 +121,18 @@ def make_idempotency_key() -> str:
 
 
 def require_key(api_key: object) -> str:
-    if isinstance(api_key, str) and _VISIBLE.fullmatch(api_key):
-        return api_key
-    raise UsageError('an API key is needed: `api_key`, or the variable TALLYSTICK_API_KEY')
+    """The key without white space around it, which files and variables often have. Raises UsageError, without the key."""
+    # U+FEFF begins files of Windows, and is no white space for Python.
+    key = api_key.strip().strip('\ufeff').strip() if isinstance(api_key, str) else ''
+    if not key:
+        raise UsageError('an API key is needed: `api_key`, or the variable TALLYSTICK_API_KEY')
+    visible = _VISIBLE.match(key)
+    if visible is not None and visible.end() == len(key):
+        return key
+    raise UsageError(
+        'the API key has a space, a control character or a letter beyond ASCII behind its first '
+        f'{visible.end() if visible else 0} characters: is it one key, and whole?'
+    )
 
 
 def parse_timeout(timeout: float) -> float:

@@ -21,7 +21,7 @@ RETRY_DELAYS: Final[RetryDelays] = (RETRY_DELAY_SECONDS_MIN, RETRY_DELAY_SECONDS
 
 def environment(name: str) -> str | None:
     """None where it is empty, too."""
-    return os.environ.get(name) or None
+    return os.environ.get(name, '').strip() or None
 
 
 def make_settings(base_url: str | None, timeout: float, max_retries: float, retry_delays: RetryDelays) -> Settings:

@@ -22,13 +22,14 @@ from .._core.answers import (
     timed_out,
     wrong_server,
 )
+from .._core.doubt import Doubt
 from .._core.json import to_plain
 from .._core.known_sizes import KnownSizes
 from .._core.limits import ANSWER_BYTES_MAX, PROBLEM_BYTES_MAX, SIGNATURES_MAX
 from .._core.operations import Operation
 from .._core.options import Call, CallOptions, RequestSigner, StepOptions
 from .._core.raw import keep
-from .._core.requests import Request, Settings, make_idempotency_key, make_request
+from .._core.requests import Request, Settings, make_idempotency_key, make_request, require_key
 from .._core.retries import Retries
 from ..errors import ApiError, TallystickError, UsageError
 from .io import ApiKey, HttpClient, ask, deadline, sleep
@@ -45,6 +46,8 @@ class Transport:
     """Holds the connections, and closes those that it has made itself."""
 
     def __init__(self, settings: Settings, api_key: ApiKey, http_client: HttpClient | None, signer: RequestSigner | None) -> None:
+        if http_client is not None and not isinstance(http_client, HttpClient):
+            raise UsageError(f'http_client is an httpx2.{HttpClient.__name__}, not a {type(http_client).__name__}')
         self.settings = settings
         self._api_key = api_key
         self._given = http_client
@@ -122,11 +125,11 @@ class Transport:
         """Counts failures of a call with these options."""
         return Retries(self.settings.policy_of(options))
 
-    def _json(self, operation: Operation, call: Call) -> tuple[dict[str, Any], Asked]:
+    def _json(self, operation: Operation, call: Call, doubt: Doubt | None = None) -> tuple[dict[str, Any], Asked]:
         def read(response: httpx2.Response, asked: Asked, check: Callable[[], None]) -> tuple[dict[str, Any], Asked]:
             return _read_object(response, asked, check), asked
 
-        return self._call(operation, call, JSON, read)
+        return self._call(operation, call, JSON, read, doubt)
 
     def _signed(self, operation: Operation, call: Call) -> tuple[dict[str, Any], Asked]:
         """Every attempt of a call sends the same bytes. If they come too late, nothing was written, and they are signed anew under
@@ -135,12 +138,13 @@ class Transport:
         assert self._signer is not None
         key = call.said.get('idempotency_key') or make_idempotency_key()
         options: StepOptions = {**call.said, 'idempotency_key': key}
+        doubt = Doubt()
         for signatures in range(1, SIGNATURES_MAX + 1):
             body = self._ask_signer(self._signer, operation, call)
             if body is None:
                 break
             try:
-                return self._json(operation, call.with_body(body, options))
+                return self._json(operation, call.with_body(body, options), doubt)
             except ApiError as error:
                 if error.code == 'statement_mismatch':
                     self._signer.forget(self)
@@ -168,19 +172,23 @@ class Transport:
         call: Call,
         accept: str,
         read: Callable[[httpx2.Response, Asked, Callable[[], None]], T],
+        doubt: Doubt | None = None,
     ) -> T:
         request = make_request(self.settings, operation, call, accept)
         retries = Retries(request.policy)
+        doubt = doubt or Doubt()
         while True:
             try:
                 return self._attempt(request, read)
             except TallystickError as error:
+                doubt.note(error)
+                ending = doubt.ending(error, request.asked.idempotency_key)
                 if request.is_final(error):
-                    raise
-                sleep(retries.delay_before(error))
+                    raise ending from ending.__cause__
+                sleep(retries.delay_before(ending))
 
     def _attempt(self, request: Request, read: Callable[[httpx2.Response, Asked, Callable[[], None]], T]) -> T:
-        api_key = ask(self._api_key)
+        api_key = require_key(ask(self._api_key))
         headers = request.headers_with(api_key, self._known_sizes.of(api_key))
         try:
             with deadline(request.timeout) as check:
@@ -197,7 +205,7 @@ class Transport:
             raise disconnected(request.asked, error, request.timeout) from error
 
     def _open(self, request: Request, media_type: str) -> ByteStream:
-        api_key = ask(self._api_key)
+        api_key = require_key(ask(self._api_key))
         headers = request.headers_with(api_key, self._known_sizes.of(api_key))
         try:
             with deadline(request.timeout) as check:
@@ -243,7 +251,7 @@ class Transport:
             return self._given
         # A forked process must not write into the connections of its parent.
         if self._own is None or self._own_pid != os.getpid():
-            self._own, self._own_pid = HttpClient(), os.getpid()
+            self._own, self._own_pid = _make_client(), os.getpid()
         return self._own
 
 
@@ -286,6 +294,14 @@ class ByteStream:
         except httpx2.HTTPError as error:
             self.close()
             raise disconnected(self._asked, error, self._timeout) from error
+
+
+def _make_client() -> HttpClient:
+    """Reads no environment: neither proxies nor certificate authorities (docs/reference/client-outcomes.md)."""
+    try:
+        return HttpClient(trust_env=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"the system's certificate authorities cannot be read ({error}): give `http_client`") from error
 
 
 def _raise_refusal(response: httpx2.Response, request: Request, check: Callable[[], None]) -> None:

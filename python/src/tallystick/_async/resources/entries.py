@@ -110,10 +110,10 @@ class AsyncExports:
         **options: Unpack[CallOptions],
     ) -> ExportMade:
         """`POST /v1/exports`: an entry that says who takes what, from entry `first` to `to`, before it is read. The command line does
-        so; nothing else is recorded.
+        so; nothing else is recorded. A ledger that takes no entries refuses it at once: it may be exported all the same.
         """
         body = {**members(documents=documents, to=to), 'of': dict(of or {}), 'from': first}
-        return await self._http.json(ExportMade, ops.POST_EXPORTS, Call(body=body, options=options))
+        return await self._http.json(ExportMade, ops.POST_EXPORTS, Call(body=body, options=options, unretried=('ledger_moving',)))
 
     async def stream(self, **options: Unpack[CallOptions]) -> AsyncExport:
         """`GET /v1/export`: NDJSON (docs/formats/export.md), in pieces of any size. An export that is broken off ends with an error, and

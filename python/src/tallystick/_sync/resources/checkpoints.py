@@ -27,7 +27,7 @@ class Checkpoints:
         """`GET /v1/checkpoints/latest`: the newest note; None in the first seconds of a ledger, which has none yet. `cosignatures`: the
         newest one that so many witnesses have cosigned; None where there is none.
         """
-        call = Call(query={'cosignatures': cosignatures}, options=options, unretried=PENDING)
+        call = Call(query={'cosignatures': cosignatures}, options=options, unretried=(PENDING,))
         try:
             return (self._http.bytes(ops.GET_CHECKPOINTS_LATEST, NOTE, call)).decode()
         except ConflictError as error:

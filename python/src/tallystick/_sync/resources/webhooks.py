@@ -58,7 +58,7 @@ class Webhooks:
                 twin = error.problem.get('webhook') if isinstance(error, ConflictError) else None
                 if may_be_there and twin is not None:
                     raise SecretLostError(str(twin)) from error
-                may_be_there = may_be_there or isinstance(error, UnknownOutcomeError)
+                may_be_there = may_be_there or (isinstance(error, UnknownOutcomeError) and not error.nothing_done)
                 sleep(retries.delay_before(error))
 
     def list(self, *, limit: int | None = None, **options: Unpack[CallOptions]) -> Listing[Webhook]:

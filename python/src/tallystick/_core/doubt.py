@@ -1,0 +1,40 @@
+"""Outcome of a call of several attempts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import ApiError, TallystickError, UnknownOutcomeError
+
+_BEFORE_THE_KEY: Final = frozenset({401, 403, 421, 429})
+"""A server may answer these before it looks up the idempotency key: they say nothing about an earlier attempt."""
+
+
+class Doubt:
+    """Remembers whether an attempt of a call may have been done: what a later attempt meets does not undo it."""
+
+    def __init__(self) -> None:
+        self._may_be_done = False
+
+    def note(self, error: TallystickError) -> None:
+        self._may_be_done = self._may_be_done or _is_unknown(error)
+
+    def ending(self, error: TallystickError, idempotency_key: str | None) -> TallystickError:
+        """The error that ends the call: as it is, or UnknownOutcomeError with the key if an earlier attempt may have been done."""
+        if not self._may_be_done or idempotency_key is None:
+            return error
+        is_known = error.status < 500 and error.status not in _BEFORE_THE_KEY if isinstance(error, ApiError) else _is_unknown(error)
+        if is_known:
+            return error
+        unknown = UnknownOutcomeError(
+            f'{error}; an earlier attempt had no answer',
+            retryable=error.retryable,
+            idempotency_key=idempotency_key,
+            retry_after=error.retry_after,
+        )
+        unknown.__cause__ = error
+        return unknown
+
+
+def _is_unknown(error: TallystickError) -> bool:
+    return isinstance(error, UnknownOutcomeError) and not error.nothing_done
