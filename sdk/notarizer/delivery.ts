@@ -11,6 +11,7 @@ import {
   isBySize,
   passesWithoutRecords,
   problemOf,
+  rejoin,
   renewKeys,
   sendOrJudge,
   sentInHalves,
@@ -30,6 +31,13 @@ export type DeliveryEvents = {
   failed(error: TallystickError): void
   /** Attempts succeed again. */
   recovered(): void
+}
+
+/** Segment that was sent, those after it, and the answer, or why it will never be taken as it is. */
+type Sent = {
+  readonly segment: Segment
+  readonly others: readonly Segment[]
+  readonly answer: Batch | ApiError | UnexpectedAnswerError
 }
 
 /** A Retry-After is honoured up to this: the server may be well before. */
@@ -77,9 +85,7 @@ export class Delivery {
     let refusals = 0
     while (segments.length > 0) {
       segments = await this.#nameParents(batch, segments, older, signal)
-      const segment = segments[0]!
-      const answer = await this.#send(segment, signal)
-      const others = segments.slice(1)
+      const { segment, others, answer } = await this.#sendFirst(segments, signal)
       if (answer instanceof ApiError) {
         segments = await this.#refuse(batch, { segment, others, again: refusals++ > 0 }, answer, signal)
       } else if (answer instanceof UnexpectedAnswerError) {
@@ -128,8 +134,25 @@ export class Delivery {
     if (found.length > 0) await this.#persistently(signal, () => this.#spool.handles.keep(found))
   }
 
+  /**
+   * Sends the first segment, and where its key was used for it and some after it, these together: that writes nothing, and after a
+   * crash is done again.
+   */
+  async #sendFirst(segments: readonly Segment[], signal: AbortSignal): Promise<Sent> {
+    const [segment, ...others] = segments as [Segment, ...Segment[]]
+    const answer = await this.#send(segment, signal)
+    if (!(answer instanceof ApiError) || answer.code !== 'idempotency_key_reused')
+      return { segment, others, answer }
+    for (let joined = rejoin(segment, others); joined !== null; joined = rejoin(...joined)) {
+      const [whole, rest] = joined
+      const found = await this.#send(whole, signal)
+      if (!(found instanceof TallystickError)) return { segment: whole, others: rest, answer: found }
+    }
+    return { segment, others, answer }
+  }
+
   /** The answer, or why it will never be taken as it is. */
-  #send(segment: Segment, signal: AbortSignal): Promise<Batch | ApiError | UnexpectedAnswerError> {
+  #send(segment: Segment, signal: AbortSignal): Promise<Sent['answer']> {
     const text = bodyOf(segment)
     const { idempotencyKey } = segment
     const options = { signal, timeoutMs: this.#timeoutMs, retriesMax: 0 }

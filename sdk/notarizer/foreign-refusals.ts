@@ -12,7 +12,8 @@ import type { Segment } from './spool.ts'
  *
  *     [abcd K]  refused   ->  [ab K] [cd K]     the same key: it is known of none of them whether it was written
  *     [ab K]    recorded  ->  [cd L]            K has been used for ab alone: the whole was never written
- *     [ab K]    `idempotency_key_reused`        the whole was written, and only its answer was replaced: nothing is sent again
+ *     [ab K]    `idempotency_key_reused`  ->  [abcd K]   the whole was written, and its answer was lost or replaced. If that is
+ *                                             answered now, all are recorded. Otherwise nothing is sent again
  */
 
 /** By these people prove who they are, whatever the request says. */
@@ -98,6 +99,16 @@ function isEmptyBatch(text: string): boolean {
 export function halve({ idempotencyKey, items }: Segment): Segment[] {
   const middle = Math.ceil(items.length / 2)
   return [items.slice(0, middle), items.slice(middle)].map((half) => ({ idempotencyKey, items: half }))
+}
+
+/** The first segment joined with the next one of its key, as it was before it was halved, and those after; null: there is none. */
+export function rejoin(
+  { idempotencyKey, items }: Segment,
+  others: readonly Segment[],
+): [Segment, readonly Segment[]] | null {
+  const [next, ...rest] = others
+  if (next?.idempotencyKey !== idempotencyKey) return null
+  return [{ idempotencyKey, items: [...items, ...next.items] }, rest]
 }
 
 /** The segments, with keys of their own for those that have the key of one that was recorded. */

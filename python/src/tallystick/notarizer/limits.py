@@ -23,6 +23,12 @@ HANDLES_MAX = 10_000
 HANDLE_LINES_MAX = 2 * HANDLES_MAX
 """Lines from which the file of handles is written anew, with the handles that are not forgotten."""
 
+ATTEMPTS_ALONE = 3
+"""Refusals of a record alone by something before the server, each with the proof that other requests pass: then it is set aside."""
+SET_ASIDE_IN_A_ROW_MAX = 100
+"""Records that are set aside so without one that is recorded: then everything with a record in it may be refused."""
+BODY_MB = 1.1
+"""A body of the largest batch that a notarizer makes, with room for the members that a parent adds."""
 RETRY_AFTER_S_MAX = 60.0
 """A Retry-After is honoured up to this: the server may be well before."""
 REFUSED_LINES_S = 10.0
