@@ -13,12 +13,13 @@ import {
   problemOf,
   rejoin,
   renewKeys,
+  SET_ASIDE_IN_A_ROW_MAX,
   sendOrJudge,
   sentInHalves,
   setAside,
   waitsAfter,
 } from './foreign-refusals.ts'
-import { giveParents, lacksParent, textsOf } from './handles.ts'
+import { bodyOf, giveParents, lacksParent } from './handles.ts'
 import type { Item } from './items.ts'
 import type { Limits } from './options.ts'
 import { splitRefused } from './refusals.ts'
@@ -42,8 +43,6 @@ type Sent = {
 
 /** A Retry-After is honoured up to this: the server may be well before. */
 const RETRY_AFTER_MS_MAX = 60_000
-/** Records that are set aside without one that is recorded: then everything with a record in it may be refused. */
-const SET_ASIDE_IN_A_ROW_MAX = 100
 
 /**
  * Sends a batch until all of it is recorded or refused, however long that takes: the same bytes with the same key, so that nothing
@@ -270,10 +269,6 @@ export class Delivery {
   }
 }
 
-function bodyOf(segment: Segment): string {
-  return `{"records":[${textsOf(segment).join(',')}]}`
-}
-
 function untilAborted(done: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
   signal.throwIfAborted()
   return new Promise((resolve, reject) => {
@@ -284,7 +279,7 @@ function untilAborted(done: Promise<unknown>, signal: AbortSignal): Promise<unkn
 }
 
 /** Throws unless the answer is about these records: anything that answers 201 could say that they are recorded. */
-function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): Batch {
+export function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): Batch {
   const isBatch = typeof batch?.batch === 'string' && typeof batch.entry?.seq === 'number'
   if (isBatch && Array.isArray(batch.records) && batch.records.length === items.length) return batch
   throw new UnexpectedAnswerError(

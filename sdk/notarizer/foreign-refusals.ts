@@ -21,6 +21,8 @@ const LOGINS: ReadonlySet<number> = new Set([401, 407, 511])
 const BY_SIZE: ReadonlySet<number> = new Set([413, 414, 431])
 /** Refusals of a record alone after which it is set aside, each with the proof that other requests pass. */
 const ATTEMPTS_ALONE = 3
+/** Records that are set aside without one that is recorded: then everything with a record in it may be refused. */
+export const SET_ASIDE_IN_A_ROW_MAX = 100
 /** A body of the largest batch that a notarizer makes, with room for the members that a parent adds. */
 const BODY_MB = 1.1
 
@@ -115,11 +117,11 @@ export function rejoin(
 export function renewKeys(
   segments: readonly Segment[],
   recorded: string,
-  makeKey: () => string,
+  makeKey: (segment: Segment) => string,
 ): readonly Segment[] {
   if (!segments.some(({ idempotencyKey }) => idempotencyKey === recorded)) return segments
   return segments.map((segment) =>
-    segment.idempotencyKey === recorded ? { ...segment, idempotencyKey: makeKey() } : segment,
+    segment.idempotencyKey === recorded ? { ...segment, idempotencyKey: makeKey(segment) } : segment,
   )
 }
 
