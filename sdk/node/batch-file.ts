@@ -98,7 +98,7 @@ export class BatchFile implements SpooledBatch {
     }
   }
 
-  /** Whatever is taken must be able to leave again: throws where the disk has no room for that. */
+  /** Makes sure that a record can leave again before it is taken: throws where the disk has no room for that. */
   #reserveFor({ length }: Uint8Array): void {
     this.#directory.reserve.ensure(reserveFor(this.#bytes + length, this.#records + 1))
   }

@@ -209,7 +209,7 @@ export class Delivery {
     this.#events.recovered()
   }
 
-  /** The segments that are left. What is refused is kept for people first. */
+  /** The segments that are left. Refused records are kept for people first. */
   async #takeOut(
     batch: SpooledBatch,
     { idempotencyKey }: Segment,

@@ -1,10 +1,9 @@
 import { ApiError, UnexpectedAnswerError } from '../errors.ts'
-import type { Problem } from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 import type { Batch } from '../resources/batches.ts'
 import { isRefusal } from './refusals.ts'
-import type { Segment } from './spool.ts'
+import type { ForeignProblem, Segment } from './spool.ts'
 
 /*
  * Something between a notarizer and its server (a firewall, a proxy with a limit) refuses a request for its contents or its size. Then
@@ -176,5 +175,3 @@ function adviceFor(error: UnexpectedAnswerError): string {
 export function problemOf({ status, message }: UnexpectedAnswerError): ForeignProblem {
   return { type: 'about:blank', title: 'Refused before the server', status: status!, detail: message }
 }
-
-export type ForeignProblem = Pick<Problem, 'type' | 'title' | 'status' | 'detail'>

@@ -1,6 +1,5 @@
 import type { TallystickError } from '../errors.ts'
 import type { Problem } from '../generated/api.ts'
-import type { ForeignProblem } from './foreign-refusals.ts'
 import type { Item } from './items.ts'
 
 /**
@@ -8,6 +7,9 @@ import type { Item } from './items.ts'
  * that something before the server refused.
  */
 export type Segment = { readonly idempotencyKey: string; readonly items: readonly Item[] }
+
+/** Problem of a record that something before the server refused. */
+export type ForeignProblem = Pick<Problem, 'type' | 'title' | 'status' | 'detail'>
 
 /** Item that will never be taken, why, and in which request it was. */
 export type Refused = {

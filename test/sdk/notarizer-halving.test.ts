@@ -20,6 +20,8 @@ type World = {
   /** Records that the firewall refuses, and by what status. */
   readonly poisoned: readonly number[]
   readonly status: number
+  /** Request from which on the firewall refuses none. */
+  readonly mendedAt?: number
   /** The firewall judges answers: the server has written what it refuses. */
   readonly isLate: boolean
   /** Longest body that passes, and what others get. */
@@ -82,7 +84,8 @@ async function run(world: World) {
     const at = sent++
     if (at >= from && at < from + count) return page(world.poisoned.length > 0 ? 403 : world.status)
     if (body.length > world.bytesMax) return page(world.sizeStatus)
-    const isPoisoned = numbers.some((i) => world.poisoned.includes(i))
+    const isPoisoned =
+      at < (world.mendedAt ?? Number.POSITIVE_INFINITY) && numbers.some((i) => world.poisoned.includes(i))
     if (isPoisoned && !world.isLate) return page(world.status)
     const index = numbers.findIndex((i) => world.invalid.includes(i))
     if (numbers.length === 0) return problem({ code: 'invalid_request', path: '/records' })
@@ -188,6 +191,13 @@ test('one of 1000 is found by few requests', async () => {
   assert.deepEqual([...aside], [617])
   assert.equal(written.length, 999)
   assert.ok(sent < 50, `${sent} requests`)
+})
+
+test('after 100 records in a row that were set aside the next ones wait', async () => {
+  const poisoned = Array.from({ length: 120 }, (_, i) => i)
+  const { aside, written } = await run({ ...CLEAR, records: 120, poisoned, mendedAt: 1_500 })
+  assert.equal(aside.size, 100)
+  assert.deepEqual(written, poisoned.slice(100))
 })
 
 test('nothing is set aside while everything is refused', async () => {

@@ -59,7 +59,8 @@ for (const { group, status, refuse, payload, says } of KINDS)
     assert.deepEqual(record, { group, i: 1_234, ...payload(1_234) })
     assert.ok(error instanceof UnexpectedAnswerError)
     assert.match(error.message, says)
-    assert.equal(errors.length, status === 413 ? 1 : 0, 'a proxy with a small limit is reported once')
+    const halved = errors.filter(({ message }) => message.includes('sent in halves'))
+    assert.equal(halved.length, status === 413 ? 1 : 0, 'a proxy with a small limit is reported once')
     const line = JSON.parse(readFileSync(join(directory, 'refused.ndjson'), 'utf8'))
     assert.deepEqual([line.problem.status, line.record.payload.i], [status, 1_234])
     const found = await recordsOfGroup(app, group)
@@ -91,21 +92,6 @@ test('a firewall that blocks all lets nothing be set aside; what waits is record
     await ledger.close()
     assert.deepEqual(await recordedNumbers(app, group), numbers(50))
   }
-})
-
-test('a firewall that lets only empty batches pass stops the setting aside', async (t) => {
-  const { app, baseUrl, client } = await sharedSdk()
-  let isMended = false
-  const proxy = await startPickyProxy(t, baseUrl, (body) =>
-    !isMended && body.includes('occurredAt') ? 403 : null,
-  )
-  const ledger = client({ baseUrl: proxy.url }).notarizer({ ...QUICK, onRefused: () => {} })
-  for (const i of numbers(150)) ledger.record({ group: 'empty', i })
-  await assert.rejects(ledger.flush(), /refused 100 records in a row, each alone/)
-  assert.equal(ledger.stats.refused, 100)
-  isMended = true
-  while (ledger.stats.buffered > 0) await ledger.flush().catch(() => {})
-  assert.deepEqual(await recordedNumbers(app, 'empty'), numbers(50, 100))
 })
 
 test('a passing state is tried again after a short while', async (t) => {

@@ -105,7 +105,7 @@ class BatchFile:
             raise
 
     def _reserve_for(self, data: bytes) -> None:
-        """Whatever is taken must be able to leave again: raises OSError where the disk has no room for that."""
+        """Makes sure that a record can leave again before it is taken: raises OSError where the disk has no room for that."""
         self._directory.reserve.ensure(reserve_for(self._bytes + len(data), self._records + 1))
 
     def _write(self, data: bytes) -> None:

@@ -83,7 +83,7 @@ class Delivery:
 
     def _send_first(self, segments: Sequence[Segment]) -> Effects:
         """Sends the first segment, and where its key was used for it and some after it, these together: that writes nothing, and after a
-        crash is done again. What was sent, the segments after it, and the answer.
+        crash is done again. Returns the segment that was sent, those after it, and the answer.
         """
         first, *others = segments
         answer = yield from self._send(first)
@@ -145,7 +145,7 @@ class Delivery:
         why: TallystickError,
         problem: Mapping[str, Any],
     ) -> Effects:
-        """The segments that are left. What is refused is kept for people first."""
+        """The segments that are left. Refused records are kept for people first."""
         dead = [Refused(item, problem, segment.idempotency_key) for item in refused]
         if dead:
             yield from self._on_disk(partial(self._spool.refuse, dead))

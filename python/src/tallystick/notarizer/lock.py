@@ -91,7 +91,7 @@ class SpoolLock:
         self._ended.set()
         self._beating.join()
         _held.discard((self._pid, self._directory))
-        # What can't be read stays, and the next process takes it when it is stale.
+        # A lock that can't be read stays, and the next process takes it when it is stale.
         with suppress(SpoolError):
             if not self._lost and self._is_own():
                 self._path.unlink(missing_ok=True)
