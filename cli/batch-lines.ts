@@ -5,14 +5,14 @@ import { decodeText, nameOf, openInput, parseObject } from './json-input.ts'
 import { InputError } from './run.ts'
 
 /** One line of the input: from where, and what it says, as it was written. */
-type Line = { readonly place: string; readonly number: number; readonly text: string }
+export type Line = { readonly place: string; readonly number: number; readonly text: string }
 
 /** Lines sent at once. `index`: from 1 on, over all files. */
 export type LineBatch = {
   readonly index: number
   readonly lines: readonly Line[]
-  /** Body of `POST /v1/records/batch`. */
-  readonly body: string
+  /** Items of `POST /v1/records/batch`, one a line. */
+  readonly items: readonly string[]
 }
 
 export type BatchLimits = {
@@ -24,9 +24,7 @@ export type BatchLimits = {
 export const BATCH_LINES_DEFAULT = 1_000
 export const BATCH_LINES_MAX = BATCH_ITEMS_MAX
 
-const BODY_BEGIN = '{"records":['
-const BODY_END = ']}'
-const ITEMS_BYTES_MAX = BATCH_BODY_BYTES_MAX - BODY_BEGIN.length - BODY_END.length
+const ITEMS_BYTES_MAX = BATCH_BODY_BYTES_MAX - '{"records":[]}'.length
 
 /**
  * The lines of the files in batches. Where a batch ends depends on the lines alone, never on the time, so the same
@@ -43,7 +41,7 @@ export async function* batchLines(
   let bytes = 0
   let index = 0
   const take = (): LineBatch => {
-    const batch = { index: ++index, lines, body: BODY_BEGIN + items.join(',') + BODY_END }
+    const batch = { index: ++index, lines, items }
     lines = []
     items = []
     bytes = 0

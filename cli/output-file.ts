@@ -1,10 +1,11 @@
 import { constants, createWriteStream, fstatSync, openSync } from 'node:fs'
-import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises'
+import { copyFile, open, rename, rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { dirname } from 'node:path'
 import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty } from 'node:tty'
+import { makeDirectory } from '../sdk/node/make-directory.ts'
 import { copyStream } from '../src/verify/copy-stream.ts'
 import { SourceError } from '../src/verify/source.ts'
 import type { Io, Out } from './io.ts'
@@ -67,10 +68,7 @@ export async function writeFileWhole(
   content: string | Uint8Array,
   { isPrivate = false } = {},
 ): Promise<void> {
-  if (isPrivate)
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch((error) => {
-      throw cannotWrite(path, `(${error.code})`)
-    })
+  if (isPrivate) await failing(path, async () => makeDirectory(dirname(path)))
   const place = await findOutputPlace(path)
   if (place.kind !== 'file') throw cannotWrite(path, '(no regular file)')
   await withFile(place, { isPrivate }, ({ save }) => save([content]))

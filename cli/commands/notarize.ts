@@ -34,6 +34,9 @@ Many at once:
   --batch N              how many lines make a batch (default ${BATCH_LINES_DEFAULT}, at most ${BATCH_LINES_MAX}; large ones end it earlier)
                          With --idempotency-key KEY batch i has KEY/i: after a failure, run the same command with the
                          same lines and the same --batch again, and nothing is written twice
+                         A batch that something before the server refuses (a firewall, a proxy with a limit for bodies) is sent in halves. A
+                         line that is refused alone is named and set aside, the others are written, and the command ends with 1: write
+                         it by a command of its own when that is mended. Items with the place of a parent are not halved
 
   --ids                  print ids alone, one a line. Otherwise: records; with --ndjson, one line a batch
 ${OUTPUT_HELP}
@@ -64,8 +67,8 @@ export const notarize = defineCommand({ help: HELP, options: OPTIONS, run })
 async function run(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
   refuseMixture(values, positionals)
   const files = positionals.length === 0 ? ['-'] : positionals
-  if (values.ndjson) await notarizeNdjson(values, files, io)
-  else await notarizeEach(values, files, io)
+  if (values.ndjson) return notarizeNdjson(values, files, io)
+  await notarizeEach(values, files, io)
   return EXIT.ok
 }
 
@@ -104,15 +107,16 @@ async function notarizeEach(values: Values, files: readonly string[], io: Io): P
   }
 }
 
-async function notarizeNdjson(values: Values, files: readonly string[], io: Io): Promise<void> {
+async function notarizeNdjson(values: Values, files: readonly string[], io: Io): Promise<ExitCode> {
   const type = parseType(values.type ?? TYPE_DEFAULT)
   const linesMax = parseCount(values.batch, '--batch', { max: BATCH_LINES_MAX }) ?? BATCH_LINES_DEFAULT
   const members = JSON.stringify({ type, ...recordMembers(values) }).slice(1, -1)
-  await notarizeLines(await openTransport(values), io, {
+  const aside = await notarizeLines(await openTransport(values), io, {
     files,
     linesMax,
     idempotencyKey: values['idempotency-key'],
     toItem: (line) => (values.items ? line : `{${members},"payload":${line}}`),
     ids: values.ids ?? false,
   })
+  return aside === 0 ? EXIT.ok : EXIT.refused
 }

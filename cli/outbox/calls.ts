@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import {
-  mkdirSync,
   readFileSync,
   renameSync,
   rmdirSync,
@@ -14,6 +13,7 @@ import { join } from 'node:path'
 import { makeIdempotencyKey } from '../../sdk/idempotency-key.ts'
 import { formatPut, inboxName, openInbox, putInInbox } from '../../sdk/node/inbox.ts'
 import { type Holder, isGone, parseHolder, place, startedAtMs } from '../../sdk/node/lock-holder.ts'
+import { makeDirectory } from '../../sdk/node/make-directory.ts'
 import type { Item } from '../../sdk/notarizer/items.ts'
 import { list } from './directory.ts'
 import { CALLS_BEAT_MS, CALLS_STALE_MS } from './limits.ts'
@@ -45,7 +45,7 @@ export class OpenCalls {
   }
 
   #makeFolder(): void {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+    makeDirectory(this.#folder)
     const holder: Holder = {
       token: randomUUID(),
       pid: process.pid,

@@ -8,7 +8,7 @@ export class InboxWatch {
   #wake: () => void = () => {}
 
   constructor(directory: string) {
-    this.#watcher = tryWatch(openInbox(directory), () => {
+    this.#watcher = tryWatch(directory, () => {
       this.#changed = true
       this.#wake()
     })
@@ -35,9 +35,9 @@ export class InboxWatch {
   }
 }
 
-function tryWatch(folder: string, changed: () => void): FSWatcher | null {
+function tryWatch(directory: string, changed: () => void): FSWatcher | null {
   try {
-    return watch(folder, { persistent: false }, changed).on('error', () => {})
+    return watch(openInbox(directory), { persistent: false }, changed).on('error', () => {})
   } catch {
     return null
   }

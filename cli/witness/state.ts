@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, realpath } from 'node:fs/promises'
+import { readdir, readFile, realpath } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { SpoolError } from '../../sdk/errors.ts'
 import { replaceFile } from '../../sdk/node/files.ts'
+import { makeDirectory } from '../../sdk/node/make-directory.ts'
 import { SpoolLock } from '../../sdk/node/spool-lock.ts'
 import { toHex, utf8Encode } from '../../src/proof/bytes.ts'
 import type { ProofProviders, Signer } from '../../src/proof/crypto.ts'
@@ -45,7 +46,7 @@ export class WitnessState {
     name: string | undefined,
     providers: ProofProviders,
   ): Promise<WitnessState> {
-    if (await mkdir(path, { recursive: true, mode: 0o700 })) await syncDirectory(dirname(resolve(path)))
+    if (makeDirectory(path)) await syncDirectory(dirname(resolve(path)))
     const folder = await realpath(path)
     const lock = await SpoolLock.acquire(folder, WITNESS_LOCK_STALE_MS).catch((error: Error) => {
       if (!(error instanceof SpoolError)) throw error

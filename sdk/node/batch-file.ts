@@ -1,10 +1,11 @@
-import { closeSync, fdatasync, openSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, fdatasync, ftruncateSync, openSync, unlinkSync, writeSync } from 'node:fs'
 import { open, readFile, unlink } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Item } from '../notarizer/items.ts'
 import type { Segment, SpooledBatch } from '../notarizer/spool.ts'
 import { replaceFile } from './files.ts'
-import { asSpoolError } from './spool-errors.ts'
+import { type Reserve, reserveFor } from './reserve.ts'
+import { asSpoolError, isFull } from './spool-errors.ts'
 import { formatItem, formatKey, formatSegments, parseSegments } from './spool-lines.ts'
 
 const syncData = promisify(fdatasync)
@@ -12,6 +13,7 @@ const syncData = promisify(fdatasync)
 /** Parts of the spool that a batch needs. */
 export type SpoolDirectory = {
   usedBytes: number
+  readonly reserve: Reserve
   /** Throws SpoolError when the spool is another's by now. */
   requireHeld(): void
   /** Names in the directory are on the disk. */
@@ -38,9 +40,11 @@ export class BatchFile implements SpooledBatch {
   static begin(directory: SpoolDirectory, path: string, idempotencyKey: string, item: Item): BatchFile {
     directory.requireHeld()
     const batch = new BatchFile(directory, path, 0, 0)
+    const bytes = Buffer.from(formatKey(idempotencyKey) + formatItem(item))
     try {
+      batch.#reserveFor(bytes)
       batch.#fd = openSync(path, 'ax', 0o600)
-      batch.#write(formatKey(idempotencyKey) + formatItem(item))
+      batch.#write(bytes)
       return batch
     } catch (error) {
       if (batch.#fd !== null) {
@@ -54,6 +58,7 @@ export class BatchFile implements SpooledBatch {
   /** Batch of an earlier process. */
   static leftBehind(directory: SpoolDirectory, path: string, bytes: number, records: number): BatchFile {
     directory.usedBytes += bytes
+    directory.reserve.restore(reserveFor(bytes, records))
     return new BatchFile(directory, path, bytes, records)
   }
 
@@ -70,16 +75,35 @@ export class BatchFile implements SpooledBatch {
 
   append(item: Item): void {
     this.#directory.requireHeld()
+    const bytes = Buffer.from(formatItem(item))
     try {
-      this.#write(formatItem(item))
+      this.#reserveFor(bytes)
+      this.#append(bytes)
     } catch (error) {
-      this.#suspect = true
       throw asSpoolError(error, this.#path)
     }
   }
 
-  #write(text: string): void {
-    const bytes = Buffer.from(text)
+  #append(bytes: Uint8Array): void {
+    try {
+      this.#write(bytes)
+    } catch (error) {
+      this.#suspect = true
+      if (isFull(error)) {
+        // Needs no room, and leaves the file as it was.
+        ftruncateSync(this.#fd!, this.#bytes)
+        this.#suspect = false
+      }
+      throw error
+    }
+  }
+
+  /** Makes sure that a record can leave again before it is taken: throws where the disk has no room for that. */
+  #reserveFor({ length }: Uint8Array): void {
+    this.#directory.reserve.ensure(reserveFor(this.#bytes + length, this.#records + 1))
+  }
+
+  #write(bytes: Uint8Array): void {
     const written = writeSync(this.#fd!, bytes)
     if (written < bytes.length)
       throw Object.assign(new Error(`${written} of ${bytes.length} bytes were written`), { code: 'ENOSPC' })
@@ -143,7 +167,7 @@ export class BatchFile implements SpooledBatch {
 
   async #rewrite(segments: readonly Segment[]): Promise<void> {
     const bytes = Buffer.from(formatSegments(segments))
-    await replaceFile(this.#path, bytes)
+    await this.#directory.reserve.lend(() => replaceFile(this.#path, bytes))
     this.#suspect = false
     this.#directory.usedBytes += bytes.length - this.#bytes
     this.#bytes = bytes.length
@@ -159,5 +183,6 @@ export class BatchFile implements SpooledBatch {
     this.#directory.usedBytes -= this.#bytes
     this.#bytes = 0
     this.#records = 0
+    this.#directory.reserve.restore()
   }
 }

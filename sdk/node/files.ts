@@ -4,7 +4,7 @@ import { SpoolError } from '../errors.ts'
 
 /** Names of files that a spool makes and moves aside, and that a new volume has. */
 const SPOOL_NAME =
-  /^(\d{16}\.(ndjson|parts)|(refused|handles)\.ndjson|owner\.json|lock|inbox|calls|sender\.log|lost\+found)(\..+)?$/
+  /^(\d{16}\.(ndjson|parts)|(refused|handles)\.ndjson|owner\.json|lock|inbox|reserve|calls|sender\.log|lost\+found)(\..+)?$/
 
 /** An attacker who can write into the directory could put a link where a file is expected. Windows has no such flag. */
 export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0

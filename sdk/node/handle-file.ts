@@ -4,7 +4,8 @@ import { HANDLES_MAX, MemoryHandles } from '../notarizer/handles.ts'
 import type { RecordHandle } from '../notarizer/spool.ts'
 import { NO_FOLLOW, replaceFile } from './files.ts'
 import { InTurn } from './in-turn.ts'
-import { asSpoolError } from './spool-errors.ts'
+import type { Reserve } from './reserve.ts'
+import { asSpoolError, isFull } from './spool-errors.ts'
 
 export const HANDLES_NAME = 'handles.ndjson'
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
@@ -15,20 +16,22 @@ const LINE = /^\["([!#-[\]-~]{1,255})","(rec_[0-9a-z]{26})"\]$/
 /** Handles with their ids in a file, a line each, for the next process on the spool. */
 export class HandleFile extends MemoryHandles {
   readonly #path: string
+  readonly #reserve: Reserve
   #lines = 0
-  /** A failed write may have left half a line. */
+  /** The file may end with half a line, or not be on the disk. */
   #suspect = false
   readonly #writes = new InTurn()
 
-  static async load(path: string): Promise<HandleFile> {
-    const handles = new HandleFile(path)
+  static async load(path: string, reserve: Reserve): Promise<HandleFile> {
+    const handles = new HandleFile(path, reserve)
     await handles.#load()
     return handles
   }
 
-  private constructor(path: string) {
+  private constructor(path: string, reserve: Reserve) {
     super()
     this.#path = path
+    this.#reserve = reserve
   }
 
   /** Lines that nobody understands are passed over: a record without its parent is better than none. */
@@ -58,8 +61,8 @@ export class HandleFile extends MemoryHandles {
 
   async #write(found: readonly RecordHandle[]): Promise<void> {
     try {
-      if (this.#suspect || this.#lines + found.length > LINES_MAX) await this.#rewrite()
-      else await this.#append(found)
+      const isDue = this.#suspect || this.#lines + found.length > LINES_MAX
+      if (!isDue || !(await this.#rewrite())) await this.#reserve.lend(() => this.#append(found))
     } catch (error) {
       throw asSpoolError(error, this.#path)
     }
@@ -68,20 +71,32 @@ export class HandleFile extends MemoryHandles {
   async #append(found: readonly RecordHandle[]): Promise<void> {
     const file = await open(this.#path, FLAGS, 0o600)
     try {
-      this.#suspect = true
-      await file.writeFile(format(found))
-      await file.datasync()
-      this.#suspect = false
+      const { size } = await file.stat()
+      try {
+        await file.writeFile((this.#suspect ? '\n' : '') + format(found))
+        await file.datasync()
+      } catch (error) {
+        this.#suspect = true
+        await file.truncate(size)
+        throw error
+      }
       this.#lines += found.length
     } finally {
       await file.close()
     }
   }
 
-  async #rewrite(): Promise<void> {
-    await replaceFile(this.#path, format([...this.ids]))
+  /** false: the disk has no room for all of them at once. */
+  async #rewrite(): Promise<boolean> {
+    try {
+      await this.#reserve.lend(() => replaceFile(this.#path, format([...this.ids])))
+    } catch (error) {
+      if (isFull(error)) return false
+      throw error
+    }
     this.#suspect = false
     this.#lines = this.ids.size
+    return true
   }
 }
 

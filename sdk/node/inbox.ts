@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SpoolError } from '../errors.ts'
 import type { Item } from '../notarizer/items.ts'
+import { makeDirectory } from './make-directory.ts'
 import { formatItem, formatKey } from './spool-lines.ts'
 
 /*
@@ -31,14 +32,20 @@ export function putInInbox(directory: string, item: Item, idempotencyKey: string
     )
   const name = inboxName(idempotencyKey)
   const made = join(inbox, `${name}.tmp`)
-  writeFileSync(made, formatPut(item, idempotencyKey), { flag: 'wx', mode: 0o600 })
-  renameSync(made, join(inbox, name))
+  try {
+    writeFileSync(made, formatPut(item, idempotencyKey), { flag: 'wx', mode: 0o600 })
+    renameSync(made, join(inbox, name))
+  } catch (error) {
+    // Half a file would take the room that the next record needs.
+    rmSync(made, { force: true })
+    throw error
+  }
 }
 
 /** The folder, made if it is not there. */
 export function openInbox(directory: string): string {
   const inbox = join(directory, INBOX)
-  mkdirSync(inbox, { recursive: true, mode: 0o700 })
+  makeDirectory(inbox)
   return inbox
 }
 

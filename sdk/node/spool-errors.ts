@@ -7,7 +7,20 @@ const ADVICE: Readonly<Record<string, string>> = {
   EACCES: 'its owner must be who runs this process',
   EPERM: 'its owner must be who runs this process',
   EIO: 'the disk fails',
+  EEXIST: 'something else stands in its place: remove it, or name another directory',
+  ENOTDIR: 'something that is no directory stands above it: name another directory',
+  EMFILE: 'this process has too many files open: raise its limit (ulimit -n)',
+  ENFILE: 'this machine has too many files open: raise its limit (fs.file-max)',
   ELOOP: 'a symbolic link is no file of a spool: remove it',
+}
+
+/** Faults that pass without anybody's help, as other files are closed. */
+const PASSING: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE'])
+
+/** Whether nothing more can be written because there is no room, no inode, or no quota. */
+export function isFull(error: unknown): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException
+  return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
 export function asSpoolError(cause: unknown, path: string): TallystickError {
@@ -16,5 +29,6 @@ export function asSpoolError(cause: unknown, path: string): TallystickError {
   const advice = ADVICE[code]
   return new SpoolError(`${path}: ${message}${advice ? `. What to do: ${advice}` : ''}`, {
     cause,
+    retryable: PASSING.has(code),
   })
 }

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { SpoolError, SpoolInUseError } from '../errors.ts'
 import { makeFile } from './files.ts'
 import { type Holder, isGone, type Lock, parseHolder, place, readLock, startedAtMs } from './lock-holder.ts'
-import { asSpoolError } from './spool-errors.ts'
+import type { Reserve } from './reserve.ts'
+import { asSpoolError, isFull } from './spool-errors.ts'
 
 const BEATS_PER_STALE = 5
 const POLLS_PER_STALE = 50
@@ -25,15 +26,20 @@ export class SpoolLock {
   readonly #path: string
   readonly #directory: string
   readonly #staleMs: number
+  readonly #reserve: Reserve | null
   readonly #token = randomUUID()
   #beat: ReturnType<typeof setInterval> | undefined
   #seenAtMs = 0
   #lost = false
 
-  /** `directory`: its real path. Throws SpoolError when another has it, or it can't be written. */
-  static async acquire(directory: string, staleMs: number): Promise<SpoolLock> {
+  /** `directory`: its real path. Throws SpoolError when another has it, or it can't be written, not even in the reserve. */
+  static async acquire(
+    directory: string,
+    staleMs: number,
+    reserve: Reserve | null = null,
+  ): Promise<SpoolLock> {
     if (held.has(directory)) throw inUse(directory, 'this process, which has opened it before')
-    const lock = new SpoolLock(directory, staleMs)
+    const lock = new SpoolLock(directory, staleMs, reserve)
     held.set(directory, lock.#token)
     try {
       await lock.#acquire()
@@ -44,10 +50,11 @@ export class SpoolLock {
     }
   }
 
-  private constructor(directory: string, staleMs: number) {
+  private constructor(directory: string, staleMs: number, reserve: Reserve | null) {
     this.#directory = directory
     this.#path = join(directory, 'lock')
     this.#staleMs = staleMs
+    this.#reserve = reserve
   }
 
   /**
@@ -58,7 +65,7 @@ export class SpoolLock {
     const sinceMs = Date.now() - this.#seenAtMs
     // Less than none: the clock was set back, and says nothing.
     if (!this.#lost && sinceMs >= 0 && sinceMs <= this.#staleMs / 2) return
-    if (!this.#lost && this.#readTokenSync() === this.#token) {
+    if (!this.#lost && this.#isOwn()) {
       this.#seenAtMs = Date.now()
       return
     }
@@ -71,7 +78,13 @@ export class SpoolLock {
   async release(): Promise<void> {
     clearInterval(this.#beat)
     held.delete(this.#directory)
-    if (!this.#lost && this.#readTokenSync() === this.#token) await unlink(this.#path)
+    let isOwn = false
+    try {
+      isOwn = !this.#lost && this.#isOwn()
+    } catch {
+      // It stays, and the next process takes it when it is stale.
+    }
+    if (isOwn) await unlink(this.#path)
     this.#lost = true
   }
 
@@ -89,7 +102,7 @@ export class SpoolLock {
 
   async #create(): Promise<boolean> {
     try {
-      await makeFile(this.#path, this.#text())
+      await this.#makeFile(this.#path)
       return true
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
@@ -128,18 +141,27 @@ export class SpoolLock {
       await rm(own, { force: true })
     }
     await sleep(SETTLE_MS)
-    return this.#readTokenSync() === this.#token
+    return this.#isOwn()
   }
 
   /** false: a full disk has no room for it but where the lock of a process that is gone lies; that has to be removed first. */
   async #makeReplacement(path: string, { holder }: Lock): Promise<boolean> {
     try {
-      await makeFile(path, this.#text())
+      await this.#makeFile(path)
       return true
     } catch (error) {
-      const { code = '' } = error as NodeJS.ErrnoException
-      if (['ENOSPC', 'EDQUOT'].includes(code) && isGone(holder)) return false
+      if (isFull(error) && isGone(holder)) return false
       throw error
+    }
+  }
+
+  async #makeFile(path: string): Promise<void> {
+    try {
+      await makeFile(path, this.#text())
+    } catch (error) {
+      if (!isFull(error) || this.#reserve === null) throw error
+      this.#reserve.giveUp()
+      await makeFile(path, this.#text())
     }
   }
 
@@ -167,11 +189,13 @@ export class SpoolLock {
     return JSON.stringify(holder)
   }
 
-  #readTokenSync(): string | null {
+  /** Throws SpoolError where the file can't be read: that says nothing about whose it is. */
+  #isOwn(): boolean {
     try {
-      return parseHolder(readFileSync(this.#path, 'utf8'))?.token ?? null
-    } catch {
-      return null
+      return parseHolder(readFileSync(this.#path, 'utf8'))?.token === this.#token
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+      throw asSpoolError(error, this.#path)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import {
   type FileHandle,
   lstat,
@@ -22,6 +22,8 @@ import { isOwnFile, replaceFile, takeDirectory } from './files.ts'
 import { HANDLES_NAME, HandleFile } from './handle-file.ts'
 import { InTurn } from './in-turn.ts'
 import { INBOX, INBOX_NAME } from './inbox.ts'
+import { makeDirectory } from './make-directory.ts'
+import { Reserve, reserveFor } from './reserve.ts'
 import { asSpoolError } from './spool-errors.ts'
 import { formatSegments, parseSegments } from './spool-lines.ts'
 import { SpoolLock } from './spool-lock.ts'
@@ -78,15 +80,16 @@ export async function openSpool(
   if (!(lockStaleMs >= 100)) throw new UsageError('lockStaleMs is at least 100')
   let path: string
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeDirectory(directory)
     path = realpathSync(directory)
     await takeDirectory(path)
   } catch (error) {
     throw asSpoolError(error, directory)
   }
-  const lock = await SpoolLock.acquire(path, lockStaleMs)
+  const reserve = new Reserve(path)
+  const lock = await SpoolLock.acquire(path, lockStaleMs, reserve)
   try {
-    const spool = new DirectorySpool(path, lock, { bytesMax, refusedBytesMax })
+    const spool = new DirectorySpool(path, lock, reserve, { bytesMax, refusedBytesMax })
     await spool.open()
     return spool
   } catch (error) {
@@ -101,6 +104,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   readonly isDurable: boolean = true
   readonly bytesMax: number
   usedBytes = 0
+  readonly reserve: Reserve
   readonly #refusedBytesMax: number
   readonly #path: string
   readonly #lock: SpoolLock
@@ -114,10 +118,12 @@ class DirectorySpool implements Spool, SpoolDirectory {
   constructor(
     path: string,
     lock: SpoolLock,
+    reserve: Reserve,
     limits: { readonly bytesMax: number; readonly refusedBytesMax: number },
   ) {
     this.#path = path
     this.#lock = lock
+    this.reserve = reserve
     this.bytesMax = limits.bytesMax
     this.#refusedBytesMax = limits.refusedBytesMax
   }
@@ -137,7 +143,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
   async open(): Promise<void> {
     // Windows opens no directories, and needs no such thing.
     if (process.platform !== 'win32') this.#handle = await open(this.#path, 'r')
-    this.#handles = await HandleFile.load(join(this.#path, HANDLES_NAME))
+    this.reserve.restore()
+    this.#handles = await HandleFile.load(join(this.#path, HANDLES_NAME), this.reserve)
     for (const name of (await readdir(this.#path)).sort())
       if (PARTS_NAME.test(name)) await this.#merge(name.slice(0, 16), this.#found!.errors)
     for (const name of (await readdir(this.#path)).sort()) {
@@ -178,7 +185,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     const inbox = join(this.#path, INBOX)
     const taken: Taken = { batches: [], errors: [] }
     try {
-      for (const names of await listInbox(inbox)) {
+      for (const names of (await listInbox(inbox)).flatMap((group) => this.#mergeable(group))) {
         if (!this.hasRoom) break
         this.requireHeld()
         // Taken before anything waits: a record may be taken meanwhile, and a failure leaves what the next process merges.
@@ -187,7 +194,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
         if (names.length === 1) await rename(join(inbox, names[0]!), path)
         else {
           const parts = path.replace(/ndjson$/, 'parts')
-          await mkdir(parts, { mode: 0o700 })
+          await this.reserve.lend(() => mkdir(parts, { mode: 0o700 }))
           for (const name of names) await rename(join(inbox, name), join(parts, name))
           await this.#merge(basename(path).slice(0, 16), taken.errors)
         }
@@ -199,11 +206,16 @@ class DirectorySpool implements Spool, SpoolDirectory {
     return taken
   }
 
+  /** Files that become one batch; where the disk has no room for that, one each, which needs none. */
+  #mergeable({ names, bytes }: InboxGroup): string[][] {
+    return this.reserve.restore(reserveFor(bytes, names.length)) ? [names] : names.map((name) => [name])
+  }
+
   /** Makes one batch of the files in a folder, which are in no other place. If the batch is there, it has all of them. */
   async #merge(number: string, errors: TallystickError[]): Promise<void> {
     const path = join(this.#path, `${number}.ndjson`)
     const parts = join(this.#path, `${number}.parts`)
-    if ((await stat(path).catch(() => null)) === null) {
+    if (!(await exists(path))) {
       const items: Item[] = []
       for (const [i, name] of (await readdir(parts)).sort().entries()) {
         try {
@@ -213,7 +225,8 @@ class DirectorySpool implements Spool, SpoolDirectory {
           errors.push(await moveAside(join(parts, name), `${path}.${i}.damaged`, error))
         }
       }
-      await replaceFile(path, formatSegments([{ idempotencyKey: makeIdempotencyKey(), items }]))
+      const text = formatSegments([{ idempotencyKey: makeIdempotencyKey(), items }])
+      await this.reserve.lend(() => replaceFile(path, text))
       await this.sync()
     }
     await rm(parts, { recursive: true })
@@ -237,7 +250,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
   async #refuse(refused: readonly Refused[]): Promise<void> {
     const path = join(this.#path, REFUSED_NAME)
     try {
-      await keepRefused(path, refused, this.#refusedBytesMax)
+      await this.reserve.lend(() => keepRefused(path, refused, this.#refusedBytesMax))
       await this.sync()
     } catch (error) {
       throw asSpoolError(error, path)
@@ -248,7 +261,7 @@ class DirectorySpool implements Spool, SpoolDirectory {
     const path = join(this.#path, OWNER_NAME)
     this.requireHeld()
     try {
-      await claimSpool(this.#path, path, owner)
+      await this.reserve.lend(() => claimSpool(this.#path, path, owner))
       await this.sync()
     } catch (error) {
       throw asSpoolError(error, path)
@@ -279,8 +292,21 @@ async function moveAside(path: string, aside: string, { message }: SpoolError): 
   return new SpoolError(`${message}: it is moved aside, as ….damaged, and what it holds is not sent`)
 }
 
-/** Files that are to become a batch each time, in the order in which they were put. */
-async function listInbox(inbox: string): Promise<string[][]> {
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+}
+
+/** Files of the inbox that are to become one batch. */
+type InboxGroup = { readonly names: string[]; bytes: number }
+
+/** In the order in which they were put. */
+async function listInbox(inbox: string): Promise<InboxGroup[]> {
   let names: string[]
   try {
     names = await readdir(inbox)
@@ -289,18 +315,19 @@ async function listInbox(inbox: string): Promise<string[][]> {
     throw error
   }
   for (const name of names) if (name.endsWith('.tmp')) await removeUnfinished(join(inbox, name))
-  const groups: string[][] = []
-  let bytes = 0
+  const groups: InboxGroup[] = []
   const found = names.filter((name) => INBOX_NAME.test(name)).sort()
   for (const name of found.slice(0, ADOPTED_FILES_MAX)) {
     const group = groups.at(-1)
     const { size } = await lstat(join(inbox, name))
-    bytes += size
-    if (group !== undefined && group.length < MERGED_FILES_MAX && bytes <= MERGED_BYTES_MAX) group.push(name)
-    else {
-      groups.push([name])
-      bytes = size
-    }
+    if (
+      group !== undefined &&
+      group.names.length < MERGED_FILES_MAX &&
+      group.bytes + size <= MERGED_BYTES_MAX
+    ) {
+      group.names.push(name)
+      group.bytes += size
+    } else groups.push({ names: [name], bytes: size })
   }
   return groups
 }

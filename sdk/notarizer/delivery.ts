@@ -1,21 +1,44 @@
+import { utf8Encode } from '../../src/proof/bytes.ts'
 import { ApiError, TallystickError, UnexpectedAnswerError } from '../errors.ts'
 import type { GetLedgerAnswer } from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
 import { retryDelayMs, sleep } from '../http/retries.ts'
 import type { Transport } from '../http/transport.ts'
+import { makeIdempotencyKey } from '../idempotency-key.ts'
 import type { Batch } from '../resources/batches.ts'
-import { giveParents, lacksParent, textsOf } from './handles.ts'
+import {
+  halve,
+  isBySize,
+  passesWithoutRecords,
+  problemOf,
+  rejoin,
+  renewKeys,
+  SET_ASIDE_IN_A_ROW_MAX,
+  sendOrJudge,
+  sentInHalves,
+  setAside,
+  waitsAfter,
+} from './foreign-refusals.ts'
+import { bodyOf, giveParents, lacksParent } from './handles.ts'
+import type { Item } from './items.ts'
 import type { Limits } from './options.ts'
-import { isRefusal, splitRefused } from './refusals.ts'
+import { splitRefused } from './refusals.ts'
 import type { RecordHandle, Refused, Segment, Spool, SpooledBatch } from './spool.ts'
 
 /** Callbacks of a delivery; none of these throws. */
 export type DeliveryEvents = {
   recorded(segment: Segment, batch: Batch): void
-  refused(refused: readonly Refused[], error: ApiError): void
+  refused(refused: readonly Refused[], error: TallystickError): void
   failed(error: TallystickError): void
   /** Attempts succeed again. */
   recovered(): void
+}
+
+/** Segment that was sent, those after it, and the answer, or why it will never be taken as it is. */
+type Sent = {
+  readonly segment: Segment
+  readonly others: readonly Segment[]
+  readonly answer: Batch | ApiError | UnexpectedAnswerError
 }
 
 /** A Retry-After is honoured up to this: the server may be well before. */
@@ -35,6 +58,9 @@ export class Delivery {
   #claimed: Promise<void> | null = null
   /** Waits that nobody but people can end. */
   readonly #blocked = new Set<AbortController>()
+  /** Records that something before the server refused since one was recorded. */
+  #setAside = 0
+  #isSizeReported = false
 
   constructor(
     http: Transport,
@@ -58,15 +84,17 @@ export class Delivery {
     let refusals = 0
     while (segments.length > 0) {
       segments = await this.#nameParents(batch, segments, older, signal)
-      const segment = segments[0]!
-      const answer = await this.#send(segment, signal)
-      const others = segments.slice(1)
+      const { segment, others, answer } = await this.#sendFirst(segments, signal)
       if (answer instanceof ApiError) {
         segments = await this.#refuse(batch, { segment, others, again: refusals++ > 0 }, answer, signal)
+      } else if (answer instanceof UnexpectedAnswerError) {
+        segments = await this.#avoid(batch, segment, others, answer, signal)
       } else {
+        this.#setAside = 0
         await this.#keepHandles(segment, answer, signal)
         this.#events.recorded(segment, answer)
-        segments = others
+        segments = renewKeys(others, segment.idempotencyKey, makeIdempotencyKey)
+        if (segments !== others) await this.#replace(batch, segments, signal)
       }
     }
     await this.#persistently(signal, () => batch.remove())
@@ -94,7 +122,7 @@ export class Delivery {
     if (!lacksParent(first!)) return segments
     await untilAborted(older, signal)
     const named = [giveParents(first!, this.#spool.handles), ...others]
-    await this.#persistently(signal, () => batch.replace(named))
+    await this.#replace(batch, named, signal)
     return named
   }
 
@@ -105,20 +133,61 @@ export class Delivery {
     if (found.length > 0) await this.#persistently(signal, () => this.#spool.handles.keep(found))
   }
 
-  /** The answer, or why the server will never take it. */
-  async #send(segment: Segment, signal: AbortSignal): Promise<Batch | ApiError> {
-    const text = `{"records":[${textsOf(segment).join(',')}]}`
+  /**
+   * Sends the first segment, and where its key was used for it and some after it, these together: that writes nothing, and after a
+   * crash is done again.
+   */
+  async #sendFirst(segments: readonly Segment[], signal: AbortSignal): Promise<Sent> {
+    const [segment, ...others] = segments as [Segment, ...Segment[]]
+    const answer = await this.#send(segment, signal)
+    if (!(answer instanceof ApiError) || answer.code !== 'idempotency_key_reused')
+      return { segment, others, answer }
+    for (let joined = rejoin(segment, others); joined !== null; joined = rejoin(...joined)) {
+      const [whole, rest] = joined
+      const found = await this.#send(whole, signal)
+      if (!(found instanceof TallystickError)) return { segment: whole, others: rest, answer: found }
+    }
+    return { segment, others, answer }
+  }
+
+  /** The answer, or why it will never be taken as it is. */
+  #send(segment: Segment, signal: AbortSignal): Promise<Sent['answer']> {
+    const text = bodyOf(segment)
     const { idempotencyKey } = segment
-    const options = { idempotencyKey, signal, timeoutMs: this.#timeoutMs, retriesMax: 0 }
+    const options = { signal, timeoutMs: this.#timeoutMs, retriesMax: 0 }
+    const sender = {
+      send: async () => {
+        const call = { text, options: { ...options, idempotencyKey } }
+        return verifyBatch(await this.#http.json<Batch>(operations.postRecordsBatch, call), segment)
+      },
+      passes: () => passesWithoutRecords(this.#http, options),
+      pause: () => sleep(this.#limits.delayMsMin, signal),
+    }
     return this.#persistently(signal, async () => {
-      try {
-        const batch = await this.#http.json<Batch>(operations.postRecordsBatch, { text, options })
-        return verifyBatch(batch, segment)
-      } catch (error) {
-        if (isRefusal(error)) return error
-        throw error
-      }
+      const answer = await sendOrJudge(sender, segment)
+      const isTooMany = segment.items.length === 1 && this.#setAside >= SET_ASIDE_IN_A_ROW_MAX
+      if (answer instanceof UnexpectedAnswerError && isTooMany) throw waitsAfter(this.#setAside, answer)
+      return answer
     })
+  }
+
+  /** The segments that are left where something before the server refused the first: its halves, or those after a record that was alone. */
+  async #avoid(
+    batch: SpooledBatch,
+    segment: Segment,
+    others: readonly Segment[],
+    error: UnexpectedAnswerError,
+    signal: AbortSignal,
+  ): Promise<readonly Segment[]> {
+    if (segment.items.length > 1) {
+      const halves = [...halve(segment), ...others]
+      await this.#replace(batch, halves, signal)
+      this.#report(segment, error)
+      return halves
+    }
+    const why = setAside(utf8Encode(bodyOf(segment)).length, error)
+    this.#setAside++
+    return this.#takeOut(batch, segment, segment.items, others, { why, problem: problemOf(why) }, signal)
   }
 
   /** The segments that are left to be sent. */
@@ -128,15 +197,36 @@ export class Delivery {
     error: ApiError,
     signal: AbortSignal,
   ): Promise<readonly Segment[]> {
-    const { refused, rest } = splitRefused(segment, error, again)
-    const { problem } = error
-    const { idempotencyKey } = segment
+    const { refused, left } = splitRefused(segment, others, error, again)
+    return this.#takeOut(batch, segment, refused, left, { why: error, problem: error.problem }, signal)
+  }
+
+  /** Once: a proxy that takes small requests only does so with every batch. A record that is refused alone is reported itself. */
+  #report(segment: Segment, error: UnexpectedAnswerError): void {
+    if (this.#isSizeReported || !isBySize(error)) return
+    this.#isSizeReported = true
+    this.#events.failed(sentInHalves(segment, error))
+    this.#events.recovered()
+  }
+
+  /** The segments that are left. Refused records are kept for people first. */
+  async #takeOut(
+    batch: SpooledBatch,
+    { idempotencyKey }: Segment,
+    refused: readonly Item[],
+    left: readonly Segment[],
+    { why, problem }: { readonly why: TallystickError; readonly problem: Refused['problem'] },
+    signal: AbortSignal,
+  ): Promise<readonly Segment[]> {
     const dead = refused.map((item) => ({ item, problem, idempotencyKey }))
     if (dead.length > 0) await this.#persistently(signal, () => this.#spool.refuse(dead))
-    const left = [...rest, ...others]
-    await this.#persistently(signal, () => batch.replace(left))
-    if (dead.length > 0) this.#events.refused(dead, error)
+    await this.#replace(batch, left, signal)
+    if (dead.length > 0) this.#events.refused(dead, why)
     return left
+  }
+
+  #replace(batch: SpooledBatch, segments: readonly Segment[], signal: AbortSignal): Promise<void> {
+    return this.#persistently(signal, () => batch.replace(segments))
   }
 
   async #persistently<T>(signal: AbortSignal, action: () => Promise<T>): Promise<T> {
@@ -189,7 +279,7 @@ function untilAborted(done: Promise<unknown>, signal: AbortSignal): Promise<unkn
 }
 
 /** Throws unless the answer is about these records: anything that answers 201 could say that they are recorded. */
-function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): Batch {
+export function verifyBatch(batch: Batch, { items, idempotencyKey }: Segment): Batch {
   const isBatch = typeof batch?.batch === 'string' && typeof batch.entry?.seq === 'number'
   if (isBatch && Array.isArray(batch.records) && batch.records.length === items.length) return batch
   throw new UnexpectedAnswerError(

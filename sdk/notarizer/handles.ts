@@ -48,8 +48,13 @@ export function giveParents(segment: Segment, handles: Handles): Segment {
   return { ...segment, items }
 }
 
+/** Body of the request for a segment. */
+export function bodyOf(segment: Segment): string {
+  return `{"records":[${textsOf(segment).join(',')}]}`
+}
+
 /** Texts that are sent: a parent in the segment is named by its place, which the segment alone decides. */
-export function textsOf({ items }: Segment): string[] {
+function textsOf({ items }: Segment): string[] {
   const places = new Map<string, number>()
   return items.map(({ text, handle, parentHandle }, i) => {
     const place = parentHandle === undefined ? undefined : places.get(parentHandle)

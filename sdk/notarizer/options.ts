@@ -26,7 +26,7 @@ export type NotarizerOptions = {
   readonly timeoutMs?: number | undefined
   /** Records are in the ledger. From a spool this may be said again after a crash. */
   readonly onRecorded?: ((batch: RecordedBatch) => unknown) | undefined
-  /** The server will never take this record. Absent: it is written to the console. */
+  /** The server, or something before it, will never take this record. Absent: it is written to the console. */
   readonly onRefused?: ((record: RefusedRecord, error: TallystickError) => unknown) | undefined
   /**
    * Hears of failures. Everything is kept, and tried again; `error.retryable`: without anybody's help. Absent: the first is

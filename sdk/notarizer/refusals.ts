@@ -19,29 +19,45 @@ export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && OF_THE_BODY.includes(error.status) && !OF_THE_SIGNER.has(error.code)
 }
 
-type Split = { readonly refused: readonly Item[]; readonly rest: readonly Segment[] }
+/** `left`: segments that are still to be sent. */
+type Split = { readonly refused: readonly Item[]; readonly left: readonly Segment[] }
 
 /**
- * Splits a refused segment. Every part holds fewer items than the segment, so that it ends.
+ * Splits the first of a batch's segments, which was refused. Every part holds fewer items than the segment, so that it ends.
  *
  * Where the server names an item, that one is refused, and the rest is sent again; where that is refused as well (`again`), in
  * two halves: of 1000 records that are all bad, one request each would otherwise send half a million. A type that the
  * ledger does not have is the commonest of them, and concerns all of the batch's records of that type. Where no item is
  * named, halves find it.
  */
-export function splitRefused({ items }: Segment, error: ApiError, again: boolean): Split {
-  // A key of 128 random bits was used before: the spool was changed, or copied and used twice. Nobody knows which of
-  // its records are in the ledger, and with another key they might be there twice.
-  if (error.code === 'idempotency_key_reused') return { refused: items, rest: [] }
+export function splitRefused(
+  { idempotencyKey, items }: Segment,
+  others: readonly Segment[],
+  error: ApiError,
+  again: boolean,
+): Split {
+  // A key of 128 random bits was used before: the spool was changed, or copied and used twice; or a larger request was written, and
+  // something replaced its answer (foreign-refusals.ts). Nobody knows which of these records are in the ledger, and with
+  // another key they might be there twice.
+  if (error.code === 'idempotency_key_reused') {
+    const [same, left] = partition(others, (other) => other.idempotencyKey === idempotencyKey)
+    return { refused: [...items, ...same.flatMap((other) => other.items)], left }
+  }
   const index = indexOf(error)
   const named = index === null ? undefined : items[index]
   if (named === undefined)
-    return items.length === 1 ? { refused: items, rest: [] } : { refused: [], rest: halves(items) }
+    return items.length === 1
+      ? { refused: items, left: others }
+      : { refused: [], left: [...halves(items), ...others] }
   const isRefused = ofType(error)
     ? (item: Item) => typeOf(item) === typeOf(named)
     : (item: Item) => item === named
-  const kept = items.filter((item) => !isRefused(item))
-  return { refused: items.filter(isRefused), rest: again ? halves(kept) : segments(kept) }
+  const [refused, kept] = partition(items, isRefused)
+  return { refused, left: [...(again ? halves(kept) : segments(kept)), ...others] }
+}
+
+function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(isFirst), all.filter((one) => !isFirst(one))]
 }
 
 /** A fault that no schema of the batch knows is located by `path` alone: `/records/7/occurredAt`. */

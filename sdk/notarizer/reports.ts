@@ -1,4 +1,4 @@
-import { type ApiError, NotRecordedError, type TallystickError } from '../errors.ts'
+import { NotRecordedError, type TallystickError } from '../errors.ts'
 import type { Batch } from '../resources/batches.ts'
 import type { DeliveryEvents } from './delivery.ts'
 import type { NotarizerOptions, NotarizerStats, RefusedRecord } from './options.ts'
@@ -17,7 +17,7 @@ export class Reports implements DeliveryEvents {
   /** A failure was written to the console. */
   #hasComplained = false
   /** Not yet written to the console. */
-  #unsaid: { count: number; latest: ApiError } | null = null
+  #unsaid: { count: number; latest: TallystickError } | null = null
   #saidRefusedAtMs = Number.NEGATIVE_INFINITY
   readonly #told: Pick<NotarizerOptions, 'onRecorded' | 'onRefused' | 'onError'>
   /** Those who wait, and would wait for ever when only people can help. */
@@ -49,7 +49,7 @@ export class Reports implements DeliveryEvents {
     tell(() => onRecorded({ batch, entry, records: tagged }))
   }
 
-  refused(refused: readonly Refused[], error: ApiError): void {
+  refused(refused: readonly Refused[], error: TallystickError): void {
     this.buffered -= refused.length
     this.#refused += refused.length
     const { onRefused } = this.#told

@@ -2,11 +2,21 @@ import type { TallystickError } from '../errors.ts'
 import type { Problem } from '../generated/api.ts'
 import type { Item } from './items.ts'
 
-/** Records that are sent in one request, and the key with which that can be repeated. */
+/**
+ * Records that are sent in one request, and the key with which that can be repeated. Segments with the same key are parts of one
+ * that something before the server refused.
+ */
 export type Segment = { readonly idempotencyKey: string; readonly items: readonly Item[] }
 
-/** Item that the server will never take, why, and in which request it was. */
-export type Refused = { readonly item: Item; readonly problem: Problem; readonly idempotencyKey: string }
+/** Problem of a record that something before the server refused. */
+export type ForeignProblem = Pick<Problem, 'type' | 'title' | 'status' | 'detail'>
+
+/** Item that will never be taken, why, and in which request it was. */
+export type Refused = {
+  readonly item: Item
+  readonly problem: Problem | ForeignProblem
+  readonly idempotencyKey: string
+}
 
 /** Owner of a spool's records. */
 export type SpoolOwner = { readonly ledger: string; readonly agent: string }

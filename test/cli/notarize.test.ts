@@ -12,6 +12,7 @@ import { listStoredRecords } from '../helpers/batch-records.ts'
 import { capture } from '../helpers/capture.ts'
 import { endsWithTests } from '../helpers/children.ts'
 import { sharedCliApp } from '../helpers/cli-app.ts'
+import { startPickyProxy } from '../helpers/picky-proxy.ts'
 import { CLI } from '../helpers/run-cli.ts'
 import { runCommand } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
@@ -262,14 +263,60 @@ test('notarize', async (t) => {
   )
 })
 
+test('a proxy refuses lines for their contents or their size: they are set aside, and the others are written once', async (t) => {
+  const app = await sharedCliApp(t)
+  const url = process.env['TALLYSTICK_URL']!
+  const mended = { contents: false, size: false }
+  const proxy = await startPickyProxy(t, url, (body) => {
+    if (!mended.contents && body.includes('<script>')) return 403
+    return !mended.size && body.length > 40_000 ? 413 : null
+  })
+  process.env['TALLYSTICK_URL'] = proxy.url
+  t.after(() => {
+    process.env['TALLYSTICK_URL'] = url
+  })
+  const line = (n: number) =>
+    JSON.stringify({ n, text: n === 2_000_030 ? '<script>' : 'x'.repeat(n === 2_000_050 ? 60_000 : 3_000) })
+  const text = Array.from({ length: 60 }, (_, i) => line(2_000_001 + i)).join('\n')
+  const file = app.files.write('proxied.ndjson', text)
+  const args = ['notarize', '--ndjson', '--idempotency-key', 'proxied', file]
+  const written = async () =>
+    (await payloads(app)).map(({ n }) => n!).filter((n) => n > 2_000_000 && n <= 2_000_060)
+  const expected = Array.from({ length: 60 }, (_, i) => 2_000_001 + i).filter(
+    (n) => n !== 2_000_030 && n !== 2_000_050,
+  )
+  for (const time of ['first', 'second']) {
+    const { code, stdout, stderr } = await runCommand(args)
+    assert.equal(code, 1, stderr)
+    assert.match(stderr, /line 30 of .*: something before the server answers 403 to this record alone/)
+    assert.match(stderr, /line 50 of .* 413 to this record alone .*take bodies of 1\.1 MB/)
+    assert.match(stderr, /58 records in \d+ batches; 2 lines were set aside, and are not written/)
+    const ranges = parseLines(stdout).map((batch) => (batch as { records: number }).records)
+    assert.equal(
+      ranges.reduce((sum, records) => sum + records, 0),
+      58,
+    )
+    assert.deepEqual(await written(), expected, time)
+  }
+  const places = app.files.write(
+    'places.ndjson',
+    [line(2_000_100), line(2_000_030)]
+      .map((payload, i) => `{"type":"generic/1","payload":${payload}${i === 1 ? ',"parent":0' : ''}}`)
+      .join('\n'),
+  )
+  const refused = await runCommand(['notarize', '--ndjson', '--items', places])
+  assert.notEqual(refused.code, 0)
+  assert.match(refused.stderr, /nothing is written/)
+})
+
 test('a batch is never larger than the server takes, and ends where it did the last time', async (t) => {
   const large = temporaryFiles(t).write('large.ndjson', `{"text":"${'é'.repeat(50_000)}"}\n`.repeat(100))
   const io = { stdin: process.stdin, stdout: capture(), stderr: capture() }
   const toItem = (line: string) => `{"type":"generic/1","payload":${line}}`
   const sizes: number[] = []
-  for await (const { body, lines } of batchLines([large], io, { linesMax: 1_000, toItem })) {
-    assert.ok(Buffer.byteLength(body) <= BATCH_BODY_BYTES_MAX)
-    assert.equal(JSON.parse(body).records.length, lines.length)
+  for await (const { items, lines } of batchLines([large], io, { linesMax: 1_000, toItem })) {
+    assert.ok(Buffer.byteLength(`{"records":[${items.join(',')}]}`) <= BATCH_BODY_BYTES_MAX)
+    assert.equal(items.length, lines.length)
     sizes.push(lines.length)
   }
   assert.deepEqual(sizes, [41, 41, 18])

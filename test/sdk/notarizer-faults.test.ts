@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,6 +14,7 @@ import { until } from '../helpers/wait.ts'
 import { sendProblem, startHostile } from './hostile-server.ts'
 import { numbers, QUICK, recordedNumbers } from './notarizer-set-up.ts'
 import { sharedSdk } from './set-up.ts'
+import { namesIn } from './spool-set-up.ts'
 
 /** Small batches, so that a fault hits some of many. */
 const SMALL = { ...QUICK, recordsPerBatchMax: 7, timeoutMs: 300 }
@@ -102,8 +103,8 @@ test('whatever becomes of requests and answers, every record is there once, and 
       await recordAll(ledger, 'garbage', 200)
       // Most of it is what only people can mend, as far as anybody can tell.
       while (ledger.stats.buffered > 0) await ledger.flush().catch(() => {})
-      // A busy machine may add a time limit of its own.
-      assert.ok(ledger.stats.failures >= garbage.length * 2, `${ledger.stats.failures} failures`)
+      // A request without records was the second that got 404. A busy machine may add a time limit of its own.
+      assert.ok(ledger.stats.failures >= garbage.length * 2 - 1, `${ledger.stats.failures} failures`)
       assert.deepEqual(await recordedNumbers(app, 'garbage'), numbers(200))
     },
   )
@@ -136,7 +137,7 @@ test('whatever becomes of requests and answers, every record is there once, and 
       [9, 29, 49],
     )
     assert.deepEqual(
-      readdirSync(directory),
+      namesIn(directory),
       ['owner.json', 'refused.ndjson'],
       'nothing else is left, the lock neither',
     )
@@ -243,5 +244,5 @@ test('a wrong server: flush() says so, and what was taken is kept', async (t) =>
   const ledger = server.client().notarizer({ ...QUICK, spool: await openSpool(directory) })
   ledger.record({})
   await assert.rejects(ledger.close(), UnexpectedAnswerError)
-  assert.deepEqual(readdirSync(directory), ['0000000000000001.ndjson'])
+  assert.deepEqual(namesIn(directory), ['0000000000000001.ndjson'])
 })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { UsageError } from '../../sdk/errors.ts'
 import { HandleFile } from '../../sdk/node/handle-file.ts'
 import { putInInbox } from '../../sdk/node/inbox.ts'
+import { Reserve } from '../../sdk/node/reserve.ts'
 import { openSpool } from '../../sdk/node/spool.ts'
 import { HANDLES_MAX } from '../../sdk/notarizer/handles.ts'
 import { makeItem } from '../../sdk/notarizer/items.ts'
@@ -121,14 +122,15 @@ test('a handle that a spool could not hold, or a second parent, is refused', asy
 test('the newest handles are kept, over a half written line, and the file does not grow for ever', async (t) => {
   const path = join(temporaryFiles(t).directory, 'handles.ndjson')
   const id = 'rec_01m8ten1x0e1xfmh8cvzvfr3zx'
-  const handles = await HandleFile.load(path)
+  const reserve = new Reserve(dirname(path))
+  const handles = await HandleFile.load(path, reserve)
   for (const from of [0, 8_000, 16_000])
     await handles.keep(numbers(8_000, from).map((i) => [`h${i}`, id] as const))
   assert.ok(readFileSync(path, 'utf8').trimEnd().split('\n').length <= HANDLES_MAX)
   appendFileSync(path, '["half","rec_')
-  const next = await HandleFile.load(path)
+  const next = await HandleFile.load(path, reserve)
   await next.keep([['last', id]])
-  const third = await HandleFile.load(path)
+  const third = await HandleFile.load(path, reserve)
   assert.deepEqual(
     ['h13999', 'h14001', 'h23999', 'last', 'half'].map((handle) => third.find(handle)),
     [undefined, id, id, id, undefined],

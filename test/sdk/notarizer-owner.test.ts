@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { PermissionError, SpoolError, UnexpectedAnswerError } from '../../sdk/errors.ts'
@@ -10,6 +9,7 @@ import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { sendJson, sendProblem, startHostile } from './hostile-server.ts'
 import { QUICK, recordedNumbers } from './notarizer-set-up.ts'
 import { sharedSdk } from './set-up.ts'
+import { namesIn } from './spool-set-up.ts'
 
 test('what one agent has left in a spool is not sent by another one', async (t) => {
   const { app, client } = await sharedSdk()
@@ -66,7 +66,7 @@ test('nothing is sent from a spool before the server has said whose key it is', 
   )
   assert.equal(errors.length, 3)
   assert.ok(errors[1] instanceof PermissionError && errors[2] instanceof UnexpectedAnswerError)
-  assert.deepEqual(readdirSync(directory), ['owner.json'])
+  assert.deepEqual(namesIn(directory), ['owner.json'])
 })
 
 test('close() lets go of what survives the process, also where it failed, and of nothing else', async (t) => {

@@ -19,7 +19,17 @@ import { openSpool } from '../../sdk/node/spool.ts'
 import { makeItem } from '../../sdk/notarizer/items.ts'
 import type { SpooledBatch } from '../../sdk/notarizer/spool.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
-import { begin, contents, diskFull, injectFault, item, KEY, PROBLEM, recoverAll } from './spool-set-up.ts'
+import {
+  begin,
+  contents,
+  diskFull,
+  injectFault,
+  item,
+  KEY,
+  namesIn,
+  PROBLEM,
+  recoverAll,
+} from './spool-set-up.ts'
 
 const FIRST = '0000000000000001.ndjson'
 const BATCH = `{"idempotencyKey":"${KEY}"}\n{"record":${item(0).text}}\n`
@@ -32,11 +42,7 @@ test('files of other programs stay', async (t) => {
   for (const name of ['report.tmp', 'x0000000000000001.ndjson.tmp', 'owner.json.tmp']) write(name, 'theirs')
   write(`${FIRST}.tmp`, 'of a replacement that was not finished')
   await (await openSpool(directory)).close()
-  assert.deepEqual(readdirSync(directory).sort(), [
-    'owner.json.tmp',
-    'report.tmp',
-    'x0000000000000001.ndjson.tmp',
-  ])
+  assert.deepEqual(namesIn(directory), ['owner.json.tmp', 'report.tmp', 'x0000000000000001.ndjson.tmp'])
 })
 
 test('a directory that is there and ours is made private', async (t) => {

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { parseHolder, place, startedAtMs } from '../../sdk/node/lock-holder.ts'
 import { openSpool } from '../../sdk/node/spool.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
-import { begin, diskFull, injectFault, item } from './spool-set-up.ts'
+import { begin, diskFull, injectFault, item, namesIn } from './spool-set-up.ts'
 
 /** Lock of an earlier process with our pid. */
 const GONE = { token: 'x', pid: process.pid, place: place(), startedAtMs: startedAtMs() - 10_000 }
@@ -74,7 +74,7 @@ test('a full disk leaves no lock that is half made, and says what to do', async 
   })
   const full = { name: 'SpoolError', message: /What to do: the disk is full: make room/ }
   await assert.rejects(openSpool(directory, { lockStaleMs: 100 }), full)
-  assert.deepEqual(readdirSync(directory), ['lock'])
+  assert.deepEqual(namesIn(directory), ['lock'])
   assert.equal(readFileSync(join(directory, 'lock'), 'utf8'), foreign)
   const empty = temporaryFiles(t).directory
   await assert.rejects(openSpool(empty), full)

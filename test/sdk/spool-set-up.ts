@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import type { TestContext } from 'node:test'
 import type { Problem } from '../../sdk/generated/api.ts'
@@ -8,6 +9,13 @@ export const KEY = '0123456789abcdef0123456789abcdef'
 
 export function item(i: number, tag?: string): MeasuredItem {
   return makeItem({ i }, { tag }, 0)
+}
+
+/** Names in a spool, without its reserve. */
+export function namesIn(directory: string): string[] {
+  return readdirSync(directory)
+    .filter((name) => !/^reserve\.\d$/.test(name))
+    .sort()
 }
 
 /** A batch of these items, which takes more. */

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { SpoolError, UsageError } from '../../sdk/errors.ts'
 import { openSpool } from '../../sdk/node/spool.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
-import { begin, contents, injectFault, item, KEY, PROBLEM, recoverAll } from './spool-set-up.ts'
+import { begin, contents, injectFault, item, KEY, namesIn, PROBLEM, recoverAll } from './spool-set-up.ts'
 
 const FIRST = '0000000000000001.ndjson'
 
@@ -62,7 +62,7 @@ test('half a line at the end, and a batch without a record, were never taken', a
   t.after(() => next.close())
   const batches = recoverAll(next)
   assert.deepEqual(await Promise.all(batches.map(contents)), [[[KEY, [0]]]])
-  assert.deepEqual(readdirSync(directory).sort(), [FIRST, 'lock'])
+  assert.deepEqual(namesIn(directory), [FIRST, 'lock'])
 })
 
 test('a file that no spool has written is moved aside and told of; the others are sent', async (t) => {

@@ -158,7 +158,10 @@ class AsyncNotarizer:
         if isinstance(effect, OnDisk):
             return await self._on_disk(effect)
         if isinstance(effect, Ask):
-            return await self._http.plain(effect.operation, effect.call(self._timeout))
+            call = effect.call(self._timeout)
+            if effect.media_type is None:
+                return await self._http.plain(effect.operation, call)
+            return await self._http.bytes(effect.operation, effect.media_type, call)
         if isinstance(effect, Wait):
             self._notify()
             until, asked = time.monotonic() + effect.seconds, self._core.asked

@@ -7,10 +7,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
-from .errors import as_spool_error
+from .errors import as_spool_error, is_full
 from .files import replace_file, sync_data
 from .items import Item
 from .lines import format_item, format_key, format_segments, parse_segments
+from .reserve import Reserve, reserve_for
 from .segments import Segment
 
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, 'O_BINARY', 0)
@@ -18,6 +19,9 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, 'O_BIN
 
 class SpoolDirectory(Protocol):
     """Parts of the spool that a batch needs."""
+
+    @property
+    def reserve(self) -> Reserve: ...
 
     def use(self, count: int) -> None:
         """Counts bytes that are written, or no longer there."""
@@ -56,9 +60,11 @@ class BatchFile:
         """With its first item. Raises SpoolError, and leaves no file."""
         directory.require_held()
         batch = cls(directory, path, 0, 0)
+        data = format_key(idempotency_key) + format_item(item)
         try:
+            batch._reserve_for(data)
             batch._fd = os.open(path, _FLAGS, 0o600)
-            batch._write(format_key(idempotency_key) + format_item(item))
+            batch._write(data)
         except OSError as error:
             if batch._fd is not None:
                 os.close(batch._fd)
@@ -70,6 +76,7 @@ class BatchFile:
     def left_behind(cls, directory: SpoolDirectory, path: Path, bytes_used: int, records: int) -> 'BatchFile':
         """Batch of an earlier process."""
         directory.use(bytes_used)
+        directory.reserve.restore(reserve_for(bytes_used, records))
         return cls(directory, path, bytes_used, records)
 
     @property
@@ -78,11 +85,28 @@ class BatchFile:
 
     def append(self, item: Item) -> None:
         self._directory.require_held()
+        data = format_item(item)
         try:
-            self._write(format_item(item))
+            self._reserve_for(data)
+            self._append(data)
+        except OSError as error:
+            raise as_spool_error(error, self._path) from error
+
+    def _append(self, data: bytes) -> None:
+        try:
+            self._write(data)
         except OSError as error:
             self._suspect = True
-            raise as_spool_error(error, self._path) from error
+            if is_full(error):
+                assert self._fd is not None
+                # Needs no room, and leaves the file as it was.
+                os.ftruncate(self._fd, self._bytes)
+                self._suspect = False
+            raise
+
+    def _reserve_for(self, data: bytes) -> None:
+        """Makes sure that a record can leave again before it is taken: raises OSError where the disk has no room for that."""
+        self._directory.reserve.ensure(reserve_for(self._bytes + len(data), self._records + 1))
 
     def _write(self, data: bytes) -> None:
         assert self._fd is not None
@@ -137,7 +161,7 @@ class BatchFile:
 
     def _rewrite(self, segments: Sequence[Segment]) -> None:
         data = format_segments(segments)
-        replace_file(self._path, data)
+        self._directory.reserve.lend(lambda: replace_file(self._path, data))
         self._suspect = False
         self._directory.use(len(data) - self._bytes)
         self._bytes = len(data)
@@ -150,3 +174,4 @@ class BatchFile:
             raise as_spool_error(error, self._path) from error
         self._directory.use(-self._bytes)
         self._bytes = self._records = 0
+        self._directory.reserve.restore()

@@ -5,14 +5,17 @@ from functools import partial
 from typing import Any
 
 from .._core import operations
+from .._core.requests import make_idempotency_key
 from .._core.retries import RetryPolicy, retry_delay
 from ..errors import ApiError, TallystickError, UnexpectedAnswerError
 from .effects import Ask, Effect, Effects, Older, OnDisk, Wait
+from .foreign_refusals import halve, is_by_size, problem_of, rejoin, renew_keys, send_or_judge, sent_in_halves, set_aside, waits_after
 from .handles import give_parents, lacks_parent, texts_of
-from .limits import RETRY_AFTER_S_MAX
+from .items import Item
+from .limits import RETRY_AFTER_S_MAX, SET_ASIDE_IN_A_ROW_MAX
 from .options import Limits
 from .pending import Pending
-from .refusals import is_refusal, split_refused
+from .refusals import split_refused
 from .reports import Reports
 from .segments import RecordHandle, Refused, Segment, Spool, SpooledBatch, SpoolOwner
 
@@ -29,30 +32,37 @@ class Delivery:
         self._reports = reports
         self._pauses = RetryPolicy(delay_min=limits.delay_s_min, delay_max=limits.delay_s_max)
         self._is_claimed = not spool.is_durable
+        self._set_aside = 0
+        """Records that something before the server refused since one was recorded."""
+        self._is_size_reported = False
 
     def deliver(self, batch: SpooledBatch, older: tuple[Pending, ...]) -> Effects:
         """`older`: batches that were taken before, and may hold parents of this one's records."""
         if not self._is_claimed:
             yield from self._claim()
-        segments: Sequence[Segment] = yield from self._persistently(OnDisk(batch.read))
+        segments: Sequence[Segment] = yield from self._on_disk(batch.read)
         refusals = 0
         while segments:
             segments = yield from self._name_parents(batch, segments, older)
-            segment, *others = segments
-            answer = yield from self._send(segment)
+            segment, others, answer = yield from self._send_first(segments)
             if isinstance(answer, ApiError):
                 segments = yield from self._refuse(batch, segment, others, answer, again=refusals > 0)
                 refusals += 1
+            elif isinstance(answer, UnexpectedAnswerError):
+                segments = yield from self._avoid(batch, segment, others, answer)
             else:
+                self._set_aside = 0
                 yield from self._keep_handles(segment, answer)
                 self._reports.recorded(segment, answer)
-                segments = others
-        yield from self._persistently(OnDisk(batch.remove))
+                segments = renew_keys(others, segment.idempotency_key, make_idempotency_key)
+                if segments is not others:
+                    yield from self._on_disk(partial(batch.replace, segments))
+        yield from self._on_disk(batch.remove)
 
     def _claim(self) -> Effects:
         """The spool is known to be that of the key's agent before anything is sent from it."""
-        owner: SpoolOwner = yield from self._persistently(Ask(operations.GET_LEDGER), _owner_of)
-        yield from self._persistently(OnDisk(partial(self._spool.claim, owner)))
+        owner: SpoolOwner = yield from self._persistently(lambda: _once(Ask(operations.GET_LEDGER), _owner_of))
+        yield from self._on_disk(partial(self._spool.claim, owner))
         self._is_claimed = True
 
     def _name_parents(self, batch: SpooledBatch, segments: Sequence[Segment], older: tuple[Pending, ...]) -> Effects:
@@ -61,7 +71,7 @@ class Delivery:
             return segments
         yield Older(older)
         named = [give_parents(first, self._spool.handles), *others]
-        yield from self._persistently(OnDisk(partial(batch.replace, named)))
+        yield from self._on_disk(partial(batch.replace, named))
         return named
 
     def _keep_handles(self, segment: Segment, answer: Mapping[str, Any]) -> Effects:
@@ -69,39 +79,90 @@ class Delivery:
             (item.handle, record['id']) for item, record in zip(segment.items, answer['records'], strict=True) if item.handle is not None
         ]
         if found:
-            yield from self._persistently(OnDisk(partial(self._spool.handles.keep, found)))
+            yield from self._on_disk(partial(self._spool.handles.keep, found))
+
+    def _send_first(self, segments: Sequence[Segment]) -> Effects:
+        """Sends the first segment, and where its key was used for it and some after it, these together: that writes nothing, and after a
+        crash is done again. Returns the segment that was sent, those after it, and the answer.
+        """
+        first, *others = segments
+        answer = yield from self._send(first)
+        if not isinstance(answer, ApiError) or answer.code != 'idempotency_key_reused':
+            return first, others, answer
+        joined = rejoin(first, others)
+        while joined is not None:
+            found = yield from self._send(joined[0])
+            if not isinstance(found, TallystickError):
+                return (*joined, found)
+            joined = rejoin(*joined)
+        return first, others, answer
 
     def _send(self, segment: Segment) -> Effects:
-        """The answer, or why the server will never take it."""
-        body = b'{"records":[' + b','.join(texts_of(segment)) + b']}'
-        asked = Ask(operations.POST_RECORDS_BATCH, body, segment.idempotency_key)
-        answer = yield from self._persistently(asked, partial(_check_batch, segment))
+        """The answer, or why it will never be taken as it is."""
+        ask = Ask(operations.POST_RECORDS_BATCH, _body_of(segment), segment.idempotency_key)
+
+        def attempt() -> Effects:
+            answer = yield from send_or_judge(segment, ask, partial(_check_batch, segment), self._limits.delay_s_min)
+            is_too_many = len(segment.items) == 1 and self._set_aside >= SET_ASIDE_IN_A_ROW_MAX
+            if isinstance(answer, UnexpectedAnswerError) and is_too_many:
+                raise waits_after(self._set_aside, answer)
+            return answer
+
+        answer = yield from self._persistently(attempt)
         return answer
 
-    def _refuse(self, batch: SpooledBatch, segment: Segment, others: list[Segment], error: ApiError, *, again: bool) -> Effects:
+    def _avoid(self, batch: SpooledBatch, segment: Segment, others: Sequence[Segment], error: UnexpectedAnswerError) -> Effects:
+        """The segments that are left where something before the server refused the first.
+
+        These are its halves, or the segments after a record that was alone.
+        """
+        if len(segment.items) == 1:
+            why = set_aside(len(_body_of(segment)), error)
+            self._set_aside += 1
+            left = yield from self._take_out(batch, segment, segment.items, others, why, problem_of(why))
+            return left
+        halves = [*halve(segment), *others]
+        yield from self._on_disk(partial(batch.replace, halves))
+        # Once: a proxy that takes small requests only does so with every batch. A record that is refused alone is reported itself.
+        if is_by_size(error) and not self._is_size_reported:
+            self._is_size_reported = True
+            self._reports.failed(sent_in_halves(segment, error))
+            self._reports.recovered()
+        return halves
+
+    def _refuse(self, batch: SpooledBatch, segment: Segment, others: Sequence[Segment], error: ApiError, *, again: bool) -> Effects:
         """The segments that are left to be sent."""
-        refused, rest = split_refused(segment.items, error, again=again)
-        dead = [Refused(item, error.problem, segment.idempotency_key) for item in refused]
-        if dead:
-            yield from self._persistently(OnDisk(partial(self._spool.refuse, dead)))
-        left = [*rest, *others]
-        yield from self._persistently(OnDisk(partial(batch.replace, left)))
-        if dead:
-            self._reports.refused(dead, error)
+        refused, left = split_refused(segment, others, error, again=again)
+        left = yield from self._take_out(batch, segment, refused, left, error, error.problem)
         return left
 
-    def _persistently(self, effect: Effect, judge: Callable[[Any], Any] = lambda answer: answer) -> Effects:
+    def _take_out(
+        self,
+        batch: SpooledBatch,
+        segment: Segment,
+        refused: Sequence[Item],
+        left: Sequence[Segment],
+        why: TallystickError,
+        problem: Mapping[str, Any],
+    ) -> Effects:
+        """The segments that are left. Refused records are kept for people first."""
+        dead = [Refused(item, problem, segment.idempotency_key) for item in refused]
+        if dead:
+            yield from self._on_disk(partial(self._spool.refuse, dead))
+        yield from self._on_disk(partial(batch.replace, left))
+        if dead:
+            self._reports.refused(dead, why)
+        return left
+
+    def _on_disk(self, work: Callable[[], Any]) -> Effects:
+        result = yield from self._persistently(lambda: _once(OnDisk(work)))
+        return result
+
+    def _persistently(self, attempt: Callable[[], Effects]) -> Effects:
         retries = 0
         while True:
             try:
-                result = judge((yield effect))
-            except ApiError as error:
-                if isinstance(effect, Ask) and effect.content is not None and is_refusal(error):
-                    result = error
-                else:
-                    yield from self._pause(error, retries)
-                    retries += 1
-                    continue
+                result = yield from attempt()
             except Exception as error:
                 yield from self._pause(_known(error), retries)
                 retries += 1
@@ -117,6 +178,14 @@ class Delivery:
             return
         delay = retry_delay(self._pauses, retries, error.retry_after)
         yield Wait(RETRY_AFTER_S_MAX if delay is None else delay, is_blocked=False)
+
+
+def _once(effect: Effect, judge: Callable[[Any], Any] = lambda answer: answer) -> Effects:
+    return judge((yield effect))
+
+
+def _body_of(segment: Segment) -> bytes:
+    return b'{"records":[' + b','.join(texts_of(segment)) + b']}'
 
 
 def _known(error: Exception) -> TallystickError:

@@ -5,9 +5,10 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock as Mutex
@@ -20,7 +21,7 @@ from .batch_file import BatchFile
 from .errors import SpoolError, as_spool_error
 from .files import NO_FOLLOW, is_own_file, replace_file, sync_directory, take_directory, write_all
 from .handle_file import HANDLES_NAME, HandleFile
-from .inbox import INBOX, list_inbox
+from .inbox import INBOX, InboxGroup, list_inbox
 from .items import Item
 from .limits import (
     LINE_BYTES_MAX,
@@ -31,6 +32,7 @@ from .limits import (
 )
 from .lines import format_refused, format_segments, parse_segments
 from .lock import SpoolLock
+from .reserve import Reserve, reserve_for
 from .segments import Found, Refused, Segment, SpooledBatch, SpoolOwner
 
 _BATCH_NAME = re.compile(r'\d{16}\.ndjson\Z')
@@ -69,9 +71,10 @@ def open_spool(
         take_directory(path)
     except OSError as error:
         raise as_spool_error(error, path) from error
-    lock = SpoolLock(path, lock_stale_s)
+    reserve = Reserve(path)
+    lock = SpoolLock(path, lock_stale_s, reserve)
     try:
-        return DirectorySpool(path, lock, bytes_max, refused_bytes_max)
+        return DirectorySpool(path, lock, reserve, bytes_max, refused_bytes_max)
     except OSError as error:
         lock.release()
         raise as_spool_error(error, path) from error
@@ -85,7 +88,7 @@ class DirectorySpool:
 
     is_durable = True
 
-    def __init__(self, path: Path, lock: SpoolLock, bytes_max: int, refused_bytes_max: int) -> None:
+    def __init__(self, path: Path, lock: SpoolLock, reserve: Reserve, bytes_max: int, refused_bytes_max: int) -> None:
         self.bytes_max = bytes_max
         self.used_bytes = 0
         self._mutex = Mutex()
@@ -94,12 +97,14 @@ class DirectorySpool:
         self._refused_bytes_max = refused_bytes_max
         self._path = path
         self._lock = lock
+        self.reserve = reserve
+        self.reserve.restore()
         self._next_number = 1
         self._adopting = Mutex()
         self._sealed: SimpleQueue[BatchFile | None] = SimpleQueue()
         self._syncing: Thread | None = None
         self._found: Found | None = None
-        self.handles = HandleFile(path / HANDLES_NAME)
+        self.handles = HandleFile(path / HANDLES_NAME, reserve)
         batches: list[SpooledBatch] = []
         errors: list[TallystickError] = []
         for name in sorted(each.name for each in path.iterdir()):
@@ -140,7 +145,7 @@ class DirectorySpool:
         batches: list[SpooledBatch] = []
         errors: list[TallystickError] = []
         try:
-            for names in list_inbox(inbox):
+            for names in self._mergeable(list_inbox(inbox)):
                 if not self.has_room:
                     break
                 self.require_held()
@@ -151,7 +156,7 @@ class DirectorySpool:
                     (inbox / names[0]).replace(path)
                 else:
                     parts = path.with_suffix('.parts')
-                    parts.mkdir(mode=0o700)
+                    self.reserve.lend(partial(parts.mkdir, mode=0o700))
                     for name in names:
                         (inbox / name).replace(parts / name)
                     self._merge(path.name[:16], errors)
@@ -161,6 +166,14 @@ class DirectorySpool:
         except SpoolError as error:
             errors.append(error)
         return Found(batches, errors)
+
+    def _mergeable(self, groups: Iterable[InboxGroup]) -> Iterator[Sequence[str]]:
+        """Files that become one batch; where the disk has no room for that, one each, which needs none."""
+        for names, size in groups:
+            if self.reserve.restore(reserve_for(size, len(names))):
+                yield names
+            else:
+                yield from ([name] for name in names)
 
     def begin(self, idempotency_key: str, item: Item) -> SpooledBatch:
         return BatchFile.begin(self, self._path_of(self._take_number()), idempotency_key, item)
@@ -175,7 +188,7 @@ class DirectorySpool:
         path = self._path / 'refused.ndjson'
         try:
             with self._shared:
-                _keep_refused(path, refused, self._refused_bytes_max)
+                self.reserve.lend(lambda: _keep_refused(path, refused, self._refused_bytes_max))
                 self.sync()
         except OSError as error:
             raise as_spool_error(error, path) from error
@@ -185,7 +198,7 @@ class DirectorySpool:
         self.require_held()
         try:
             with self._shared:
-                _claim(self._path, path, owner)
+                self.reserve.lend(lambda: _claim(self._path, path, owner))
                 self.sync()
         except OSError as error:
             raise as_spool_error(error, path) from error
@@ -238,7 +251,8 @@ class DirectorySpool:
                     items += [item for _, found in _read_batch(part)[1] for item in found]
                 except SpoolError as error:
                     errors.append(_move_aside(part, path.with_name(f'{path.name}.{index}.damaged'), error))
-            replace_file(path, format_segments([Segment(make_idempotency_key(), items)]))
+            data = format_segments([Segment(make_idempotency_key(), items)])
+            self.reserve.lend(lambda: replace_file(path, data))
             self.sync()
         shutil.rmtree(parts)
 

@@ -14,6 +14,8 @@ class Ask(NamedTuple):
     operation: Operation
     content: bytes | None = None
     idempotency_key: str | None = None
+    media_type: str | None = None
+    """Its bytes are answered, and the request has no signature. None: JSON, signed where the agent signs."""
 
     def call(self, timeout: float | None) -> Call:
         """`timeout`: seconds; None: the client's."""

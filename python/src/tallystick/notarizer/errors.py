@@ -29,12 +29,25 @@ _ADVICE = {
     errno.EACCES: 'its owner must be who runs this process',
     errno.EPERM: 'its owner must be who runs this process',
     errno.EIO: 'the disk fails',
+    errno.EEXIST: 'something else stands in its place: remove it, or name another directory',
+    errno.ENOTDIR: 'something that is no directory stands above it: name another directory',
+    errno.EMFILE: 'this process has too many files open: raise its limit (ulimit -n)',
+    errno.ENFILE: 'this machine has too many files open: raise its limit (fs.file-max)',
     errno.ELOOP: 'a symbolic link is no file of a spool: remove it',
 }
 
 
+_PASSING = (errno.EMFILE, errno.ENFILE)
+"""Faults that pass without anybody's help, as other files are closed."""
+
+
+def is_full(error: OSError) -> bool:
+    """Whether nothing more can be written because there is no room, no inode, or no quota."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
 def as_spool_error(cause: OSError, path: Path) -> SpoolError:
     advice = _ADVICE.get(cause.errno or 0)
-    error = SpoolError(f'{path}: {cause.strerror or cause}{f". What to do: {advice}" if advice else ""}')
+    error = SpoolError(f'{path}: {cause.strerror or cause}{f". What to do: {advice}" if advice else ""}', retryable=cause.errno in _PASSING)
     error.__cause__ = cause
     return error

@@ -8,7 +8,7 @@ from pathlib import Path
 from .errors import SpoolError
 
 _SPOOL_NAME = re.compile(
-    r'(\d{16}\.(ndjson|parts)|(refused|handles)\.ndjson|owner\.json|lock|inbox|calls|sender\.log|lost\+found)(\..+)?\Z'
+    r'(\d{16}\.(ndjson|parts)|(refused|handles)\.ndjson|owner\.json|lock|inbox|reserve|calls|sender\.log|lost\+found)(\..+)?\Z'
 )
 NO_FOLLOW: int = getattr(os, 'O_NOFOLLOW', 0)
 """An attacker who can write into the directory could put a link where a file is expected. Windows has no such flag."""

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from .errors import as_spool_error
+from .errors import as_spool_error, is_full
 from .files import NO_FOLLOW, replace_file, sync_data, write_all
 from .handles import MemoryHandles
 from .limits import HANDLE_LINES_MAX
+from .reserve import Reserve
 from .segments import RecordHandle
 
 HANDLES_NAME = 'handles.ndjson'
@@ -18,13 +19,14 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_FOLLOW
 
 
 class HandleFile(MemoryHandles):
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, reserve: Reserve) -> None:
         """Lines that nobody understands are passed over: a record without its parent is better than none."""
         super().__init__()
         self._path = path
+        self._reserve = reserve
         lines = _read(path).split(b'\n')
         self._suspect = lines.pop() != b''
-        """A failed write may have left half a line."""
+        """The file may end with half a line, or not be on the disk."""
         self._lines = len(lines)
         self.add([(match[1].decode(), match[2].decode()) for match in map(_LINE.match, lines) if match])
 
@@ -32,28 +34,38 @@ class HandleFile(MemoryHandles):
         with self.lock:
             self.add(found)
             try:
-                if self._suspect or self._lines + len(found) > HANDLE_LINES_MAX:
-                    self._rewrite()
-                else:
-                    self._append(found)
+                is_due = self._suspect or self._lines + len(found) > HANDLE_LINES_MAX
+                if not is_due or not self._rewrite():
+                    self._reserve.lend(lambda: self._append(found))
             except OSError as error:
                 raise as_spool_error(error, self._path) from error
 
     def _append(self, found: Sequence[RecordHandle]) -> None:
         fd = os.open(self._path, _FLAGS, 0o600)
         try:
-            self._suspect = True
-            write_all(fd, _format(found))
-            sync_data(fd)
-            self._suspect = False
+            size = os.fstat(fd).st_size
+            try:
+                write_all(fd, (b'\n' if self._suspect else b'') + _format(found))
+                sync_data(fd)
+            except OSError:
+                self._suspect = True
+                os.ftruncate(fd, size)
+                raise
             self._lines += len(found)
         finally:
             os.close(fd)
 
-    def _rewrite(self) -> None:
-        replace_file(self._path, _format(self.ids.items()))
+    def _rewrite(self) -> bool:
+        """False: the disk has no room for all of them at once."""
+        try:
+            self._reserve.lend(lambda: replace_file(self._path, _format(self.ids.items())))
+        except OSError as error:
+            if is_full(error):
+                return False
+            raise
         self._suspect = False
         self._lines = len(self.ids)
+        return True
 
 
 def _read(path: Path) -> bytes:

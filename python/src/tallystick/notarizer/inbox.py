@@ -7,6 +7,7 @@ in the order of their names: milliseconds, a number within one, a random part.
 import re
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from .limits import ADOPTED_FILES_MAX, MERGED_BYTES_MAX, MERGED_FILES_MAX, UNFINISHED_S
 
@@ -14,8 +15,15 @@ INBOX = 'inbox'
 _INBOX_NAME = re.compile(r'\d{13}-\d{6}-[0-9a-f]{32}\.ndjson\Z')
 
 
-def list_inbox(inbox: Path) -> list[list[str]]:
-    """Files that are to become a batch each time, in the order in which they were put."""
+class InboxGroup(NamedTuple):
+    """Files that are to become one batch."""
+
+    names: list[str]
+    size: int
+
+
+def list_inbox(inbox: Path) -> list[InboxGroup]:
+    """In the order in which they were put."""
     try:
         names = sorted(each.name for each in inbox.iterdir())
     except FileNotFoundError:
@@ -23,16 +31,14 @@ def list_inbox(inbox: Path) -> list[list[str]]:
     for name in names:
         if name.endswith('.tmp'):
             _remove_unfinished(inbox / name)
-    groups: list[list[str]] = []
-    size = 0
+    groups: list[InboxGroup] = []
     for name in [name for name in names if _INBOX_NAME.match(name)][:ADOPTED_FILES_MAX]:
         own = (inbox / name).lstat().st_size
-        size += own
-        if groups and len(groups[-1]) < MERGED_FILES_MAX and size <= MERGED_BYTES_MAX:
-            groups[-1].append(name)
+        last = groups[-1] if groups else None
+        if last is not None and len(last.names) < MERGED_FILES_MAX and last.size + own <= MERGED_BYTES_MAX:
+            groups[-1] = InboxGroup([*last.names, name], last.size + own)
         else:
-            groups.append([name])
-            size = own
+            groups.append(InboxGroup([name], own))
     return groups
 
 

@@ -23,6 +23,12 @@ HANDLES_MAX = 10_000
 HANDLE_LINES_MAX = 2 * HANDLES_MAX
 """Lines from which the file of handles is written anew, with the handles that are not forgotten."""
 
+ATTEMPTS_ALONE = 3
+"""Refusals of a record alone by something before the server, each with the proof that other requests pass: then it is set aside."""
+SET_ASIDE_IN_A_ROW_MAX = 100
+"""Records that are set aside so without one that is recorded: then everything with a record in it may be refused."""
+BODY_MB = 1.1
+"""A body of the largest batch that a notarizer makes, with room for the members that a parent adds."""
 RETRY_AFTER_S_MAX = 60.0
 """A Retry-After is honoured up to this: the server may be well before."""
 REFUSED_LINES_S = 10.0
@@ -43,6 +49,14 @@ LOCK_SETTLE_S = 0.05
 """For another process that found the lock stale at the same moment to replace it as well: the last one has it."""
 LINE_BYTES_MAX = ITEM_BYTES_MAX + 3 * 1024
 """An item with its tag, its handles and its batch's key."""
+RESERVE_FILES = 8
+"""Each is also a name and an inode: a disk may have room and no inode left."""
+RESERVE_STEP_BYTES = 64 * 1024
+"""The reserve grows by so much."""
+RESERVE_BASE_BYTES = 32 * 1024
+"""For the lock, the owner, and the blocks that small files take."""
+RESERVE_RECORD_BYTES = 512
+"""For a record: its problem in `refused.ndjson`, its handle with its id."""
 ADOPTED_FILES_MAX = 1_000
 """Files that are moved out of the inbox at once."""
 MERGED_FILES_MAX = 32

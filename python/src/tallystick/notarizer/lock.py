@@ -1,18 +1,19 @@
 """One process per directory, through `lock` in it."""
 
-import errno
 import json
 import os
 import socket
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
-from .errors import SpoolError, SpoolInUseError, as_spool_error
+from .errors import SpoolError, SpoolInUseError, as_spool_error, is_full
 from .files import make_file
 from .limits import LOCK_BEATS_PER_STALE, LOCK_POLLS_PER_STALE, LOCK_SETTLE_S
+from .reserve import Reserve
 
 _STARTED_AT_MS = int(time.time() * 1000)
 _SAME_START_MS = 100
@@ -44,9 +45,10 @@ class SpoolLock:
     killed processes leave theirs, in a container every process has the pid 1, and what is on a shared disk has the time of another machine.
     """
 
-    def __init__(self, directory: Path, stale_s: float) -> None:
-        """`directory`: its real path. Raises SpoolError when another has it, or it can't be written."""
+    def __init__(self, directory: Path, stale_s: float, reserve: Reserve) -> None:
+        """`directory`: its real path. Raises SpoolError when another has it, or it can't be written, not even in the reserve."""
         self._directory = directory
+        self._reserve = reserve
         self._path = directory / 'lock'
         self._stale_s = stale_s
         self._token = str(uuid4())
@@ -77,7 +79,7 @@ class SpoolLock:
             raise SpoolError(f'the spool {self._directory} is of the process {self._pid}. What to do: open one of its own after a fork')
         if not self._lost and time.monotonic() - self._seen_at <= self._stale_s / 2:
             return
-        if not self._lost and self._read_token() == self._token:
+        if not self._lost and self._is_own():
             self._seen_at = time.monotonic()
             return
         self._lost = True
@@ -89,8 +91,10 @@ class SpoolLock:
         self._ended.set()
         self._beating.join()
         _held.discard((self._pid, self._directory))
-        if not self._lost and self._read_token() == self._token:
-            self._path.unlink(missing_ok=True)
+        # A lock that can't be read stays, and the next process takes it when it is stale.
+        with suppress(SpoolError):
+            if not self._lost and self._is_own():
+                self._path.unlink(missing_ok=True)
         self._lost = True
 
     def _acquire(self) -> None:
@@ -108,7 +112,7 @@ class SpoolLock:
 
     def _create(self) -> bool:
         try:
-            make_file(self._path, self._text())
+            self._make_file(self._path)
             return True
         except FileExistsError:
             return False
@@ -143,39 +147,51 @@ class SpoolLock:
         finally:
             own.unlink(missing_ok=True)
         time.sleep(LOCK_SETTLE_S)
-        return self._read_token() == self._token
+        return self._is_own()
 
     def _make_replacement(self, path: Path, found: Lock) -> bool:
         """False: a full disk has no room for it but where the lock of a process that is gone lies; that has to be removed first."""
         try:
-            make_file(path, self._text())
+            self._make_file(path)
             return True
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT) and is_gone(found.holder):
+            if is_full(error) and is_gone(found.holder):
                 return False
             raise
+
+    def _make_file(self, path: Path) -> None:
+        try:
+            make_file(path, self._text())
+        except OSError as error:
+            if not is_full(error):
+                raise
+            self._reserve.give_up()
+            make_file(path, self._text())
 
     def _beat(self) -> None:
         while not self._ended.wait(self._stale_s / LOCK_BEATS_PER_STALE):
             try:
-                if self._read_token() == self._token:
+                if self._is_own():
                     os.utime(self._path)
                     self._seen_at = time.monotonic()
                 else:
                     self._lost = True
-            except OSError:
+            except (OSError, SpoolError):
                 pass  # require_held looks itself when it has not been seen for too long
 
     def _text(self) -> bytes:
         holder = {'token': self._token, 'pid': self._pid, 'place': _place(), 'startedAtMs': _STARTED_AT_MS}
         return json.dumps(holder, separators=(',', ':')).encode()
 
-    def _read_token(self) -> str | None:
+    def _is_own(self) -> bool:
+        """Raises SpoolError where the file can't be read: that says nothing about whose it is."""
         try:
             holder = parse_holder(self._path.read_bytes())
-        except OSError:
-            return None
-        return holder.token if holder else None
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise as_spool_error(error, self._path) from error
+        return holder is not None and holder.token == self._token
 
 
 def _read_lock(path: Path) -> Lock | None:

@@ -39,7 +39,7 @@ class NotarizerOptions(TypedDict, total=False):
     on_recorded: Callable[[RecordedBatch], object] | None
     """Records are in the ledger. From a spool this may be said again after a crash. Called in the thread that sends."""
     on_refused: Callable[[dict[str, Any], TallystickError], object] | None
-    """The server will never take this record, which is given as it was sent, with its tag. Absent: it is logged."""
+    """A record that the server, or something before it, will never take: as it was sent, with its tag. Absent: it is logged."""
     on_error: Callable[[TallystickError], object] | None
     """Hears of failures. Everything is kept, and tried again; `error.retryable`: without anybody's help. Absent: the first is logged."""
 

@@ -23,23 +23,27 @@ def is_refusal(error: ApiError) -> bool:
 
 class Split(NamedTuple):
     refused: Sequence[Item]
-    rest: Sequence[Segment]
+    left: Sequence[Segment]
+    """Segments that are still to be sent."""
 
 
-def split_refused(items: Sequence[Item], error: ApiError, *, again: bool) -> Split:
-    """Splits a refused segment. Every part holds fewer items than the segment, so that it ends.
+def split_refused(segment: Segment, others: Sequence[Segment], error: ApiError, *, again: bool) -> Split:
+    """Splits the first of a batch's segments, which was refused. Every part holds fewer items than the segment, so that it ends.
 
     Where the server names an item, that one is refused, and the rest is sent again; where that is refused as well (`again`), in two halves:
     of 1000 records that are all bad, one request each would otherwise send half a million. A type that the ledger does not have is the
     commonest of them, and concerns all of the batch's records of that type. Where no item is named, halves find it.
     """
-    # A key of 128 random bits was used before: the spool was changed, or copied and used twice. Nobody knows which of its records are in
-    # the ledger, and with another key they might be there twice.
+    key, items = segment
+    # A key of 128 random bits was used before: the spool was changed, or copied and used twice; or a larger request was written, and
+    # something replaced its answer (foreign_refusals.py). Nobody knows which of these records are in the ledger, and with another key they
+    # might be there twice.
     if error.code == 'idempotency_key_reused':
-        return Split(items, [])
+        same = [item for other in others if other.idempotency_key == key for item in other.items]
+        return Split([*items, *same], [other for other in others if other.idempotency_key != key])
     index = _index_of(error)
     if index is None or index >= len(items):
-        return Split(items, []) if len(items) == 1 else Split([], _halves(items))
+        return Split(items, others) if len(items) == 1 else Split([], [*_halves(items), *others])
     named = items[index]
     if error.code in ('unknown_type', 'not_notarizable'):
         kind = _type_of(named)
@@ -47,7 +51,7 @@ def split_refused(items: Sequence[Item], error: ApiError, *, again: bool) -> Spl
         kept = [item for item in items if _type_of(item) != kind]
     else:
         refused, kept = [named], [*items[:index], *items[index + 1 :]]
-    return Split(refused, _halves(kept) if again else _segments(kept))
+    return Split(refused, [*(_halves(kept) if again else _segments(kept)), *others])
 
 
 def _index_of(error: ApiError) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
-from ..errors import ApiError, TallystickError
+from ..errors import TallystickError
 from .errors import NotRecordedError
 from .limits import REFUSED_LINES_S
 from .options import RecordedBatch
@@ -34,7 +34,7 @@ class Reports:
         self._has_complained = False
         self._unsaid = 0
         """Refused records that are not in the log yet."""
-        self._latest: ApiError | None = None
+        self._latest: TallystickError | None = None
         self._said_refused_at = -REFUSED_LINES_S
 
     def took(self, records: int) -> None:
@@ -53,7 +53,7 @@ class Reports:
         ]
         _tell(self._on_recorded, RecordedBatch(answer['batch'], answer['entry'], records))
 
-    def refused(self, refused: Sequence[Refused], error: ApiError) -> None:
+    def refused(self, refused: Sequence[Refused], error: TallystickError) -> None:
         with self._mutex:
             self.buffered -= len(refused)
             self.refused_count += len(refused)

@@ -8,14 +8,17 @@ from .items import Item
 
 
 class Segment(NamedTuple):
-    """Records that are sent in one request, and the key with which that can be repeated."""
+    """Records that are sent in one request, and the key with which that can be repeated.
+
+    Segments with the same key are parts of one that something before the server refused.
+    """
 
     idempotency_key: str
     items: Sequence[Item]
 
 
 class Refused(NamedTuple):
-    """Item that the server will never take, why (a problem of RFC 9457), and in which request it was."""
+    """Item that will never be taken, why (a problem of RFC 9457), and in which request it was."""
 
     item: Item
     problem: Mapping[str, Any]

@@ -236,7 +236,10 @@ class Notarizer:
             self._attempts += 1
             self._condition.notify_all()
         try:
-            return self._http.plain(effect.operation, effect.call(timeout))
+            call = effect.call(timeout)
+            if effect.media_type is None:
+                return self._http.plain(effect.operation, call)
+            return self._http.bytes(effect.operation, effect.media_type, call)
         finally:
             with self._condition:
                 self._attempts -= 1

@@ -1,0 +1,177 @@
+import { ApiError, UnexpectedAnswerError } from '../errors.ts'
+import { operations } from '../generated/operations.ts'
+import type { CallOptions, Transport } from '../http/transport.ts'
+import type { Batch } from '../resources/batches.ts'
+import { isRefusal } from './refusals.ts'
+import type { ForeignProblem, Segment } from './spool.ts'
+
+/*
+ * Something between a notarizer and its server (a firewall, a proxy with a limit) refuses a request for its contents or its size. Then
+ * halves find the record. Its answer does not prove that the server never got the request, so a half keeps the request's key:
+ *
+ *     [abcd K]  refused   ->  [ab K] [cd K]     the same key: it is known of none of them whether it was written
+ *     [ab K]    recorded  ->  [cd L]            K has been used for ab alone: the whole was never written
+ *     [ab K]    `idempotency_key_reused`  ->  [abcd K]   the whole was written, and its answer was lost or replaced. If that is
+ *                                             answered now, all are recorded. Otherwise nothing is sent again
+ */
+
+/** By these people prove who they are, whatever the request says. */
+const LOGINS: ReadonlySet<number> = new Set([401, 407, 511])
+const BY_SIZE: ReadonlySet<number> = new Set([413, 414, 431])
+/** Refusals of a record alone after which it is set aside, each with the proof that other requests pass. */
+const ATTEMPTS_ALONE = 3
+/** Records that are set aside without one that is recorded: then everything with a record in it may be refused. */
+export const SET_ASIDE_IN_A_ROW_MAX = 100
+/** A body of the largest batch that a notarizer makes, with room for the members that a parent adds. */
+const BODY_MB = 1.1
+
+/** Sends one request, and may find out whether such requests pass at all. */
+export type Sender = {
+  /** Throws what `Transport.json` throws. */
+  send(segment: Segment): Promise<Batch>
+  /** Whether a request of the same kind, with nothing that anybody could object to, reaches the server. */
+  passes(): Promise<boolean>
+  /** Between attempts at a record alone. */
+  pause(): Promise<void>
+}
+
+/** Whether something before the server refused this request, for its contents or its size, or because it refuses everything. */
+export function isForeignRefusal(error: unknown): error is UnexpectedAnswerError {
+  if (!(error instanceof UnexpectedAnswerError) || error.retryable || error.status === null) return false
+  return error.status >= 400 && error.status < 600 && !LOGINS.has(error.status)
+}
+
+/** Whether it says that the request is too large. */
+export function isBySize({ status }: UnexpectedAnswerError): boolean {
+  return status !== null && BY_SIZE.has(status)
+}
+
+/**
+ * Sends a segment: the answer, or why it will never be taken as it is. Throws every other error, and one that says so where
+ * everything is refused.
+ */
+export async function sendOrJudge(
+  sender: Sender,
+  segment: Segment,
+): Promise<Batch | ApiError | UnexpectedAnswerError> {
+  const isAlone = segment.items.length === 1
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await sender.send(segment)
+    } catch (error) {
+      if (isRefusal(error)) return error
+      if (!isForeignRefusal(error)) throw error
+      if (!isAlone && isBySize(error)) return error
+      if (!(await sender.passes())) throw everythingRefused(error)
+      if (!isAlone || attempts === ATTEMPTS_ALONE) return error
+      await sender.pause()
+    }
+  }
+}
+
+const NO_RECORDS = '{"records":[]}'
+
+/** Sends a batch without records, which the server refuses and nobody else has a reason to. */
+export async function passesWithoutRecords(http: Transport, options: CallOptions): Promise<boolean> {
+  try {
+    // Not `json`: a signer has nothing to sign here.
+    const text = await http.text(operations.postRecordsBatch, 'application/json', {
+      text: NO_RECORDS,
+      options: { ...options, retriesMax: 0 },
+    })
+    return isEmptyBatch(text)
+  } catch (error) {
+    if (error instanceof ApiError && error.status < 500) return true
+    if (isForeignRefusal(error)) return false
+    throw error
+  }
+}
+
+function isEmptyBatch(text: string): boolean {
+  try {
+    const { records } = JSON.parse(text) as Partial<Batch>
+    return Array.isArray(records) && records.length === 0
+  } catch {
+    return false
+  }
+}
+
+/** Two segments of more than one record, under the same key. */
+export function halve({ idempotencyKey, items }: Segment): Segment[] {
+  const middle = Math.ceil(items.length / 2)
+  return [items.slice(0, middle), items.slice(middle)].map((half) => ({ idempotencyKey, items: half }))
+}
+
+/** The first segment joined with the next one of its key, as it was before it was halved, and those after; null: there is none. */
+export function rejoin(
+  { idempotencyKey, items }: Segment,
+  others: readonly Segment[],
+): [Segment, readonly Segment[]] | null {
+  const [next, ...rest] = others
+  if (next?.idempotencyKey !== idempotencyKey) return null
+  return [{ idempotencyKey, items: [...items, ...next.items] }, rest]
+}
+
+/** The segments, with keys of their own for those that have the key of one that was recorded. */
+export function renewKeys(
+  segments: readonly Segment[],
+  recorded: string,
+  makeKey: (segment: Segment) => string,
+): readonly Segment[] {
+  if (!segments.some(({ idempotencyKey }) => idempotencyKey === recorded)) return segments
+  return segments.map((segment) =>
+    segment.idempotencyKey === recorded ? { ...segment, idempotencyKey: makeKey(segment) } : segment,
+  )
+}
+
+/** For people, about a segment that goes on in halves. */
+export function sentInHalves({ items }: Segment, error: UnexpectedAnswerError): UnexpectedAnswerError {
+  const { status } = error
+  return new UnexpectedAnswerError(
+    `something before the server answered ${status} to a batch of ${items.length} records, which are sent in halves. What to do: ${adviceFor(error)}`,
+    { retryable: true, idempotencyKey: null, status, nothingDone: true },
+  )
+}
+
+/** For people, about a record that is set aside. `bytes`: of its request. */
+export function setAside(bytes: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
+  const { status, nothingDone } = error
+  return new UnexpectedAnswerError(
+    `something before the server answers ${status} to this record alone (${bytes} bytes), and lets other requests pass: it is set aside. What to do: ${adviceFor(error)}; then record it again`,
+    { retryable: false, idempotencyKey: null, status, nothingDone },
+  )
+}
+
+/** For people, about records that wait because too many in a row were set aside. */
+export function waitsAfter(records: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
+  return new UnexpectedAnswerError(
+    `something before the server refused ${records} records in a row, each alone, and none was recorded: the others wait. What to do: ${adviceFor(error)}`,
+    { retryable: false, idempotencyKey: null, status: error.status, nothingDone: true },
+  )
+}
+
+function everythingRefused(error: UnexpectedAnswerError): UnexpectedAnswerError {
+  const { status, nothingDone, message } = error
+  return new UnexpectedAnswerError(
+    `requests without any record are refused as well, so all wait: ${message}`,
+    {
+      retryable: false,
+      // The message has it.
+      idempotencyKey: null,
+      status,
+      nothingDone,
+      cause: error,
+    },
+  )
+}
+
+function adviceFor(error: UnexpectedAnswerError): string {
+  return isBySize(error)
+    ? `have the proxy take bodies of ${BODY_MB} MB for POST /v1/records/batch (client_max_body_size of nginx)`
+    : 'have the firewall let bodies of POST /v1/records/batch pass, whatever is in them'
+}
+
+/** The refusal as `refused.ndjson` has it: without a code, as the server has not answered. */
+export function problemOf({ status, message }: UnexpectedAnswerError): ForeignProblem {
+  return { type: 'about:blank', title: 'Refused before the server', status: status!, detail: message }
+}
