@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KubernetesObject, Rendering } from './render.ts'
 
-const BACKLOGS = [101_000, 150_000, 250_000, 10_000_000]
+/** Backlogs, as multiples of the work of one worker: most below the maximum, which would hide a sum. */
+const BACKLOGS = [0.5, 1.01, 1.5, 2.5, 100]
 const METRIC = /tallystick_\w+/
 
 type Metric = {
@@ -39,7 +40,9 @@ export function findRunaways(promtool: string, { name, objects }: Rendering): st
     const rule = recorded.rules.find(({ record }) => record === metric.name)
     const [source] = METRIC.exec(rule?.expr ?? '') ?? []
     if (source === undefined) throw new Error(`${name}: nothing records ${metric.name}`)
-    return BACKLOGS.flatMap((backlog) => workers.map((count) => testOf(metric, source, backlog, count, most)))
+    return BACKLOGS.flatMap((backlog) =>
+      workers.map((count) => testOf(metric, source, backlog * metric.perWorker, count, most)),
+    )
   })
   return promtoolFaults(promtool, recorded, tests).map((fault) => `${name}: ${fault}`)
 }

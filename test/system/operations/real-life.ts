@@ -132,7 +132,7 @@ export function realLifeTests(one: AlertCase, index: number, rules: readonly Rul
 /** Nothing fires while all is well, however series come and go. */
 export function quietTest(situation: Situation, series: Series, held: number): Test {
   const lastMinute = situation.onset + 130
-  const one = { series, alert: 'nothing', severity: 'page', atMinute: 0, description: '' } as const
+  const one = { series: {}, alert: 'nothing', severity: 'page', atMinute: 0, description: '' } as const
   const name = `nothing | ${situation.name}`
   return {
     name,
@@ -140,7 +140,7 @@ export function quietTest(situation: Situation, series: Series, held: number): T
     test: {
       name,
       interval: '1m',
-      input_series: seriesOf(one, situation, held, lastMinute, lastMinute, null),
+      input_series: seriesOf(one, situation, held, lastMinute, lastMinute, null, { ...HEALTHY, ...series }),
       promql_expr_test: [
         {
           expr: `count(count_over_time(ALERTS{alertstate="firing"}[${lastMinute - (situation.since ?? 0)}m])) or vector(0)`,
@@ -201,8 +201,8 @@ function seriesOf(
   end: number,
   lastMinute: number,
   metrics: ReadonlySet<string> | null,
+  healthy: Series = one.isAlone ? {} : HEALTHY,
 ): unknown[] {
-  const healthy = one.isAlone ? {} : HEALTHY
   const gone = (name: string) => (one.without ?? []).includes(metricOf(name))
   const names = [...new Set([...Object.keys(healthy), ...Object.keys(one.series)])]
   const wanted = names.filter((name) => metrics === null || metrics.has(metricOf(name)))
