@@ -13,7 +13,7 @@ grant usage on schema tallystick to tallystick_api, tallystick_worker;
 -- ---------------------------------------------------------------------------------------------------------
 
 grant select on
-  schema_migrations, schema_serves, entry_kinds, record_states, record_transitions, server_keys, envelope_key_secrets,
+  schema_migrations, schema_serves, guards, entry_kinds, record_states, record_transitions, server_keys, envelope_key_secrets,
   ledgers, chain_heads, ledger_closures, entries,
   agents, agent_signing_keys, api_keys, api_key_secrets, types, statements, records, record_references, batch_chunks, batch_keys, erasures, retention_rules, holds, hold_records, gated_records, waiting_completions, open_deadlines,
   documents,
@@ -23,7 +23,7 @@ grant select on
   peer_cursors, ledger_rotations, peer_backlog, peer_receipts, peer_dead_letters,
   archive_pieces, archive_keys
   to tallystick_api, tallystick_worker;
-grant execute on function append_entries, session_name, request_audit, keeping_facts, holds_on to tallystick_api, tallystick_worker;
+grant execute on function append_entries, session_name, missing_guards, request_audit, keeping_facts, holds_on to tallystick_api, tallystick_worker;
 
 -- ---------------------------------------------------------------------------------------------------------
 -- The API
@@ -70,8 +70,12 @@ grant execute on function close_restored_ledgers, retire_envelope_keys, erase_do
 -- over all its arguments, and a batch would pay for this check once more. Functions besides it that write into those are
 -- covered: erase_documents also writes into erasures, close_restored_ledgers into ledger_closures, and set_ledger_frozen asks.
 -- Jobs are written into waiting_completions by the worker; its rows come and go with append_entries.
+--
+-- The trigger fires always. Where a session's setting turns the others off, it refuses every login but the owner's, and append_entries
+-- refuses too: so nobody writes while they are off.
 -- A migration that makes a table makes this trigger too.
 create trigger proven_session before update on waiting_completions for each statement execute function require_proven_session();
+alter table waiting_completions enable always trigger proven_session;
 do $$
 declare
   found regclass;
@@ -83,6 +87,7 @@ begin
   loop
     execute format('create trigger proven_session before insert or update or delete on %s for each statement '
       || 'execute function require_proven_session()', found);
+    execute format('alter table %s enable always trigger proven_session', found);
   end loop;
 end $$;
 

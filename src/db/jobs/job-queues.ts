@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type ConstructorOptions, PgBoss } from 'pg-boss'
-import type { Db } from '../connect/client.ts'
-import { Database, type DatabaseOrUrl } from '../connect/connection.ts'
+import { type Db, inTurn } from '../connect/client.ts'
 import { API_LOGIN, WORKER_LOGIN } from '../connect/logins.ts'
 import { JOB_DELETION_EVERY_SECONDS } from '../limits.ts'
 import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName, type QueueRules } from './queues.ts'
@@ -18,13 +17,13 @@ const INDEX_WAIT_MS = 200
  * because pg-boss has its own; under a lock of the session instead, so several processes may call it at once. If a call
  * fails half-way, the next one finishes its work.
  */
-export async function installJobQueues(client: pg.ClientBase, owner: DatabaseOrUrl): Promise<void> {
+export async function installJobQueues(client: pg.ClientBase): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK])
   try {
     const boss = new PgBoss({
-      ...(Database.of(owner).clientConfig() as ConstructorOptions),
+      // The session of `migrate`, with its settings: a connection of pg-boss' own would have the database's.
+      db: asJobsDatabase(inTurn(client)),
       schema: SCHEMA,
-      max: 2,
       supervise: false,
       schedule: false,
       bamIntervalSeconds: 10,

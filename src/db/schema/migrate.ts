@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
 import type { MasterKey } from '../../signing/master-key.ts'
-import { type Db, withClient } from '../connect/client.ts'
+import { type Db, withOwner } from '../connect/client.ts'
 import type { DatabaseOrUrl } from '../connect/connection.ts'
 import { isUnanswered } from '../connect/failures.ts'
 import { ensureLogins, grantRdsIam, type LoginPasswords, revokeTemporary } from '../connect/logins.ts'
@@ -12,6 +12,7 @@ import { withTransaction } from '../connect/transaction.ts'
 import { installJobQueues } from '../jobs/job-queues.ts'
 import { MIGRATION_LOCK_MS_MAX } from '../limits.ts'
 import { applyFunctions, FUNCTIONS_VERSION } from './functions.ts'
+import { turnOnGuards } from './guards.ts'
 import { SchemaBehindError } from './schema-behind.ts'
 import { ensureServerKeys } from './server-keys.ts'
 
@@ -40,7 +41,7 @@ export async function migrate(options: {
   passwords: LoginPasswords
   byRdsIam?: boolean
 }): Promise<string[]> {
-  return withClient(options.ownerUrl, async (client) => {
+  return withOwner(options.ownerUrl, async (client) => {
     await refuseTransactionPooler(client, options.ownerUrl)
     const applied = await withTransaction(client, async () => {
       await lockMigrations(client)
@@ -48,13 +49,14 @@ export async function migrate(options: {
       await revokeTemporary(client)
       if (options.byRdsIam) await grantRdsIam(client)
       const applied = await applyPending(client)
+      await turnOnGuards(client)
       await ensureServerKeys(client, options.masterKey)
       const macKeys = options.masterKey.databaseKeys()
       await addMacKeys(client, macKeys)
       await keepMacKeys(client, macKeys)
       return applied
     })
-    await installJobQueues(client, options.ownerUrl)
+    await installJobQueues(client)
     return applied
   })
 }

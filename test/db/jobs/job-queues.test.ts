@@ -25,7 +25,7 @@ test('the queues are those of the code, with its rules, also where an earlier ve
   assert.equal(before[0]!.retryLimit, QUEUES.audit.retryLimit)
   assert.equal(before[0]!.deadLetter, 'dead-letters')
   await owner.query("update pgboss.queue set retry_limit = 99, dead_letter = null where name = 'audit'")
-  await installJobQueues(owner, ownerUrl)
+  await installJobQueues(owner)
   assert.deepEqual(await readQueues(owner), before)
 })
 
@@ -33,10 +33,10 @@ test('several may install them at once, and what an interrupted one left is fini
   const { ownerUrl } = await createTestDatabase(t)
   const owners = await Promise.all([1, 2, 3].map(() => connect(t, ownerUrl)))
   await owners[0]!.query('drop schema pgboss cascade')
-  await Promise.all(owners.map((owner) => installJobQueues(owner, ownerUrl)))
+  await Promise.all(owners.map((owner) => installJobQueues(owner)))
   await owners[0]!.query("delete from pgboss.queue where name = 'audit-schedule'")
   await owners[0]!.query('revoke all on schema pgboss from tallystick_worker')
-  await installJobQueues(owners[1]!, ownerUrl)
+  await installJobQueues(owners[1]!)
   assert.equal((await readQueues(owners[2]!)).length, Object.keys(QUEUES).length + 1)
   const { rows } = await owners[2]!.query(
     "select has_schema_privilege('tallystick_worker', 'pgboss', 'usage') as worker",
@@ -56,7 +56,7 @@ test('migrate brings the schema of an older pg-boss to this version; until then 
     openQueues(testDatabase(workerUrl), log),
     /requires migrations: run `npm run migrate` first/,
   )
-  await installJobQueues(owner, ownerUrl)
+  await installJobQueues(owner)
   await (await openQueues(testDatabase(workerUrl), log)).close()
   const left = await owner.query("select command from pgboss.bam where status <> 'completed'")
   assert.deepEqual(left.rows, [])
