@@ -163,3 +163,12 @@ create table schema_serves (
 );
 comment on table schema_serves is
   'Oldest version of the code that works with a migration, from its line "-- serves: NNNN" (docs/upgrading.md). A migration without a row serves only code that knows it. A table of its own, because a new column would have locked schema_migrations, which every /readyz reads.';
+
+create table guards (
+  relation text not null,
+  name text not null,
+  always boolean not null,                -- fires in a session without triggers too (session_replication_role)
+  primary key (relation, name)
+);
+comment on table guards is
+  'Triggers that this schema has, as migrate noted them: missing_guards compares. A migration that drops a trigger deletes its row.';

@@ -40,6 +40,7 @@ comment on table chain_heads is
 
 create trigger chain_heads_forward_only before insert or update or delete on chain_heads
   for each row execute function chain_heads_forward_only();
+alter table chain_heads enable always trigger chain_heads_forward_only;
 create trigger chain_heads_no_truncate before truncate on chain_heads
   for each statement execute function refuse_change();
 
@@ -102,6 +103,7 @@ create index entries_policies on entries (ledger_id, seq) where kind = 'registra
 
 create trigger entries_extend_chain after insert on entries
   referencing new table as added for each statement execute function entries_extend_chain();
+alter table entries enable always trigger entries_extend_chain;
 create trigger entries_append_only before update or delete on entries
   for each row execute function entries_change();
 create trigger entries_no_truncate before truncate on entries

@@ -10,8 +10,12 @@ set local search_path = tallystick;
 -- over all its arguments, and a batch would pay for this check once more. Functions besides it that write into those are
 -- covered: erase_documents also writes into erasures, close_restored_ledgers into ledger_closures, and set_ledger_frozen asks.
 -- Jobs are written into waiting_completions by the worker; its rows come and go with append_entries.
+--
+-- The trigger fires always. Where a session's setting turns the others off, it refuses every login but the owner's, and append_entries
+-- refuses too: so nobody writes while they are off.
 -- A migration that makes a table makes this trigger too.
 create trigger proven_session before update on waiting_completions for each statement execute function require_proven_session();
+alter table waiting_completions enable always trigger proven_session;
 do $$
 declare
   found regclass;
@@ -23,6 +27,7 @@ begin
   loop
     execute format('create trigger proven_session before insert or update or delete on %s for each statement '
       || 'execute function require_proven_session()', found);
+    execute format('alter table %s enable always trigger proven_session', found);
   end loop;
 end $$;
 

@@ -19,7 +19,7 @@ grant usage on schema tallystick to :api, :worker;
 -- ---------------------------------------------------------------------------------------------------------
 
 grant select on
-  schema_migrations, schema_serves, entry_kinds, record_states, record_transitions, server_keys, envelope_key_secrets,
+  schema_migrations, schema_serves, guards, entry_kinds, record_states, record_transitions, server_keys, envelope_key_secrets,
   ledgers, chain_heads, ledger_closures, entries,
   agents, agent_signing_keys, api_keys, api_key_secrets, types, statements, records, record_references, batch_chunks, batch_keys, erasures, retention_rules, holds, hold_records, gated_records, waiting_completions, open_deadlines,
   documents,
@@ -29,7 +29,7 @@ grant select on
   peer_cursors, ledger_rotations, peer_backlog, peer_receipts, peer_dead_letters,
   archive_pieces, archive_keys
   to :api, :worker;
-grant execute on function append_entries, session_name, request_audit, keeping_facts, holds_on to :api, :worker;
+grant execute on function append_entries, session_name, missing_guards, request_audit, keeping_facts, holds_on to :api, :worker;
 
 -- ---------------------------------------------------------------------------------------------------------
 -- The API

@@ -343,6 +343,13 @@ END,
   constraint gated_records_version_check CHECK ((version >= 1))
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.02);
 
+create table tallystick.guards (
+  relation text not null,
+  name text not null,
+  always boolean not null,
+  constraint guards_pkey PRIMARY KEY (relation, name)
+);
+
 create table tallystick.hold_records (
   ledger_id uuid not null,
   record_id uuid not null,
@@ -1276,6 +1283,9 @@ begin
     raise exception 'append_entries is called by who holds the master key'
       using errcode = 'invalid_authorization_specification', constraint = 'append_entries_mac';
   end if;
+  if current_setting('session_replication_role') = 'replica' then
+    perform refuse_without_triggers();
+  end if;
 
   if 'ledger-created' = any (kinds) then
     insert into chain_heads (ledger_id, size, chain, envelope_kid)
@@ -1345,6 +1355,9 @@ begin
         perform append_chunks(ledger_ids, array(select head.size + ix - 1 from generate_subscripts(kinds, 1) ix),
           chunk_items, chunk_numbers, chunk_record_ids, chunk_counts, chunk_contents,
           chunk_key_items, chunk_key_numbers, chunk_keys);
+      end if;
+      if not exists (select from chain_heads h where h.ledger_id = head.ledger_id and h.size = head.size + cardinality(kinds)) then
+        perform refuse_unmoved();
       end if;
       return answer;
     end if;
@@ -1528,6 +1541,16 @@ begin
   from decided d left join appended a on a.ix = d.ix
   -- One of a pair whose other one was not to be appended.
   cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
+
+  if exists (
+    select from (
+      select i.ledger_id, max(i.seq) + 1 as size from unnest(ledger_ids, outcomes, seqs) i (ledger_id, outcome, seq)
+      where i.outcome = 0 group by i.ledger_id
+    ) n
+    left join lateral (select c.size from chain_heads c where c.ledger_id = n.ledger_id offset 0) h on true
+    where h.size is distinct from n.size) then
+    perform refuse_unmoved();
+  end if;
 
   -- An entry without the rows that it is about is a caller's fault, and would be found by nobody but an auditor.
   if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
@@ -2115,6 +2138,10 @@ CREATE OR REPLACE FUNCTION tallystick.chain_heads_forward_only()
  SET search_path TO 'tallystick', 'pg_temp'
 AS $function$
 begin
+  if current_setting('session_replication_role') = 'replica' and owner_silences_triggers() then
+    if tg_op = 'DELETE' then return old; end if;
+    return new;
+  end if;
   if tg_op = 'INSERT' then
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then
@@ -2363,6 +2390,7 @@ declare
   ledgers_added bigint;
   ledgers_moved bigint;
 begin
+  if current_setting('session_replication_role') = 'replica' and owner_silences_triggers() then return null; end if;
   select count(distinct ledger_id) into ledgers_added from added;
   with linked as (
     select a.ledger_id, a.seq, a.chain, a.leaf, a.envelope is not null as is_whole, h.size as head_size,
@@ -2810,6 +2838,29 @@ begin
       and sha256(k.outer_pad || sha256(k.outer_pad || sha256(k.inner_pad || message))) = sha256(k.outer_pad || substr(mac, 9)));
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.missing_guards()
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+  select coalesce(array_agg(m.text order by m.text), '{}')
+  from (
+    select format('the trigger %s of %s is %s', g.name, g.relation, case when t.oid is null then 'missing' else 'off' end)
+    from guards g
+    left join pg_trigger t
+      on t.tgrelid = to_regclass(format('tallystick.%I', g.relation)) and t.tgname = g.name and not t.tgisinternal
+    where t.tgenabled is distinct from case when g.always then 'A' else 'O' end
+    union all
+    select distinct format('foreign keys of %s are off', c.relname)
+    from pg_class c join pg_trigger t on t.tgrelid = c.oid
+    where c.relnamespace = 'tallystick'::regnamespace and t.tgisinternal and t.tgenabled not in ('O', 'A')
+    union all
+    select format('the table %s is unlogged', c.relname)
+    from pg_class c where c.relnamespace = 'tallystick'::regnamespace and c.relkind = 'r' and c.relpersistence <> 'p'
+  ) m (text);
+$function$;
+
 CREATE OR REPLACE FUNCTION tallystick.own_signatures_hold(of_ledger uuid, envelope_kid bytea, kids bytea[], actor_ids uuid[], subject_ids uuid[], recorded_ats timestamp with time zone[])
  RETURNS boolean
  LANGUAGE plpgsql
@@ -2832,6 +2883,15 @@ begin
       or abs(extract(epoch from i.recorded_at - clock_timestamp())) > 20)
   );
 end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.owner_silences_triggers()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+  select pg_has_role(session_user, (select nspowner from pg_namespace where nspname = 'tallystick'), 'member');
+$function$;
 
 CREATE OR REPLACE FUNCTION tallystick.pause_webhook(ledger uuid, webhook uuid)
  RETURNS boolean
@@ -3041,6 +3101,15 @@ begin
   end if;
 end $function$;
 
+CREATE OR REPLACE FUNCTION tallystick.refuse_unmoved()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'the entries did not move their chain''s head: is a trigger off?'
+    using errcode = 'object_not_in_prerequisite_state', constraint = 'entries_move_head';
+end $function$;
+
 CREATE OR REPLACE FUNCTION tallystick.refuse_while_moving()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3056,6 +3125,19 @@ begin
   if tg_op <> 'INSERT' and has_table_privilege(session_user, 'tallystick.checkpoints', 'insert') then return null; end if;
   raise exception 'the ledger is being moved to another database'
     using errcode = 'object_not_in_prerequisite_state', constraint = 'ledger_moving';
+end $function$;
+
+CREATE OR REPLACE FUNCTION tallystick.refuse_without_triggers()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'tallystick', 'pg_temp'
+AS $function$
+begin
+  if not owner_silences_triggers() then
+    raise exception 'session_replication_role is replica: triggers and foreign keys are off'
+      using errcode = 'object_not_in_prerequisite_state', constraint = 'triggers_on';
+  end if;
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.register_signing_keys(ledger_ids uuid[], kinds text[], subject_ids uuid[], details text[], outcomes smallint[], seqs bigint[])
@@ -3239,6 +3321,7 @@ AS $function$
 declare
   given constant text := current_setting('tallystick.session_mac', true);
 begin
+  if current_setting('session_replication_role') = 'replica' then perform refuse_without_triggers(); end if;
   if given ~ '^[0-9a-f]{80}$' and mac_holds(convert_to(session_name(), 'UTF8'), decode(given, 'hex')) then return; end if;
   if pg_has_role(session_user, (select nspowner from pg_namespace where nspname = 'tallystick'), 'member') then return; end if;
   raise exception 'this session has not proven that it holds the master key'
@@ -3468,156 +3551,157 @@ end $function$;
 
 -- Triggers
 
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.agent_signing_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.agent_signing_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.agent_signing_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.agents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.agents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.agents FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_key_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_key_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_key_secrets FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.api_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER archive_pieces_change BEFORE DELETE OR UPDATE ON tallystick.archive_pieces FOR EACH ROW EXECUTE FUNCTION tallystick.archive_pieces_change();
 CREATE TRIGGER archive_pieces_no_truncate BEFORE TRUNCATE ON tallystick.archive_pieces FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_pieces FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_pieces FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archive_pieces FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archives FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archives FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.archives FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audit_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audit_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audit_cursors FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audits FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audits FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.audits FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER batch_chunks_begin AFTER INSERT ON tallystick.batch_chunks REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.batch_chunks_begin();
 CREATE TRIGGER batch_chunks_change BEFORE UPDATE ON tallystick.batch_chunks FOR EACH ROW EXECUTE FUNCTION tallystick.batch_chunks_change();
 CREATE TRIGGER batch_chunks_no_delete BEFORE DELETE ON tallystick.batch_chunks FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER batch_chunks_no_truncate BEFORE TRUNCATE ON tallystick.batch_chunks FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER chain_heads_forward_only BEFORE INSERT OR DELETE OR UPDATE ON tallystick.chain_heads FOR EACH ROW EXECUTE FUNCTION tallystick.chain_heads_forward_only();
+CREATE TRIGGER chain_heads_forward_only BEFORE INSERT OR DELETE OR UPDATE ON tallystick.chain_heads FOR EACH ROW EXECUTE FUNCTION tallystick.chain_heads_forward_only(); -- A
 CREATE TRIGGER chain_heads_no_truncate BEFORE TRUNCATE ON tallystick.chain_heads FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER checkpoints_agree BEFORE INSERT ON tallystick.checkpoints FOR EACH ROW EXECUTE FUNCTION tallystick.checkpoints_agree();
 CREATE TRIGGER checkpoints_append_only BEFORE DELETE OR UPDATE ON tallystick.checkpoints FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER checkpoints_no_truncate BEFORE TRUNCATE ON tallystick.checkpoints FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.checkpoints FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.checkpoints FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.checkpoints FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER cosignatures_append_only BEFORE DELETE OR UPDATE ON tallystick.cosignatures FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER cosignatures_no_truncate BEFORE TRUNCATE ON tallystick.cosignatures FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.cosignatures FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.cosignatures FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.cosignatures FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER documents_keep BEFORE INSERT OR UPDATE ON tallystick.documents FOR EACH ROW EXECUTE FUNCTION tallystick.documents_keep();
 CREATE TRIGGER documents_no_delete BEFORE DELETE ON tallystick.documents FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER documents_no_truncate BEFORE TRUNCATE ON tallystick.documents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER entries_append_only BEFORE DELETE OR UPDATE ON tallystick.entries FOR EACH ROW EXECUTE FUNCTION tallystick.entries_change();
-CREATE TRIGGER entries_extend_chain AFTER INSERT ON tallystick.entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.entries_extend_chain();
+CREATE TRIGGER entries_extend_chain AFTER INSERT ON tallystick.entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.entries_extend_chain(); -- A
 CREATE TRIGGER entries_no_truncate BEFORE TRUNCATE ON tallystick.entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.entry_kinds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.envelope_key_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.erasures FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.entry_kinds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.envelope_key_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.erasures FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.erasures FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER gated_records_begin AFTER INSERT ON tallystick.gated_records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.gated_records_begin();
 CREATE TRIGGER gated_records_change AFTER UPDATE ON tallystick.gated_records REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION tallystick.gated_records_change();
 CREATE TRIGGER gated_records_no_delete BEFORE DELETE ON tallystick.gated_records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER gated_records_no_truncate BEFORE TRUNCATE ON tallystick.gated_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.guards FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER hold_records_change BEFORE DELETE OR UPDATE ON tallystick.hold_records FOR EACH ROW EXECUTE FUNCTION tallystick.keeping_change();
 CREATE TRIGGER hold_records_no_truncate BEFORE TRUNCATE ON tallystick.hold_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.hold_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.hold_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.hold_records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER holds_change BEFORE DELETE OR UPDATE ON tallystick.holds FOR EACH ROW EXECUTE FUNCTION tallystick.keeping_change();
 CREATE TRIGGER holds_no_truncate BEFORE TRUNCATE ON tallystick.holds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.holds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.holds FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.holds FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER idempotency_keys_change BEFORE UPDATE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.idempotency_keys_change();
 CREATE TRIGGER idempotency_keys_no_delete BEFORE DELETE ON tallystick.idempotency_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER idempotency_keys_no_truncate BEFORE TRUNCATE ON tallystick.idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_closures FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_closures FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_closures FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_faults FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_faults FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_faults FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_rotations FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_rotations FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledger_rotations FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledgers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledgers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.ledgers FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.mac_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.mac_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER master_key_changes_append_only BEFORE DELETE OR UPDATE ON tallystick.master_key_changes FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER master_key_changes_no_truncate BEFORE TRUNCATE ON tallystick.master_key_changes FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.master_key_changes FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.note_key_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.offers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.master_key_changes FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.note_key_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.offers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.offers FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_backlog FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_backlog FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_backlog FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_budgets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_budgets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_budgets FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_cursors FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_dead_letters FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_dead_letters FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_dead_letters FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER peer_forks_append_only BEFORE DELETE OR UPDATE ON tallystick.peer_forks FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER peer_forks_charged AFTER INSERT ON tallystick.peer_forks REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_forks FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_forks FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_forks FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_inboxes FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_inboxes FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_inboxes FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER peer_keys_no_delete BEFORE DELETE ON tallystick.peer_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_keys FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_nonces FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_nonces FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_nonces FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_receipts FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_receipts FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_receipts FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER peer_witnesses_grow BEFORE UPDATE ON tallystick.peer_witnesses FOR EACH ROW EXECUTE FUNCTION tallystick.peer_witnesses_grow();
 CREATE TRIGGER peer_witnesses_no_delete BEFORE DELETE ON tallystick.peer_witnesses FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_witnesses FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_witnesses FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peer_witnesses FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.peers FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_documents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_documents FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER received_documents_charged AFTER INSERT ON tallystick.received_documents REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_documents FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER received_entries_append_only BEFORE DELETE OR UPDATE ON tallystick.received_entries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER received_entries_charged AFTER INSERT ON tallystick.received_entries REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
 CREATE TRIGGER received_entries_no_truncate BEFORE TRUNCATE ON tallystick.received_entries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_entries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_types FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_types FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER received_types_charged AFTER INSERT ON tallystick.received_types REFERENCING NEW TABLE AS came FOR EACH STATEMENT EXECUTE FUNCTION tallystick.charge_peers();
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.received_types FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.record_states FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.record_transitions FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.record_states FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.record_transitions FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER records_begin AFTER INSERT ON tallystick.records REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_begin();
 CREATE TRIGGER records_change AFTER UPDATE ON tallystick.records REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION tallystick.records_change();
 CREATE TRIGGER records_no_delete BEFORE DELETE ON tallystick.records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_change();
 CREATE TRIGGER records_no_truncate BEFORE TRUNCATE ON tallystick.records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.remote_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.remote_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.remote_records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_rules FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_rules FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_rules FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER retention_rules_change BEFORE DELETE OR UPDATE ON tallystick.retention_rules FOR EACH ROW EXECUTE FUNCTION tallystick.keeping_change();
 CREATE TRIGGER retention_rules_no_truncate BEFORE TRUNCATE ON tallystick.retention_rules FOR EACH STATEMENT EXECUTE FUNCTION tallystick.refuse_change();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_sweeps FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_sweeps FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.retention_sweeps FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.schema_migrations FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.schema_serves FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.server_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.shared_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.schema_migrations FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.schema_serves FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.server_keys FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.shared_records FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.shared_records FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.statements FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.statements FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.statements FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.tree_frontiers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.tree_frontiers FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.tree_frontiers FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER tree_frontiers_grow BEFORE UPDATE ON tallystick.tree_frontiers FOR EACH ROW EXECUTE FUNCTION tallystick.tree_grows();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.tree_tiles FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.tree_tiles FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.tree_tiles FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 CREATE TRIGGER tree_tiles_grow BEFORE UPDATE ON tallystick.tree_tiles FOR EACH ROW EXECUTE FUNCTION tallystick.tree_grows();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.types FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.types FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.types FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE UPDATE ON tallystick.waiting_completions FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE UPDATE ON tallystick.waiting_completions FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_cursors FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_cursors FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_deliveries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_deliveries FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_deliveries FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_secrets FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhook_secrets FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
-CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhooks FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session();
+CREATE TRIGGER proven_session BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhooks FOR EACH STATEMENT EXECUTE FUNCTION tallystick.require_proven_session(); -- A
 CREATE TRIGGER refuse_while_moving BEFORE INSERT OR DELETE OR UPDATE ON tallystick.webhooks FOR EACH ROW EXECUTE FUNCTION tallystick.refuse_while_moving();
 
 -- Privileges that are not the owner's
@@ -3668,6 +3752,8 @@ grant execute on function tallystick.keep_peer_witness(uuid,uuid,text,bytea,bigi
 grant execute on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) to tallystick_api;
 grant execute on function tallystick.keeping_facts(uuid,uuid,bigint,text,uuid[]) to tallystick_worker;
 grant execute on function tallystick.leaves_for_archive(text) to tallystick_worker;
+grant execute on function tallystick.missing_guards() to tallystick_api;
+grant execute on function tallystick.missing_guards() to tallystick_worker;
 grant execute on function tallystick.pause_webhook(uuid,uuid) to tallystick_api;
 grant execute on function tallystick.recover_webhook(uuid,uuid,bigint,bigint,boolean) to tallystick_api;
 grant execute on function tallystick.redeliver_dead_webhook_events(uuid,uuid,uuid,integer) to tallystick_api;
@@ -3733,6 +3819,8 @@ grant select on table tallystick.erasures to tallystick_api;
 grant select on table tallystick.erasures to tallystick_worker;
 grant select on table tallystick.gated_records to tallystick_api;
 grant select on table tallystick.gated_records to tallystick_worker;
+grant select on table tallystick.guards to tallystick_api;
+grant select on table tallystick.guards to tallystick_worker;
 grant select on table tallystick.hold_records to tallystick_api;
 grant select on table tallystick.hold_records to tallystick_worker;
 grant select on table tallystick.holds to tallystick_api;
@@ -3920,6 +4008,9 @@ A call takes one step of a record, with one exception: the worker''s completion-
 verdict that follows from it. Both are appended or neither; the one that could have been is `again`. So it is with a statement
 of somebody else and the statement-registered right behind it. `kids` has the ledger''s key for both.
 
+A call whose entries did not move the head raises 55000 (constraint entries_move_head): a trigger is off, and an entry behind the head
+would be in no export.
+
 Plans: the probes are `left join lateral (… offset 0)` and sequential scans are off, because a session keeps the plan that it
 made while the tables were empty: plain joins cost up to 92 ms a row after 100,000 rows. With hash joins off as well, joining
 the parts of the answer became quadratic: 87 instead of 26 us a row at 256 items. Left to itself Postgres plans a small call
@@ -3962,7 +4053,7 @@ archive, which has it. An audit finds what else changed with it: the digests of 
 
 comment on function tallystick.begin_peer_request(uuid,uuid,bytea) is 'Locks the peering until the end of the transaction, and keeps the nonce. Answers whether the nonce is new.';
 
-comment on function tallystick.chain_heads_forward_only() is 'Trigger: a head moves forward only, and its key changes only by the newest entry of its chain, which says so.';
+comment on function tallystick.chain_heads_forward_only() is 'Trigger: a head moves forward only, and its key changes only by the newest entry of its chain, which says so. It fires always.';
 
 comment on function tallystick.chain_link(bytea,bytea) is 'Chain after `leaf` (docs/formats/chain-and-checkpoints.md).';
 
@@ -3995,7 +4086,7 @@ comment on function tallystick.entries_change() is 'Trigger: an entry never chan
 which the envelope is known again.';
 
 comment on function tallystick.entries_extend_chain() is 'Trigger: inserted entries continue the chain of their ledger, link by link, and move its head. A head moves in no other way,
-and an entry that its head does not explain cannot be inserted.';
+and an entry that its head does not explain cannot be inserted. It fires always.';
 
 comment on function tallystick.erase_documents(uuid,bigint[],bigint[],integer[],bytea[],bytea[],integer[],bytea[]) is 'Removes the documents that the entries at `ats` erased, of one ledger. The caller has verified the entries; here they must only
 exist. Returns how many were removed: those that were removed before are passed over. Records of batches lie in compressed chunks,
@@ -4056,9 +4147,14 @@ comment on function tallystick.lock_webhook(uuid,uuid) is 'Locks an endpoint unt
 comment on function tallystick.mac_holds(bytea,bytea) is 'Verifies `mac` (key id, 8 bytes; HMAC-SHA256, 32 bytes) over a message. Both sides are hashed once more under the key, so that
 the time of the comparison tells nothing about the right one.';
 
+comment on function tallystick.missing_guards() is 'Guards of the tables that are off or missing, a sentence each: triggers that migrate noted, foreign keys, and the log of a table, which a
+crash would empty without it.';
+
 comment on function tallystick.own_signatures_hold(uuid,bytea,bytea[],uuid[],uuid[],timestamp with time zone[]) is 'Whether each item of a ledger that its own key has not signed was signed by a current key of its actor, and chooses an id that the
 ledger does not have, within 20 s of the clock: for the short way of append_entries. The long one finds out which does not.
 20 s, so that one agent alone cannot make entries a minute apart, between which a verifier looks for a checkpoint (src/proof/ledger/tail.ts).';
+
+comment on function tallystick.owner_silences_triggers() is 'Whether it is the owner who writes where session_replication_role is replica: move-ledger copies rows as they are.';
 
 comment on function tallystick.pause_webhook(uuid,uuid) is 'Pauses an endpoint. A paused or disabled one stays so, with its reason. false: no such endpoint.';
 
@@ -4086,8 +4182,13 @@ comment on function tallystick.refuse_change() is 'Trigger: refuses to change or
 comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Refuses erasures of what is held, and by a rule of what is kept for longer by the database''s clock.
 The ledger''s head is locked: a hold that was committed first is seen, and one that comes second finds the erasure in the chain.';
 
+comment on function tallystick.refuse_unmoved() is 'Raises: entries were inserted, and the trigger that moves the head did not fire.';
+
 comment on function tallystick.refuse_while_moving() is 'Trigger: while a ledger is moved to another database, and after that, its rows stay as they were copied. A statement of the worker may be
 about many ledgers, and passes over this one''s.';
+
+comment on function tallystick.refuse_without_triggers() is 'Raises 55000 for any login but the owner''s. For sessions whose session_replication_role is replica: triggers and foreign keys are off, and
+what they would check, or complete, would not happen.';
 
 comment on function tallystick.register_signing_keys(uuid[],text[],uuid[],text[],smallint[],bigint[]) is 'Stores keys by which agents sign for themselves. A verifier refuses a ledger in which an agent has more current keys than these, or
 a further one that none of its current keys endorses; so this decides, under the lock of the chain''s head. With those that are revoked
@@ -4192,6 +4293,8 @@ comment on table tallystick.envelope_key_secrets is 'Private envelope keys, seal
 comment on table tallystick.erasures is 'Erasures. The signed entry comes first; the worker then removes the document. An erasure names the entry that digests the document, because a record has many reasons. The reason is free text and unsigned.';
 
 comment on table tallystick.gated_records is 'Standing of gated records. Apart from records, because it is written at every step: there each step would have written to eight indexes. A notarized record stays RECORDED and has no row. All steps but the last are heap-only updates: no index holds what they change.';
+
+comment on table tallystick.guards is 'Triggers that this schema has, as migrate noted them: missing_guards compares. A migration that drops a trigger deletes its row.';
 
 comment on table tallystick.hold_records is 'Records that a hold names, while it stands: by it the holds on a record are found. An index over the records of all holds found those of other ledgers too, and those that were lifted, for ever.';
 

@@ -31,7 +31,7 @@ Run \`node tools/run.mjs tools/dump-schema.ts\`, and review the change.`)
 
 /** Migrates an empty database on a server of its own, because roles and their attributes belong to the server. */
 async function dumpMigratedSchema(): Promise<string> {
-  const settings = { fsync: 'off', synchronous_commit: 'off', shared_buffers: '16MB' }
+  const settings = { shared_buffers: '16MB' }
   const postgres = await startPostgres({ dataDir: temporaryDir(), temporary: true, settings })
   try {
     const masterKey = makeMasterKey(new Uint8Array(32))

@@ -47,8 +47,7 @@ async function main(sizes: readonly number[]): Promise<void> {
   const server = await startPostgres({
     dataDir: join('/var/tmp', `tallystick-bench-${randomBytes(4).toString('hex')}`),
     ...(binDir === null ? {} : { binDir }),
-    // Settings for the fill only: proofs write nothing.
-    settings: { fsync: 'off', max_wal_size: '4GB' },
+    settings: { max_wal_size: '4GB' },
     temporary: true,
     log: () => {},
   })

@@ -133,14 +133,22 @@ function offsetText(ms: number): string {
   return size < 1_000 ? `${size.toFixed(1)} ms` : `${(size / 1000).toFixed(1)} s`
 }
 
-export function judgePooler(pooler: Pooler): Finding[] {
+export function judgePooler(pooler: Pooler | 'unknown'): Finding[] {
   if (pooler === 'none') return []
+  if (pooler === 'unknown')
+    return [
+      fail(
+        'pooler',
+        'something between here and Postgres pools connections, and gives no second one: how it hands them on cannot be told',
+        'let it open more connections (`default_pool_size`), and run this again: servers and workers do not start without',
+      ),
+    ]
   const advice =
     'name Postgres itself in the address: servers and workers have pools of their own, whose timeouts and planner settings are ' +
     'given when they connect'
   return [
     pooler === 'transaction'
-      ? fail('pooler', 'a pooler hands connections on after each transaction', advice)
+      ? fail('pooler', 'a pooler hands connections on after each transaction or statement', advice)
       : warn('pooler', 'something between here and Postgres pools connections', advice),
   ]
 }

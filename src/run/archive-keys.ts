@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type pg from 'pg'
 import { type ArchiveKeyPlace, listArchiveKeys, listUnarchivedErasures } from '../db/chain/archives.ts'
-import { withClient } from '../db/connect/client.ts'
+import { withOwner } from '../db/connect/client.ts'
 import { isOfItem } from '../db/records/pending-erasures.ts'
 import { formatId, isId, parseId, type Uuid } from '../proof/ids.ts'
 import { indexOfRecordId } from '../proof/statement/batch-ids.ts'
@@ -50,7 +50,7 @@ export function main(args: readonly string[]): Promise<void> {
     )
     const directory = resolve(values.out)
     await mkdir(directory, { recursive: true, mode: 0o700 })
-    await withClient(getOwnerDatabase(config), async (client) => {
+    await withOwner(getOwnerDatabase(config), async (client) => {
       const ledgerId = ledger === undefined ? null : parseId('led', ledger)
       for await (const { id, pieces } of readLedgers(client, masterKey, ledgerId)) {
         const name = formatId('led', id)

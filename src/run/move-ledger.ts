@@ -1,14 +1,13 @@
 import { execFile } from 'node:child_process'
 import { parseArgs, promisify } from 'node:util'
 import type pg from 'pg'
-import { withClient } from '../db/connect/client.ts'
+import { withOwner } from '../db/connect/client.ts'
 import type { Database } from '../db/connect/connection.ts'
 import {
   activateLedger,
   copyLedger,
   deleteLedger,
   digestRows,
-  fixFormats,
   isKeyRetired,
   listTenantTables,
   lockMoves,
@@ -63,12 +62,9 @@ export function main(args: readonly string[]): Promise<void> {
     const work = chooseWork(positionals, values.switch)
     const config = parseConfig(process.env)
     const targetDatabase = getTargetDatabase(config, await openContentForCommand(config))
-    await withClient(getOwnerDatabase(config, 'the database that has the ledger'), (source) =>
-      withClient(targetDatabase, async (target) => {
-        for (const client of [source, target]) {
-          await fixFormats(client)
-          await lockMoves(client)
-        }
+    await withOwner(getOwnerDatabase(config, 'the database that has the ledger'), (source) =>
+      withOwner(targetDatabase, async (target) => {
+        for (const client of [source, target]) await lockMoves(client)
         await refuseOther(config, source, target, positionals[0] === 'share-keys')
         await work(source, target, targetDatabase)
       }),

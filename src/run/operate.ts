@@ -1,11 +1,16 @@
 import { parseArgs } from 'node:util'
 import type pg from 'pg'
-import { withClient } from '../db/connect/client.ts'
+import { mendHead } from '../db/chain/mend-head.ts'
+import { withOwner } from '../db/connect/client.ts'
+import { withTransaction } from '../db/connect/transaction.ts'
 import { listDeadLetters, redriveDeadLetters } from '../db/jobs/job-queues.ts'
 import { clearFault, listOpenFaults } from '../db/ledgers/ledger-faults.ts'
 import { countOverdue } from '../db/records/expiry-work.ts'
 import { readWaitingFigures } from '../db/records/verification-work.ts'
 import { formatId, isId, parseId } from '../proof/ids.ts'
+import { databaseOf } from '../verify/database.ts'
+import { formatReport } from '../verify/report.ts'
+import { verifyLedger } from '../verify/verify-ledger.ts'
 import { parseConfig } from './config.ts'
 import { getOwnerDatabase } from './owner-database.ts'
 import { runToEnd, UsageError } from './run-to-end.ts'
@@ -14,6 +19,7 @@ const USAGE = `usage: operate COMMAND, or npm run operate -- COMMAND
 
   faults                            ledgers that were found not to verify: no checkpoints, and no money moves
   clear-fault LEDGER --note TEXT    let a ledger go on, once it is mended; TEXT says how it was
+  mend-head LEDGER                  move the head of a chain to entries that were written while triggers were off, if all verifies
   waiting                           how many completions and expiries wait for a worker, and since when
   dead-letters                      jobs that were given up
   redrive [JOB …]                   put them back, all or those that are named`
@@ -34,7 +40,7 @@ export function main(args: readonly string[]): Promise<void> {
     })
     const [command, ...names] = positionals
     const work = chooseCommand(command, names, values.note)
-    await withClient(getOwnerDatabase(parseConfig(process.env)), work)
+    await withOwner(getOwnerDatabase(parseConfig(process.env)), work)
   })
 }
 
@@ -48,6 +54,8 @@ function chooseCommand(
       return showFaults
     case 'clear-fault':
       return (client) => clear(client, names, note)
+    case 'mend-head':
+      return (client) => mend(client, names)
     case 'waiting':
       return showWaiting
     case 'dead-letters':
@@ -77,6 +85,26 @@ async function clear(client: pg.Client, names: readonly string[], note: string |
     throw new UsageError('say with --note what was wrong and how it was mended')
   if (!(await clearFault(client, parseId('led', ledger!), note))) throw new Error(`${ledger} has no fault`)
   console.log(`${ledger} is verified from where it was, and goes on: checkpoints, verdicts, settlements`)
+}
+
+/** All or nothing: the head moves only where the whole ledger then verifies, each signature and row. */
+async function mend(client: pg.Client, names: readonly string[]): Promise<void> {
+  const [ledger] = names
+  if (names.length !== 1 || !isId('led', ledger!)) throw new UsageError('name one ledger (led_…)')
+  await withTransaction(client, async () => {
+    const sizes = await mendHead(client, parseId('led', ledger!))
+    if (sizes === null) throw new Error(`there is no ledger ${ledger}`)
+    if (sizes.after === sizes.before)
+      throw new Error(`the head of ${ledger} is at its newest entry: nothing is to be mended`)
+    const report = await verifyLedger(databaseOf(client, ledger!, 'the database'), {
+      lateTail: 'noticed',
+      threads: 0,
+    })
+    console.log(formatReport(report))
+    if (!report.ok)
+      throw new Error(`${ledger} does not verify with these entries either: nothing was changed`)
+    console.log(`${ledger} has ${sizes.after} entries, ${sizes.after - sizes.before} more than its head knew`)
+  })
 }
 
 /** The worker's metrics say the same, and are absent just when no worker runs. */

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { openArchiveReader, readArchiveKeys } from '../../cli/archive-source.ts'
 import { readCheckpointFile } from '../../cli/checkpoint-file.ts'
 import { parseKid } from '../../cli/parse-kid.ts'
-import { withClient } from '../db/connect/client.ts'
+import { withOwner } from '../db/connect/client.ts'
 import { classifyFailure } from '../db/connect/failures.ts'
 import { withTransaction } from '../db/connect/transaction.ts'
 import { findValidKey, insertKeySecret } from '../db/ledgers/restoring.ts'
@@ -56,7 +56,7 @@ export function main(args: readonly string[]): Promise<void> {
     }
     const database = getOwnerDatabase(config, 'the database that gets the ledger')
     const { restored, apiKey } = await withNewFile(given.apiKeyOut, (file) =>
-      withClient(database, (client) =>
+      withOwner(database, (client) =>
         withTransaction(client, async () => {
           const restored = await restoreLedger(client, restore)
           return { restored, apiKey: file === null ? null : await issueKey(client, ledger, masterKey, file) }

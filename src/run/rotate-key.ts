@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { withClient } from '../db/connect/client.ts'
+import { withOwner } from '../db/connect/client.ts'
 import { startRotation } from '../db/schema/rotation.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
@@ -26,7 +26,7 @@ export function main(args: readonly string[]): Promise<void> {
       required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it seals the new signing key'),
       config.previousMasterKey,
     )
-    const { oldKids, newKid } = await withClient(owner, (client) =>
+    const { oldKids, newKid } = await withOwner(owner, (client) =>
       startRotation(client, masterKey, { compromisedAt, force: values.force ?? false }),
     )
     for (const kid of oldKids) console.log(`old key  ${toHex(kid)}${compromisedAt ? '  compromised' : ''}`)

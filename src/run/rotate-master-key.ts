@@ -1,4 +1,4 @@
-import { withClient } from '../db/connect/client.ts'
+import { withOwner } from '../db/connect/client.ts'
 import { parseConfig, required } from './config.ts'
 import { getOwnerDatabase } from './owner-database.ts'
 import { resealSecrets } from './reseal.ts'
@@ -20,7 +20,7 @@ export function main(args: readonly string[]): Promise<void> {
     const current = required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'the new one')
     const previous = required(config.previousMasterKey, 'TALLYSTICK_MASTER_KEY_PREVIOUS', 'the one that goes')
     const { serverKeys, webhookSecrets, apiKeySecrets, peerKeys, archiveKeys, cursors, refused } =
-      await withClient(owner, (client) => resealSecrets(client, { previous, current }))
+      await withOwner(owner, (client) => resealSecrets(client, { previous, current }))
     if (serverKeys + webhookSecrets + apiKeySecrets + peerKeys + archiveKeys + cursors === 0) {
       console.log(
         'nothing is sealed under the previous key: TALLYSTICK_MASTER_KEY_PREVIOUS can go, everywhere',

@@ -10,7 +10,8 @@ import type { TreeCollector } from './tree-collector.ts'
 /** The rows of which there is one for each ledger, against what the entries came to. */
 export function verifyHead(row: AuditedLedger, summary: LedgerSummary, tree: TreeCollector): void {
   if (row.size === null || row.size !== summary.size) {
-    throw contradiction(`chain_heads.size is ${row.size}, there are ${summary.size} entries`)
+    const detail = `chain_heads.size is ${row.size}, there are ${summary.size} entries`
+    throw contradiction(row.size !== null && row.size < summary.size ? `${detail}; ${HEAD_BEHIND}` : detail)
   }
   if (summary.size > 0 && toHex(row.chain!) !== summary.chain)
     throw contradiction('chain_heads.chain is not the last entry’s')
@@ -23,6 +24,11 @@ export function verifyHead(row: AuditedLedger, summary: LedgerSummary, tree: Tre
     throw contradiction(`tree_frontiers: not the frontier of the first ${row.treeSize} entries`)
   }
 }
+
+/** Entries behind the head were verified like all others before. */
+const HEAD_BEHIND =
+  'those behind the head are signed and continue the chain: they were written while a trigger was off, and are no forgery. ' +
+  '`operate mend-head` takes them in (docs/runbooks/ledger-fault.md)'
 
 /** Frozen, moving and moved are what the operator says, in no entry; restored is what a closure explains. */
 function verifyClosed({ closed, awaitsAcknowledgement }: AuditedLedger): void {

@@ -22,7 +22,7 @@ test.after(async () => {
 
 const QUICK = ['--connections', '1', '--gate-ms', '100000']
 
-/** The finding, and the member of the report; by the option, or by the variable. The suite's primary fails anyway: it has no fsync. */
+/** The finding, and the member of the report; by the option, or by the variable. */
 async function judge(
   replica: string,
   environment: Record<string, string> = {},

@@ -88,35 +88,53 @@ test('each login may run it, on a migrated database or an empty one, and nothing
   assert.ok(empty.report.flush)
 })
 
-test('what was acknowledged and could be lost is a failure: fsync and synchronous_commit off', async (t) => {
-  // The suite's server has both off.
-  const database = await createTestDatabase(t)
-  const run = await preflight(database.ownerUrl, ...QUICK)
+test('what was acknowledged and could be lost is a failure; what sessions of the product set by themselves is none', async (t) => {
+  const settings = {
+    fsync: 'off',
+    full_page_writes: 'off',
+    synchronous_commit: 'off',
+    shared_buffers: '16MB',
+  }
+  const postgres = await startTestPostgres(t, { settings })
+  const run = await preflight(postgres.ownerUrl, ...QUICK)
   assert.equal(run.code, 1)
-  const details = run.report.findings.filter(
-    ({ check, status }) => check === 'durability' && status === 'fail',
-  )
+  const details = run.report.findings.filter(({ check }) => check === 'durability')
   assert.deepEqual(
-    details.map(({ detail }) => detail.split(':')[0]),
-    ['fsync = off', 'synchronous_commit = off'],
+    details.map(({ status, detail }) => [status, detail.split(':')[0]]),
+    [
+      ['fail', 'fsync = off'],
+      ['fail', 'full_page_writes = off'],
+      ['warn', 'synchronous_commit = off'],
+    ],
   )
-  assert.ok(details.every(({ advice }) => advice?.includes('= on')))
-  const table = await runAlone(['preflight', '--database', database.ownerUrl, ...QUICK])
-  assert.match(table.stdout, /^FAIL {2}durability {5}fsync = off: .*\n +→ set fsync = on/m)
+  assert.ok(details.every(({ advice }) => advice?.includes('on')))
+  const accepting = await runAlone(['preflight', '--database', postgres.ownerUrl, ...QUICK], {
+    env: { TALLYSTICK_DATABASE_ACCEPT: 'fsync' },
+  })
+  assert.doesNotMatch(accepting.stdout, /fsync = off/)
+  assert.match(
+    accepting.stdout,
+    /^FAIL {2}durability {5}full_page_writes = off: .*\n +→ set full_page_writes = on/m,
+  )
 })
 
 test('what weakens servers or workers alone is found with the login of the owner', async (t) => {
   const database = await createTestDatabase(t)
   await withClient(database.superuserUrl, async (client) => {
-    await client.query(`alter role tallystick_api in database ${database.name} set synchronous_commit = off`)
-    await client.query(`alter database ${database.name} set default_transaction_isolation = 'serializable'`)
+    await client.query(
+      `alter role tallystick_api in database ${database.name} set session_replication_role = replica`,
+    )
+    await client.query(`alter database ${database.name} set default_transaction_read_only = on`)
+    await client.query('alter table tallystick.entries disable trigger entries_extend_chain')
   })
-  const { report } = await preflight(database.ownerUrl, ...QUICK)
+  const run = await preflight(database.ownerUrl, ...QUICK)
+  assert.match(finding(run, 'guards').detail, /^the trigger entries_extend_chain of entries is off$/)
+  const { report } = run
   assert.deepEqual(
     report.findings.filter(({ check }) => check === 'logins').map(({ detail }) => detail),
     [
-      'every login of this database has default_transaction_isolation = serializable',
-      'tallystick_api has synchronous_commit = off',
+      'every login of this database has default_transaction_read_only = on',
+      'tallystick_api has session_replication_role = replica',
     ],
   )
 })

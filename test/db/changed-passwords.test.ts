@@ -58,7 +58,7 @@ test('a password that is changed while a server runs fails nothing: it is read a
 })
 
 test('a password is data, whatever a generator puts into it', async (t) => {
-  const postgres = await startTestPostgres(t, { settings: { fsync: 'off', synchronous_commit: 'off' } })
+  const postgres = await startTestPostgres(t)
   for (const password of [`a$$; drop role x; do $$ '"\\ %s`, '$body$', "'; --", '\\']) {
     await withClient(postgres.ownerUrl, (owner) =>
       ensureLogins(owner, postgres.ownerUrl, DEFAULT_LOGINS, { api: password, worker: null }),
@@ -73,7 +73,7 @@ test('a password is data, whatever a generator puts into it', async (t) => {
 })
 
 async function startWithPasswordFile(t: TestContext) {
-  const postgres = await startTestPostgres(t, { settings: { fsync: 'off', synchronous_commit: 'off' } })
+  const postgres = await startTestPostgres(t)
   const passwords = { api: 'first', worker: 'first' }
   await migrate({ ownerUrl: postgres.ownerUrl, masterKey: makeMasterKey(MASTER_KEY), passwords })
   const file = join(temporaryDir(), 'password')

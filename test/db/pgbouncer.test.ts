@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import pg from 'pg'
 import { runPreflight } from '../../cli/preflight/preflight.ts'
+import { openClient } from '../../src/db/connect/client.ts'
+import { Database } from '../../src/db/connect/connection.ts'
+import { findPooler } from '../../src/db/connect/pooler.ts'
 import { migrate } from '../../src/db/schema/migrate.ts'
 import { type Config, parseConfig } from '../../src/run/config.ts'
 import { startServer } from '../../src/run/server.ts'
@@ -39,23 +43,70 @@ test('through a PgBouncer that pools by the session, everything works, and it ne
   assert.equal((await preflight(config)).pooler, 'present')
 })
 
-test('through one that pools by the transaction nothing starts, and it is said what to do', {
-  skip,
-}, async (t) => {
-  const { config, ownerUrl } = await configureThrough(t, 'transaction')
-  const reason =
-    /reached through a pooler that hands connections on after each transaction: have it pool by the session/
-  await assert.rejects(startServer(config), reason)
-  await assert.rejects(startWorker(config), reason)
-  const masterKey = makeMasterKey(TEST_MASTER_KEY)
-  await assert.rejects(migrate({ ownerUrl, masterKey, passwords: { api: null, worker: null } }), reason)
-  assert.equal((await preflight(config)).pooler, 'transaction')
+for (const mode of ['transaction', 'statement'] as const)
+  test(`through one that pools by the ${mode} nothing starts, and it is said what to do`, {
+    skip,
+  }, async (t) => {
+    const { config, ownerUrl } = await configureThrough(t, mode)
+    const reason =
+      /reached through a pooler that hands connections on after each transaction or statement: have it pool by the session/
+    await assert.rejects(startServer(config), reason)
+    await assert.rejects(startWorker(config), reason)
+    const masterKey = makeMasterKey(TEST_MASTER_KEY)
+    await assert.rejects(migrate({ ownerUrl, masterKey, passwords: { api: null, worker: null } }), reason)
+    assert.equal((await preflight(config)).pooler, 'transaction')
+  })
+
+test('busy, and taking its connections in turn, it is found out as well', { skip }, async (t) => {
+  const { config, apiUrl } = await configureThrough(t, 'transaction', [
+    'default_pool_size = 12',
+    'server_round_robin = 1',
+  ])
+  let isOver = false
+  const busy = Array.from({ length: 6 }, async () => {
+    const client = new pg.Client({ connectionString: apiUrl })
+    await client.connect()
+    while (!isOver) await client.query('select 1')
+    await client.end()
+  })
+  t.after(async () => {
+    isOver = true
+    await Promise.all(busy)
+  })
+  for (let start = 0; start < 10; start++) await assert.rejects(startServer(config), /hands connections on/)
 })
 
-async function configureThrough(t: TestContext, mode: 'session' | 'transaction') {
+test('one that gives no second connection is not taken for one that pools by the session', {
+  skip,
+}, async (t) => {
+  // The second one waits in the pooler, until this process gives up.
+  const { config } = await configureThrough(t, 'transaction', [
+    'default_pool_size = 1',
+    'query_wait_timeout = 1',
+  ])
+  const holder = new pg.Client({ connectionString: config.apiUrl! })
+  const found = (async () => {
+    const client = await openClient(config.apiUrl!)
+    try {
+      await holder.connect()
+      await holder.query('begin')
+      return await findPooler(client, new Database(config.apiUrl!))
+    } finally {
+      await client.end()
+    }
+  })()
+  await assert.rejects(found)
+  await holder.end()
+})
+
+async function configureThrough(
+  t: TestContext,
+  mode: 'session' | 'transaction' | 'statement',
+  settings?: readonly string[],
+) {
   const database = await createTestDatabase(t)
   const urls = [database.ownerUrl, database.apiUrl, database.workerUrl]
-  const [ownerUrl, apiUrl, workerUrl] = await startPgbouncer(t, mode, urls)
+  const [ownerUrl, apiUrl, workerUrl] = await startPgbouncer(t, mode, urls, settings)
   const config = parseConfig({
     TALLYSTICK_API_DATABASE_URL: apiUrl,
     TALLYSTICK_WORKER_DATABASE_URL: workerUrl,
@@ -65,7 +116,7 @@ async function configureThrough(t: TestContext, mode: 'session' | 'transaction')
     TALLYSTICK_DATA: temporaryDir(),
     TALLYSTICK_LOG_LEVEL: 'silent',
   })
-  return { config, ownerUrl: ownerUrl! }
+  return { config, ownerUrl: ownerUrl!, apiUrl: apiUrl! }
 }
 
 function preflight({ workerUrl }: Config) {

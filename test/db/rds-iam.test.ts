@@ -6,8 +6,7 @@ import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { startTestPostgres } from '../helpers/database.ts'
 
 test('on RDS migrate lets the two logins in with tokens, or says what its master user must', async (t) => {
-  const settings = { fsync: 'off', synchronous_commit: 'off' }
-  const { ownerUrl, superuserUrl } = await startTestPostgres(t, { settings })
+  const { ownerUrl, superuserUrl } = await startTestPostgres(t)
   const run = (sql: string) => withClient(superuserUrl, (client) => client.query(sql))
   const masterKey = makeMasterKey(new Uint8Array(32).fill(2))
   const passwords = { api: null, worker: null }

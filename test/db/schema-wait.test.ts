@@ -14,7 +14,7 @@ const PASSWORDS = { api: 'waited', worker: 'waited' }
 const MASTER_KEY = new Uint8Array(32).fill(4)
 
 test('server and worker that may wait start as soon as the database is migrated; others say at once what to do', async (t) => {
-  const { ownerUrl } = await startTestPostgres(t, { settings: { fsync: 'off', synchronous_commit: 'off' } })
+  const { ownerUrl } = await startTestPostgres(t)
   const config = (seconds: number) => {
     const url = (username: string, password: string) =>
       Object.assign(new URL(ownerUrl), { username, password }).href

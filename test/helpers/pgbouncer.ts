@@ -17,8 +17,9 @@ export function whyNoPgbouncer(): string | null {
 /** A PgBouncer as its package configures it, but for its mode, before the Postgres of these URLs. Answers them as it is reached. */
 export async function startPgbouncer(
   t: TestContext,
-  mode: 'session' | 'transaction',
+  mode: 'session' | 'transaction' | 'statement',
   urls: readonly string[],
+  settings: readonly string[] = ['default_pool_size = 20'],
 ): Promise<string[]> {
   const port = await findPort()
   const dir = temporaryDir()
@@ -44,7 +45,7 @@ export async function startPgbouncer(
     'auth_type = scram-sha-256',
     `auth_file = ${logins}`,
     `pool_mode = ${mode}`,
-    'default_pool_size = 20',
+    ...settings,
   ])
   const options = user === null ? {} : { uid: user.uid, gid: user.gid }
   const child = spawn('pgbouncer', ['-q', config], { ...options, cwd: '/', stdio: 'ignore' })

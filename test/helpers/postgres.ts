@@ -8,11 +8,8 @@ import { isReachable, letThrough } from '../../src/run/postgres/layout.ts'
 import { type RunAs, resolveRunAs } from '../../src/run/postgres/run-as.ts'
 import { type RunningPostgres, startPostgres } from '../../src/run/postgres/start.ts'
 
-/** Logic tests have nothing to lose in a power cut. */
+/** With fsync, without which the product refuses: in memory, where the clusters of tests lie, it costs nothing. */
 export const TEST_SETTINGS = {
-  fsync: 'off',
-  synchronous_commit: 'off',
-  full_page_writes: 'off',
   shared_buffers: '128MB',
   max_connections: 200,
   // In memory the log is kept no longer than it must be.

@@ -55,15 +55,20 @@ test('an address that webhooks may be delivered to is an address or a range, and
 })
 
 test('how the database is connected to is the same for every URL, and what is wrong is named without a value', () => {
-  assert.deepEqual(parseConfig({}).database, { caFile: null, password: null })
+  assert.deepEqual(parseConfig({}).database, { caFile: null, password: null, accepted: [] })
   assert.equal(parseConfig({}).schemaWaitMs, 0)
   const config = parseConfig({
     TALLYSTICK_DATABASE_CA_FILE: '/run/ca.pem',
     TALLYSTICK_DATABASE_PASSWORD_FILE: '/run/password',
+    TALLYSTICK_DATABASE_ACCEPT: 'full_page_writes',
     TALLYSTICK_SCHEMA_WAIT_SECONDS: '120',
     TALLYSTICK_DATABASE_LOGINS: 'rds-iam',
   })
-  assert.deepEqual(config.database, { caFile: '/run/ca.pem', password: { file: '/run/password' } })
+  assert.deepEqual(config.database, {
+    caFile: '/run/ca.pem',
+    password: { file: '/run/password' },
+    accepted: ['full_page_writes'],
+  })
   assert.equal(config.schemaWaitMs, 120_000)
   assert.equal(config.loginsByRdsIam, true)
   const faulty = {

@@ -6,7 +6,9 @@ import { openJobs } from '../../src/db/jobs/job-queues.ts'
 import { insertFault } from '../../src/db/ledgers/ledger-faults.ts'
 import { enqueueAudits } from '../../src/followers/audit/enqueue-audits.ts'
 import { parseId } from '../../src/proof/ids.ts'
-import { openFaults, setUpAudit } from '../followers/audit/set-up.ts'
+import { database } from '../../src/verify/database.ts'
+import { verifyLedger } from '../../src/verify/verify-ledger.ts'
+import { openFaults, setUpAudit, undefended } from '../followers/audit/set-up.ts'
 import { OPERATOR_KEY } from '../helpers/app.ts'
 import { buildGatedApp } from '../helpers/gated-app.ts'
 import { runScript } from '../helpers/run-script.ts'
@@ -38,6 +40,42 @@ test('an operator lists faults and clears one, saying why', async (t) => {
   const again = await operate(ownerUrl, 'clear-fault', ledger, '--note', 'restored')
   assert.match(again.stderr, /has no fault/)
   assert.equal(again.code, 1)
+})
+
+test('an operator takes entries in that were written while triggers were off, and no forged ones', async (t) => {
+  const audit = await setUpAudit(t)
+  const { app } = audit
+  const { ownerUrl } = app.database
+  const ledger = app.ledger.ledger.id
+  const record = { type: 'generic/1', payload: { n: 1 } }
+  const write = async () => (await app.send('POST', '/v1/records', { body: record })).statusCode
+  for (let i = 0; i < 3; i++) assert.equal(await write(), 201)
+  const verify = () => verifyLedger(database(ownerUrl, ledger), { threads: 0, lateTail: 'noticed' })
+  assert.match((await operate(ownerUrl, 'mend-head', ledger)).stderr, /nothing is to be mended/)
+  // The state that an append left whose trigger did not fire: finding S1.
+  const setHeadBack = `update tallystick.chain_heads h set size = 4,
+    chain = (select e.chain from tallystick.entries e where e.ledger_id = h.ledger_id and e.seq = 3)`
+  await undefended(audit, setHeadBack)
+  assert.notEqual(await write(), 201)
+  const report = await verify()
+  assert.match(
+    JSON.stringify(report.failure),
+    /chain_heads.size is 4, there are 6 entries; .*no forgery.*operate mend-head/,
+  )
+  const mended = await operate(ownerUrl, 'mend-head', ledger)
+  assert.match(mended.stdout, /^INTEGRITY_OK [\s\S]* has 6 entries, 2 more than its head knew\n$/m)
+  assert.equal(await write(), 201)
+  assert.equal((await verify()).ok, true)
+
+  await undefended(
+    audit,
+    `${setHeadBack}; update tallystick.records set actor_id = gen_random_uuid() where first_seq = 5`,
+  )
+  const refused = await operate(ownerUrl, 'mend-head', ledger)
+  assert.deepEqual([refused.code, refused.stdout.includes('records.actor_id')], [1, true])
+  assert.match(refused.stderr, /nothing was changed/)
+  const [head] = await app.sql<{ size: string }>('select size::text from tallystick.chain_heads')
+  assert.equal(head!.size, '4')
 })
 
 test('an operator lists dead letters, and puts them back into their queue', async (t) => {

@@ -43,6 +43,7 @@ import { makeWebhook } from '../helpers/webhooks.ts'
  */
 const NOT_EVIDENCE: Record<string, string> = {
   'schema_migrations.*': 'about the schema, not about any ledger',
+  'guards.*': 'about the schema, not about any ledger',
   'schema_serves.*': 'about the schema, not about any ledger',
   'master_key_changes.*': 'about the deployment, not about any ledger',
   'entry_kinds.*': 'rules for what may come; what came is judged by the verifier’s own table',

@@ -1,6 +1,7 @@
 import type pg from 'pg'
-import { Database, DatabaseClient, type DatabaseOrUrl } from './connection.ts'
+import { Database, DatabaseClient, type DatabaseClientConfig, type DatabaseOrUrl } from './connection.ts'
 import type { ReadsReleased } from './released-content.ts'
+import { OWNER_SETTINGS } from './session.ts'
 
 /**
  * A pool, the one connection of a caller who owns the transaction, or one that is held for a request (replica.ts). `released`: reads what
@@ -13,7 +14,18 @@ export async function withClient<T>(
   database: DatabaseOrUrl,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = await openClient(database)
+  return use(await openClient(database), work)
+}
+
+/** The same as the database's owner, who migrates or repairs: throws first where the session is not one that a 201 may rest on. */
+export async function withOwner<T>(
+  database: DatabaseOrUrl,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  return use(await openClient(database, { isOwner: true, settings: OWNER_SETTINGS }), work)
+}
+
+async function use<T>(client: pg.Client, work: (client: pg.Client) => Promise<T>): Promise<T> {
   try {
     return await work(client)
   } finally {
@@ -24,7 +36,7 @@ export async function withClient<T>(
 /** One connection, which the caller closes. */
 export async function openClient(
   database: DatabaseOrUrl,
-  config: pg.ClientConfig & { readonly settings?: Readonly<Record<string, string | number>> } = {},
+  config: pg.ClientConfig & Partial<Pick<DatabaseClientConfig, 'settings' | 'isOwner'>> = {},
 ): Promise<pg.Client> {
   const opened = Database.of(database)
   await opened.prepare()
@@ -38,4 +50,18 @@ export async function openClient(
     if (opened.isWorthAnother(error)) return connect()
     throw error
   })
+}
+
+/**
+ * The connection, with one statement after another however many are asked for at once. After one that failed there are no more: it may
+ * still run, or the connection is broken, and whoever shares it would wait for that.
+ */
+export function inTurn(client: Pick<pg.ClientBase, 'query'>): Db {
+  let last: Promise<unknown> = Promise.resolve()
+  const query = (...args: Parameters<pg.PoolClient['query']>) => {
+    const answer = last.then(() => client.query(...args))
+    last = answer
+    return answer
+  }
+  return { query: query as unknown as Db['query'], released: (client as Db).released ?? null }
 }

@@ -79,9 +79,6 @@ const BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
     /does not support SSL/,
     'it takes no TLS: turn it on there (ssl = on), or say sslmode=disable in the URL, if the network in between is yours',
   ],
-  [
-    /client password must be a string/,
-    'it asks for a password, and none is given: docs/databases.md says where from',
-  ],
+  [/asks for a password/, 'docs/databases.md says where from'],
   [/timeout|Connection terminated/, 'is it reachable from here: address, firewall, security group?'],
 ]

@@ -6,6 +6,16 @@ import { Fence, type Timeline } from './fence.ts'
 import { type Login, openPasswords, type PasswordSource, type Passwords } from './passwords.ts'
 import { Reconnects } from './reconnects.ts'
 import type { ReleasedContent } from './released-content.ts'
+import { BIGINT_ARRAY_TYPE, NUMBER_TYPES, nameInCamelCase, parseNumbers } from './row-values.ts'
+import {
+  type Acceptable,
+  describeGuards,
+  findUnmet,
+  HANDED_ON,
+  refusalOf,
+  setStatement,
+  setUpSession,
+} from './session.ts'
 import { chooseTls, isUnverified, type Tls } from './tls.ts'
 
 /** Settings of connections from the environment, besides the URL. Plain values, so that a thread can be given them. */
@@ -14,6 +24,8 @@ export type DatabaseOptions = {
   readonly caFile: string | null
   /** null: the URL has the password, or none is asked for. */
   readonly password: PasswordSource | null
+  /** Settings that are not refused, because the storage makes them good. */
+  readonly accepted?: readonly Acceptable[]
 }
 
 const NO_OPTIONS: DatabaseOptions = { caFile: null, password: null }
@@ -82,7 +94,10 @@ export class Database {
     return isUnverified(this.#tls, this.#login.host)
   }
 
-  /** Settings common to all connections. The caller adds the application name and timeouts. */
+  /**
+   * Settings common to all connections. The caller adds the application name and timeouts. Every setting that pg would otherwise read
+   * from the environment is here, or in `forgetEnvironment`.
+   */
   clientConfig(): DatabaseClientConfig {
     const { host, port, user, database } = this.#login
     return {
@@ -91,13 +106,18 @@ export class Database {
       user,
       database,
       ssl: this.#tls.options,
-      password: this.#passwords ? () => this.#passwords!.get() : this.#password,
+      sslnegotiation: 'postgres',
+      client_encoding: 'UTF8',
+      application_name: 'tallystick',
+      password: this.#passwords ? () => this.#passwords!.get() : (this.#password ?? noPassword),
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
       explain: (error) => this.#explain(error),
       attempt: (connect) => this.#reconnects.attempt(connect, (error) => !this.isWorthAnother(error)),
       mac: this.#mac,
+      isOwner: false,
+      accepted: this.options.accepted ?? [],
       released: this.released,
       admit: (session) => {
         // Those that are idle now lead to the primary that was replaced.
@@ -145,11 +165,19 @@ export class Database {
 
 type Pool = { renew(): void; readonly clients: readonly pg.ClientBase[] }
 
+/** pg would look for a file of passwords (PGPASSFILE, ~/.pgpass), and send what it finds there. */
+function noPassword(): never {
+  throw new Error('it asks for a password, and none is given')
+}
+
 export type DatabaseClientConfig = pg.ClientConfig & {
   readonly explain: (error: Error) => ConnectError
   /** Does it, or throws at once while the database is away. */
   readonly attempt: <T>(connect: () => Promise<T>) => Promise<T>
   readonly mac: DatabaseMac | null
+  /** Whether it migrates or repairs. As with a `mac`, what a 201 rests on is asked before anything is written. */
+  readonly isOwner: boolean
+  readonly accepted: readonly Acceptable[]
   readonly released: ReleasedContent | null
   /** Throws if the session is one of a primary that was replaced. */
   readonly admit: (session: Timeline) => void
@@ -158,41 +186,6 @@ export type DatabaseClientConfig = pg.ClientConfig & {
 }
 
 type ConnectCallback = Parameters<pg.Client['connect']>[0]
-
-/**
- * `bigint` and `numeric`, alone and in arrays, read as numbers: seqs, sizes, counts and seconds. None that the server writes is beyond 2^53, and no value
- * beyond it is read as one that is not.
- */
-export const NUMBER_TYPES = [20, 1700]
-/** pg reads `numeric[]` as numbers by itself. */
-const BIGINT_ARRAY_TYPE: number = 1016
-
-/**
- * Names columns as the code does: `record_id` is `recordId` in every row. Here, and not by an alias for each of some three hundred
- * columns, so that no query can forget it. It costs 0.02 µs a column and query, none a row.
- */
-function nameInCamelCase({ fields }: { readonly fields: readonly { name: string }[] }): void {
-  for (const field of fields) field.name = camelCase(field.name)
-}
-
-const parseTexts: (text: string) => readonly unknown[] = pg.types.getTypeParser(BIGINT_ARRAY_TYPE)
-
-function numbersOf(texts: readonly unknown[]): unknown[] {
-  return texts.map((text) => {
-    if (Array.isArray(text)) return numbersOf(text)
-    return text === null ? null : Number(text)
-  })
-}
-
-const CAMEL_CASE = new Map<string, string>()
-
-function camelCase(column: string): string {
-  const known = CAMEL_CASE.get(column)
-  if (known !== undefined) return known
-  const name = column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
-  CAMEL_CASE.set(column, name)
-  return name
-}
 
 /**
  * A connection that fails to be made says what to do, and leaves nothing open: pg itself lets go of a socket whose server has not
@@ -208,9 +201,10 @@ export class DatabaseClient extends pg.Client {
     super(config)
     this.#config = config
     this.released = config.released
+    forgetEnvironment(this as unknown as Parameters<typeof forgetEnvironment>[0])
     this.on('error', () => {})
     for (const oid of NUMBER_TYPES) this.setTypeParser(oid, Number)
-    this.setTypeParser(BIGINT_ARRAY_TYPE, (text) => numbersOf(parseTexts(text)))
+    this.setTypeParser(BIGINT_ARRAY_TYPE, parseNumbers)
     // Before pg's own listener, which makes the rows of a query by these names.
     const { connection } = this as unknown as { connection: EventEmitter }
     connection.prependListener('rowDescription', nameInCamelCase)
@@ -242,10 +236,14 @@ export class DatabaseClient extends pg.Client {
   async #connect(): Promise<this> {
     try {
       await super.connect()
-      const settings = Object.entries({ ...FORMATS, ...this.#config.settings })
-      await this.query(settings.map(setStatement).join('; '))
-      if (this.#config.mac !== null) await this.#requirePrimary()
-      await this.#prove()
+      const { mac, isOwner, accepted, settings = {} } = this.#config
+      const { pid, facts } = await setUpSession(this, settings)
+      if (mac !== null || isOwner) {
+        const unmet = findUnmet(facts, accepted)
+        if (unmet.length > 0) throw refusalOf(unmet)
+        await this.#requirePrimary()
+      }
+      await this.#prove(pid)
       return this
     } catch (error) {
       ;(this as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
@@ -278,13 +276,17 @@ export class DatabaseClient extends pg.Client {
     connection.stream.destroy()
   }
 
-  /** The session, to the triggers that guard what it writes. */
-  async #prove(): Promise<void> {
+  /** Proves the session to the triggers that guard what it writes, and throws where one of those is off. `pid`: process so far. */
+  async #prove(pid: number): Promise<void> {
     const { mac } = this.#config
     if (mac === null) return
     try {
-      const { rows } = await this.query<{ name: string }>('select tallystick.session_name() as name')
-      const { name } = rows[0]!
+      const { rows } = await this.query<{ name: string; pid: number; missing: string[] }>(
+        'select tallystick.session_name() as name, pg_catalog.pg_backend_pid() as pid, tallystick.missing_guards() as missing',
+      )
+      const { name, pid: now, missing } = rows[0]!
+      if (now !== pid) throw new Error(HANDED_ON)
+      if (missing.length > 0) throw refusalOf([describeGuards(missing)])
       // An impostor of the database must not learn the MAC of anything else.
       if (!SESSION_NAME.test(name))
         throw new Error('the database names the session in a way that is not known')
@@ -303,17 +305,14 @@ export class DatabaseClient extends pg.Client {
   }
 }
 
-/**
- * How values are written that this side reads, whatever a server, a database or a login has for others: with `bytea_output` escape an
- * append is committed, and its answer can't be read. The warning of a commit that is not replicated must come.
- */
-const FORMATS = {
-  datestyle: 'ISO',
-  bytea_output: 'hex',
-  standard_conforming_strings: 'on',
-  client_min_messages: 'warning',
-  array_nulls: 'on',
-} as const
+/** pg takes these from the environment (PGOPTIONS, …) where its configuration has none, and an empty value counts as none. */
+function forgetEnvironment(client: {
+  connectionParameters: Record<string, unknown>
+  replication: unknown
+}): void {
+  Object.assign(client.connectionParameters, { options: undefined, replication: undefined, binary: false })
+  client.replication = undefined
+}
 
 /** Function of Postgres that waits for synchronous standbys. Messages are translated, names of functions are not. */
 const UNREPLICATED_ROUTINE = 'SyncRepWaitForLSN'
@@ -335,12 +334,7 @@ const SESSION_NAME = /^tallystick session \S+ \d+ \d+(\.\d+)?$/
  * undefined_function, invalid_schema_name, insufficient_privilege: before `migrate` nothing can be proven, and nothing written.
  * checkDatabase says so, and its caller has such connections made anew.
  */
-const NOT_MIGRATED = ['42883', '3F000', '42501']
-
-/** `set`, not `set_config` alone: every pooler knows that a session with a `set` is its client's own from then on. */
-function setStatement([name, value]: readonly [string, string | number]): string {
-  return `set ${name.split('.').map(pg.escapeIdentifier).join('.')} = ${pg.escapeLiteral(String(value))}`
-}
+export const NOT_MIGRATED = ['42883', '3F000', '42501']
 
 const TWO_PASSWORDS =
   'the URL has a password, and TALLYSTICK_DATABASE_PASSWORD_FILE or TALLYSTICK_DATABASE_PASSWORD_COMMAND names another one: ' +

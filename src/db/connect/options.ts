@@ -1,6 +1,7 @@
 import { PASSWORD_CACHE_SECONDS_DEFAULT, PASSWORD_CACHE_SECONDS_MAX } from '../limits.ts'
 import type { DatabaseOptions } from './connection.ts'
 import type { PasswordSource } from './passwords.ts'
+import { ACCEPTABLE, type Acceptable } from './session.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Issue = { readonly path: readonly [string]; readonly message: string }
@@ -28,7 +29,19 @@ export function parseDatabaseOptions(env: Environment): {
     )
   let password: PasswordSource | null = file === null ? null : { file }
   if (command !== null) password = { command, cacheMs, env: withoutSecrets(env) }
-  return { options: { caFile: env['TALLYSTICK_DATABASE_CA_FILE'] || null, password }, issues }
+  const accepted = parseAccepted(env['TALLYSTICK_DATABASE_ACCEPT'], tell)
+  return { options: { caFile: env['TALLYSTICK_DATABASE_CA_FILE'] || null, password, accepted }, issues }
+}
+
+function parseAccepted(
+  text: string | undefined,
+  tell: (name: string, message: string) => void,
+): Acceptable[] {
+  const names = text ? text.split(',').map((name) => name.trim()) : []
+  const known = names.filter((name): name is Acceptable => (ACCEPTABLE as readonly string[]).includes(name))
+  if (known.length < names.length)
+    tell('TALLYSTICK_DATABASE_ACCEPT', `must be ${ACCEPTABLE.join(' or ')}, or both with a comma in between`)
+  return known
 }
 
 function parseSeconds(text: string | undefined, tell: (name: string, message: string) => void): number {

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { NUMBER_TYPES } from './connection.ts'
+import { NUMBER_TYPES } from './row-values.ts'
 
 /*
  * Bytes in fewer characters than the two hex digits that Postgres writes for each: where rows carry envelopes and payloads, these are

@@ -229,10 +229,16 @@ function openPool(
   }
   const pool = new DatabasePool(config, opened)
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
-  pool.on('error', (error) => {
+  pool.on('error', (error: Error & { readonly code?: string }) => {
     pool.failures.idle++
-    log.warn({ err: error }, 'an idle database connection broke')
+    if (!isIdleEnd(error))
+      log.warn({ reason: error.message, code: error.code }, 'an idle database connection broke')
     if (isMoved(error)) opened.renew()
   })
   return pool
+}
+
+/** Ended because nobody used it (idle_session_timeout), or cut by a firewall or pooler, which does that to idle ones: counted, and not logged. */
+function isIdleEnd({ code, message }: Error & { readonly code?: string }): boolean {
+  return code === '57P05' || code === 'ECONNRESET' || message.startsWith('Connection terminated unexpectedly')
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import { REPLICA_LOOK_MS_MAX, REPLICA_PROBE_EVERY_MS, REPLICA_WAIT_MS_MAX } from '../limits.ts'
-import type { Db } from './client.ts'
+import { type Db, inTurn } from './client.ts'
 import { ConnectError } from './connect-error.ts'
 import type { Database } from './connection.ts'
 import { isMoved } from './failures.ts'
@@ -293,18 +293,4 @@ function queryWithin<T extends pg.QueryResultRow>(
 function refusalOf(error: Error): ReplicaRefusal | null {
   if (error instanceof ReplicaError) return error.refusal
   return isMoved(error) || error instanceof ConnectError ? 'away' : null
-}
-
-/**
- * The connection, with one statement after another however many are asked for at once. After one that failed there are no more: it may
- * still run, or the connection is broken, and whoever shares it would wait for that.
- */
-function inTurn(client: pg.PoolClient): Db {
-  let last: Promise<unknown> = Promise.resolve()
-  const query = (...args: Parameters<pg.PoolClient['query']>) => {
-    const answer = last.then(() => client.query(...args))
-    last = answer
-    return answer
-  }
-  return { query: query as unknown as Db['query'], released: (client as Db).released ?? null }
 }

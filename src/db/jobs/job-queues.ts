@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type ConstructorOptions, PgBoss } from 'pg-boss'
-import type { Db } from '../connect/client.ts'
-import { Database, type DatabaseOrUrl } from '../connect/connection.ts'
+import { type Db, inTurn } from '../connect/client.ts'
 import { JOB_DELETION_EVERY_SECONDS } from '../limits.ts'
 import { DEAD_LETTER_QUEUE, DEAD_LETTER_SECONDS, QUEUES, type QueueName, type QueueRules } from './queues.ts'
 
@@ -18,17 +17,13 @@ const INDEX_WAIT_MS = 200
  * because pg-boss has its own; under a lock of the session instead, so several processes may call it at once. If a call
  * fails half-way, the next one finishes its work. `worker`: the login that gets the right to work.
  */
-export async function installJobQueues(
-  client: pg.ClientBase,
-  owner: DatabaseOrUrl,
-  worker: string,
-): Promise<void> {
+export async function installJobQueues(client: pg.ClientBase, worker: string): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [INSTALL_LOCK])
   try {
     const boss = new PgBoss({
-      ...(Database.of(owner).clientConfig() as ConstructorOptions),
+      // The session of `migrate`, with its settings: a connection of pg-boss' own would have the database's.
+      db: asJobsDatabase(inTurn(client)),
       schema: JOBS_SCHEMA,
-      max: 2,
       supervise: false,
       schedule: false,
       bamIntervalSeconds: 10,
@@ -91,9 +86,10 @@ async function grantQueues(client: pg.ClientBase, worker: string): Promise<void>
       found regclass;
     begin
       for found in select c.oid from pg_class c where c.relnamespace = '${JOBS_SCHEMA}'::regnamespace and c.relkind in ('r', 'p')
-        and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'proven_session') loop
-        execute format('create trigger proven_session before insert or update or delete on %s for each statement '
+        and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'proven_session' and t.tgenabled = 'A') loop
+        execute format('create or replace trigger proven_session before insert or update or delete on %s for each statement '
           || 'execute function tallystick.require_proven_session()', found);
+        execute format('alter table %s enable always trigger proven_session', found);
       end loop;
     end $$`)
 }

@@ -103,13 +103,6 @@ export async function digestRows(db: Db, { name }: TenantTable, ledgerId: Uuid):
   return rows[0]!.digest
 }
 
-/** Has texts of rows mean the same in both databases. */
-export async function fixFormats(client: pg.ClientBase): Promise<void> {
-  await client.query(
-    "set timezone = 'UTC'; set datestyle = 'ISO'; set intervalstyle = 'postgres'; set extra_float_digits = 1; set bytea_output = 'hex'",
-  )
-}
-
 /**
  * Copies every row of the ledger, byte for byte, in place of those that an earlier move has left; one transaction at the target, whose
  * triggers do not fire: they would judge old rows by what is legal for new ones. The copied head is `moving`. Returns how many rows.

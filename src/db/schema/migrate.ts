@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
 import type { MasterKey } from '../../signing/master-key.ts'
-import { type Db, withClient } from '../connect/client.ts'
+import { type Db, withOwner } from '../connect/client.ts'
 import type { DatabaseOrUrl } from '../connect/connection.ts'
 import { isUnanswered } from '../connect/failures.ts'
 import {
@@ -20,6 +20,7 @@ import { installJobQueues } from '../jobs/job-queues.ts'
 import { MIGRATION_LOCK_MS_MAX } from '../limits.ts'
 import { applyFunctions, FUNCTIONS_VERSION } from './functions.ts'
 import { applyGrants, refuseForeignSchemas } from './grants.ts'
+import { turnOnGuards } from './guards.ts'
 import { SchemaBehindError } from './schema-behind.ts'
 import { ensureServerKeys } from './server-keys.ts'
 
@@ -51,7 +52,7 @@ export async function migrate(options: {
   byRdsIam?: boolean
 }): Promise<string[]> {
   const { logins = DEFAULT_LOGINS } = options
-  return withClient(options.ownerUrl, async (client) => {
+  return withOwner(options.ownerUrl, async (client) => {
     await refuseTransactionPooler(client, options.ownerUrl)
     const applied = await withTransaction(client, async () => {
       await lockMigrations(client)
@@ -60,13 +61,14 @@ export async function migrate(options: {
       await revokeTemporary(client)
       if (options.byRdsIam) await grantRdsIam(client, logins)
       const applied = await applyPending(client, logins)
+      await turnOnGuards(client)
       await ensureServerKeys(client, options.masterKey)
       const macKeys = options.masterKey.databaseKeys()
       await addMacKeys(client, macKeys)
       await keepMacKeys(client, macKeys)
       return applied
     })
-    await installJobQueues(client, options.ownerUrl, logins.worker)
+    await installJobQueues(client, logins.worker)
     return applied
   })
 }

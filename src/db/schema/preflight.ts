@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { openClient } from '../connect/client.ts'
-import type { DatabaseOrUrl } from '../connect/connection.ts'
+import { type DatabaseOrUrl, NOT_MIGRATED } from '../connect/connection.ts'
 import { DEFAULT_LOGINS, findLogins, type LoginNames } from '../connect/logins.ts'
 import { PREFLIGHT_ANSWER_TIMEOUT_MS, PREFLIGHT_STATEMENT_TIMEOUT_MS } from '../limits.ts'
 
@@ -60,10 +60,25 @@ export async function readServerFacts(
        session_user as login, current_database() as database, pg_is_in_recovery() as "inRecovery",
        pg_size_bytes(current_setting('max_wal_size'))::float8 as "maxWalBytes",
        pg_size_bytes(current_setting('shared_buffers'))::float8 as "sharedBuffersBytes",
-       (select jsonb_object_agg(name, current_setting(name)) from pg_settings where name = any($1)) as settings`,
+       -- What this session has set itself says nothing of others.
+       (select jsonb_object_agg(name, case source when 'session' then reset_val else current_setting(name) end)
+        from pg_settings where name = any($1)) as settings`,
     [settings],
   )
   return rows[0]!
+}
+
+/** As the SQL function says; null: there is no schema here, or this login may not ask. */
+export async function readMissingGuards(client: pg.ClientBase): Promise<readonly string[] | null> {
+  try {
+    const { rows } = await client.query<{ missing: string[] }>(
+      'select tallystick.missing_guards() as missing',
+    )
+    return rows[0]!.missing
+  } catch (error) {
+    if (NOT_MIGRATED.includes((error as { code?: string }).code ?? '')) return null
+    throw error
+  }
 }
 
 /** Identifier of the cluster, as its control file has it too. null: this login may not ask. */

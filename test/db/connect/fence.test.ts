@@ -97,7 +97,7 @@ test('nobody knows the outcome of a commit that no longer waits for its standby,
 
 /** A migrated primary behind a proxy. */
 async function startReplaceable(t: TestContext) {
-  const primary = await startTestPostgres(t, { settings: { fsync: 'off' } })
+  const primary = await startTestPostgres(t)
   await migrate({
     ownerUrl: primary.ownerUrl,
     masterKey: makeMasterKey(TEST_MASTER_KEY),
@@ -117,7 +117,7 @@ async function startStandby(t: TestContext, primary: RunningPostgres): Promise<R
   const standby = await startPostgres({
     dataDir,
     temporary: true,
-    settings: { fsync: 'off', primary_conninfo: primary.superuserUrl.replace(/\/postgres$/, '') },
+    settings: { primary_conninfo: primary.superuserUrl.replace(/\/postgres$/, '') },
   })
   t.after(() => standby.stop('immediate'))
   return standby

@@ -27,7 +27,7 @@ test('the queues are those of the code, with its rules, also where an earlier ve
   await owner.query(
     "update tallystick_jobs.queue set retry_limit = 99, dead_letter = null where name = 'audit'",
   )
-  await installJobQueues(owner, ownerUrl, 'tallystick_worker')
+  await installJobQueues(owner, 'tallystick_worker')
   assert.deepEqual(await readQueues(owner), before)
 })
 
@@ -35,10 +35,10 @@ test('several may install them at once, and what an interrupted one left is fini
   const { ownerUrl } = await createTestDatabase(t)
   const owners = await Promise.all([1, 2, 3].map(() => connect(t, ownerUrl)))
   await owners[0]!.query('drop schema tallystick_jobs cascade')
-  await Promise.all(owners.map((owner) => installJobQueues(owner, ownerUrl, 'tallystick_worker')))
+  await Promise.all(owners.map((owner) => installJobQueues(owner, 'tallystick_worker')))
   await owners[0]!.query("delete from tallystick_jobs.queue where name = 'audit-schedule'")
   await owners[0]!.query('revoke all on schema tallystick_jobs from tallystick_worker')
-  await installJobQueues(owners[1]!, ownerUrl, 'tallystick_worker')
+  await installJobQueues(owners[1]!, 'tallystick_worker')
   assert.equal((await readQueues(owners[2]!)).length, Object.keys(QUEUES).length + 1)
   const { rows } = await owners[2]!.query(
     "select has_schema_privilege('tallystick_worker', 'tallystick_jobs', 'usage') as worker",
@@ -58,7 +58,7 @@ test('migrate brings the schema of an older pg-boss to this version; until then 
     openQueues(testDatabase(workerUrl), log),
     /requires migrations: run `npm run migrate` first/,
   )
-  await installJobQueues(owner, ownerUrl, 'tallystick_worker')
+  await installJobQueues(owner, 'tallystick_worker')
   await (await openQueues(testDatabase(workerUrl), log)).close()
   const left = await owner.query("select command from tallystick_jobs.bam where status <> 'completed'")
   assert.deepEqual(left.rows, [])

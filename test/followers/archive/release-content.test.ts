@@ -9,7 +9,7 @@ import { readFindKey } from '../../../src/db/chain/signed-entries.ts'
 import { decodeChunk, encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
-import { copyLedger, fixFormats } from '../../../src/db/ledgers/moving.ts'
+import { copyLedger } from '../../../src/db/ledgers/moving.ts'
 import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts'
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
 import { eraseAll } from '../../../src/followers/erasure/carry-out.ts'
@@ -573,7 +573,6 @@ test('a ledger whose content has left is moved as it is', async (t) => {
   const [from, to] = await Promise.all(
     [app.database, target].map(({ superuserUrl }) => connect(t, superuserUrl)),
   )
-  for (const client of [from!, to!]) await fixFormats(client)
   await copyLedger(from!, to!, app.ledgerId)
   const verify = (content: ReleasedContent | null) =>
     verifyLedger(database(testDatabase(target.superuserUrl, content), app.ledger.ledger.id), { threads: 0 })

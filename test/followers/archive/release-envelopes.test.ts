@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
 import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
 import { findEventRows } from '../../../src/db/events/read-events.ts'
-import { copyLedger, fixFormats } from '../../../src/db/ledgers/moving.ts'
+import { copyLedger } from '../../../src/db/ledgers/moving.ts'
 import { TILE_HASHES } from '../../../src/proof/tree/merkle.ts'
 import { directoryStore } from '../../../src/verify/archive/directory-store.ts'
 import { tileName } from '../../../src/verify/archive/seal.ts'
@@ -221,7 +221,6 @@ test('a record whose envelope has left is erased, and its ledger verifies and is
   const [from, to] = await Promise.all(
     [app.database, target].map(({ superuserUrl }) => connect(t, superuserUrl)),
   )
-  for (const client of [from!, to!]) await fixFormats(client)
   await copyLedger(from!, to!, app.ledgerId)
   for (const { superuserUrl } of [app.database, target]) {
     const verify = (content: ReleasedContent | null) =>

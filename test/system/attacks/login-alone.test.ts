@@ -287,7 +287,7 @@ test('every table asks for the proof, but for those that append_entries alone fi
   const { rows } = await (await connect(t, database.superuserUrl)).query<{ name: string }>(
     `select c.relname as name from pg_class c
      where c.relnamespace in ('tallystick'::regnamespace, 'tallystick_jobs'::regnamespace) and c.relkind in ('r', 'p')
-       and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'proven_session' and t.tgenabled = 'O')
+       and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'proven_session' and t.tgenabled = 'A')
      order by 1`,
   )
   const filled = [

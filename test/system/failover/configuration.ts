@@ -56,8 +56,6 @@ export function patroniConfig(
       ],
       parameters: {
         unix_socket_directories: dir,
-        // Processes are killed here, and the machine is not: what was written stays.
-        fsync: 'off',
         shared_buffers: '64MB',
         wal_receiver_timeout: '5s',
         wal_sender_timeout: '5s',

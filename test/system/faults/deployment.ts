@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Database } from '../../../src/db/connect/connection.ts'
+import { ACCEPTABLE, type Acceptable } from '../../../src/db/connect/session.ts'
 import { migrate } from '../../../src/db/schema/migrate.ts'
 import { startRotation } from '../../../src/db/schema/rotation.ts'
 import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../../src/run/postgres/start.ts'
@@ -97,7 +99,11 @@ export class Deployment {
       if (options.postgresOnly) return deployment
       deployment.#publicUrl = (await options.publicly?.(deployment.urls[0]!)) ?? null
       await migrate({
-        ownerUrl: deployment.ownerUrl,
+        ownerUrl: new Database(deployment.ownerUrl, {
+          caFile: null,
+          password: null,
+          accepted: deployment.#accepted,
+        }),
         masterKey: makeMasterKey(MASTER_KEY),
         passwords: PASSWORDS,
       })
@@ -288,6 +294,7 @@ export class Deployment {
         TALLYSTICK_API_DATABASE_URL: url('tallystick_api', PASSWORDS.api),
         TALLYSTICK_WORKER_DATABASE_URL: url('tallystick_worker', PASSWORDS.worker),
         ...this.#masterKeyVariables(),
+        TALLYSTICK_DATABASE_ACCEPT: this.#accepted.join(','),
         ...(this.#publicUrl && { TALLYSTICK_PUBLIC_URL: this.#publicUrl }),
         TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
         TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
@@ -302,6 +309,11 @@ export class Deployment {
     process.once('exit', kill)
     child.once('exit', () => process.off('exit', kill))
     return child
+  }
+
+  /** Settings that a test switches off. */
+  get #accepted(): Acceptable[] {
+    return ACCEPTABLE.filter((name) => this.#options.settings?.[name] === 'off')
   }
 
   #masterKeyVariables(): Record<string, string> {
