@@ -106,7 +106,9 @@ test('a ledger that floods the queue does not keep another one waiting', async (
     ],
   )
   // A completion that is retried later takes nobody's place.
-  await app.sql("update tallystick_jobs.job set start_after = now() + interval '1 minute' where state < 'active'")
+  await app.sql(
+    "update tallystick_jobs.job set start_after = now() + interval '1 minute' where state < 'active'",
+  )
   await enqueueCompletions(deps)
   const [left] = await app.sql('select from tallystick.waiting_completions where verification_job is null')
   assert.equal(left, undefined)

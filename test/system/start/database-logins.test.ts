@@ -24,12 +24,14 @@ test('passwords are made once, and it is said when they are new', (t) => {
 
 test('logins are named by their URLs, or after the database, so that each deployment in a Postgres has its own', (t) => {
   const config = { apiUrl: null, workerUrl: null, dataDir: makeDataDir(t) }
-  const namesIn = (database: string) => getLogins(config, `postgres://owner:secret@db.example/${database}`).names
+  const namesIn = (database: string) =>
+    getLogins(config, `postgres://owner:secret@db.example/${database}`).names
   assert.deepEqual(namesIn('tallystick'), { api: 'tallystick_api', worker: 'tallystick_worker' })
   assert.deepEqual(namesIn('a%20%22b'), { api: 'tallystick_api_a "b', worker: 'tallystick_worker_a "b' })
   assert.equal(namesIn('').api, 'tallystick_api_owner', 'the database of that name')
   const long = ['a', 'b'].map((end) => namesIn(`${'ü'.repeat(31)}${end}`))
-  for (const { api, worker } of long) assert.ok(Buffer.byteLength(api) <= 63 && Buffer.byteLength(worker) <= 63)
+  for (const { api, worker } of long)
+    assert.ok(Buffer.byteLength(api) <= 63 && Buffer.byteLength(worker) <= 63)
   assert.notEqual(long[0]!.api, long[1]!.api)
   const apiUrl = 'postgres://st%C3%A4ging@db.example/ledgers'
   assert.deepEqual(getLogins({ ...config, apiUrl }, OWNER_URL).names, {
