@@ -8,7 +8,7 @@ import { classifyFailure } from '../../src/db/connect/failures.ts'
 import { openWritePool } from '../../src/db/connect/pools.ts'
 import { NIL_UUID } from '../../src/proof/ids.ts'
 import { checkLedger } from '../helpers/check-ledger.ts'
-import { connect, openTestPool, testDatabase } from '../helpers/connect.ts'
+import { connect, openTestPool, type TestPoolConfig, testDatabase } from '../helpers/connect.ts'
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts'
 import { startTcpProxy } from '../helpers/tcp-proxy.ts'
 import { createTestLedger, makeEntry, makeIdempotency, type TestLedger } from '../helpers/test-ledger.ts'
@@ -36,7 +36,7 @@ async function open(t: TestContext) {
 }
 
 /** As the server opens it, or with other settings. */
-function openPool(t: TestContext, url: string, config?: pg.PoolConfig): pg.Pool {
+function openPool(t: TestContext, url: string, config?: TestPoolConfig): pg.Pool {
   const pool = config ? openTestPool(url, config) : openWritePool(testDatabase(url), { warn: () => {} })
   t.after(() => pool.end())
   return pool
@@ -292,7 +292,7 @@ test('an answer that does not come in time is unknown', async (t) => {
 
 test('a statement that Postgres gave up: unavailable, nothing was written', async (t) => {
   const { database, owner, ledger, check } = await open(t)
-  const pool = openPool(t, database.apiUrl, { statement_timeout: 100 })
+  const pool = openPool(t, database.apiUrl, { settings: { statement_timeout: 100 } })
   const unlock = await lockHead(owner, ledger)
   const outcome = await commitOne(pool, keyed(ledger, 'k'))
   assert.equal(outcome.status === 'unavailable' && (outcome.error as pg.DatabaseError).code, '57014')

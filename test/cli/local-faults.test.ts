@@ -65,7 +65,7 @@ test('an error of a local file ends any command with 74 and words, and no stack'
     verifierKeyOf(makeChain()),
   ])
   assert.deepEqual([witness.code, witness.stdout], [74, ''], witness.stderr)
-  assert.match(witness.stderr, /^tallystick: ENOTDIR: [^\n]+\n$/)
+  assert.match(witness.stderr, /^tallystick: EEXIST: [^\n]+\n$/)
   const thrown = async (details: object) => {
     const stderr = capture()
     return run(() => Promise.reject(Object.assign(new Error('it broke'), details)), stderr)

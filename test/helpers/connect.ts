@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import type pg from 'pg'
-import { Database, DatabaseClient } from '../../src/db/connect/connection.ts'
+import { Database, DatabaseClient, type DatabaseClientConfig } from '../../src/db/connect/connection.ts'
 import { DatabasePool } from '../../src/db/connect/pools.ts'
 import type { ReleasedContent } from '../../src/db/connect/released-content.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
@@ -13,8 +13,10 @@ export function testDatabase(url: string, released: ReleasedContent | null = nul
   return new Database(url, undefined, (chunks) => masterKey.databaseMac(chunks), released)
 }
 
+export type TestPoolConfig = pg.PoolConfig & { readonly settings?: DatabaseClientConfig['settings'] }
+
 /** Such a pool, with no other settings than those given; its user ends it. */
-export function openTestPool(url: string, config: pg.PoolConfig): pg.Pool {
+export function openTestPool(url: string, config: TestPoolConfig): pg.Pool {
   const Client = DatabaseClient as unknown as NonNullable<pg.PoolConfig['Client']>
   return new DatabasePool({ ...testDatabase(url).clientConfig(), ...config, Client })
 }

@@ -118,8 +118,22 @@ test('a delivery is shown with its attempts', async () => {
   const app = await sharedApp()
   const { id } = await makeWebhook(app)
   const attemptLog = [
-    { at: '2026-11-20T12:00:00.000Z', durationMs: 15_000, status: null, error: 'timeout', excerpt: null },
-    { at: '2026-11-20T12:00:05.123Z', durationMs: 12, status: 500, error: null, excerpt: 'try again' },
+    {
+      at: '2026-11-20T12:00:00.000Z',
+      durationMs: 15_000,
+      status: null,
+      error: 'timeout',
+      reason: null,
+      excerpt: null,
+    },
+    {
+      at: '2026-11-20T12:00:05.123Z',
+      durationMs: 12,
+      status: 500,
+      error: null,
+      reason: null,
+      excerpt: 'try again',
+    },
   ]
   const made = await deliver(app, id, { minute: 5, state: 'dead', record: RECORDS[0], seq: 41, attemptLog })
   const { createdAt, finishedAt, ...shown } = await show(app, id, made.id)
@@ -263,7 +277,9 @@ async function deliver(
     record = null,
     seq = minute,
     place = 0,
-    attemptLog = [{ at: timeOf(minute), durationMs: 1, status: 500, error: null, excerpt: null }],
+    attemptLog = [
+      { at: timeOf(minute), durationMs: 1, status: 500, error: null, reason: null, excerpt: null },
+    ],
   }: {
     minute?: number
     state?: 'pending' | 'held' | 'delivered' | 'dead'

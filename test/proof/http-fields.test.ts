@@ -162,3 +162,27 @@ test('an HTTP-date has three forms, and names a day that there is (RFC 9110 §5.
   ])
     assert.equal(httpDateMsOf(text, NOW), null, text)
 })
+
+test('each reader takes linear time on hostile input: 128 KiB of what a regular expression goes over again and again', () => {
+  const size = 128 * 1024
+  const hostile = [' ', '\t', ',', '"', '\\"', ', ', 'a ', 'W/', 'W/"', '1.', '=', ';', '"a', ' "'].flatMap(
+    (piece) => {
+      const run = piece.repeat(size / piece.length)
+      return [run, `a${run}b`, `"${run}`, `${run},`]
+    },
+  )
+  const readers = [
+    listOf,
+    mediaTypeOf,
+    cacheDirectivesOf,
+    contentCodingsOf,
+    entityTagsOf,
+    (text: string) => noneMatchHits(text, 'x'),
+    (text: string) => retryAfterMsOf(text, NOW),
+    (text: string) => httpDateMsOf(text, NOW),
+  ]
+  const beganAt = performance.now()
+  for (const reader of readers) for (const text of hostile) reader(text)
+  // Quadratic time is many seconds for a single one of them.
+  assert.ok(performance.now() - beganAt < 20_000)
+})

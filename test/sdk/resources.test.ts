@@ -33,6 +33,7 @@ const NOT_OF_THE_SDK: Readonly<Record<string, string>> = {
   getWellKnownScittKeys: 'for clients of SCRAPI',
   getWellKnownScittKeysByKid: 'for clients of SCRAPI',
   getDocs: 'for people',
+  getDocsBaseJs: 'for people',
   getDocsScalarJs: 'for people',
 }
 

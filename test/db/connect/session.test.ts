@@ -71,11 +71,12 @@ test('only what a storage can make good may be accepted', () => {
 /** Values that a database or login may have for every session, and those of sessions of this code. */
 const SETTINGS: Readonly<Record<string, readonly [theirs: string, ours: string]>> = {
   synchronous_commit: ['off', 'on'],
-  statement_timeout: ['1ms', '30s'],
+  // Long enough to set a session up in, on a busy machine too.
+  statement_timeout: ['250ms', '30s'],
   lock_timeout: ['1ms', '0'],
   idle_in_transaction_session_timeout: ['1ms', '0'],
   idle_session_timeout: ['5s', '0'],
-  transaction_timeout: ['1ms', '0'],
+  transaction_timeout: ['250ms', '0'],
   client_encoding: ['LATIN1', 'UTF8'],
   client_min_messages: ['error', 'warning'],
   standard_conforming_strings: ['off', 'on'],

@@ -131,6 +131,7 @@ async function makePublish(t: Test, app: TestApp): Promise<() => Promise<string>
     await app.sql('alter table tallystick.checkpoints disable trigger user')
     await app.sql("update tallystick.checkpoints set published_at = published_at - interval '2 seconds'")
     await app.sql('alter table tallystick.checkpoints enable trigger user')
+    await app.sql('alter table tallystick.checkpoints enable always trigger proven_session')
     await publishCheckpoints(publisher)
     return (await app.send('GET', '/v1/checkpoints/latest')).body
   }
