@@ -91,9 +91,7 @@ export function parseCursor<T>(
   if (cursor === undefined) return null
   const [tag, ...place] = partsOf(cursor)
   if (tag !== list)
-    throw refusedCursor(
-      'the cursor is of another list: of another ledger, with other filters, or in another order',
-    )
+    throw refusedCursor('the cursor is of another list (ledger, route, filters or order), or is none')
   const parsed = schema.safeParse(place)
   if (!parsed.success) throw refusedCursor('the cursor is not one that this list gave')
   return parsed.data

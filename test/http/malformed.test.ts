@@ -148,6 +148,12 @@ test('what is no request, before, behind and between requests', async (t) => {
         ['OPTIONS / HTTP/1.0', 204],
         ['OPTIONS * HTTP/1.0', 204],
         ['OPTIONS /readyz HTTP/1.0', 200],
+        // Anybody may send it under any load, so no body is read for it.
+        ['OPTIONS /readyz HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}', 400],
+        [
+          'OPTIONS /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0',
+          400,
+        ],
       ] as const) {
         const socket = openSocket(t, Number(port))
         const received = receive(socket)

@@ -64,8 +64,8 @@ function refuse(app: FastifyInstance, socket: Socket, code: ErrorCode, detail: s
 /** Refuses requests whose headers are read in two ways, or ask for what is not done here. MUST come before what relies on headers. */
 export function refuseMalformedHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
-    const { headers, httpVersion } = request.raw
-    const { host, expect, 'transfer-encoding': coding } = headers
+    const { headers, httpVersion, method } = request.raw
+    const { host, expect, 'transfer-encoding': coding, 'content-length': length = '0' } = headers
     // Node joins two lines by a comma and a space, which is no host.
     if (host === undefined ? httpVersion === '1.1' : !HOST.test(host))
       return done(
@@ -77,6 +77,9 @@ export function refuseMalformedHeaders(app: FastifyInstance): void {
       return done(
         new ApiError('transfer_coding_unknown', 'the only transfer coding that is taken is chunked'),
       )
+    // Anybody may send OPTIONS, under any load: no body is read for it.
+    if (method === 'OPTIONS' && (coding !== undefined || Number(length) > 0))
+      return done(new ApiError('bad_request', 'OPTIONS takes no body here'))
     done()
   })
 }
