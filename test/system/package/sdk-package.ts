@@ -64,7 +64,7 @@ export async function useOn(runtime: Runtime, { dir }: Project, deployment: Depl
 const BUNDLES = {
   '{ Tallystick } of @tallystick/sdk': {
     source: `export { Tallystick } from '@tallystick/sdk'`,
-    gzipBytesMax: 23_700,
+    gzipBytesMax: 26_800,
   },
   '@tallystick/sdk/verify': { source: `export * from '@tallystick/sdk/verify'`, gzipBytesMax: 62_800 },
   '@tallystick/sdk/webhooks': { source: `export * from '@tallystick/sdk/webhooks'`, gzipBytesMax: 13_400 },
