@@ -148,7 +148,7 @@ async function render(helm: string, args: readonly string[]) {
 
 async function addressOf(): Promise<[port: string, url: string]> {
   const port = await freePort()
-  return [port, `http://127.0.0.1:${port}`]
+  return [port, `http://localhost:${port}`]
 }
 
 async function startPod(image: Image, pod: Pod, env: Record<string, string> = {}) {
