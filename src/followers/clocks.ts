@@ -9,8 +9,8 @@ export type Clocks = {
 }
 
 /**
- * Returns the latest time that both clocks have reached; this machine's may be CLOCK_BEHIND_MS_MAX late. Whatever is signed because a
- * time has passed goes by it: whoever sets the database's clock could otherwise have a record expired, or a document erased, too early.
+ * Returns the latest time that both clocks have reached; this machine's may be CLOCK_BEHIND_MS_MAX late. A signature that is made because
+ * a time has passed needs it: the database's clock alone, set ahead, would have records expire and documents erased too early.
  */
 export function agreedTime({ now, machineNow }: Clocks): number {
   return Math.min(now(), machineNow() + CLOCK_BEHIND_MS_MAX)
