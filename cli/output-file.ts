@@ -41,7 +41,7 @@ export async function withOutput<T>(
 ): Promise<T> {
   if (out === undefined || out === '-') return work(toStream(io.stdout))
   if (out === '') throw new UsageError('-o names no file')
-  const place = await findOutputPlace(out)
+  const place = await findOutputPlace(out, { isPrivate })
   if (place.kind === 'file') return withFile(place, { isPrivate }, work)
   if (place.kind === 'descriptor' && place.fd === 1) return work(toStream(io.stdout))
   if (place.kind === 'descriptor' && place.fd === 2) return work(toStream(io.stderr))
@@ -69,7 +69,7 @@ export async function writeFileWhole(
   { isPrivate = false } = {},
 ): Promise<void> {
   if (isPrivate) await failing(path, async () => makeDirectory(dirname(path)))
-  const place = await findOutputPlace(path)
+  const place = await findOutputPlace(path, { isPrivate })
   if (place.kind !== 'file') throw cannotWrite(path, '(no regular file)')
   await withFile(place, { isPrivate }, ({ save }) => save([content]))
 }

@@ -1,6 +1,6 @@
-import { fstatSync, type Stats } from 'node:fs'
-import { lstat, readlink, realpath } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { constants, fstatSync, type Stats } from 'node:fs'
+import { lstat, readlink } from 'node:fs/promises'
+import { isAbsolute, join, parse, resolve, sep } from 'node:path'
 import { SourceError } from '../src/verify/source.ts'
 
 /** Where an output goes, links followed. */
@@ -19,11 +19,15 @@ const DESCRIPTOR = /^(?:\/proc\/(?<pid>\d+)(?:\/task\/\d+)?|\/dev)\/fd\/(?<fd>\d
 
 /**
  * Finds what an output's path means. Only a regular file, or nothing, may be replaced: everything else is written to. Throws SourceError
- * for what takes no output: a folder, a socket, a descriptor that is not open.
+ * for what takes no output: a folder, a socket, a descriptor that is not open; and for a link or a pipe that another user may have put
+ * there. `isPrivate`: a pipe has to be this user's own.
  */
-export async function findOutputPlace(given: string): Promise<OutputPlace> {
+export async function findOutputPlace(
+  given: string,
+  { isPrivate }: { readonly isPrivate: boolean },
+): Promise<OutputPlace> {
   try {
-    return await follow(given)
+    return await follow(given, isPrivate)
   } catch (error) {
     if (error instanceof SourceError) throw error
     throw cannotWrite(given, `(${(error as NodeJS.ErrnoException).code})`)
@@ -34,27 +38,72 @@ export function cannotWrite(path: string, why: string): SourceError {
   return new SourceError('io', `${path} cannot be written ${why}`)
 }
 
-async function follow(given: string): Promise<OutputPlace> {
+async function follow(given: string, isPrivate: boolean): Promise<OutputPlace> {
   if (given.endsWith('/')) throw cannotWrite(given, '(a folder)')
-  let path = resolve(given)
-  for (let links = 0; links <= LINKS_MAX; links++) {
-    path = join(await realpath(dirname(path)), basename(path))
-    const { pid, fd } = DESCRIPTOR.exec(path)?.groups ?? {}
+  const { root } = parse(resolve(given))
+  let folder = root
+  let stat = await lstat(folder)
+  const names = namesOf(isAbsolute(given) ? given : `${process.cwd()}${sep}${given}`)
+  let links = 0
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    const path = join(folder, name)
+    const isLast = names.length === 0
+    const { pid, fd } = (isLast && DESCRIPTOR.exec(path)?.groups) || {}
     if (fd !== undefined && (pid === undefined || Number(pid) === process.pid))
       return descriptor(given, Number(fd))
     // A descriptor of another process: the name that its link shows may be none of the file system.
     if (fd !== undefined) return { kind: 'device', path }
     const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null
+      if (isLast && error.code === 'ENOENT') return null
       throw error
     })
-    if (found === null || found.isFile()) return { kind: 'file', path, exists: found !== null }
-    if (found.isDirectory()) throw cannotWrite(given, '(a folder)')
-    if (found.isSocket()) throw cannotWrite(given, '(a socket: name a file, a pipe or a device)')
-    if (!found.isSymbolicLink()) return { kind: found.isFIFO() ? 'pipe' : 'device', path }
-    path = resolve(dirname(path), await readlink(path))
+    if (found?.isSymbolicLink()) {
+      if (isPlanted(found, stat)) throw cannotWrite(given, `(${PLANTED}: ${path} is a link of another user)`)
+      if (++links > LINKS_MAX) throw cannotWrite(given, '(ELOOP)')
+      const target = await readlink(path)
+      if (isAbsolute(target)) folder = root
+      names.unshift(...namesOf(target))
+      stat = await lstat(folder)
+    } else if (isLast) {
+      if (found === null || found.isFile()) return { kind: 'file', path, exists: found !== null }
+      if (found.isDirectory()) break
+      if (found.isSocket()) throw cannotWrite(given, '(a socket: name a file, a pipe or a device)')
+      if (!found.isFIFO()) return { kind: 'device', path }
+      if (isPlanted(found, stat)) throw cannotWrite(given, `(${PLANTED}: ${path} is a pipe of another user)`)
+      if (isPrivate && !isOwn(found)) throw cannotWrite(given, '(a pipe of another user, who could read it)')
+      return { kind: 'pipe', path }
+    } else {
+      folder = path
+      stat = found!
+    }
   }
-  throw cannotWrite(given, '(ELOOP)')
+  throw cannotWrite(given, '(a folder)')
+}
+
+/** Names of a path, from its root on; `..` is found later, because the folder before it may be a link. */
+function namesOf(path: string): string[] {
+  return path
+    .slice(parse(path).root.length)
+    .split(sep)
+    .filter((name) => name !== '' && name !== '.')
+}
+
+/** Sticky bit: who owns neither the folder nor an entry cannot remove that. */
+const S_ISVTX = 0o1000
+const PLANTED = 'in a folder that everybody writes to'
+
+/**
+ * Whether a link or a pipe in a folder like /tmp may have been put there for others to write to. The kernel would refuse it
+ * (fs.protected_symlinks, fs.protected_fifos), but it is not asked: links are read here, and pipes opened without O_CREAT.
+ */
+function isPlanted(found: Stats, folder: Stats): boolean {
+  const isShared = (folder.mode & S_ISVTX) !== 0 && (folder.mode & constants.S_IWOTH) !== 0
+  return isShared && !isOwn(found) && found.uid !== folder.uid
+}
+
+/** Where there are no users, everything is. */
+function isOwn({ uid }: Stats): boolean {
+  return process.geteuid === undefined || uid === process.geteuid()
 }
 
 function descriptor(given: string, fd: number): OutputPlace {

@@ -145,7 +145,7 @@ async function sweep(documents: number) {
   const log = { info() {}, error: (details: object, message: string) => console.error(message, details) }
   let left = documents
   const deps = {
-    ...{ pool, signers, masterKey: master, log, now: Date.now },
+    ...{ pool, signers, masterKey: master, log, now: Date.now, machineNow: Date.now },
     observeRetention() {},
     observeErasure(count: number) {
       left -= count

@@ -54,6 +54,10 @@ export const COMPLETION_SWEEP_EVERY_MS = 2_000
 export const COMPLETION_JOB_MS_MAX = 5_000
 export const COMPLETIONS_PER_SWEEP = 5_000
 
+// Clocks
+/** How far this machine's clock may be behind the database's before a time that has passed there waits: as far as a server's may be. */
+export const CLOCK_BEHIND_MS_MAX = 30_000
+
 // Expiry
 export const EXPIRY_EVERY_MS = 500
 export const EXPIRIES_PER_ROUND = 256

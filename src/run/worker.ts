@@ -264,6 +264,7 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
     pool,
     log,
     now: clock.now,
+    machineNow: Date.now,
     entropy: makeEntropy(),
     masterKey,
     stopping,

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  chmodSync,
+  chownSync,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -16,6 +19,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { main } from '../../cli/main.ts'
 import { withOutput, writeFileWhole } from '../../cli/output-file.ts'
+import { findOutputPlace } from '../../cli/output-place.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
 import { capture } from '../helpers/capture.ts'
 import { sharedCliApp } from '../helpers/cli-app.ts'
@@ -176,6 +180,74 @@ test('what takes no output is refused with words, before the server is asked', a
   assert.equal((await save('file')).code, 69)
   assert.deepEqual(readdirSync(folder), there)
   assert.ok(!existsSync(at('file')))
+})
+
+test('-o follows no link, and opens no pipe, that another user may have put there', {
+  skip: process.geteuid?.() !== 0 && 'it takes root to give files to another user',
+}, async (t) => {
+  const { text, at, save } = await setUp(t)
+  const OTHER = 65_534
+  const makeFolder = (name: string, { mode = 0o1777, owner = 0 } = {}) => {
+    mkdirSync(at(name))
+    chownSync(at(name), owner, owner)
+    // Not by mkdir, which the umask limits.
+    chmodSync(at(name), mode)
+    mkdirSync(at(`${name}/own`))
+    for (const [link, target, user] of [
+      ['theirs', 'own/target', OTHER],
+      ['theirs to a folder', 'own', OTHER],
+      ['mine', 'own/target', 0],
+    ] as const) {
+      symlinkSync(target, at(`${name}/${link}`))
+      lchownSync(at(`${name}/${link}`), user, user)
+    }
+    execFileSync('mkfifo', [at(`${name}/pipe`)])
+    chownSync(at(`${name}/pipe`), OTHER, OTHER)
+  }
+  const placeOf = (name: string, isPrivate = false) =>
+    findOutputPlace(at(name), { isPrivate }).then(
+      ({ kind }) => kind,
+      (error: Error) => error.message,
+    )
+  makeFolder('shared')
+  symlinkSync('shared/theirs', at('link to theirs'))
+  const refused = (name: string, what: string, path = name) =>
+    `${at(name)} cannot be written (in a folder that everybody writes to: ${at(path)} is a ${what} of another user)`
+  assert.deepEqual(await save('shared/theirs'), {
+    code: 74,
+    stdout: '',
+    stderr: `tallystick: ${refused('shared/theirs', 'link')}\n`,
+  })
+  assert.equal(await placeOf('link to theirs'), refused('link to theirs', 'link', 'shared/theirs'))
+  assert.equal(
+    await placeOf('shared/theirs to a folder/target'),
+    refused('shared/theirs to a folder/target', 'link', 'shared/theirs to a folder'),
+  )
+  assert.equal(await placeOf('shared/pipe'), refused('shared/pipe', 'pipe'))
+  assert.deepEqual(await save('shared/mine'), DONE)
+  assert.equal(readFileSync(at('shared/own/target'), 'utf8'), text)
+  makeFolder('theirs', { owner: OTHER })
+  makeFolder('plain', { mode: 0o755 })
+  for (const folder of ['theirs', 'plain']) {
+    for (const name of ['theirs', 'theirs to a folder/target', 'mine'])
+      assert.equal(await placeOf(`${folder}/${name}`), 'file', name)
+    assert.equal(await placeOf(`${folder}/pipe`), 'pipe')
+    assert.match(
+      await placeOf(`${folder}/pipe`, true),
+      /cannot be written \(a pipe of another user, who could/,
+    )
+  }
+})
+
+test('-o takes .. after a link as the folder above what the link names, as a shell does', async (t) => {
+  const { text, at, save } = await setUp(t)
+  mkdirSync(at('deep/er'), { recursive: true })
+  symlinkSync('deep/er', at('link'))
+  assert.deepEqual(await runCommand([...CODEGEN, '-o', `${at('link')}/../file`]), DONE)
+  assert.equal(readFileSync(at('deep/file'), 'utf8'), text)
+  symlinkSync('link/../linked', at('link through it'))
+  assert.deepEqual(await save('link through it'), DONE)
+  assert.equal(readFileSync(at('deep/linked'), 'utf8'), text)
 })
 
 test('one function of the command line renames over what a user named', () => {

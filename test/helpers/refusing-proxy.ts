@@ -5,7 +5,7 @@ import type { Ends } from './tcp-proxy.ts'
 
 export type RefusingProxy = {
   readonly url: string
-  /** Status that a body is refused with, in HTML as a gateway says it; null: it is handed on. Assign another one. */
+  /** Status that a body is answered with instead, in HTML as a gateway says it; 200: in JSON, empty; null: it is handed on. Assign another one. */
   refuse: (body: string, path: string) => number | null
   /** Whether the answer to an accepted body is cut in its middle. */
   cut: () => boolean
@@ -21,7 +21,9 @@ export async function startRefusingProxy(t: Ends, target: string): Promise<Refus
     const refusal = proxy.refuse(body.toString('latin1'), path)
     if (refusal !== null) {
       proxy.log.push({ path, bytes: body.length, answer: `${refusal}*` })
-      outgoing.writeHead(refusal, { 'content-type': 'text/html' }).end(`<html><h1>${refusal}</h1></html>`)
+      const [type, text] =
+        refusal === 200 ? ['application/json', '{}'] : ['text/html', `<html><h1>${refusal}</h1></html>`]
+      outgoing.writeHead(refusal, { 'content-type': type }).end(text)
       return
     }
     const headers = Object.entries(incoming.headers).filter(([name]) => !HOP_BY_HOP.has(name))

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { openReadPool } from '../../src/db/connect/pools.ts'
+import type { Clocks } from '../../src/followers/clocks.ts'
 import { sweepRetention } from '../../src/followers/retention/sweep.ts'
 import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
@@ -14,7 +15,7 @@ export type Sweeper = {
 }
 
 /** The worker's sweeps by rules of retention, on connections of the worker's login. */
-export function openSweeper(t: Test, app: TestApp, now: () => number = Date.now): Sweeper {
+export function openSweeper(t: Test, app: TestApp, clocks: Partial<Clocks> = {}): Sweeper {
   const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
   t.after(() => pool.end())
   const observed: number[] = []
@@ -22,7 +23,9 @@ export function openSweeper(t: Test, app: TestApp, now: () => number = Date.now)
   const deps = {
     pool,
     signers: app.deps.signers,
-    now,
+    now: Date.now,
+    machineNow: Date.now,
+    ...clocks,
     observeRetention: (documents: number) => void observed.push(documents),
     log: {
       info() {},

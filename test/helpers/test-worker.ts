@@ -32,6 +32,7 @@ export function makeTestWorker(pool: pg.Pool, app: TestApp) {
     types: new TypeRegistry({ readPool: pool, threads: app.deps.threads }),
     entropy: app.deps.entropy,
     now: Date.now,
+    machineNow: Date.now,
     observeVerification: () => {},
     observeExpiry: () => {},
     refusedExpiries: new Refused(Date.now, { pauseMs: 0, itemsMax: 100 }),

@@ -10,20 +10,20 @@ import type { RecordState } from '../../proof/statement/kinds.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { Signers } from '../../signing/signers.ts'
+import { agreedTime, type Clocks } from '../clocks.ts'
 import { EXPIRIES_PER_ROUND } from '../limits.ts'
 import type { Refused } from '../refused.ts'
 import { commitSteps, errorOf, hasMoved } from '../verification/commit-steps.ts'
 import { signAsSystem } from '../verification/sign-verification.ts'
 import { verifyCase } from '../verification/verify-case.ts'
 
-export type ExpireDeps = {
+export type ExpireDeps = Clocks & {
   readonly pool: pg.Pool
   readonly envelopeKeys: EnvelopeKeys
   readonly cursorMac: CursorMac
   readonly signers: Signers
   /** Records that can't be expired as they stand. */
   readonly refusedExpiries: Refused
-  readonly now: () => number
   readonly observeExpiry: () => void
   readonly log: { error(details: object, message: string): void }
 }
@@ -31,7 +31,7 @@ export type ExpireDeps = {
 /**
  * Makes the rounds that expire records whose deadline has passed while nothing was delivered, of all ledgers, page by page: each
  * returns whether there are more pages. The database's clock says what is overdue, and says it again when the entry is
- * appended. An expired record is overdue no more: a worker that was killed goes on where it was, and of two workers one
+ * appended; this machine's has to agree. An expired record is overdue no more: a worker that was killed goes on where it was, and of two workers one
  * comes second.
  */
 export function makeExpiryRound(deps: ExpireDeps): () => Promise<boolean> {
@@ -48,7 +48,7 @@ export function makeExpiryRound(deps: ExpireDeps): () => Promise<boolean> {
 async function expire(deps: ExpireDeps, due: readonly GatedName[]): Promise<void> {
   const { cursorMac, envelopeKeys } = deps
   const cases = (await readGatedCases(deps.pool, { cursorMac, known: envelopeKeys.known }, due)).filter(
-    (found) => found !== null && isOpen(found),
+    (found) => found !== null && isOpen(found) && isOverdue(deps, found),
   )
   const signed: { readonly found: GatedCase; readonly entry: EntryRow }[] = []
   for (const found of cases as GatedCase[]) {
@@ -69,6 +69,11 @@ async function expire(deps: ExpireDeps, due: readonly GatedName[]): Promise<void
 /** An end that is signed for nobody's asking rests on what the follower has passed, as a verdict does. */
 function isOpen({ state, closed, isFaulty, isSettled }: GatedCase): boolean {
   return closed === null && !isFaulty && isSettled && (state === 'CREATED' || state === 'ACTIVE')
+}
+
+/** signExpiry holds the deadline to what was signed. */
+function isOverdue(deps: ExpireDeps, { deadline }: GatedCase): boolean {
+  return deadline !== null && deadline.getTime() <= agreedTime(deps)
 }
 
 /** Throws ProofError unless the record was signed with this deadline, and stands where it says. */

@@ -20,13 +20,13 @@ import { isHeld, isOver, retentionOf } from '../../records/keeping/rules.ts'
 import { ERASABLE_LISTED_MAX, MS_PER_DAY } from '../../records/limits.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import type { Signers } from '../../signing/signers.ts'
+import { agreedTime, type Clocks } from '../clocks.ts'
 import { RETENTION_DOCUMENTS_PER_PAGE, RETENTION_ENTRIES_PER_CALL } from '../limits.ts'
 import { commitSteps, errorOf, hasMoved } from '../verification/commit-steps.ts'
 
-export type RetentionDeps = {
+export type RetentionDeps = Clocks & {
   readonly pool: pg.Pool
   readonly signers: Signers
-  readonly now: () => number
   /** Hears of how many documents were erased by rules. */
   readonly observeRetention: (documents: number) => void
   readonly log: {
@@ -69,7 +69,7 @@ async function sweepPage(deps: RetentionDeps, sweep: Sweep): Promise<number | nu
   const { rules, holds } = await readKeeping(pool, ledgerId)
   const shortest = Math.min(...rules.map(({ days }) => days ?? Number.POSITIVE_INFINITY))
   if (!Number.isFinite(shortest)) return null
-  const nowMs = deps.now()
+  const nowMs = agreedTime(deps)
   const before = new Date(nowMs - shortest * MS_PER_DAY)
   const due: Due[] = []
   const nextSeq = await readKeptPage(pool, ledgerId, { from, before }, (record, digest) => {

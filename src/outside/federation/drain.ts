@@ -183,10 +183,9 @@ class Drain {
   async #judge(peer: DrainedPeer, outgoing: Outgoing, error: PeerError): Promise<PeerError | null> {
     try {
       const sent = await judgeRefused(this.#deps.pool, peer, { outgoing, error }, (one) =>
-        this.#refusalOf(peer, one),
+        this.#sendAlone(peer, one),
       )
       if (sent === 'unknown') return error
-      if (sent === 'taken') return null
       await this.#settle(sent)
       this.#tell(outgoing, sent)
       return null
@@ -196,15 +195,15 @@ class Drain {
     }
   }
 
-  /** Why a request of these entries is refused; null: it is taken. Throws PeerError for any other end. */
-  async #refusalOf(peer: DrainedPeer, outgoing: Outgoing): Promise<PeerError | null> {
+  /** Returns the answer, or why the request is refused. Throws PeerError for any other end. */
+  async #sendAlone(peer: DrainedPeer, outgoing: Outgoing): Promise<JsonObject | PeerError> {
     // The lease is one request long.
     if ((await this.#look()) === null) {
       this.#isLost = true
       throw new PeerError('aborted', 'it is the turn of another')
     }
     const result = await this.#begin({ peer, outgoing }).posted
-    if (result.status === 'fulfilled') return null
+    if (result.status === 'fulfilled') return result.value
     if (result.reason instanceof PeerError && result.reason.refusal !== null) return result.reason
     throw result.reason
   }

@@ -1,9 +1,10 @@
 import type { Db } from '../../db/connect/client.ts'
 import type { DrainedPeer, Sent } from '../../db/peers/peer-turns.ts'
 import { findReceivedBefore } from '../../db/peers/peer-work.ts'
+import type { JsonObject } from '../../proof/json/json-value.ts'
 import { PEER_ENTRIES_SENT_MAX, PEER_REQUEST_ENTRY_BYTES_MAX } from './limits.ts'
 import { type Outgoing, readOutgoing } from './outbox.ts'
-import type { PeerError } from './post.ts'
+import { PeerError } from './post.ts'
 import { readOutcomes } from './read-outcomes.ts'
 
 /**
@@ -11,20 +12,21 @@ import { readOutcomes } from './read-outcomes.ts'
  * as a whole. It becomes a dead letter only if another entry is taken meanwhile, and it is refused once more after that: a way that
  * is closed, and a limit of rates, refuse everything.
  *
- * `send`: posts; returns why the request was refused, or null where it was taken. Throws PeerError where there was no such answer.
- * Returns the outcome to settle; `taken`: it is sent once more; `unknown`: it is a failure as others.
+ * `send`: posts; returns the answer, or why the request was refused. Throws PeerError where there was neither.
+ * Returns the outcome to settle; `unknown`: it is a failure as others. Throws PeerError for an invalid answer. The second try settles
+ * the entry either way: if it were sent a third time, something between could refuse every other request and go on for ever.
  */
 export async function judgeRefused(
   db: Db,
   peer: DrainedPeer,
   refused: { readonly outgoing: Outgoing; readonly error: PeerError },
-  send: (outgoing: Outgoing) => Promise<PeerError | null>,
-): Promise<Sent | 'taken' | 'unknown'> {
+  send: (outgoing: Outgoing) => Promise<JsonObject | PeerError>,
+): Promise<Sent | 'unknown'> {
   const { outgoing, error } = refused
   const other = await readOther(db, peer, outgoing)
-  if (other === null || (await send(other)) !== null) return 'unknown'
+  if (other === null || (await send(other)) instanceof PeerError) return 'unknown'
   const again = await send(outgoing)
-  if (again === null) return 'taken'
+  if (!(again instanceof PeerError)) return readOutcomes(db, peer, outgoing, again)
   if (again.refusal !== error.refusal) return 'unknown'
   const detail = again.message.slice(again.code.length + 2)
   return readOutcomes(db, peer, outgoing, { outcomes: [{ outcome: 'refused', code: again.code, detail }] })

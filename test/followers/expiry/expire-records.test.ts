@@ -35,6 +35,21 @@ test('what was not delivered by its deadline expires, and nothing else', async (
   await assertVerifies(app)
 })
 
+test('nothing expires before its deadline has passed by the clock of the machine too', async (t) => {
+  let behindMs = 90_000
+  const { app, deps, expire } = await setUp(t, {
+    ...AHEAD_OF_SERVER,
+    machineNow: () => Date.now() - behindMs,
+  })
+  const { id } = await app.create({ deadline: inMs(-10_000) })
+  await expire()
+  assert.equal((await app.get(id)).state, 'CREATED', 'the clock of the database says so alone')
+  assert.deepEqual([await countOverdue(deps.pool), deps.logged], [1, []])
+  behindMs = 20_000
+  await expire()
+  assert.equal((await app.get(id)).state, 'EXPIRED')
+})
+
 test('a completion within the deadline counts, however late the worker is; one after it is refused, and the record expires', async (t) => {
   const { app, deps, expire } = await setUp(t)
   const deadline = inMs(1_500)
@@ -138,9 +153,12 @@ test('two workers at once, and more than one round has room for: each record exp
 /** By this server's clock a deadline is ahead that has passed by the database's: nobody has to wait for it. */
 const AHEAD_OF_SERVER = { now: () => Date.now() - 20_000 }
 
-async function setUp(t: Test, options: { readonly now?: () => number } = {}) {
+async function setUp(
+  t: Test,
+  { machineNow, ...options }: { readonly now?: () => number; readonly machineNow?: () => number } = {},
+) {
   const app: GatedApp = await buildGatedApp(t, options)
-  const deps = openDeps(t, app)
+  const deps = { ...openDeps(t, app), ...(machineNow && { machineNow }) }
   const round = makeExpiryRound(deps)
   const expire = async () => {
     await raiseFloors(app)

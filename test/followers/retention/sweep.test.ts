@@ -177,6 +177,25 @@ test('a gated record is kept while it is open, and then all of its documents go'
   await assertVerifies(app)
 })
 
+test('nothing is erased before its time has passed by the clock of the machine too', async (t) => {
+  const app = await sharedApp()
+  let behindMs = 90_000
+  const sweeper = openSweeper(t, app, { machineNow: () => Date.now() - behindMs })
+  const { id } = await app.notarize()
+  const payload = async () => (await app.send('GET', `/v1/records/${id}`)).json().payload
+  await rule(app, { days: 183 })
+  await age(app, 183)
+  await sweeper.run()
+  assert.ok(await payload(), 'the clock of the database says so alone')
+  behindMs = 20_000
+  await age(app, 1)
+  await sweeper.run()
+  assert.equal(await payload(), null)
+  assert.deepEqual(sweeper.logged, [])
+  await unage(app)
+  await assertVerifies(app)
+})
+
 test('a rule that no entry signs erases nothing, and says so', async (t) => {
   const app = await buildGatedApp(t)
   const sweeper = openSweeper(t, app)
@@ -208,9 +227,11 @@ test('a rule that no entry signs erases nothing, and says so', async (t) => {
 test('entries of a page are signed a portion at a time, with the time of their portion', async (t) => {
   const app = await sharedApp()
   const signedBeforeFirst: number[] = []
-  const sweeper = openSweeper(t, app, () => {
-    if (sweeper.observed.length === 0) signedBeforeFirst.push(Date.now())
-    return Date.now()
+  const sweeper = openSweeper(t, app, {
+    now() {
+      if (sweeper.observed.length === 0) signedBeforeFirst.push(Date.now())
+      return Date.now()
+    },
   })
   const count = 5 * RETENTION_ENTRIES_PER_CALL - 100
   for (const length of [1_000, count - 1_000]) {

@@ -37,6 +37,7 @@ export function openDeps(t: Test, app: TestApp) {
     types: new TypeRegistry({ readPool: pool, threads: app.deps.threads }),
     entropy: makeEntropy(),
     now: Date.now,
+    machineNow: Date.now,
     refusedExpiries: new Refused(Date.now, { pauseMs: 60_000, itemsMax: 100 }),
     observeVerification: (outcome: string) => void observed.push(outcome),
     observeExpiry: () => void observed.push('expired'),

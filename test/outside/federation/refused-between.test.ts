@@ -43,10 +43,39 @@ test('what something between refuses', async (t) => {
     )
   }
 
+  await t.test('each second request of one record: its second try is one more delivery', async () => {
+    const flaky = await sendFlaky((times) => (times % 2 === 1 ? 403 : null))
+    await until(() => has(flaky.record), PATIENCE_MS)
+    await until(async () => (await getDrain()).behind === 0, PATIENCE_MS)
+    assert.deepEqual([flaky.tries(), (await getDrain()).lastError], [2, null])
+  })
+
+  await t.test(
+    'one record once, and an answer without receipts after that: a failure, with a pause',
+    async () => {
+      const flaky = await sendFlaky((times) => [403, 200][times - 1] ?? null)
+      const message = 'unexpected_answer: it does not say what became of each entry'
+      await until(async () => (await getDrain()).lastError === message, PATIENCE_MS)
+      assert.equal(flaky.tries(), 2)
+      await home.ask('POST', `/v1/peers/${id}/replay`, { body: {} })
+      await until(() => has(flaky.record), PATIENCE_MS)
+    },
+  )
+
+  /** Shares a record that `refuse` answers, given how often it was sent. */
+  async function sendFlaky(refuse: (times: number) => number | null) {
+    await until(async () => (await getDrain()).behind === 0, PATIENCE_MS)
+    const word = `flaky ${Math.random()}`
+    let tries = 0
+    proxy.refuse = (body) => (body.includes(word) ? refuse(++tries) : null)
+    return { record: await makeRecord(word), tries: () => tries }
+  }
+
   await t.test(
     'nothing, but answers are cut: they are asked for again within seconds, as lost ones',
     async () => {
       await until(async () => (await getDrain()).behind === 0, PATIENCE_MS)
+      proxy.refuse = () => null
       let cuts = 0
       proxy.cut = () => cuts++ < 2
       const record = await makeRecord('cut')
