@@ -251,7 +251,10 @@ export class DatabaseClient extends pg.Client {
       await this.#prove(pid)
       return this
     } catch (error) {
-      ;(this as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+      const inner = this as unknown as { _ending: boolean; connection: { stream: { destroy(): void } } }
+      // Otherwise pg would report a connection that broke, and its pool would take the database for moved.
+      inner._ending = true
+      inner.connection.stream.destroy()
       throw this.#config.explain(error as Error)
     }
   }
@@ -261,8 +264,10 @@ export class DatabaseClient extends pg.Client {
     try {
       const { rows } = await this.query<Timeline & { readonly isStandby: boolean }>(TIMELINE_SQL)
       const { isStandby, system, timeline } = rows[0]!
-      if (isStandby)
+      if (isStandby) {
+        this.#config.renew()
         throw new Error('it is a standby, or is not promoted yet: the URL must lead to the primary')
+      }
       this.#timeline = { system, timeline }
     } catch (error) {
       if (TIMELINE_UNTOLD.includes((error as { code?: string }).code ?? '')) return

@@ -151,6 +151,7 @@ test('a setting that a login may have for itself ends no other connection of its
     client.query(`alter role tallystick_api in database ${name} set session_replication_role = replica`),
   )
   await assert.rejects(pool.query('select'), /session_replication_role = replica/)
+  await busy.query('select pg_sleep(0.1)')
   busy.release()
   await pool.query('select')
 })
