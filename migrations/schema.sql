@@ -3107,7 +3107,7 @@ CREATE OR REPLACE FUNCTION tallystick.refuse_unmoved()
 AS $function$
 begin
   raise exception 'the entries did not move their chain''s head: is a trigger off?'
-    using errcode = 'object_not_in_prerequisite_state', constraint = 'entries_move_head';
+    using errcode = 'object_not_in_prerequisite_state';
 end $function$;
 
 CREATE OR REPLACE FUNCTION tallystick.refuse_while_moving()
@@ -3136,7 +3136,7 @@ AS $function$
 begin
   if not owner_silences_triggers() then
     raise exception 'session_replication_role is replica: triggers and foreign keys are off'
-      using errcode = 'object_not_in_prerequisite_state', constraint = 'triggers_on';
+      using errcode = 'object_not_in_prerequisite_state';
   end if;
 end $function$;
 
@@ -4008,7 +4008,7 @@ A call takes one step of a record, with one exception: the worker''s completion-
 verdict that follows from it. Both are appended or neither; the one that could have been is `again`. So it is with a statement
 of somebody else and the statement-registered right behind it. `kids` has the ledger''s key for both.
 
-A call whose entries did not move the head raises 55000 (constraint entries_move_head): a trigger is off, and an entry behind the head
+A call whose entries did not move the head raises 55000: a trigger is off, and an entry behind the head
 would be in no export.
 
 Plans: the probes are `left join lateral (… offset 0)` and sequential scans are off, because a session keeps the plan that it
@@ -4182,7 +4182,8 @@ comment on function tallystick.refuse_change() is 'Trigger: refuses to change or
 comment on function tallystick.refuse_kept(uuid[],text[],text[],smallint[],bigint[]) is 'Refuses erasures of what is held, and by a rule of what is kept for longer by the database''s clock.
 The ledger''s head is locked: a hold that was committed first is seen, and one that comes second finds the erasure in the chain.';
 
-comment on function tallystick.refuse_unmoved() is 'Raises: entries were inserted, and the trigger that moves the head did not fire.';
+comment on function tallystick.refuse_unmoved() is 'Raises 55000, without a constraint, because it is the database''s state and no row''s: entries were inserted, and the trigger that moves
+the head did not fire.';
 
 comment on function tallystick.refuse_while_moving() is 'Trigger: while a ledger is moved to another database, and after that, its rows stay as they were copied. A statement of the worker may be
 about many ledgers, and passes over this one''s.';

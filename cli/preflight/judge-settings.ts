@@ -58,6 +58,7 @@ export function judgeSettings(
     judgeVersion(facts, unmet),
     judgeWriter(facts),
     ...judgeDurability(facts, unmet),
+    ...tellAccepted(session, accepted),
     ...judgeGuards(missing),
     ...judgeLogins(logins),
     ...judgeTuning(facts, unmet),
@@ -109,6 +110,13 @@ function judgeDurability({ settings }: ServerFacts, unmet: readonly Unmet[]): Fi
       `fsync ${settings['fsync']}, synchronous_commit ${commits}, wal_sync_method ${sync}${waits}`,
     ),
   ]
+}
+
+/** Names each setting that would be refused if it were not accepted. */
+function tellAccepted(session: SessionFacts, accepted: readonly Acceptable[]): Finding[] {
+  return findUnmet(session)
+    .filter(({ name }) => (accepted as readonly string[]).includes(name))
+    .map(({ name }) => ok('durability', `${name} ${session[name]} (accepted)`))
 }
 
 function judgeGuards(missing: readonly string[] | null): Finding[] {

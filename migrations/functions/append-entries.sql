@@ -42,7 +42,7 @@
 -- verdict that follows from it. Both are appended or neither; the one that could have been is `again`. So it is with a statement
 -- of somebody else and the statement-registered right behind it. `kids` has the ledger's key for both.
 --
--- A call whose entries did not move the head raises 55000 (constraint entries_move_head): a trigger is off, and an entry behind the head
+-- A call whose entries did not move the head raises 55000: a trigger is off, and an entry behind the head
 -- would be in no export.
 --
 -- Plans: the probes are `left join lateral (… offset 0)` and sequential scans are off, because a session keeps the plan that it

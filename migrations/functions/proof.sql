@@ -29,7 +29,7 @@ language plpgsql stable set search_path = tallystick, pg_temp as $$
 begin
   if not owner_silences_triggers() then
     raise exception 'session_replication_role is replica: triggers and foreign keys are off'
-      using errcode = 'object_not_in_prerequisite_state', constraint = 'triggers_on';
+      using errcode = 'object_not_in_prerequisite_state';
   end if;
 end $$;
 

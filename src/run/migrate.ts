@@ -27,6 +27,7 @@ export function main(args: readonly string[]): Promise<void> {
       logins: logins.names,
       passwords: logins.passwords,
       byRdsIam: logins.byRdsIam,
+      tell: (line) => console.log(line),
     })
     console.log(applied.length === 0 ? 'the database is up to date' : `applied ${applied.join(', ')}`)
     if (logins.file) {

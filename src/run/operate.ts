@@ -19,7 +19,7 @@ const USAGE = `usage: operate COMMAND, or npm run operate -- COMMAND
 
   faults                            ledgers that were found not to verify: no checkpoints, and no money moves
   clear-fault LEDGER --note TEXT    let a ledger go on, once it is mended; TEXT says how it was
-  mend-head LEDGER                  move the head of a chain to entries that were written while triggers were off, if all verifies
+  mend-head LEDGER                  take in entries, and work that waits, that were written while triggers were off, if all verifies
   waiting                           how many completions and expiries wait for a worker, and since when
   dead-letters                      jobs that were given up
   redrive [JOB …]                   put them back, all or those that are named`
@@ -87,15 +87,18 @@ async function clear(client: pg.Client, names: readonly string[], note: string |
   console.log(`${ledger} is verified from where it was, and goes on: checkpoints, verdicts, settlements`)
 }
 
-/** All or nothing: the head moves only where the whole ledger then verifies, each signature and row. */
+/** All or nothing: something is changed only where the whole ledger then verifies, each signature and row. */
 async function mend(client: pg.Client, names: readonly string[]): Promise<void> {
   const [ledger] = names
   if (names.length !== 1 || !isId('led', ledger!)) throw new UsageError('name one ledger (led_…)')
   await withTransaction(client, async () => {
-    const sizes = await mendHead(client, parseId('led', ledger!))
-    if (sizes === null) throw new Error(`there is no ledger ${ledger}`)
-    if (sizes.after === sizes.before)
-      throw new Error(`the head of ${ledger} is at its newest entry: nothing is to be mended`)
+    const mended = await mendHead(client, parseId('led', ledger!))
+    if (mended === null) throw new Error(`there is no ledger ${ledger}`)
+    const { before, after, rows } = mended
+    if (after === before && rows === 0)
+      throw new Error(
+        `the head of ${ledger} is at its newest entry, and all its work waits: nothing is to be mended`,
+      )
     const report = await verifyLedger(databaseOf(client, ledger!, 'the database'), {
       lateTail: 'noticed',
       threads: 0,
@@ -103,7 +106,8 @@ async function mend(client: pg.Client, names: readonly string[]): Promise<void> 
     console.log(formatReport(report))
     if (!report.ok)
       throw new Error(`${ledger} does not verify with these entries either: nothing was changed`)
-    console.log(`${ledger} has ${sizes.after} entries, ${sizes.after - sizes.before} more than its head knew`)
+    console.log(`${ledger} has ${after} entries, ${after - before} more than its head knew`)
+    if (rows > 0) console.log(`work that waits for the worker: ${rows} rows were made or removed`)
   })
 }
 

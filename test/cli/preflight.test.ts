@@ -112,6 +112,7 @@ test('what was acknowledged and could be lost is a failure; what sessions of the
     env: { TALLYSTICK_DATABASE_ACCEPT: 'fsync' },
   })
   assert.doesNotMatch(accepting.stdout, /fsync = off/)
+  assert.match(accepting.stdout, /^ok {4}durability {5}fsync off \(accepted\)$/m)
   assert.match(
     accepting.stdout,
     /^FAIL {2}durability {5}full_page_writes = off: .*\n +→ set full_page_writes = on/m,

@@ -4,12 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { requestAudit } from '../../src/db/audit/audits.ts'
 import { openJobs } from '../../src/db/jobs/job-queues.ts'
 import { insertFault } from '../../src/db/ledgers/ledger-faults.ts'
+import { migrate } from '../../src/db/schema/migrate.ts'
 import { enqueueAudits } from '../../src/followers/audit/enqueue-audits.ts'
 import { parseId } from '../../src/proof/ids.ts'
+import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { openFaults, setUpAudit, undefended } from '../followers/audit/set-up.ts'
 import { OPERATOR_KEY } from '../helpers/app.ts'
+import { TEST_MASTER_KEY, TEST_PASSWORDS } from '../helpers/database.ts'
 import { buildGatedApp } from '../helpers/gated-app.ts'
 import { runScript } from '../helpers/run-script.ts'
 
@@ -114,6 +117,39 @@ test('an operator sees what waits for a worker, and since when, while none runs'
   await app.create({ deadline: new Date(Date.now() + 1_000).toISOString() })
   await sleep(1_100)
   assert.match(await waiting(), /^completions=1 oldest=[1-9]\d*s overdue=1\n$/)
+})
+
+test('work that a trigger did not have wait for the worker waits after migrate, or after mend-head', async (t) => {
+  const app = await buildGatedApp(t)
+  const { ownerUrl } = app.database
+  await app.reach('SUBMITTED')
+  await app.create({ deadline: new Date(Date.now() + 1_000).toISOString() })
+  await sleep(1_100)
+  const waiting = async () => (await operate(ownerUrl, 'waiting')).stdout.replace(/oldest=\d+s/, 'oldest')
+  const all = 'completions=1 oldest overdue=1\n'
+  // Steps leave no such rows while triggers are off.
+  const forget = 'delete from tallystick.waiting_completions; delete from tallystick.open_deadlines'
+  assert.equal(await waiting(), all)
+
+  await app.sql(`alter table tallystick.gated_records disable trigger user; ${forget}`)
+  assert.equal(await waiting(), 'completions=0 oldest overdue=0\n')
+  const told: string[] = []
+  await migrate({
+    ownerUrl,
+    masterKey: makeMasterKey(TEST_MASTER_KEY),
+    passwords: TEST_PASSWORDS,
+    tell: (line) => told.push(line),
+  })
+  assert.equal(await waiting(), all)
+  assert.match(told.join(), /^triggers that were off are on again \([1-9]\): audit each ledger/)
+
+  await app.sql(forget)
+  const mended = await operate(ownerUrl, 'mend-head', app.ledger.ledger.id)
+  assert.match(
+    mended.stdout,
+    /INTEGRITY_OK[\s\S]* 0 more than its head knew\nwork that waits for the worker: 2 rows were made or removed\n$/,
+  )
+  assert.equal(await waiting(), all)
 })
 
 test('says how it is used, and needs the owner', async (t) => {

@@ -4,12 +4,12 @@ import type { Uuid } from '../../proof/ids.ts'
 /**
  * Moves the head of a chain to its newest entry, and makes anew what the triggers of steps would have made: both were left undone while
  * triggers were off. As the owner, in the caller's transaction, who MUST verify the whole ledger before it commits. Returns the size before
- * and after; null: there is no such ledger.
+ * and after, and how many rows of waiting work were made or removed; null: there is no such ledger.
  */
 export async function mendHead(
   client: pg.ClientBase,
   ledgerId: Uuid,
-): Promise<{ readonly before: number; readonly after: number } | null> {
+): Promise<{ readonly before: number; readonly after: number; readonly rows: number } | null> {
   const head = await client.query<{ size: number }>(
     'select size from tallystick.chain_heads where ledger_id = $1 for update',
     [ledgerId],
@@ -23,21 +23,31 @@ export async function mendHead(
      returning h.size`,
     [ledgerId],
   )
-  for (const text of FOLLOWING_ROWS) await client.query(text, [ledgerId])
-  return { before, after: moved.rows[0]?.size ?? before }
+  const rows = await makeFollowingRows(client, ledgerId)
+  return { before, after: moved.rows[0]?.size ?? before, rows }
+}
+
+/**
+ * Makes the rows by which work of a ledger waits for the worker, and removes those that are out of date; null: of every ledger. Returns how
+ * many. No step of theirs may be taken meanwhile: the caller has locked the heads, or gated_records.
+ */
+export async function makeFollowingRows(client: pg.ClientBase, ledgerId: Uuid | null): Promise<number> {
+  let rows = 0
+  for (const text of FOLLOWING_ROWS) rows += (await client.query(text, [ledgerId])).rowCount!
+  return rows
 }
 
 /** As gated_records_begin and gated_records_change keep them (migrations/functions/guards.sql). */
 const FOLLOWING_ROWS = [
   `insert into tallystick.open_deadlines (ledger_id, record_id, deadline)
    select ledger_id, record_id, deadline from tallystick.gated_records
-   where ledger_id = $1 and deadline is not null and state in ('CREATED', 'ACTIVE') on conflict do nothing`,
+   where ($1::uuid is null or ledger_id = $1) and deadline is not null and state in ('CREATED', 'ACTIVE') on conflict do nothing`,
   `delete from tallystick.open_deadlines d using tallystick.gated_records g
-   where d.ledger_id = $1 and g.ledger_id = d.ledger_id and g.record_id = d.record_id and g.state not in ('CREATED', 'ACTIVE')`,
+   where ($1::uuid is null or d.ledger_id = $1) and g.ledger_id = d.ledger_id and g.record_id = d.record_id and g.state not in ('CREATED', 'ACTIVE')`,
   `insert into tallystick.waiting_completions (ledger_id, seq, record_id)
    select ledger_id, last_seq, record_id from tallystick.gated_records
-   where ledger_id = $1 and tallystick.waits_for_worker(state, gate) on conflict do nothing`,
+   where ($1::uuid is null or ledger_id = $1) and tallystick.waits_for_worker(state, gate) on conflict do nothing`,
   `delete from tallystick.waiting_completions w using tallystick.gated_records g
-   where w.ledger_id = $1 and g.ledger_id = w.ledger_id and g.record_id = w.record_id
+   where ($1::uuid is null or w.ledger_id = $1) and g.ledger_id = w.ledger_id and g.record_id = w.record_id
      and (g.last_seq <> w.seq or not tallystick.waits_for_worker(g.state, g.gate))`,
 ]

@@ -12,6 +12,7 @@ import {
   describeGuards,
   findUnmet,
   HANDED_ON,
+  isOfWholeServer,
   refusalOf,
   setStatement,
   setUpSession,
@@ -123,6 +124,7 @@ export class Database {
         // Those that are idle now lead to the primary that was replaced.
         if (this.#fence.admit(session)) this.renew()
       },
+      renew: () => this.renew(),
     }
   }
 
@@ -181,6 +183,8 @@ export type DatabaseClientConfig = pg.ClientConfig & {
   readonly released: ReleasedContent | null
   /** Throws if the session is one of a primary that was replaced. */
   readonly admit: (session: Timeline) => void
+  /** Closes the connections that are open, where what one is refused for is true for all. */
+  readonly renew: () => void
   /** Set in the session before anybody uses it, because poolers refuse them as parameters of the connection. */
   readonly settings?: Readonly<Record<string, string | number>>
 }
@@ -240,13 +244,17 @@ export class DatabaseClient extends pg.Client {
       const { pid, facts } = await setUpSession(this, settings)
       if (mac !== null || isOwner) {
         const unmet = findUnmet(facts, accepted)
+        if (unmet.some(isOfWholeServer)) this.#config.renew()
         if (unmet.length > 0) throw refusalOf(unmet)
         await this.#requirePrimary()
       }
       await this.#prove(pid)
       return this
     } catch (error) {
-      ;(this as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+      const inner = this as unknown as { _ending: boolean; connection: { stream: { destroy(): void } } }
+      // Otherwise pg would report a connection that broke, and its pool would take the database for moved.
+      inner._ending = true
+      inner.connection.stream.destroy()
       throw this.#config.explain(error as Error)
     }
   }
@@ -256,8 +264,10 @@ export class DatabaseClient extends pg.Client {
     try {
       const { rows } = await this.query<Timeline & { readonly isStandby: boolean }>(TIMELINE_SQL)
       const { isStandby, system, timeline } = rows[0]!
-      if (isStandby)
+      if (isStandby) {
+        this.#config.renew()
         throw new Error('it is a standby, or is not promoted yet: the URL must lead to the primary')
+      }
       this.#timeline = { system, timeline }
     } catch (error) {
       if (TIMELINE_UNTOLD.includes((error as { code?: string }).code ?? '')) return
@@ -286,7 +296,10 @@ export class DatabaseClient extends pg.Client {
       )
       const { name, pid: now, missing } = rows[0]!
       if (now !== pid) throw new Error(HANDED_ON)
-      if (missing.length > 0) throw refusalOf([describeGuards(missing)])
+      if (missing.length > 0) {
+        this.#config.renew()
+        throw refusalOf([describeGuards(missing)])
+      }
       // An impostor of the database must not learn the MAC of anything else.
       if (!SESSION_NAME.test(name))
         throw new Error('the database names the session in a way that is not known')

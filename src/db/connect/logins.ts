@@ -124,8 +124,8 @@ async function requireSamePassword(
     if (!isLoginRefused) throw error
     throw new Error(
       `the login ${login} has another password, and is used in ${others.join(', ')} too: to change it would lock that ` +
-        'deployment out. Give this one logins of its own, in TALLYSTICK_API_DATABASE_URL and TALLYSTICK_WORKER_DATABASE_URL, or the ' +
-        'password that it has; or change it yourself, by `alter role`, for all of them (docs/databases.md)',
+        'deployment out. Give this one logins of its own, in TALLYSTICK_API_DATABASE_URL and TALLYSTICK_WORKER_DATABASE_URL (chart: ' +
+        'database.api.user, database.worker.user), or the password that it has; or change it yourself, by `alter role`, for all of them (docs/databases.md)',
     )
   }
 }

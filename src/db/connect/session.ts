@@ -125,6 +125,8 @@ export function findUnmet(facts: SessionFacts, accepted: readonly Acceptable[] =
 
 type Requirement = {
   readonly isMet: (value: string) => boolean
+  /** No database, login or session has a value of its own, and a reload changes it: what one connection finds, all have. */
+  readonly changesByReload?: true
   readonly costs: string
   readonly advice: string
 }
@@ -145,6 +147,7 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
   },
   fsync: {
     isMet: isOn,
+    changesByReload: true,
     costs: 'with the power goes what was acknowledged, or the whole database',
     advice:
       'set fsync = on and restart Postgres; a database that ran without it: make it anew. Where the storage flushes by itself: ' +
@@ -152,6 +155,7 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
   },
   full_page_writes: {
     isMet: isOn,
+    changesByReload: true,
     costs: 'a page that is half written when the power goes stays so',
     advice:
       'set full_page_writes = on and reload Postgres; where the file system writes pages whole (ZFS): ' +
@@ -173,8 +177,13 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
     costs: 'triggers and foreign keys are off, and the chain rests on them',
     advice:
       "take it away from the database, the login or the server's configuration: " +
-      '`alter database … reset session_replication_role`',
+      '`alter database … reset session_replication_role`, `alter role … reset session_replication_role`',
   },
+}
+
+/** Whether the connections that are open have it too, though it was otherwise when they were made. */
+export function isOfWholeServer({ name }: Unmet): boolean {
+  return REQUIREMENTS[name].changesByReload === true
 }
 
 /** For a connection that is refused. */
@@ -189,8 +198,35 @@ const GUARDS_SHOWN_MAX = 3
 export function describeGuards(missing: readonly string[]): Omit<Unmet, 'name'> {
   const shown = missing.slice(0, GUARDS_SHOWN_MAX).join(', ')
   const more = missing.length > GUARDS_SHOWN_MAX ? `, and ${missing.length - GUARDS_SHOWN_MAX} more` : ''
-  const advice = '`npm run migrate` turns triggers on again that are off (docs/databases.md#guards)'
-  return { detail: shown + more, advice }
+  const advice = GUARD_ADVICE.flatMap(([kind, advise]) => {
+    const found = missing.flatMap((guard) => kind.exec(guard)?.[1] ?? [])
+    return found.length === 0 ? [] : [advise(found.slice(0, GUARDS_SHOWN_MAX))]
+  })
+  return { detail: shown + more, advice: `${advice.join('; ')} (docs/databases.md#guards)` }
+}
+
+/** Advice for each kind of guard, by its sentence of `missing_guards`; the group is the table. In the order in which it is followed. */
+const GUARD_ADVICE: readonly (readonly [RegExp, (tables: readonly string[]) => string])[] = [
+  [
+    /^foreign keys of (\S+) are off$/,
+    (tables) => `let a superuser say ${inSql(tables, 'enable trigger all')}, then run \`npm run migrate\``,
+  ],
+  [
+    /^the trigger \S+ of (\S+) is missing$/,
+    () =>
+      'the `create trigger` of each that is missing is in migrations/schema.sql: run that as the owner, then `npm run migrate`',
+  ],
+  [
+    /^the trigger \S+ of (\S+) is off$/,
+    () =>
+      '`npm run migrate` turns triggers on again that are off: with the two URLs and the data folder that you always migrate with; in a ' +
+      'cluster by helm upgrade',
+  ],
+  [/^the table (\S+) is unlogged$/, (tables) => `as the owner: ${inSql(tables, 'set logged')}`],
+]
+
+function inSql(tables: readonly string[], action: string): string {
+  return tables.map((table) => `\`alter table tallystick.${table} ${action}\``).join(', ')
 }
 
 export const HANDED_ON =

@@ -8,10 +8,10 @@ const FUNCTIONS_DIR = new URL('../../../migrations/functions/', import.meta.url)
 export const FUNCTIONS_VERSION = 0
 
 /**
- * Brings every function to the text in migrations/functions, if any of them differs from what the database was given last.
+ * Brings every function to the text in migrations/functions, whatever became of it since: somebody may have dropped or changed one.
  * Functions are there before the first migration, because its triggers call them; so their bodies are not checked until they
- * run, and the grants (grants.ts) follow in the same transaction. The comment above a function becomes its `comment on`. Returns whether there was
- * anything to do.
+ * run, and the grants (grants.ts) follow in the same transaction. The comment above a function becomes its `comment on`. Returns whether
+ * anything was not so before.
  */
 export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
   const files = readFunctionFiles()
@@ -20,7 +20,7 @@ export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
     'select from tallystick.schema_migrations where version = $1 and sha256 = $2',
     [FUNCTIONS_VERSION, sha256],
   )
-  if (rowCount === 1) return false
+  const before = await describeFunctions(client)
   // Put back below: the migrations of this transaction must not depend on whether a function has changed.
   const { rows } = await client.query<{ path: string; check: string }>(
     `select current_setting('search_path') as path, current_setting('check_function_bodies') as check`,
@@ -34,12 +34,22 @@ export async function applyFunctions(client: pg.ClientBase): Promise<boolean> {
     `select set_config('search_path', $1, true), set_config('check_function_bodies', $2, true)`,
     [rows[0]!.path, rows[0]!.check],
   )
+  if (rowCount === 1 && (await describeFunctions(client)) === before) return false
   await client.query(
     `insert into tallystick.schema_migrations (version, name, sha256) values ($1, 'functions', $2)
     on conflict (version) do update set sha256 = excluded.sha256, applied_at = now()`,
     [FUNCTIONS_VERSION, sha256],
   )
   return true
+}
+
+/** Digest of all that `create or replace` may change. */
+async function describeFunctions(client: pg.ClientBase): Promise<string | null> {
+  const { rows } = await client.query<{ digest: string | null }>(
+    `select md5(string_agg(pg_get_functiondef(oid), '' order by oid)) as digest
+     from pg_proc where pronamespace = 'tallystick'::regnamespace and prokind = 'f'`,
+  )
+  return rows[0]!.digest
 }
 
 function readFunctionFiles(): string[] {

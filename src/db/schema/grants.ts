@@ -8,17 +8,33 @@ const OUR_SCHEMAS = ['tallystick', JOBS_SCHEMA]
 
 /**
  * Gives the two logins the privileges in migrations/grants.sql, and takes all from PUBLIC and from the logins that the database had
- * before: a copy of another deployment's database is open to its own logins alone. As its owner; the schema is migrated.
+ * before: a copy of another deployment's database is open to its own logins alone. As its owner; the schema is migrated. Returns the
+ * logins that lost their privileges. Throws, saying what to do, if one of them has a session here: servers run with it.
  */
-export async function applyGrants(client: pg.ClientBase, logins: LoginNames): Promise<void> {
+export async function applyGrants(client: pg.ClientBase, logins: LoginNames): Promise<string[]> {
   const { api, worker } = await findLogins(client)
-  const former = new Set([...api, ...worker].filter((name) => name !== logins.api && name !== logins.worker))
+  const all = new Set([...api, ...worker])
+  const former = [...all].filter((name) => name !== logins.api && name !== logins.worker).sort()
+  await refuseInUse(client, former)
   for (const name of former) await revokeAll(client, name)
   const sql = readFileSync(GRANTS_FILE, 'utf8')
   await client.query(
     sql.replace(/:(api|worker)\b/g, (_, part: keyof LoginNames) => pg.escapeIdentifier(logins[part])),
   )
   await grantConnect(client, logins)
+  return former
+}
+
+async function refuseInUse(client: pg.ClientBase, logins: readonly string[]): Promise<void> {
+  const { rowCount } = await client.query(
+    'select from pg_stat_activity where datname = current_database() and usename = any ($1) limit 1',
+    [logins],
+  )
+  if (rowCount === 0) return
+  throw new Error(
+    `the logins ${logins.join(', ')} of this database are in use: name them in TALLYSTICK_API_DATABASE_URL and ` +
+      'TALLYSTICK_WORKER_DATABASE_URL, or stop what uses them. Nothing was changed',
+  )
 }
 
 async function revokeAll(client: pg.ClientBase, login: string): Promise<void> {
@@ -40,10 +56,11 @@ async function revokeAll(client: pg.ClientBase, login: string): Promise<void> {
 }
 
 /**
- * Throws unless the schemas of our names are there to be made, or were made by `migrate`: what is in them is given to our logins, and
- * gets triggers. As owner, before anything is made.
+ * Throws unless the schemas of our names are there to be made, or were made by `migrate` as this login or a role that it is a member of:
+ * what is in them is given to our logins, gets triggers, and has triggers that run as this login. As owner, before anything is made.
  */
 export async function refuseForeignSchemas(client: pg.ClientBase): Promise<void> {
+  await refuseOtherOwner(client)
   const { rows } = await client.query<{ name: string }>(
     `select n.nspname as name
      from pg_namespace n left join (pg_class c join pg_namespace ours on ours.oid = c.relnamespace)
@@ -57,5 +74,20 @@ export async function refuseForeignSchemas(client: pg.ClientBase): Promise<void>
   throw new Error(
     `the database has a schema ${rows[0]!.name} that Tallystick did not make: nothing was changed. Rename that schema, or give ` +
       'Tallystick a database of its own',
+  )
+}
+
+/** A schema with a table `schema_migrations` may be a restored one, or look like one. */
+async function refuseOtherOwner(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ owner: string; me: string }>(
+    `select pg_get_userbyid(o.owner)::text as owner, session_user::text as me
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace, unnest(array[n.nspowner, c.relowner]) o (owner)
+     where n.nspname = 'tallystick' and c.relname = 'schema_migrations' and not pg_has_role(session_user, o.owner, 'member')`,
+  )
+  if (rows.length === 0) return
+  const { owner, me } = rows[0]!
+  throw new Error(
+    `the schema tallystick, or its table schema_migrations, belongs to ${owner}, and migrate runs as ${me}: nothing was changed. If it ` +
+      `was restored, restore it as ${me}; if somebody else made it, rename that schema, or give Tallystick a database of its own`,
   )
 }

@@ -1,24 +1,28 @@
 import type pg from 'pg'
+import { makeFollowingRows } from '../chain/mend-head.ts'
 import { describeGuards, refusalOf } from '../connect/session.ts'
 
 /**
- * Notes the triggers that this schema has, and turns on those of them that are off. As the owner, in the transaction of `migrate`. Throws
- * where one is missing, or is off and not the owner's to turn on.
+ * Notes the triggers that this schema has, and turns on those of them that are off, and makes what they would have made meanwhile. As the
+ * owner, in the transaction of `migrate`. Returns how many were off. Throws where one is missing, or is off and not the owner's to turn on.
  */
-export async function turnOnGuards(client: pg.ClientBase): Promise<void> {
+export async function turnOnGuards(client: pg.ClientBase): Promise<number> {
   await client.query(`
     insert into tallystick.guards (relation, name, always)
     select c.relname, t.tgname, t.tgenabled = 'A' from pg_trigger t join pg_class c on c.oid = t.tgrelid
     where c.relnamespace = 'tallystick'::regnamespace and not t.tgisinternal
     on conflict do nothing`)
-  const { rows } = await client.query<{ statement: string }>(`
-    select format('alter table tallystick.%I enable %s trigger %I', g.relation, case when g.always then 'always' end, g.name)
+  const { rows } = await client.query<{ relation: string; statement: string }>(`
+    select g.relation, format('alter table tallystick.%I enable %s trigger %I', g.relation, case when g.always then 'always' end, g.name)
       as statement
     from tallystick.guards g join pg_trigger t
       on t.tgrelid = to_regclass(format('tallystick.%I', g.relation)) and t.tgname = g.name and not t.tgisinternal
     where t.tgenabled <> case when g.always then 'A' else 'O' end`)
   for (const { statement } of rows) await client.query(statement)
+  // Turning a trigger of gated_records on has locked that table, so that no step comes between.
+  if (rows.some(({ relation }) => relation === 'gated_records')) await makeFollowingRows(client, null)
   const found = await client.query<{ missing: string[] }>('select tallystick.missing_guards() as missing')
   const { missing } = found.rows[0]!
   if (missing.length > 0) throw refusalOf([describeGuards(missing)])
+  return rows.length
 }

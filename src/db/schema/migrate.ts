@@ -42,7 +42,7 @@ const MIGRATION_LOCK = 7_411_957
  * Brings the database to this version of the code, as its owner: logins, schema, the deployment's first keys; then the job
  * queues. One transaction under a lock, so several processes may call it at once and a failure leaves nothing behind
  * (of the queues it may: the next call finishes them). Privileges are made anew each time. Returns the names of what it applied:
- * `functions`, migrations.
+ * `functions`, migrations. `tell` is given a line for each change that the operator has to know of.
  */
 export async function migrate(options: {
   ownerUrl: DatabaseOrUrl
@@ -50,24 +50,32 @@ export async function migrate(options: {
   logins?: LoginNames
   passwords: LoginPasswords
   byRdsIam?: boolean
+  tell?: (line: string) => void
 }): Promise<string[]> {
-  const { logins = DEFAULT_LOGINS } = options
+  const { logins = DEFAULT_LOGINS, tell = () => {} } = options
   return withOwner(options.ownerUrl, async (client) => {
     await refuseTransactionPooler(client, options.ownerUrl)
-    const applied = await withTransaction(client, async () => {
+    const { applied, former, turnedOn } = await withTransaction(client, async () => {
       await lockMigrations(client)
       await refuseForeignSchemas(client)
       await ensureLogins(client, options.ownerUrl, logins, options.passwords)
       await revokeTemporary(client)
       if (options.byRdsIam) await grantRdsIam(client, logins)
-      const applied = await applyPending(client, logins)
-      await turnOnGuards(client)
+      const done = await applyPending(client, logins)
+      const turnedOn = await turnOnGuards(client)
       await ensureServerKeys(client, options.masterKey)
       const macKeys = options.masterKey.databaseKeys()
       await addMacKeys(client, macKeys)
       await keepMacKeys(client, macKeys)
-      return applied
+      return { ...done, turnedOn }
     })
+    if (former.length > 0)
+      tell(`took the privileges of ${former.join(' and ')}: what uses them is refused from now on`)
+    if (turnedOn > 0)
+      tell(
+        `triggers that were off are on again (${turnedOn}): audit each ledger, for what was written meanwhile was not checked ` +
+          '(docs/databases.md#guards)',
+      )
     await installJobQueues(client, logins.worker)
     return applied
   })
@@ -139,7 +147,11 @@ export async function canRead(pool: pg.Pool, timeoutMs: number): Promise<boolean
   }
 }
 
-async function applyPending(client: pg.ClientBase, logins: LoginNames): Promise<string[]> {
+/** `former`: logins that lost their privileges. */
+async function applyPending(
+  client: pg.ClientBase,
+  logins: LoginNames,
+): Promise<{ readonly applied: string[]; readonly former: readonly string[] }> {
   await client.query('create schema if not exists tallystick')
   await client.query(`create table if not exists tallystick.schema_migrations (
     version int4 primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())`)
@@ -163,8 +175,8 @@ async function applyPending(client: pg.ClientBase, logins: LoginNames): Promise<
       migration.servesFrom,
     ])
   }
-  if (isOurs) await applyGrants(client, logins)
-  return [...functions, ...pending.map((migration) => migration.name)]
+  const former = isOurs ? await applyGrants(client, logins) : []
+  return { applied: [...functions, ...pending.map((migration) => migration.name)], former }
 }
 
 /**
@@ -216,7 +228,10 @@ async function refuseUnknown(db: Db, applied: Map<number, string>, known: Migrat
       )
     }
     if (migration.sha256 !== sha256) {
-      throw new Error(`migrations/${migration.name} is not the file that the database was migrated with`)
+      throw new Error(
+        `migrations/${migration.name} is not the file that the database was migrated with: a database of a development version is ` +
+          'not upgraded (docs/upgrading.md)',
+      )
     }
   }
 }

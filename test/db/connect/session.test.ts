@@ -8,7 +8,7 @@ import { withClient, withOwner } from '../../../src/db/connect/client.ts'
 import { Database, DatabaseClient } from '../../../src/db/connect/connection.ts'
 import { parseDatabaseOptions } from '../../../src/db/connect/options.ts'
 import { openReadPool } from '../../../src/db/connect/pools.ts'
-import { ACCEPTABLE, findUnmet, type SessionFacts } from '../../../src/db/connect/session.ts'
+import { ACCEPTABLE, type Acceptable, findUnmet, type SessionFacts } from '../../../src/db/connect/session.ts'
 import { migrate } from '../../../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { testDatabase } from '../../helpers/connect.ts'
@@ -124,6 +124,36 @@ test('sessions set for themselves what the database would have them be, whatever
     const found = await withClient(apiUrl, (each) => each.query('show synchronous_commit'))
     assert.equal(found.rows[0].synchronousCommit, strong)
   }
+})
+
+test('what a reload takes from the whole server is refused on open connections too, once a new one finds it', async (t) => {
+  const { ownerUrl } = await startTestPostgres(t, { settings: { full_page_writes: 'off' } })
+  // This Postgres has its settings as arguments, which no reload changes. Instead the requirement comes later.
+  const accepted: Acceptable[] = ['full_page_writes']
+  const options = { caFile: null, password: null, accepted }
+  await migrateNow(new Database(ownerUrl, options))
+  const pool = openReadPool(new Database(ownerUrl, options, () => Buffer.alloc(0)), { warn: () => {} })
+  t.after(() => pool.end())
+  const busy = await pool.connect()
+  accepted.pop()
+  await assert.rejects(pool.query('select'), /full_page_writes = off/)
+  await busy.query('select')
+  busy.release()
+  await assert.rejects(pool.query('select'), /full_page_writes = off/)
+})
+
+test('a setting that a login may have for itself ends no other connection of its pool', async (t) => {
+  const { apiUrl, superuserUrl, name } = await createTestDatabase(t)
+  const pool = openReadPool(testDatabase(apiUrl), { warn: () => {} })
+  t.after(() => pool.end())
+  const busy = await pool.connect()
+  await withClient(superuserUrl, (client) =>
+    client.query(`alter role tallystick_api in database ${name} set session_replication_role = replica`),
+  )
+  await assert.rejects(pool.query('select'), /session_replication_role = replica/)
+  await busy.query('select pg_sleep(0.1)')
+  busy.release()
+  await pool.query('select')
 })
 
 test('a server that would lose or garble what it acknowledges is refused by migrate and by logins, unless its storage makes it good', async (t) => {

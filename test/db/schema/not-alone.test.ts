@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { PgBoss } from 'pg-boss'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { checkLogin } from '../../../src/db/connect/logins.ts'
+import { refuseForeignSchemas } from '../../../src/db/schema/grants.ts'
 import { migrate } from '../../../src/db/schema/migrate.ts'
 import { openLog } from '../../../src/observe/log.ts'
 import { getLogins } from '../../../src/run/database-logins.ts'
@@ -14,7 +15,7 @@ import type { RunningPostgres } from '../../../src/run/postgres/start.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
 import { openQueues } from '../../../worker/work-queues.ts'
 import { checkLedger } from '../../helpers/check-ledger.ts'
-import { testDatabase } from '../../helpers/connect.ts'
+import { connect, testDatabase } from '../../helpers/connect.ts'
 import { startTestPostgres, TEST_MASTER_KEY, urlFor } from '../../helpers/database.ts'
 import { TEST_SETTINGS, temporaryDir } from '../../helpers/postgres.ts'
 import { createTestLedger } from '../../helpers/test-ledger.ts'
@@ -123,7 +124,7 @@ test('two deployments and another pg-boss, in one Postgres, do not notice each o
       const passwords = { api: 'another', worker: 'another' }
       await assert.rejects(
         migrate({ ownerUrl: b.ownerUrl, masterKey, logins: a.logins.names, passwords }),
-        /the login tallystick_api_a has another password, and is used in a too: .*TALLYSTICK_API_DATABASE_URL/,
+        /the login tallystick_api_a has another password, and is used in a too: .*TALLYSTICK_API_DATABASE_URL.*database\.api\.user/,
       )
       await a.works()
       await b.works()
@@ -135,6 +136,22 @@ test('two deployments and another pg-boss, in one Postgres, do not notice each o
       apiUrl: urlFor(postgres.superuserUrl, 'b', 'b "serves"', 'p1'),
       workerUrl: urlFor(postgres.superuserUrl, 'b', 'b$$works', 'p2'),
     }
+    const running = await connect(t, b.logins.apiUrl)
+    const told: string[] = []
+    const { names, passwords } = getLogins({ dataDir: temporaryDir(), ...ours }, b.ownerUrl)
+    const change = () =>
+      migrate({ ownerUrl: b.ownerUrl, masterKey, logins: names, passwords, tell: (line) => told.push(line) })
+    await assert.rejects(
+      change(),
+      /the logins tallystick_api_b, tallystick_worker_b of this database are in use: name them in TALLYSTICK_API_DATABASE_URL/,
+    )
+    assert.deepEqual(await sql("select from pg_roles where rolname = 'b$$works'"), [])
+    await b.works()
+    await running.end()
+    await change()
+    assert.deepEqual(told, [
+      'took the privileges of tallystick_api_b and tallystick_worker_b: what uses them is refused from now on',
+    ])
     const now = await deploy('b', temporaryDir(), ours)
     await now.works()
     await assert.rejects(b.works(), { code: '42501' })
@@ -236,6 +253,34 @@ test('a schema of our names that somebody else made is refused by name, and stay
   await sql('create schema tallystick_jobs authorization other', 'taken')
   await sql('create table tallystick_jobs.job ()', 'taken')
   await assert.rejects(start(), /a schema tallystick_jobs that Tallystick did not make/)
+})
+
+test('a schema of another login is refused, also where it looks as if migrate had made it, and none of its code runs', async () => {
+  await sql('create database likeness owner tallystick_owner')
+  const schema = (owner: string) => `
+    drop schema if exists tallystick cascade; create schema tallystick authorization ${owner}; grant all on schema tallystick to public;
+    create table tallystick.schema_migrations (version int4 primary key, name text, sha256 text, applied_at timestamptz default now());
+    grant all on tallystick.schema_migrations to public`
+  for (const [made, owned] of [
+    ['other', 'other'],
+    ['tallystick_owner', 'other'],
+    ['other', 'tallystick_owner'],
+  ] as const) {
+    await sql(`${schema(made)}; alter table tallystick.schema_migrations owner to ${owned}`, 'likeness')
+    await assert.rejects(
+      deploy('likeness'),
+      /belongs to other, and migrate runs as tallystick_owner: nothing was changed. If it was restored/,
+    )
+  }
+  // A member of the owner's role may migrate.
+  await sql('drop schema tallystick cascade', 'likeness')
+  await (await deploy('likeness')).works()
+  await sql(
+    `create role team; grant team to tallystick_owner; alter schema tallystick owner to team;
+    alter table tallystick.schema_migrations owner to team; alter schema tallystick_jobs owner to team`,
+    'likeness',
+  )
+  await withClient(urlFor(postgres.ownerUrl, 'likeness'), (client) => refuseForeignSchemas(client))
 })
 
 test('a login that the owner may not change, make, or give away is named, with what to do', async () => {
