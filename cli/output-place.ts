@@ -1,4 +1,4 @@
-import { fstatSync, type Stats } from 'node:fs'
+import { existsSync, fstatSync, type Stats } from 'node:fs'
 import { lstat, readlink, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { SourceError } from '../src/verify/source.ts'
@@ -26,9 +26,20 @@ export async function findOutputPlace(given: string): Promise<OutputPlace> {
     return await follow(given)
   } catch (error) {
     if (error instanceof SourceError) throw error
-    throw cannotWrite(given, `(${(error as NodeJS.ErrnoException).code})`)
+    throw cannotWrite(given, explain(given, (error as NodeJS.ErrnoException).code))
   }
 }
+
+function explain(given: string, code: string | undefined): string {
+  if (code === 'ELOOP') return LOOP
+  const folder = dirname(resolve(given))
+  if (code === 'ENOENT' && !existsSync(folder)) return `(there is no folder ${folder})`
+  if (code === 'ENOENT') return '(its link leads into a folder that is not there)'
+  if (code === 'ENOTDIR') return `(${folder} is not a folder)`
+  return `(${code})`
+}
+
+const LOOP = '(its symbolic links lead in a circle)'
 
 export function cannotWrite(path: string, why: string): SourceError {
   return new SourceError('io', `${path} cannot be written ${why}`)
@@ -54,7 +65,7 @@ async function follow(given: string): Promise<OutputPlace> {
     if (!found.isSymbolicLink()) return { kind: found.isFIFO() ? 'pipe' : 'device', path }
     path = resolve(dirname(path), await readlink(path))
   }
-  throw cannotWrite(given, '(ELOOP)')
+  throw cannotWrite(given, LOOP)
 }
 
 function descriptor(given: string, fd: number): OutputPlace {
