@@ -3,11 +3,11 @@ import { lstat, readlink, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { SourceError } from '../src/verify/source.ts'
 
-/** Where an output goes, links followed. */
+/** Target of an output, after links. */
 export type OutputPlace =
   /** A regular file, or nothing yet: written beside it and renamed. */
   | { readonly kind: 'file'; readonly path: string; readonly exists: boolean }
-  /** A descriptor that whoever started this process opened: /dev/stdout, /dev/fd/63 of `>(…)`. */
+  /** A descriptor that this process inherited: /dev/stdout, /dev/fd/63 of `>(…)`. */
   | { readonly kind: 'descriptor'; readonly fd: number }
   | { readonly kind: 'pipe'; readonly path: string }
   | { readonly kind: 'device'; readonly path: string }

@@ -7,8 +7,8 @@ const GRANTS_FILE = new URL('../../../migrations/grants.sql', import.meta.url)
 const OUR_SCHEMAS = ['tallystick', JOBS_SCHEMA]
 
 /**
- * Gives the two logins the privileges in migrations/grants.sql, and takes all from PUBLIC and from the logins that the database had
- * before: a copy of another deployment's database is open to its own logins alone. As its owner; the schema is migrated.
+ * Grants the two logins the privileges in migrations/grants.sql. Revokes all from PUBLIC and from earlier logins, so that a copy
+ * of another deployment's database is open to its own logins alone. Runs as the owner, after the migrations.
  */
 export async function applyGrants(client: pg.ClientBase, logins: LoginNames): Promise<void> {
   const { api, worker } = await findLogins(client)
@@ -40,8 +40,8 @@ async function revokeAll(client: pg.ClientBase, login: string): Promise<void> {
 }
 
 /**
- * Throws unless the schemas of our names are there to be made, or were made by `migrate`: what is in them is given to our logins, and
- * gets triggers. As owner, before anything is made.
+ * Throws if somebody else made a schema of one of our names: our logins would get privileges on its content. Runs as the owner,
+ * before anything is made.
  */
 export async function refuseForeignSchemas(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ name: string }>(

@@ -2,8 +2,8 @@ import type pg from 'pg'
 import { describeGuards, refusalOf } from '../connect/session.ts'
 
 /**
- * Notes the triggers that this schema has, and turns on those of them that are off. As the owner, in the transaction of `migrate`. Throws
- * where one is missing, or is off and not the owner's to turn on.
+ * Lists the triggers of this schema in the table `guards`, and turns on those that are off. Runs as the owner, in the transaction
+ * of `migrate`. Throws if a trigger is missing, or is off and the owner may not turn it on.
  */
 export async function turnOnGuards(client: pg.ClientBase): Promise<void> {
   await client.query(`
