@@ -27,7 +27,7 @@ export function isDownStatus(status: number): boolean {
   return DOWN.has(status)
 }
 
-/** Whether Retry-After of this status applies to the endpoint. Of other 4xx it applies to the event, which has its own schedule. */
+/** Whether Retry-After of this status applies to the endpoint. In other 4xx it applies to the event, which has its own schedule. */
 export function mayAskForTime(status: number): boolean {
   return status >= 500 || isDownStatus(status)
 }
