@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-/** Processes between this one and the shell that a person types into: npm, sh, a script or two. */
+/** Most processes between this one and an interactive shell: npm, sh, a script or two. */
 const ANCESTORS_MAX = 32
 const HANGUP = 1n
 
 /**
- * Whether SIGHUP is to be ignored: there is no terminal whose end could be meant, or whoever started this process ignores the signal
- * (`nohup`, `trap '' HUP`). Node sets each signal back to its default when it starts and when it starts others (nodejs/node#28999), so
- * this process cannot look at itself: `nohup` is known by the terminal that it takes away from all three streams, and a shell by SigIgn of
- * the ancestors in our process group, on Linux.
+ * Returns whether to ignore SIGHUP: the process has no terminal, or its parent ignores the signal (`nohup`, `trap '' HUP`).
+ * Node resets ignored signals at start and for its children (nodejs/node#28999), so this process cannot read its own state.
+ * It detects `nohup` because no standard stream is a terminal then, and a shell by SigIgn of ancestors in its process group
+ * (Linux only).
  */
 export function isHangupIgnored(): boolean {
   return ![0, 1, 2].some((fd) => isatty(fd)) || ancestorIgnoresHangup()

@@ -16,12 +16,12 @@ type Pieces = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>
 
 /** Where the result of a command goes (`-o`). */
 export type Output = {
-  /** Standard output or standard error; null: something that was named. */
+  /** Standard output or standard error; null: a file, pipe or device. */
   readonly stream: Out | null
   readonly isTTY: boolean
   /**
-   * Writes the pieces, once. `verify` checks a file before it gets its name; nothing else can be taken back, so it is not called for
-   * that. Throws SourceError, and what `pieces` and `verify` throw.
+   * Writes the pieces, once. `verify` checks a file before it gets its name. It is not called for other outputs, because what
+   * was written to them cannot be taken back. Throws SourceError, and what `pieces` and `verify` throw.
    */
   save(pieces: Pieces, verify?: (path: string) => Promise<void>): Promise<void>
 }
@@ -30,9 +30,9 @@ export type Output = {
 const PIPE_READER_POLL_MS = 50
 
 /**
- * Opens an output, has it written by `work`, and closes it: standard output (`out` is undefined or -), or what the path means
- * (findOutputPlace). A place that takes no output is refused before `work` asks a server for anything. `isPrivate`: readable by this user alone.
- * Throws UsageError, SourceError, and what `work` throws.
+ * Opens an output, calls `work` with it, and closes it. `out`: a path; undefined or -: standard output. Refuses a path that
+ * takes no output before it calls `work`. `isPrivate`: only this user may read the file. Throws UsageError, SourceError, and
+ * what `work` throws.
  */
 export async function withOutput<T>(
   out: string | undefined,
@@ -60,8 +60,8 @@ export async function withOutput<T>(
 }
 
 /**
- * Writes a file beside the final one and renames it: a crash leaves the old file, and nobody ever sees half of one. Links are followed.
- * `isPrivate`: for this user alone, in a folder that is made where it is missing. Throws SourceError.
+ * Writes a file beside the final one and renames it, so that after a crash the old file is whole. Follows links.
+ * `isPrivate`: only this user may read the file, and a missing folder is made. Throws SourceError.
  */
 export async function writeFileWhole(
   path: string,
@@ -70,18 +70,18 @@ export async function writeFileWhole(
 ): Promise<void> {
   if (isPrivate) await failing(path, async () => makeDirectory(dirname(path)))
   const place = await findOutputPlace(path, { isPrivate })
-  if (place.kind !== 'file') throw cannotWrite(path, '(no regular file)')
+  if (place.kind !== 'file') throw cannotWrite(path, '(not a regular file)')
   await withFile(place, { isPrivate }, ({ save }) => save([content]))
 }
 
 /**
- * Payloads are what others wrote, and may drive a terminal. They can't be made harmless as elsewhere: an export with other bytes is
- * another export.
+ * Throws UsageError for a terminal: payloads are text of others, and may control it. Here they cannot be escaped, because an
+ * export with other bytes is another export.
  */
 export function refuseTerminal(what: string, { isTTY }: Output): void {
   if (!isTTY) return
   throw new UsageError(
-    `${what} is not written to a terminal, which what others wrote in it could drive: name a file (-o FILE), or pipe it`,
+    `${what} is not written to a terminal, because text of others in it could control the terminal: name a file (-o FILE), or pipe it`,
   )
 }
 
@@ -101,7 +101,7 @@ async function withFile<T>(
   work: (output: Output) => Promise<T>,
 ): Promise<T> {
   const part = `${path}.${process.pid}.part`
-  // A file of its own: what lies there may be readable to others, or a link.
+  // Never an existing file: others may be able to read it, or it may be a link.
   const handle = await open(part, 'wx', isPrivate ? 0o600 : 0o666).catch((error: NodeJS.ErrnoException) => {
     throw cannotWrite(path, exists ? inPlace(error, path) : `(${error.code})`)
   })
@@ -122,7 +122,7 @@ async function withFile<T>(
   }
 }
 
-/** A file that is a mount of its own, as containers have them, cannot be renamed over. It is written where it is. */
+/** A mount of its own (in containers) cannot be replaced by a rename: the content is copied into it. */
 async function replace(part: string, path: string): Promise<void> {
   try {
     await rename(part, path)
@@ -133,7 +133,7 @@ async function replace(part: string, path: string): Promise<void> {
 }
 
 function inPlace({ code }: NodeJS.ErrnoException, path: string): string {
-  return `(${code}): a new file is made beside it and renamed, and its folder takes none. \`-o - > ${path}\` writes where it is`
+  return `(${code}): its folder takes no new file, which is needed to replace this one. \`-o - > ${path}\` writes into it`
 }
 
 async function openSpecial({ kind, path }: OutputPlace & { path: string }, name: string, io: Io) {

@@ -1,13 +1,13 @@
-import { constants, fstatSync, type Stats } from 'node:fs'
+import { constants, existsSync, fstatSync, type Stats } from 'node:fs'
 import { lstat, readlink } from 'node:fs/promises'
-import { isAbsolute, join, parse, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 import { SourceError } from '../src/verify/source.ts'
 
-/** Where an output goes, links followed. */
+/** Target of an output, after links. */
 export type OutputPlace =
   /** A regular file, or nothing yet: written beside it and renamed. */
   | { readonly kind: 'file'; readonly path: string; readonly exists: boolean }
-  /** A descriptor that whoever started this process opened: /dev/stdout, /dev/fd/63 of `>(…)`. */
+  /** A descriptor that this process inherited: /dev/stdout, /dev/fd/63 of `>(…)`. */
   | { readonly kind: 'descriptor'; readonly fd: number }
   | { readonly kind: 'pipe'; readonly path: string }
   | { readonly kind: 'device'; readonly path: string }
@@ -30,9 +30,20 @@ export async function findOutputPlace(
     return await follow(given, isPrivate)
   } catch (error) {
     if (error instanceof SourceError) throw error
-    throw cannotWrite(given, `(${(error as NodeJS.ErrnoException).code})`)
+    throw cannotWrite(given, explain(given, (error as NodeJS.ErrnoException).code))
   }
 }
+
+function explain(given: string, code: string | undefined): string {
+  if (code === 'ELOOP') return LOOP
+  const folder = dirname(resolve(given))
+  if (code === 'ENOENT' && !existsSync(folder)) return `(there is no folder ${folder})`
+  if (code === 'ENOENT') return '(its link leads into a folder that is not there)'
+  if (code === 'ENOTDIR') return `(${folder} is not a folder)`
+  return `(${code})`
+}
+
+const LOOP = '(its symbolic links lead in a circle)'
 
 export function cannotWrite(path: string, why: string): SourceError {
   return new SourceError('io', `${path} cannot be written ${why}`)
@@ -59,7 +70,7 @@ async function follow(given: string, isPrivate: boolean): Promise<OutputPlace> {
     })
     if (found?.isSymbolicLink()) {
       if (isPlanted(found, stat)) throw cannotWrite(given, `(${PLANTED}: ${path} is a link of another user)`)
-      if (++links > LINKS_MAX) throw cannotWrite(given, '(ELOOP)')
+      if (++links > LINKS_MAX) throw cannotWrite(given, LOOP)
       const target = await readlink(path)
       if (isAbsolute(target)) folder = root
       names.unshift(...namesOf(target))

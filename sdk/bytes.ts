@@ -4,8 +4,8 @@ import { UsageError } from './errors.ts'
 export type Bytes = ArrayBufferLike | ArrayBufferView
 
 /**
- * The bytes as a Uint8Array of this realm, without a copy; shared memory is copied, because another thread may change it
- * while it is verified. null: the value is none, or was transferred away.
+ * Returns the bytes as a Uint8Array of this realm, without a copy. Shared memory is copied, because another thread may change
+ * it during verification. null: the value is not bytes, or was transferred away.
  */
 export function asBytes(value: unknown): Uint8Array<ArrayBuffer> | null {
   try {
@@ -26,7 +26,7 @@ export function requireBytes(value: unknown, what: string): Uint8Array<ArrayBuff
   return bytes
 }
 
-/** By the internal slot, which every realm's buffers have and no other object: `instanceof` knows one realm only. */
+/** Checks the internal slot, which buffers of every realm have: `instanceof` works in one realm only. */
 function isBuffer(value: unknown): value is ArrayBufferLike {
   return hasLength(ArrayBuffer.prototype, value) || isShared(value)
 }

@@ -29,13 +29,13 @@ export const ERROR_CODES = {
   headers_too_large: [431, 'The request headers are too large', 'no', 'send less than 16 KiB of headers'],
   expectation_failed: [
     417,
-    'The request expects what is not done here',
+    'The server does not support this `Expect`',
     'no',
     'leave `Expect` out, or send `100-continue`',
   ],
   transfer_coding_unknown: [
     501,
-    'The body has a transfer coding that is not taken here',
+    'The server does not support this transfer coding of the body',
     'no',
     'send the body as it is, with `Content-Length` or `Transfer-Encoding: chunked`: nothing was done',
   ],

@@ -139,8 +139,8 @@ export function judgePooler(pooler: Pooler | 'unknown'): Finding[] {
     return [
       fail(
         'pooler',
-        'something between here and Postgres pools connections, and gives no second one: how it hands them on cannot be told',
-        'let it open more connections (`default_pool_size`), and run this again: servers and workers do not start without',
+        'something between here and Postgres pools connections, and gives no second one: its pool mode cannot be detected',
+        'let it open more connections (`default_pool_size`), and run this again: otherwise servers and workers do not start',
       ),
     ]
   const advice =

@@ -98,7 +98,7 @@ function judgeDurability({ settings }: ServerFacts, unmet: readonly Unmet[]): Fi
       warn(
         'durability',
         `synchronous_commit = ${commits}: servers and workers set it to on, for their sessions alone`,
-        'set it to on, so that nobody else who writes here relies on more than there is',
+        'set it to on, if other programs that write to this Postgres need it',
       ),
     )
   if (findings.length > 0) return findings

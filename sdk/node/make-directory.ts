@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Makes a directory and those above it, for its owner only; whether it was missing. Throws what the file system says. The recursive `mkdir` of Node never
- * returns where a directory that is there answers ENOENT, as `/proc` does.
+ * Makes a directory and its parents, for their owner only. Returns whether it was missing. Throws errors of the file system.
+ * Node's recursive `mkdir` never returns if an existing directory answers ENOENT, as `/proc` does.
  */
 export function makeDirectory(path: string): boolean {
   const directory = resolve(path)
@@ -20,7 +20,7 @@ export function makeDirectory(path: string): boolean {
   }
 }
 
-/** false: it is something else, or nothing. Throws what else the file system says: a directory may not be searched, say. */
+/** Whether the path is a directory. Throws errors of the file system other than ENOENT and ENOTDIR. */
 function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory()

@@ -7,9 +7,9 @@ import { InTurn } from './in-turn.ts'
 import { isFull } from './spool-errors.ts'
 
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW
-/** Each is also a name and an inode: a disk may have room and no inode left. */
+/** Several files, because a disk may have room but no inode left. */
 const FILES = 8
-/** The reserve grows by so much. */
+/** Step by which the reserve grows. */
 const STEP_BYTES = 64 * 1024
 /** For the lock, the owner, and the blocks that small files take. */
 const BASE_BYTES = 32 * 1024
@@ -22,14 +22,14 @@ export function reserveFor(bytes: number, records: number): number {
 }
 
 /**
- * Room in the directory that records never take. On a full disk it is given up for what has to be written before records
- * can leave the spool, and made again afterwards.
+ * Reserve of disk space in a spool, which records never use. On a full disk it is freed for writes that are needed before
+ * records can leave the spool, and made again afterwards.
  */
 export class Reserve {
   readonly #directory: string
-  /** Bytes that are there. */
+  /** Present size in bytes. */
   #bytes = 0
-  /** Bytes that should be there. */
+  /** Required size in bytes. */
   #wanted = STEP_BYTES
   readonly #turns = new InTurn()
 
@@ -37,7 +37,7 @@ export class Reserve {
     this.#directory = directory
   }
 
-  /** Throws without room for so much; the reserve is as large as before then. */
+  /** Grows the reserve. Throws if the disk has no room; the reserve then keeps its size. */
   ensure(bytes: number): void {
     if (bytes <= this.#bytes) return
     const wanted = Math.ceil(bytes / STEP_BYTES) * STEP_BYTES
@@ -51,7 +51,7 @@ export class Reserve {
     this.#wanted = Math.max(this.#wanted, wanted)
   }
 
-  /** As much of it as there is room for. */
+  /** Makes as much of the reserve as there is room for. */
   restore(bytes = this.#wanted): boolean {
     this.#wanted = Math.max(this.#wanted, bytes)
     for (let wanted = this.#wanted; wanted >= STEP_BYTES; wanted /= 2) {
@@ -65,7 +65,7 @@ export class Reserve {
     return false
   }
 
-  /** Does work that may be done twice; on a full disk a second time, in the room of the reserve. */
+  /** Runs `work`, which must be repeatable. If the disk is full, frees the reserve and runs `work` again. */
   async lend<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -82,7 +82,7 @@ export class Reserve {
     }
   }
 
-  /** Makes its room free for others. */
+  /** Frees the room of the reserve. */
   giveUp(): void {
     this.#bytes = 0
     for (const path of this.#paths()) rmSync(path, { force: true })
@@ -100,7 +100,7 @@ export class Reserve {
 
 function growFile(path: string, bytes: number): void {
   withFile(path, (fd, size) => {
-    // Random, because some file systems keep no room for what they can compress.
+    // Random, because some file systems compress.
     const missing = randomFillSync(new Uint8Array(Math.max(0, bytes - size)))
     const written = missing.length === 0 ? 0 : writeSync(fd, missing)
     if (written < missing.length) throw Object.assign(new Error('the disk is full'), { code: 'ENOSPC' })

@@ -15,12 +15,12 @@ import type { ForeignProblem, Segment } from './spool.ts'
  *                                             answered now, all are recorded. Otherwise nothing is sent again
  */
 
-/** By these people prove who they are, whatever the request says. */
+/** Statuses that demand a login, whatever the request holds. */
 const LOGINS: ReadonlySet<number> = new Set([401, 407, 511])
 const BY_SIZE: ReadonlySet<number> = new Set([413, 414, 431])
-/** Refusals of a record alone after which it is set aside, each with the proof that other requests pass. */
+/** After so many refusals alone a record is set aside, each with proof that other requests pass. */
 const ATTEMPTS_ALONE = 3
-/** Records that are set aside without one that is recorded: then everything with a record in it may be refused. */
+/** After so many records set aside in a row the notarizer stops: everything with a record in it may be refused. */
 export const SET_ASIDE_IN_A_ROW_MAX = 100
 /** A body of the largest batch that a notarizer makes, with room for the members that a parent adds. */
 const BODY_MB = 1.1
@@ -29,26 +29,26 @@ const BODY_MB = 1.1
 export type Sender = {
   /** Throws what `Transport.json` throws. */
   send(segment: Segment): Promise<Batch>
-  /** Whether a request of the same kind, with nothing that anybody could object to, reaches the server. */
+  /** Whether a harmless request of the same kind reaches the server. */
   passes(): Promise<boolean>
-  /** Between attempts at a record alone. */
+  /** Waits between attempts with a single record. */
   pause(): Promise<void>
 }
 
-/** Whether something before the server refused this request, for its contents or its size, or because it refuses everything. */
+/** Whether something before the server refused the request: its contents, its size, or every request. */
 export function isForeignRefusal(error: unknown): error is UnexpectedAnswerError {
   if (!(error instanceof UnexpectedAnswerError) || error.retryable || error.status === null) return false
   return error.status >= 400 && error.status < 600 && !LOGINS.has(error.status)
 }
 
-/** Whether it says that the request is too large. */
+/** Whether the status means that the request is too large. */
 export function isBySize({ status }: UnexpectedAnswerError): boolean {
   return status !== null && BY_SIZE.has(status)
 }
 
 /**
- * Sends a segment: the answer, or why it will never be taken as it is. Throws every other error, and one that says so where
- * everything is refused.
+ * Sends a segment. Returns the answer, or why this segment will never be taken. Throws every other error, also if every
+ * request is refused.
  */
 export async function sendOrJudge(
   sender: Sender,
@@ -71,7 +71,7 @@ export async function sendOrJudge(
 
 const NO_RECORDS = '{"records":[]}'
 
-/** Sends a batch without records, which the server refuses and nobody else has a reason to. */
+/** Sends a batch without records: the server refuses it, and no firewall has a reason to. */
 export async function passesWithoutRecords(http: Transport, options: CallOptions): Promise<boolean> {
   try {
     // Not `json`: a signer has nothing to sign here.
@@ -102,7 +102,7 @@ export function halve({ idempotencyKey, items }: Segment): Segment[] {
   return [items.slice(0, middle), items.slice(middle)].map((half) => ({ idempotencyKey, items: half }))
 }
 
-/** The first segment joined with the next one of its key, as it was before it was halved, and those after; null: there is none. */
+/** Joins the first segment with the next one of its key, as before halving. Returns it and the rest; null: the next has another key. */
 export function rejoin(
   { idempotencyKey, items }: Segment,
   others: readonly Segment[],
@@ -112,7 +112,7 @@ export function rejoin(
   return [{ idempotencyKey, items: [...items, ...next.items] }, rest]
 }
 
-/** The segments, with keys of their own for those that have the key of one that was recorded. */
+/** Gives a new key to each segment that has the key of a recorded one. */
 export function renewKeys(
   segments: readonly Segment[],
   recorded: string,
@@ -124,7 +124,7 @@ export function renewKeys(
   )
 }
 
-/** For people, about a segment that goes on in halves. */
+/** Error for `onError`: the segment is sent in halves. */
 export function sentInHalves({ items }: Segment, error: UnexpectedAnswerError): UnexpectedAnswerError {
   const { status } = error
   return new UnexpectedAnswerError(
@@ -133,7 +133,7 @@ export function sentInHalves({ items }: Segment, error: UnexpectedAnswerError): 
   )
 }
 
-/** For people, about a record that is set aside. `bytes`: of its request. */
+/** Error for `onRefused`: the record is set aside. `bytes`: size of its request. */
 export function setAside(bytes: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
   const { status, nothingDone } = error
   return new UnexpectedAnswerError(
@@ -142,7 +142,7 @@ export function setAside(bytes: number, error: UnexpectedAnswerError): Unexpecte
   )
 }
 
-/** For people, about records that wait because too many in a row were set aside. */
+/** Error for `onError`: records wait, because too many in a row were set aside. */
 export function waitsAfter(records: number, error: UnexpectedAnswerError): UnexpectedAnswerError {
   return new UnexpectedAnswerError(
     `something before the server refused ${records} records in a row, each alone, and none was recorded: the others wait. What to do: ${adviceFor(error)}`,
@@ -171,7 +171,7 @@ function adviceFor(error: UnexpectedAnswerError): string {
     : 'have the firewall let bodies of POST /v1/records/batch pass, whatever is in them'
 }
 
-/** The refusal as `refused.ndjson` has it: without a code, as the server has not answered. */
+/** Problem for `refused.ndjson`. It has no `code`, because the server has not answered. */
 export function problemOf({ status, message }: UnexpectedAnswerError): ForeignProblem {
   return { type: 'about:blank', title: 'Refused before the server', status: status!, detail: message }
 }

@@ -8,8 +8,8 @@ export function etagOf(version: number): string {
 }
 
 /**
- * Versions of which the record must have one, by If-Match (RFC 9110 §13.1.1); null: any will do. A weak tag matches
- * nothing. Throws `invalid_request` for a field without any tag: a write whose condition is not understood must not be done.
+ * Returns the versions that If-Match allows (RFC 9110 §13.1.1); null: any. A weak tag matches nothing. Throws `invalid_request`
+ * for a field without any tag, because a write with an unreadable condition must not be done.
  */
 export function ifVersionsOf(request: FastifyRequest): readonly number[] | null {
   const tags = entityTagsOf(request.headers['if-match'])
@@ -26,8 +26,8 @@ export function ifVersionsOf(request: FastifyRequest): readonly number[] | null 
 }
 
 /**
- * Whether the client has this version, by If-None-Match (RFC 9110 §13.1.2, weak comparison); null: the request does not say.
- * A field without any tag is ignored: a condition that is not understood refuses no read.
+ * Returns whether the client has this version, by If-None-Match (RFC 9110 §13.1.2, weak comparison); null: no such field, or
+ * one without any tag.
  */
 export function knownVersionsOf(request: FastifyRequest): ((version: number) => boolean) | null {
   const tags = entityTagsOf(request.headers['if-none-match'])

@@ -3,14 +3,14 @@ import type { Socket } from 'node:net'
 import { REFUSED_DISCARD_BYTES_MAX, REFUSED_LINGER_MS } from './limits.ts'
 import { kindOf } from './owner.ts'
 
-/** Makes the bytes of a refusal, with `Connection: close`; called when they are written, if they are. */
+/** Returns the bytes of a refusal, with `Connection: close`. Called when they are written, or never. */
 type RenderRefusal = () => string
 
 /**
- * Places refusals of what is no request, or only a part of one, among the answers of a connection: behind all that were begun
- * (RFC 9112 §9.3.2), never within one, and never as a second answer to the same request. A refusal ends its connection.
+ * Sends refusals of malformed or partial requests: after all answers that were begun (RFC 9112 §9.3.2), never within an answer,
+ * and never as a second answer to one request. A refusal ends its connection.
  *
- * Requests are answered in order, so that the newest response of a connection is enough: when it has closed, nothing is under way.
+ * Requests are answered in order, so the newest response is enough: when it has closed, no answer is under way.
  */
 export class Connections {
   /** Newest response, until it closes. It stays where its request has not arrived whole: what is wrong then belongs to that request. */
@@ -33,7 +33,7 @@ export class Connections {
     response.on('close', this.#onClose)
   }
 
-  /** Whether an answer is under way, or waits for its turn. */
+  /** Whether an answer is under way or waiting. */
   isAnswering(socket: Socket): boolean {
     return this.#newest.get(socket)?.destroyed === false
   }
@@ -54,15 +54,15 @@ export class Connections {
   }
 }
 
-/** Runs `next` when the response has got the connection (`socket`), or has closed; at once if it has. */
+/** Calls `next` when the response gets the connection (`socket`) or closes; at once if that has happened. */
 function whenIt(response: ServerResponse, event: 'socket' | 'close', next: () => void): void {
   if (response.destroyed || (event === 'socket' && response.socket)) next()
   else response.once(event, next)
 }
 
 /**
- * From now on the parser is given nothing: it must not complete a request that is refused. The server reads on for a while and drops
- * what comes: where bytes are left unread the kernel throws the answer away with them (RFC 9112 §9.6).
+ * Detaches the parser, which must not complete a refused request. The server reads and drops bytes for a while, because the
+ * kernel discards the answer if bytes stay unread (RFC 9112 §9.6).
  */
 function discardInput(socket: Socket): void {
   // Without its own listeners Node would not begin to read again, nor see that the client has closed.

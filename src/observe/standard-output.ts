@@ -10,8 +10,8 @@ type Options = {
 }
 
 /**
- * Standard output as the destination of a log. A reader that stopped reading (a log shipper that hangs, Ctrl-S) holds up neither the
- * process nor its end: up to LOG_WAITING_BYTES_MAX wait in memory, further lines are dropped and counted.
+ * Standard output as the destination of a log. A reader that stops reading (a log shipper that hangs, Ctrl-S) delays neither the
+ * process nor its end. Up to LOG_WAITING_BYTES_MAX of lines wait in memory; further lines are dropped and counted.
  */
 export class StandardOutput implements DestinationStream {
   readonly #out: ReturnType<typeof pino.destination>
@@ -54,7 +54,7 @@ export class StandardOutput implements DestinationStream {
     this.#out.flushSync()
   }
 
-  /** `report` is called with the number of lines that were dropped, when the reader has come back and read the others. */
+  /** Calls `report` with the number of dropped lines when the reader has read the waiting ones. */
   onLoss(report: (lines: number) => void): void {
     this.#out.on('drain', () => {
       if (this.#dropped === 0) return
@@ -66,8 +66,8 @@ export class StandardOutput implements DestinationStream {
 }
 
 /**
- * Writes a line to standard output (1) or standard error (2), and waits at most SAY_MS_MAX for its reader: `console.error` may wait
- * for ever, and a process that is to end must not.
+ * Writes a line to standard output (1) or standard error (2), and waits at most SAY_MS_MAX for its reader. `console.error` may
+ * wait for ever, and would keep a process from ending.
  */
 export function say(line: string, fd: 1 | 2 = 2): void {
   const giveUpAtMs = performance.now() + SAY_MS_MAX
@@ -85,8 +85,8 @@ export function say(line: string, fd: 1 | 2 = 2): void {
 const descriptors = new Map<1 | 2, number>()
 
 /**
- * A descriptor of the same pipe or terminal with O_NONBLOCK. One of our own, because the flag of the inherited one is shared with other
- * processes: each that ends sets it back, and a write that waits in the kernel keeps a process from ending. A file needs none.
+ * Opens the same pipe or terminal again, with O_NONBLOCK, because a blocked write keeps a process from ending. The inherited
+ * descriptor shares its flags with other processes, and each resets them when it ends. A file needs none.
  */
 function descriptorThatNeverWaits(fd: 1 | 2): number {
   const known = descriptors.get(fd)

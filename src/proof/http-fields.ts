@@ -89,7 +89,7 @@ export function retryAfterMsOf(value: FieldValue, nowMs: number): number | null 
 /** Longest wait that `retryAfterMsOf` returns. Callers wait for less: each has a limit of its own. */
 export const RETRY_AFTER_MS_MAX = 365 * 24 * 60 * 60 * 1000
 
-/** Milliseconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). null: it is none. */
+/** Milliseconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). null: not a date. */
 export function httpDateMsOf(text: string, nowMs: number): number | null {
   const match = IMF_FIXDATE.exec(text) ?? RFC_850_DATE.exec(text) ?? ASCTIME_DATE.exec(text)
   if (!match) return null

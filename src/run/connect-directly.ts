@@ -1,9 +1,8 @@
 import { setGlobalProxyFromEnv } from 'node:http'
 
 /**
- * Has `fetch` and `node:http` of this process go to no proxy, whatever NODE_USE_ENV_PROXY and HTTP_PROXY say: a proxy would get the
- * operator's key in clear, and cannot reach this machine's loopback. Called where a process of the server begins; MUST come before its
- * first request.
+ * Makes `fetch` and `node:http` of this process ignore NODE_USE_ENV_PROXY and HTTP_PROXY: a proxy would get the operator's key in
+ * clear, and cannot reach this machine's loopback. MUST be called before the first request of a server's process.
  */
 export function connectDirectly(): void {
   // Without an address Node leaves the proxies of the environment as they are. This one is never used.

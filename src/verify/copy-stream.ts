@@ -2,8 +2,8 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
 /**
- * Writes the pieces to a stream, and leaves it open. Returns when the stream has taken them all. An error of the pieces is thrown as it
- * is; one of the stream by way of `localFault`, so that a full disk is never blamed on a server that sent the pieces.
+ * Writes the pieces to a stream, and leaves it open. Returns when all are written. Throws errors of the pieces unchanged, and errors
+ * of the stream through `localFault`, so that a full disk is not blamed on the server that sent the pieces.
  */
 export async function copyStream(
   pieces: AsyncIterable<Uint8Array | string>,
@@ -28,7 +28,7 @@ export async function copyStream(
   }
 }
 
-/** Returns when everything is written. A stream that failed, and is not destroyed by it, calls nobody back. */
+/** Returns when everything is written. Throws the error of the stream, also an earlier one, after which it calls no callback. */
 function written(to: Writable): Promise<void> {
   return new Promise((done, fail) => {
     if (to.errored) return fail(to.errored)

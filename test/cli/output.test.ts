@@ -158,14 +158,18 @@ test('what takes no output is refused with words, before the server is asked', a
   await once(server, 'listening')
   t.after(() => server.close())
   symlinkSync('loop', at('loop'))
+  symlinkSync('none/file', at('lost'))
   const there = readdirSync(folder)
   process.env['TALLYSTICK_URL'] = 'http://127.0.0.1:9'
   for (const [name, why] of [
     ['folder', '(a folder)'],
     ['none/', '(a folder)'],
-    ['none/file', '(ENOENT)'],
+    ['none/file', `(there is no folder ${at('none')})`],
+    ['lost', '(its link leads into a folder that is not there)'],
+    ['socket/file', `(${at('socket')} is not a folder)`],
     ['socket', '(a socket: name a file, a pipe or a device)'],
-    ['loop', '(ELOOP)'],
+    ['loop', '(its symbolic links lead in a circle)'],
+    ['loop/file', '(its symbolic links lead in a circle)'],
     ['/dev/fd/999', '(descriptor 999 is not open)'],
   ] as const) {
     const path = name.startsWith('/') ? name : `${folder}/${name}`

@@ -51,7 +51,7 @@ that is wrong is said at once.
 {{- if and .Values.gateway.enabled (not .Values.gateway.hostnames) }}{{ $routed = append $routed "gateway.hostnames" }}{{ end -}}
 {{- range $routed }}
 {{- if and $.Values.publicUrl (not (and (include "tallystick.isName" $public) (not (include "tallystick.isAddress" $public)))) }}
-- "publicUrl is {{ $.Values.publicUrl }}, whose host is no DNS name, and {{ . }} is empty: a route needs one. Name it there, or reach the servers by service.type LoadBalancer"
+- "publicUrl is {{ $.Values.publicUrl }}, whose host is not a DNS name, and {{ . }} is empty: a route needs a DNS name. Set it there, or use service.type LoadBalancer"
 {{- end }}
 {{- end }}
 {{- end }}
@@ -138,7 +138,7 @@ under Argo CD.
 - "worker.replicas is {{ int $worker.replicas }}, but worker.persistence.accessMode {{ $worker.persistence.accessMode }} lets one worker write: use ReadWriteMany (EFS), or one worker"
 {{- end }}
 {{- if and (gt (int $worker.replicas) 1) (not $worker.autoscaling.enabled) (not $worker.persistence.enabled) }}
-- "worker.replicas is {{ int $worker.replicas }}, but worker.persistence is not enabled: each worker would know other checkpoints, and none after a restart. Use a volume that all can write (ReadWriteMany), or one worker"
+- "worker.replicas is {{ int $worker.replicas }}, but worker.persistence is not enabled: each worker would store other checkpoints, and lose them at a restart. Use a volume that all workers can write (ReadWriteMany), or one worker"
 {{- end }}
 {{- if $worker.autoscaling.enabled }}
 {{- if not $shared }}
@@ -155,7 +155,7 @@ under Argo CD.
 {{- end }}
 {{- range $worker.autoscaling.metrics }}
 {{- if and (eq $worker.autoscaling.type "hpa") (hasPrefix "tallystick_" .name) }}
-- "worker.autoscaling.metrics names {{ .name }}, which each worker says of all, and Kubernetes would add up: with hpa give it another name, such as {{ .name | replace "tallystick_" "tallystick:" }}:max, which metrics.prometheusRule records"
+- "worker.autoscaling.metrics names {{ .name }}, of which each worker reports the same total, and Kubernetes would add them up: with hpa use another name, such as {{ .name | replace "tallystick_" "tallystick:" }}:max, which metrics.prometheusRule records"
 {{- end }}
 {{- end }}
 {{- if and (eq $worker.autoscaling.type "keda") (not $worker.autoscaling.keda.serverAddress) }}
@@ -183,7 +183,7 @@ under Argo CD.
 {{- end }}
 {{- with .Values.archive }}
 {{- if and .url .lock.days (not (kindIs "invalid" .keepDays)) (le (int .lock.days) (int .keepDays)) }}
-- "archive.lock.days is {{ int .lock.days }}, but archive.keepDays is {{ int .keepDays }}: content would leave Postgres when its lock in the archive has ended. Lock for as long as you need the content"
+- "archive.lock.days is {{ int .lock.days }}, but archive.keepDays is {{ int .keepDays }}: content would leave Postgres after its lock in the archive has ended. Set lock.days to as long as you need the content"
 {{- end }}
 {{- end }}
 {{- if not (regexMatch "^[a-z]" (include "tallystick.fullname" .)) }}

@@ -2,9 +2,9 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
 /**
- * Moves the head of a chain to its newest entry, and makes anew what the triggers of steps would have made: both were left undone while
- * triggers were off. As the owner, in the caller's transaction, who MUST verify the whole ledger before it commits. Returns the size before
- * and after, and how many rows of waiting work were made or removed; null: there is no such ledger.
+ * Moves the head of a chain to its newest entry, and redoes the work of the triggers of steps: neither was done while triggers
+ * were off. Runs as the owner in the caller's transaction. The caller MUST verify the whole ledger before it commits. Returns
+ * the size before and after, and how many rows of waiting work were made or removed; null: no such ledger.
  */
 export async function mendHead(
   client: pg.ClientBase,

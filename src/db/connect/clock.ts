@@ -4,12 +4,12 @@ import type { Db } from './client.ts'
 /** Another clock minus this machine's. The true value is within `errorMs` of it. */
 export type ClockOffset = { readonly aheadMs: number; readonly errorMs: number }
 
-/** `Date.now()` cuts the rest of a millisecond off. */
+/** `Date.now()` rounds down to a millisecond. */
 const TICK_MS = 1
 
 /**
- * The database's clock was read somewhere between question and answer: the middle is off by half the round trip at most,
- * so the quickest of several says most.
+ * Reads the database's clock `samples` times, and returns the offset of the quickest reading: the error is at most half the
+ * round trip. Throws what the database throws.
  */
 export async function measureClock(db: Db, now: () => number, samples: number): Promise<ClockOffset> {
   let best: ClockOffset | null = null
@@ -38,8 +38,8 @@ type ClockLog = {
 }
 
 /**
- * The database's time, measured every CLOCK_MEASURE_EVERY_MS and carried on by the monotonic clock in between: neither a wrong
- * clock of this machine nor a correction of it changes what the process signs and sends.
+ * The database's time, measured every CLOCK_MEASURE_EVERY_MS. In between it follows the monotonic clock, so that a wrong clock
+ * of this machine, or its correction, does not change what the process signs and sends.
  */
 export class DatabaseClock {
   readonly #db: Db
@@ -81,7 +81,7 @@ export class DatabaseClock {
     return measureClock(this.#db, () => performance.now(), CLOCK_SAMPLES)
   }
 
-  /** A database that is away or slow says nothing new: the time before goes on. */
+  /** If the database is away or slow, the last measurement stays in use. */
   async #measureAgain(): Promise<void> {
     const measured = await this.#measureOrigin().catch(() => null)
     if (measured !== null && measured.errorMs <= CLOCK_ERROR_MS_MAX) this.#take(measured)

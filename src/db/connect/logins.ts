@@ -61,7 +61,7 @@ async function ensureLogin(
   const { isPowerful, others } = await readLogin(client, login)
   if (isPowerful)
     throw new Error(
-      `the login ${login} is too powerful to serve with: name another one in the URL of servers and workers`,
+      `the login ${login} is too powerful to serve with: use another in the URL of servers and workers`,
     )
   if (password === null) return
   if (others.length > 0) return requireSamePassword(owner, login, password, others)
@@ -123,9 +123,10 @@ async function requireSamePassword(
     if (code === INSUFFICIENT_PRIVILEGE) return
     if (!isLoginRefused) throw error
     throw new Error(
-      `the login ${login} has another password, and is used in ${others.join(', ')} too: to change it would lock that ` +
-        'deployment out. Give this one logins of its own, in TALLYSTICK_API_DATABASE_URL and TALLYSTICK_WORKER_DATABASE_URL (chart: ' +
-        'database.api.user, database.worker.user), or the password that it has; or change it yourself, by `alter role`, for all of them (docs/databases.md)',
+      `the login ${login} has another password, and is used in ${others.join(', ')} too: a change would lock that ` +
+        'deployment out. Give this deployment logins of its own, in TALLYSTICK_API_DATABASE_URL and TALLYSTICK_WORKER_DATABASE_URL ' +
+        '(chart: database.api.user, database.worker.user), or the present password; or change it for all deployments with ' +
+        '`alter role` (docs/databases.md)',
     )
   }
 }
@@ -136,7 +137,7 @@ function explainRefusal(error: Error & { code?: string }, owner: DatabaseOrUrl, 
   const name = nameInSql(login)
   const ownerName = nameInSql(decodeURIComponent(new URL(Database.of(owner).url).username))
   throw new Error(
-    `${error.message}: the login ${login}. Let a superuser say \`alter role ${ownerName} createrole\` and, for a login that somebody ` +
+    `${error.message}: the login ${login}. Let a superuser run \`alter role ${ownerName} createrole\` and, for a login that somebody ` +
       `else made, \`grant ${name} to ${ownerName} with admin option\`; or make the login yourself, and name it in a URL without a password`,
     { cause: error },
   )

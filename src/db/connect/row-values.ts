@@ -1,16 +1,16 @@
 import pg from 'pg'
 
 /**
- * `bigint` and `numeric`, alone and in arrays, read as numbers: seqs, sizes, counts and seconds. None that the server writes is beyond 2^53, and no value
- * beyond it is read as one that is not.
+ * Reads `bigint` and `numeric`, also in arrays, as numbers: seqs, sizes, counts and seconds. The server writes no value beyond
+ * 2^53, and a value beyond it is never read as a smaller one.
  */
 export const NUMBER_TYPES = [20, 1700]
 /** pg reads `numeric[]` as numbers by itself. */
 export const BIGINT_ARRAY_TYPE: number = 1016
 
 /**
- * Names columns as the code does: `record_id` is `recordId` in every row. Here, and not by an alias for each of some three hundred
- * columns, so that no query can forget it. It costs 0.02 µs a column and query, none a row.
+ * Names columns as the code does: `record_id` becomes `recordId` in every row. No query needs an alias, so none can forget it.
+ * The cost is 0.02 µs a column and query, and nothing a row.
  */
 export function nameInCamelCase({ fields }: { readonly fields: readonly { name: string }[] }): void {
   for (const field of fields) field.name = camelCase(field.name)
@@ -18,7 +18,7 @@ export function nameInCamelCase({ fields }: { readonly fields: readonly { name: 
 
 const parseTexts: (text: string) => readonly unknown[] = pg.types.getTypeParser(BIGINT_ARRAY_TYPE)
 
-/** Value of the text of a `bigint[]`. */
+/** Parses the text of a `bigint[]`. */
 export function parseNumbers(text: string): unknown[] {
   return numbersOf(parseTexts(text))
 }

@@ -6,8 +6,8 @@ const SALT_BYTES = 16
 const KEY_BYTES = 32
 
 /**
- * Returns what Postgres stores of a password (RFC 5802, RFC 7677): `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`. It is sent in
- * place of the password, so that no statement has that: a server may log each, and logs one that fails, and pg_stat_statements keeps the text.
+ * Returns the verifier that Postgres stores of a password (RFC 5802, RFC 7677): `SCRAM-SHA-256$iterations:salt$StoredKey:ServerKey`.
+ * It is sent instead of the password, because logs of the server and pg_stat_statements store the text of statements.
  */
 export function makeScramVerifier(password: string, iterations: number): string {
   const salt = randomBytes(SALT_BYTES)
@@ -22,8 +22,8 @@ const SPACES = /[\u00a0\u1680\u2000-\u200b\u202f\u205f\u3000]/g
 const NOTHING = /\u00ad|\u034f|\u1806|[\u180b-\u180d]|\u200c|\u200d|\u2060|[\ufe00-\ufe0f]|\ufeff/g
 
 /**
- * SASLprep (RFC 4013), as far as it changes a password. libpq and Postgres take a password that SASLprep prohibits as it is; so does
- * this, and node-postgres, unless a step changes it.
+ * Applies the steps of SASLprep (RFC 4013) that change a password. A prohibited password is not refused: libpq, Postgres and
+ * node-postgres use it too.
  */
 function prepare(password: string): string {
   return password.replace(SPACES, ' ').replace(NOTHING, '').normalize('NFKC')

@@ -1,18 +1,18 @@
 import pg from 'pg'
 
 /*
- * A session of Postgres as this code needs it: the settings that it sets for itself, and what it can only ask for, because a 201 rests on
- * it. Servers, workers, `migrate`, the operators' commands and preflight all judge by `findUnmet`.
+ * Settings of a session of Postgres: those that each session sets, and those that it can only check, because a 201 depends on
+ * them. Servers, workers, `migrate`, the operator's commands and preflight all use `findUnmet`.
  */
 
 type Settings = Readonly<Record<string, string | number>>
 
 /**
- * Set in every session, whatever the server, the database, the login or the environment have for others. First what could end the other
- * statements. A setting of the session stays when Postgres reads its files anew.
+ * Set in every session, over values of the server, the database, the login or the environment. Settings that could end the
+ * next statements come first. A session keeps them when Postgres reloads its configuration.
  *
- * Limits of time are the pools' own, because they answer a request in time. Formats decide how values are written that this side reads: with
- * `bytea_output` escape an append is committed, and its answer can't be read. The warning of a commit that is not replicated must come.
+ * Timeouts are 0 because the pools have their own. Formats must be those that this code reads: with `bytea_output` escape an
+ * append would be committed, and its answer unreadable. `warning` shows the warning of a commit that is not replicated.
  */
 const SESSION_SETTINGS: Settings = {
   statement_timeout: 0,
@@ -35,7 +35,7 @@ const SESSION_SETTINGS: Settings = {
   'plpgsql.extra_errors': 'none',
 }
 
-/** Besides, for the owner: what is made must not depend on the database's habits. A server leaves a database read-only that is. */
+/** More settings of the owner, so that the schema does not depend on defaults of the database. Servers leave a read-only database so. */
 export const OWNER_SETTINGS: Settings = {
   default_transaction_read_only: 'off',
   search_path: 'pg_catalog',
@@ -43,7 +43,7 @@ export const OWNER_SETTINGS: Settings = {
   default_table_access_method: 'heap',
 }
 
-/** Weaker than the promise of a 201: nothing, or no standby, is waited for. `remote_write` and `remote_apply` wait for both. */
+/** Too weak for a 201: `off` waits for no disk, `local` for no standby. `remote_write` and `remote_apply` wait for both. */
 export const WEAK_COMMITS: readonly string[] = ['off', 'local']
 
 /** `transaction_timeout` came with Postgres 17. */
@@ -101,7 +101,7 @@ export function setStatement([name, value]: readonly [string, string | number]):
   return `set ${name.split('.').map(pg.escapeIdentifier).join('.')} = ${pg.escapeLiteral(String(value))}`
 }
 
-/** Settings that a storage may make good: ZFS writes pages whole, and some managed services flush their log by themselves. */
+/** Settings that some storage does not need: ZFS writes whole pages, and some managed services flush their log by themselves. */
 export const ACCEPTABLE = ['fsync', 'full_page_writes'] as const
 export type Acceptable = (typeof ACCEPTABLE)[number]
 
@@ -114,7 +114,7 @@ export type Unmet = {
 
 const VERSION_MIN = 150_000
 
-/** Everything that a 201 rests on and a session does not have. `accepted`: what an operator says the storage makes good. */
+/** Requirements of a 201 that the session does not meet. `accepted`: settings that the operator says the storage does not need. */
 export function findUnmet(facts: SessionFacts, accepted: readonly Acceptable[] = []): Unmet[] {
   return FACT_NAMES.filter((name) => !(accepted as readonly string[]).includes(name)).flatMap((name) => {
     const value = facts[name]
@@ -142,33 +142,33 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
   },
   server_encoding: {
     isMet: (value) => value === 'UTF8',
-    costs: 'not every name or value can be written, and the encoding of a database cannot be changed',
-    advice: "make the database anew, with encoding 'UTF8' and template template0",
+    costs: 'some names and values cannot be written, and the encoding of a database cannot be changed',
+    advice: "create another database, with encoding 'UTF8' and template template0",
   },
   fsync: {
     isMet: isOn,
     changesByReload: true,
-    costs: 'with the power goes what was acknowledged, or the whole database',
+    costs: 'a power cut may lose acknowledged records, or the whole database',
     advice:
-      'set fsync = on and restart Postgres; a database that ran without it: make it anew. Where the storage flushes by itself: ' +
+      'set fsync = on and restart Postgres; do not keep a database that ran without it. If the storage flushes by itself: ' +
       'TALLYSTICK_DATABASE_ACCEPT=fsync (docs/databases.md)',
   },
   full_page_writes: {
     isMet: isOn,
     changesByReload: true,
-    costs: 'a page that is half written when the power goes stays so',
+    costs: 'a page that was half written at a power cut stays damaged',
     advice:
-      'set full_page_writes = on and reload Postgres; where the file system writes pages whole (ZFS): ' +
+      'set full_page_writes = on and reload Postgres; if the file system writes whole pages (ZFS): ' +
       'TALLYSTICK_DATABASE_ACCEPT=full_page_writes (docs/databases.md)',
   },
   data_sync_retry: {
     isMet: isOff,
-    costs: 'after a disk that failed to write, Postgres goes on as if it had',
+    costs: 'Postgres goes on after a failed write to the disk as if it had succeeded',
     advice: 'set data_sync_retry = off and restart Postgres',
   },
   zero_damaged_pages: {
     isMet: isOff,
-    costs: 'a damaged page is emptied without a word',
+    costs: 'Postgres silently empties a damaged page',
     advice: 'set zero_damaged_pages = off',
   },
   session_replication_role: {
@@ -176,22 +176,22 @@ const REQUIREMENTS: Readonly<Record<FactName, Requirement>> = {
     isMet: (value) => value !== 'replica',
     costs: 'triggers and foreign keys are off, and the chain rests on them',
     advice:
-      "take it away from the database, the login or the server's configuration: " +
+      "remove the setting from the database, the login or the server's configuration: " +
       '`alter database … reset session_replication_role`, `alter role … reset session_replication_role`',
   },
 }
 
-/** Whether the connections that are open have it too, though it was otherwise when they were made. */
+/** Whether a reload changes the setting for open connections too. */
 export function isOfWholeServer({ name }: Unmet): boolean {
   return REQUIREMENTS[name].changesByReload === true
 }
 
-/** For a connection that is refused. */
+/** Error of a connection that is refused. */
 export function refusalOf(unmet: readonly Omit<Unmet, 'name'>[]): Error {
   return new Error(unmet.map(({ detail, advice }) => `${detail}: ${advice}`).join('; '))
 }
 
-/** They are many where all are off, as after `pg_restore --disable-triggers`. */
+/** After `pg_restore --disable-triggers` all are off. */
 const GUARDS_SHOWN_MAX = 3
 
 /** `missing`: as the SQL function `missing_guards` names them. */
@@ -230,5 +230,5 @@ function inSql(tables: readonly string[], action: string): string {
 }
 
 export const HANDED_ON =
-  'it is reached through a pooler that hands connections on after each transaction or statement: have it pool by the session, or ' +
+  'it is reached through a pooler that hands connections on after each transaction or statement: set its pool mode to session, or ' +
   'name Postgres itself (docs/databases.md)'

@@ -7,9 +7,9 @@ const GRANTS_FILE = new URL('../../../migrations/grants.sql', import.meta.url)
 const OUR_SCHEMAS = ['tallystick', JOBS_SCHEMA]
 
 /**
- * Gives the two logins the privileges in migrations/grants.sql, and takes all from PUBLIC and from the logins that the database had
- * before: a copy of another deployment's database is open to its own logins alone. As its owner; the schema is migrated. Returns the
- * logins that lost their privileges. Throws, saying what to do, if one of them has a session here: servers run with it.
+ * Grants the two logins the privileges in migrations/grants.sql. Revokes all from PUBLIC and from earlier logins, so that a copy
+ * of another deployment's database is open to its own logins alone. Runs as the owner, after the migrations. Returns the logins
+ * that lost their privileges. Throws if one of them has a session in this database: a deployment runs with it.
  */
 export async function applyGrants(client: pg.ClientBase, logins: LoginNames): Promise<string[]> {
   const { api, worker } = await findLogins(client)
@@ -56,8 +56,8 @@ async function revokeAll(client: pg.ClientBase, login: string): Promise<void> {
 }
 
 /**
- * Throws unless the schemas of our names are there to be made, or were made by `migrate` as this login or a role that it is a member of:
- * what is in them is given to our logins, gets triggers, and has triggers that run as this login. As owner, before anything is made.
+ * Throws unless the schemas of our names are missing, or were made by `migrate` as this login or a role that it is a member of.
+ * Our logins get privileges on their content, and their triggers run as this login. Runs as the owner, before anything is made.
  */
 export async function refuseForeignSchemas(client: pg.ClientBase): Promise<void> {
   await refuseOtherOwner(client)

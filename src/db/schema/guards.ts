@@ -3,8 +3,9 @@ import { makeFollowingRows } from '../chain/mend-head.ts'
 import { describeGuards, refusalOf } from '../connect/session.ts'
 
 /**
- * Notes the triggers that this schema has, and turns on those of them that are off, and makes what they would have made meanwhile. As the
- * owner, in the transaction of `migrate`. Returns how many were off. Throws where one is missing, or is off and not the owner's to turn on.
+ * Lists the triggers of this schema in the table `guards`, turns on those that are off, and redoes what they would have done
+ * meanwhile. Runs as the owner, in the transaction of `migrate`. Returns how many were off. Throws if a trigger is missing, or
+ * is off and the owner may not turn it on.
  */
 export async function turnOnGuards(client: pg.ClientBase): Promise<number> {
   await client.query(`

@@ -126,24 +126,24 @@ export async function checkSchema(db: Db): Promise<void> {
 }
 
 /**
- * Whether a migrated database answers in time. One that is only slow has not moved: its other connections stay, or each question
- * would have all of them made anew while it has too much to do already.
+ * Reads one row of a migrated database. Returns null, or why that failed or took longer than `timeoutMs`; never throws. After a
+ * timeout the pool's other connections stay: to renew them all would add load to a slow database.
  */
-export async function canRead(pool: pg.Pool, timeoutMs: number): Promise<boolean> {
+export async function probeRead(pool: pg.Pool, timeoutMs: number): Promise<Error | null> {
   const query = { text: 'select from tallystick.schema_migrations limit 1', query_timeout: timeoutMs }
   let client: pg.PoolClient
   try {
     client = await pool.connect()
-  } catch {
-    return false
+  } catch (error) {
+    return error as Error
   }
   try {
     await client.query(query)
     client.release()
-    return true
+    return null
   } catch (error) {
     client.release(isUnanswered(error as Error) || (error as Error))
-    return false
+    return error as Error
   }
 }
 

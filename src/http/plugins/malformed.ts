@@ -72,10 +72,10 @@ export function refuseMalformedHeaders(app: FastifyInstance): void {
         new ApiError('bad_request', 'send one `Host`: a name or an address, and a port if there is one'),
       )
     if (expect !== undefined && !listOf(expect).every((one) => /^100-continue$/i.test(one)))
-      return done(new ApiError('expectation_failed', 'the only expectation that is met here is 100-continue'))
+      return done(new ApiError('expectation_failed', 'the only `Expect` that is supported is 100-continue'))
     if (coding !== undefined && !/^chunked$/i.test(coding))
       return done(
-        new ApiError('transfer_coding_unknown', 'the only transfer coding that is taken is chunked'),
+        new ApiError('transfer_coding_unknown', 'the only transfer coding that is supported is chunked'),
       )
     // Anybody may send OPTIONS, under any load: no body is read for it.
     if (method === 'OPTIONS' && (coding !== undefined || Number(length) > 0))

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { canRead } from '../../db/schema/migrate.ts'
+import { probeRead } from '../../db/schema/migrate.ts'
 import { ApiError } from '../../errors.ts'
 import { VERSION } from '../../observe/version.ts'
 import type { Deps } from '../deps.ts'
 import { READY_ANSWER_TIMEOUT_MS } from '../limits.ts'
 import { health } from '../schemas/health.ts'
+
+const NOT_READY = 'the database does not answer, is not migrated, or refuses this login: the log says why'
 
 export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>): void {
   // Probes bring parameters of their own, such as `?verbose`.
@@ -21,13 +23,13 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
     }),
   )
 
-  // Nobody is refused, however often: requests at the same time share one question to the database.
-  let asking: Promise<boolean> | null = null
-  const canReadNow = () => {
-    asking ??= canRead(deps.readPool, READY_ANSWER_TIMEOUT_MS).finally(() => {
-      asking = null
+  // Nobody is refused, however often: requests at the same time share one query.
+  let probing: Promise<Error | null> | null = null
+  const probeNow = () => {
+    probing ??= probeRead(deps.readPool, READY_ANSWER_TIMEOUT_MS).finally(() => {
+      probing = null
     })
-    return asking
+    return probing
   }
 
   const ready = {
@@ -40,11 +42,9 @@ export function healthRoutes(app: FastifyInstance, deps: Pick<Deps, 'readPool'>)
     if (app.isDraining) throw new ApiError('unavailable', 'the server is about to stop', { retryable: true })
     // Does not say whether the schema is newer: the server checks this when it starts. While a new version rolls out,
     // its migration must not take the old one's pods away.
-    if (!(await canReadNow())) {
-      throw new ApiError('unavailable', 'the database does not answer, or is not migrated', {
-        retryable: true,
-      })
-    }
+    const cause = await probeNow()
+    // The cause may name hosts and logins: it goes into the log (failure-log.ts), not into a public answer.
+    if (cause !== null) throw new ApiError('unavailable', NOT_READY, { retryable: true, cause })
     return { status: 'ready', version: VERSION }
   })
 }

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 
 /**
- * Calls `end` when the client has closed its sending side, or at once if it has. Most such clients are gone, and a few read on: so an
- * answer that waits for something ends there with what it has, and gives its slot back. Returns what takes the listener away.
+ * Calls `end` when the client closes its sending side, or at once if it has. Most such clients are gone, a few still read: so a
+ * waiting answer ends with what it has, and frees its slot. Returns a function that removes the listener.
  */
 export function whenHalfClosed(socket: Socket, end: () => void): () => void {
   if (socket.readableEnded) end()

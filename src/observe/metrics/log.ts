@@ -3,7 +3,7 @@ import { readCounter } from './readings.ts'
 
 type Part = { dropped: number }
 
-/** Counts lines of the log that nobody read in time. Returns what is called for each. */
+/** Makes the counter of dropped lines of the log. Returns the callback for a dropped line. */
 export function watchLog(metrics: Metrics, process: 'server' | 'worker'): () => void {
   const part: Part = { dropped: 0 }
   metrics.addPart<Part>('log', process, part, (parts) =>

@@ -8,13 +8,13 @@ import { PeerError } from './post.ts'
 import { readOutcomes } from './read-outcomes.ts'
 
 /**
- * Decides what becomes of one entry whose request was refused for its size or for what it says, by something between or by the peer
- * as a whole. It becomes a dead letter only if another entry is taken meanwhile, and it is refused once more after that: a way that
- * is closed, and a limit of rates, refuse everything.
+ * Decides about one entry whose request was refused because of its size or content, by the peer or by something before it. The
+ * entry becomes a dead letter only if another entry is taken meanwhile, and the entry is then refused once more: a blocked
+ * network or a rate limit refuses everything.
  *
- * `send`: posts; returns the answer, or why the request was refused. Throws PeerError where there was neither.
- * Returns the outcome to settle; `unknown`: it is a failure as others. Throws PeerError for an invalid answer. The second try settles
- * the entry either way: if it were sent a third time, something between could refuse every other request and go on for ever.
+ * `send` posts entries. It returns the answer, or why the request was refused, and throws PeerError for anything else.
+ * Returns the outcome to settle; `unknown`: an ordinary failure. Throws PeerError for an invalid answer. The second try settles
+ * the entry either way: a third one would let something between refuse every other request and go on for ever.
  */
 export async function judgeRefused(
   db: Db,
@@ -32,7 +32,7 @@ export async function judgeRefused(
   return readOutcomes(db, peer, outgoing, { outcomes: [{ outcome: 'refused', code: again.code, detail }] })
 }
 
-/** Another entry alone: the newest before it that the peer has received, or the next one of another record. null: there is none. */
+/** Finds another entry: the newest earlier one that the peer has received, or the next of another record. null: none. */
 async function readOther(db: Db, peer: DrainedPeer, { entries }: Outgoing): Promise<Outgoing | null> {
   const { seq, recordId } = entries[0]!
   const received = await findReceivedBefore(db, peer, seq)

@@ -8,15 +8,15 @@ import type { RequestMax } from './outbox.ts'
 export type Refusal = 'size' | 'contents'
 
 /**
- * How much the next request to a peer holds. A request that is refused by its size is followed by one of half the bytes, and by no
- * larger one for a while. One that is refused for what it says is halved until the one entry is found. Pure.
+ * Limits of the next request to a peer. After a refusal because of size, requests have half the bytes for a while. After a
+ * refusal because of content, requests are halved until the entry is found. Pure.
  */
 export class RequestLimits {
   #bytes: number
-  /** The next so many entries hold at least one that was refused; 0: none is known. */
+  /** Among this many next entries is at least one refused entry; 0: unknown. */
   #suspects = 0
 
-  /** `bytes`: learnt before; null: nothing was. */
+  /** `bytes`: the stored limit of the peering; null: none. */
   constructor(bytes: number | null) {
     this.#bytes = Math.min(bytes ?? PEER_REQUEST_ENTRY_BYTES_MAX, PEER_REQUEST_ENTRY_BYTES_MAX)
   }
@@ -26,17 +26,17 @@ export class RequestLimits {
     return { entries, bytes: this.#bytes }
   }
 
-  /** While an entry is searched there is one request under way. */
+  /** While it searches for a refused entry, only one request is under way. */
   get isSearching(): boolean {
     return this.#suspects > 0
   }
 
-  /** Bytes to store for the peering; null: the limit is the usual one. */
+  /** Limit to store for the peering, in bytes; null: the usual one. */
   get learnt(): number | null {
     return this.#bytes < PEER_REQUEST_ENTRY_BYTES_MAX ? this.#bytes : null
   }
 
-  /** Takes a refusal of a request that held so much. Returns false where that was a single entry: nothing smaller can be sent. */
+  /** Lowers the limits after a refusal. Returns false if the request held a single entry: nothing smaller can be sent. */
   refuse(refusal: Refusal, { entries, bytes }: RequestMax): boolean {
     if (entries <= 1) return false
     if (refusal === 'contents') this.#suspects = entries
@@ -50,7 +50,7 @@ export class RequestLimits {
     this.#bytes = Math.max(this.#bytes, PEER_REQUEST_ENTRY_BYTES_MIN)
   }
 
-  /** Takes that so many entries were dealt with, from the first on. */
+  /** Called when this many entries, from the first on, are settled. */
   settle(entries: number): void {
     this.#suspects = Math.max(0, this.#suspects - entries)
   }

@@ -24,7 +24,7 @@ export type UnderWay = {
   readonly posted: Promise<PromiseSettledResult<JsonObject>>
 }
 
-/** Reads what follows in the chain. null: too little does, or the backlog comes first. */
+/** Reads the next entries of the chain. null: too few, or the backlog comes first. */
 export async function readAfter(
   pool: pg.Pool,
   { peer, outgoing: { nextSeq, backlog } }: Request,
@@ -59,7 +59,7 @@ export function nothingSent({ nextSeq, knownKid }: DrainedPeer): Sent {
   return { receipts: [], dead: [], backlog: [], nextSeq, knownKid, answered: false }
 }
 
-/** Twice as long after each failure, jittered by half, and at least as long as the peer asks, up to a bound. */
+/** Pause after failures: doubled each time, jittered by half, at least the peer's Retry-After, up to a bound. */
 export function retryMs(failures: number, retryAfterMs: number | null): number {
   const backoffMs = Math.min(PEER_RETRY_MS_MAX, PEER_RETRY_MS_MIN * 2 ** Math.min(failures, 20))
   const asked = Math.min(retryAfterMs ?? 0, PEER_RETRY_AFTER_MS_MAX)

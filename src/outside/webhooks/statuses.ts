@@ -1,4 +1,4 @@
-/** Statuses that say nothing of the event: the receiver is away, or has too much to do. All others refuse it. */
+/** Statuses that are not about the event: the receiver is away or overloaded. All others refuse the event. */
 const DOWN: ReadonlyMap<number, string> = new Map([
   [408, 'the request did not come to it in time (RFC 9110 §15.5.9)'],
   [429, 'too many requests (RFC 6585)'],
@@ -27,7 +27,7 @@ export function isDownStatus(status: number): boolean {
   return DOWN.has(status)
 }
 
-/** Whether its Retry-After is about later requests: of a 4xx beside these it is about this one, which has a schedule of its own. */
+/** Whether Retry-After of this status applies to the endpoint. In other 4xx it applies to the event, which has its own schedule. */
 export function mayAskForTime(status: number): boolean {
   return status >= 500 || isDownStatus(status)
 }

@@ -50,7 +50,7 @@ export const REFUSALS: readonly (readonly [values: string, message: RegExp])[] =
   ],
   [
     'worker.autoscaling.enabled=true,worker.autoscaling.type=hpa,worker.autoscaling.metrics[0].name=tallystick_completions_waiting,worker.autoscaling.metrics[0].query=a,worker.autoscaling.metrics[0].perWorker=1',
-    /names tallystick_completions_waiting, which each worker says of all.* tallystick:completions_waiting:max/,
+    /names tallystick_completions_waiting, of which each worker reports the same total.* tallystick:completions_waiting:max/,
   ],
   ['fullnameOverride=a-name-that-is-longer-than-forty-characters', /\/fullnameOverride': .* does not match/],
   ['nameOverride=9ledger', /\/nameOverride': .* does not match/],

@@ -7,11 +7,11 @@ from typing import Final
 from ..errors import ApiError, TallystickError, UnknownOutcomeError
 
 _BEFORE_THE_KEY: Final = frozenset({401, 403, 421, 429})
-"""A server may answer these before it looks up the idempotency key: they say nothing about an earlier attempt."""
+"""Codes that a server may answer before it looks up the idempotency key: they prove nothing about an earlier attempt."""
 
 
 class Doubt:
-    """Remembers whether an attempt of a call may have been done: what a later attempt meets does not undo it."""
+    """Remembers whether an attempt of a call may have been done. A later refusal does not undo that."""
 
     def __init__(self) -> None:
         self._may_be_done = False
@@ -20,7 +20,7 @@ class Doubt:
         self._may_be_done = self._may_be_done or _is_unknown(error)
 
     def ending(self, error: Exception, idempotency_key: str | None) -> Exception:
-        """The error that ends the call: as it is, or UnknownOutcomeError with the key if an earlier attempt may have been done."""
+        """Returns the error that ends the call: unchanged, or UnknownOutcomeError with the key if an earlier attempt may have been done."""
         if not self._may_be_done or idempotency_key is None:
             return error
         is_known = error.status < 500 and error.status not in _BEFORE_THE_KEY if isinstance(error, ApiError) else _is_unknown(error)

@@ -10,7 +10,7 @@ from typing import Final
 RETRY_AFTER_SECONDS_MAX: Final = 365 * 24 * 60 * 60.0
 """Longest wait that `retry_after_of` returns. Clients wait for less."""
 _SECONDS_DIGITS_MAX: Final = 15
-"""Longer numbers are the longest wait, too."""
+"""Most digits that are read. A longer number counts as the longest wait."""
 
 _MONTHS: Final = ('Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec')
 _TIME: Final = r'(?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})'
@@ -27,7 +27,7 @@ _NUMBERS: Final = re.compile(r'[\d.\s,]*', re.ASCII)
 
 
 def media_type_of(content_type: str | None) -> str:
-    """Without parameters, in lower case (RFC 9110 §8.3.1)."""
+    """Returns the media type without parameters, in lower case (RFC 9110 §8.3.1)."""
     return (content_type or '').split(';', 1)[0].strip().lower()
 
 
@@ -41,7 +41,7 @@ def retry_after_of(lines: Sequence[str], now: float) -> float | None:
 
 
 def http_date_of(text: str, now: float) -> float | None:
-    """Seconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). None: it is none."""
+    """Seconds since 1970 of an HTTP-date in any of its three forms (RFC 9110 §5.6.7). None: not a date."""
     match = next((match for date in _DATES if (match := date.fullmatch(text))), None)
     if match is None or match['month'] not in _MONTHS:
         return None

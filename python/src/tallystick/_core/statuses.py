@@ -1,4 +1,4 @@
-"""Statuses that the server did not explain by a problem document: something between answered, or another server."""
+"""Statuses without a problem document: something between answered, or another server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ prove nothing: firewalls put them in the place of an answer, too. Nor does 503.
 _PASSING_4XX: Final = frozenset({408, 425, 429, 499})
 """499 is nginx's: its client closed the connection."""
 _LASTING_5XX: Final = frozenset({501, 505, 510, 511})
-"""The same request would get them again."""
+"""Statuses of 5xx that the same request would get again."""
 
 _CHECK_ADDRESS: Final = "check that the address is a Tallystick server's"
 _LIMIT_OF_HEADERS: Final = 'raise the limit for addresses and headers of the proxy'
@@ -36,7 +36,7 @@ class StatusMeaning:
     nothing_done: bool
     """The status proves that the server never got the whole request."""
     advice: str
-    """For people: where to look."""
+    """Advice for people."""
 
 
 def meaning_of(status: int) -> StatusMeaning:

@@ -20,20 +20,20 @@ from .refusals import is_refusal
 from .segments import Segment
 
 _LOGINS = frozenset({401, 407, 511})
-"""By these people prove who they are, whatever the request says."""
+"""Statuses that demand a login, whatever the request holds."""
 _BY_SIZE = frozenset({413, 414, 431})
 _NO_RECORDS = b'{"records":[]}'
 
 
 def is_foreign_refusal(error: Exception) -> TypeGuard[UnexpectedAnswerError]:
-    """Whether something before the server refused this request, for its contents or its size, or because it refuses everything."""
+    """Whether something before the server refused the request: its contents, its size, or every request."""
     if not isinstance(error, UnexpectedAnswerError) or error.retryable or error.status is None:
         return False
     return 400 <= error.status < 600 and error.status not in _LOGINS
 
 
 def is_by_size(error: UnexpectedAnswerError) -> bool:
-    """Whether it says that the request is too large."""
+    """Whether the status means that the request is too large."""
     return error.status in _BY_SIZE
 
 
@@ -64,7 +64,7 @@ def send_or_judge(segment: Segment, ask: Ask, check: Callable[[Any], Any], pause
 
 
 def _passes() -> Effects:
-    """Whether a batch without records passes, which the server refuses and nobody else has a reason to."""
+    """Whether a batch without records reaches the server. The server refuses it; no firewall has a reason to."""
     try:
         content = yield Ask(operations.POST_RECORDS_BATCH, _NO_RECORDS, media_type='application/json')
     except ApiError as error:
@@ -89,7 +89,7 @@ def halve(segment: Segment) -> list[Segment]:
 
 
 def rejoin(segment: Segment, others: Sequence[Segment]) -> tuple[Segment, Sequence[Segment]] | None:
-    """The first segment joined with the next one of its key, as it was before it was halved, and those after; None: there is none."""
+    """Joins the first segment with the next one of its key, as before halving. Returns it and the rest; None: the next has another key."""
     key, items = segment
     if not others or others[0].idempotency_key != key:
         return None
@@ -97,14 +97,14 @@ def rejoin(segment: Segment, others: Sequence[Segment]) -> tuple[Segment, Sequen
 
 
 def renew_keys(segments: Sequence[Segment], recorded: str, make_key: Callable[[], str]) -> Sequence[Segment]:
-    """The segments, with keys of their own for those that have the key of one that was recorded."""
+    """Gives a new key to each segment that has the key of a recorded one."""
     if all(key != recorded for key, _ in segments):
         return segments
     return [Segment(make_key(), items) if key == recorded else Segment(key, items) for key, items in segments]
 
 
 def sent_in_halves(segment: Segment, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
-    """For people, about a segment that goes on in halves."""
+    """Error for `on_error`: the segment is sent in halves."""
     return _told(
         f'something before the server answered {error.status} to a batch of {len(segment.items)} records, which are sent in halves. '
         f'What to do: {_advice_for(error)}',
@@ -114,7 +114,7 @@ def sent_in_halves(segment: Segment, error: UnexpectedAnswerError) -> Unexpected
 
 
 def set_aside(size: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
-    """For people, about a record that is set aside. `size`: bytes of its request."""
+    """Error for `on_refused`: the record is set aside. `size`: bytes of its request."""
     return _told(
         f'something before the server answers {error.status} to this record alone ({size} bytes), and lets other requests pass: it is set '
         f'aside. What to do: {_advice_for(error)}; then record it again',
@@ -123,7 +123,7 @@ def set_aside(size: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
 
 
 def waits_after(records: int, error: UnexpectedAnswerError) -> UnexpectedAnswerError:
-    """For people, about records that wait because too many in a row were set aside."""
+    """Error for `on_error`: records wait, because too many in a row were set aside."""
     return _told(
         f'something before the server refused {records} records in a row, each alone, and none was recorded: the others wait. '
         f'What to do: {_advice_for(error)}',
@@ -132,7 +132,7 @@ def waits_after(records: int, error: UnexpectedAnswerError) -> UnexpectedAnswerE
 
 
 def problem_of(error: UnexpectedAnswerError) -> Mapping[str, Any]:
-    """The refusal as `refused.ndjson` has it: without a code, as the server has not answered."""
+    """Problem for `refused.ndjson`. It has no `code`, because the server has not answered."""
     return {'type': 'about:blank', 'title': 'Refused before the server', 'status': error.status, 'detail': str(error)}
 
 

@@ -1,4 +1,4 @@
-"""Room in a spool that records never take."""
+"""Reserve of disk space in a spool, which records never use."""
 
 import os
 from collections.abc import Callable
@@ -22,18 +22,18 @@ def reserve_for(size: int, records: int) -> int:
 
 
 class Reserve:
-    """On a full disk it is given up for what has to be written before records can leave the spool, and made again afterwards."""
+    """On a full disk it is freed for writes that are needed before records can leave the spool, and made again afterwards."""
 
     def __init__(self, directory: Path) -> None:
         self._paths = [directory / f'reserve.{number}' for number in range(RESERVE_FILES)]
         self._bytes = 0
-        """Bytes that are there."""
+        """Present size in bytes."""
         self._wanted = RESERVE_STEP_BYTES
-        """Bytes that should be there."""
+        """Required size in bytes."""
         self._mutex = RLock()
 
     def ensure(self, size: int) -> None:
-        """Raises OSError without room for so much; the reserve is as large as before then."""
+        """Grows the reserve. Raises OSError if the disk has no room; the reserve then keeps its size."""
         if size <= self._bytes:
             return
         with self._mutex:
@@ -48,7 +48,7 @@ class Reserve:
             self._wanted = max(self._wanted, wanted)
 
     def restore(self, size: int = 0) -> bool:
-        """Makes as much of it as there is room for: whether that is enough."""
+        """Makes as much of the reserve as there is room for. Returns whether that is enough."""
         with self._mutex:
             wanted = self._wanted = max(self._wanted, size)
             while wanted >= RESERVE_STEP_BYTES:
@@ -60,7 +60,7 @@ class Reserve:
             return False
 
     def lend(self, work: Callable[[], T]) -> T:
-        """Does work that may be done twice; on a full disk a second time, in the room of the reserve."""
+        """Runs `work`, which must be repeatable. If the disk is full, frees the reserve and runs `work` again."""
         try:
             return work()
         except OSError as error:
@@ -74,7 +74,7 @@ class Reserve:
                 self.restore()
 
     def give_up(self) -> None:
-        """Makes its room free for others."""
+        """Frees the room of the reserve."""
         with self._mutex:
             self._bytes = 0
             for path in self._paths:
