@@ -30,6 +30,7 @@ SPOKEN_BY_OTHERS = {
     'GET_OPENAPI_JSON': 'tools that read OpenAPI',
     'GET_ROOT': 'browsers',
     'GET_DOCS': 'browsers',
+    'GET_DOCS_BASE_JS': 'browsers',
     'GET_DOCS_SCALAR_JS': 'browsers',
 }
 PACKAGE = Path(tallystick.__file__).parent
