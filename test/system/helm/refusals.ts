@@ -33,16 +33,16 @@ export const REFUSALS: readonly (readonly [values: string, message: RegExp])[] =
   ['database.host=10.0.0.256', /database\.host is 10\.0\.0\.256, which is neither/],
   [
     'ingress.enabled=true,publicUrl=https://[2001:db8::1]',
-    /publicUrl is .* no DNS name, and ingress\.hosts is empty/,
+    /publicUrl is .* not a DNS name, and ingress\.hosts is empty/,
   ],
   [
     'gateway.enabled=true,gateway.parentRefs[0].name=g,publicUrl=https://10.0.0.1',
-    /publicUrl is .* no DNS name, and gateway\.hostnames is empty/,
+    /publicUrl is .* not a DNS name, and gateway\.hostnames is empty/,
   ],
   ['publicUrl=https://user:pass@ledger.example', /\/publicUrl': .* does not match/],
   [
     'worker.replicas=2,worker.persistence.enabled=false',
-    /worker\.persistence is not enabled: each worker would know other/,
+    /worker\.persistence is not enabled: each worker would store other/,
   ],
   [
     'archive.url=s3://b,archive.keepDays=30,archive.lock.days=7',
