@@ -129,8 +129,8 @@ test('requests that are traced', async (t) => {
       await app.sql('alter table tallystick.records_away rename to records')
     }
     const [request] = await collector.ofTrace(traceId, 1)
-    assert.equal(request!.attributes['http.response.status_code'], 500)
-    assert.equal(request!.attributes['error.type'], 'internal_error')
+    assert.equal(request!.attributes['http.response.status_code'], 503)
+    assert.equal(request!.attributes['error.type'], 'unavailable')
     assert.equal(request!.isError, true)
     assert.equal(request!.attributes['url.path'], '/v1/records')
   })
