@@ -131,7 +131,7 @@ async function untilPublished(ledgerId: string): Promise<void> {
 
 async function withoutTriggers(statement: string): Promise<void> {
   await owner.query(
-    `begin; alter table tallystick.entries disable trigger user; ${statement}; alter table tallystick.entries enable trigger user; commit`,
+    `begin; alter table tallystick.entries disable trigger user; ${statement}; alter table tallystick.entries enable trigger user; alter table tallystick.entries enable always trigger entries_extend_chain; commit`,
   )
 }
 

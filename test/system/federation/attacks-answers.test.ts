@@ -138,7 +138,7 @@ test('an answer that is none, or says what the peer has not signed, is no answer
     ],
     'an error with a code that is none': [
       () => ({ status: 400, body: { code: '<script>' } }),
-      /^unexpected_answer/,
+      /^request_refused/,
     ],
     'that it comes too often': [
       () => ({ status: 429, headers: { 'retry-after': '1' }, body: { code: 'rate_limited' } }),

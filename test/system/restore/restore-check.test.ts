@@ -84,6 +84,7 @@ async function publishAll(app: TestApp, records = 0): Promise<string> {
   await app.sql('alter table tallystick.checkpoints disable trigger user')
   await app.sql("update tallystick.checkpoints set published_at = published_at - interval '2 seconds'")
   await app.sql('alter table tallystick.checkpoints enable trigger user')
+  await app.sql('alter table tallystick.checkpoints enable always trigger proven_session')
   await publishCheckpoints(await makePublisher(pool, dir))
   await pool.end()
   return join(dir, 'checkpoints')

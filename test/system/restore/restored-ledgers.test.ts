@@ -422,6 +422,7 @@ async function makeOlder(app: TestApp): Promise<void> {
   await app.sql('alter table tallystick.checkpoints disable trigger user')
   await app.sql("update tallystick.checkpoints set published_at = published_at - interval '2 seconds'")
   await app.sql('alter table tallystick.checkpoints enable trigger user')
+  await app.sql('alter table tallystick.checkpoints enable always trigger proven_session')
 }
 
 function verify(app: TestApp) {

@@ -153,7 +153,8 @@ test('processes that are traced, and others', async (t) => {
     const [answer] = await once(tail, 'response')
     assert.equal(answer.statusCode, 200)
     await sleep(50)
-    tail.destroy()
+    // Without a reset it may still read (RFC 9112 §9.6).
+    answer.socket.resetAndDestroy()
     const [span] = await collector.ofTrace(caller.traceId, 1)
     assert.equal(span!.attributes['error.type'], 'aborted')
     assert.equal(span!.attributes['http.response.status_code'], 200)
@@ -161,16 +162,13 @@ test('processes that are traced, and others', async (t) => {
     await server.stop()
   })
 
-  await t.test('a configuration that is malformed is refused in one line', async () => {
-    const child = spawn(process.execPath, [join(PROJECT_DIR, 'src/run/server.ts')], {
-      env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4317', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
-      stdio: ['ignore', 'ignore', 'pipe'],
+  await t.test('a configuration that is malformed is warned of, and the server starts', async (t) => {
+    const collector = await startCollector(t)
+    const server = await startServer(database, {
+      ...collector.environment,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
     })
-    endsWithTests(child)
-    const chunks: Buffer[] = []
-    child.stderr.on('data', (chunk) => chunks.push(chunk))
-    const [code] = await once(child, 'close')
-    assert.equal(code, 1)
-    assert.match(Buffer.concat(chunks).toString(), /OTEL_EXPORTER_OTLP_PROTOCOL: must be http\/protobuf/)
+    assert.match(server.output(), /OTEL_EXPORTER_OTLP_PROTOCOL/)
+    await server.stop()
   })
 })
