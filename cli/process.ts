@@ -1,5 +1,5 @@
+import { isHangupIgnored } from '../src/hangup.ts'
 import { EXIT } from './exit-codes.ts'
-import { isHangupIgnored } from './hangup.ts'
 import { PROCESS_IO } from './io.ts'
 import { main } from './main.ts'
 

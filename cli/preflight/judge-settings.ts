@@ -1,5 +1,5 @@
+import type { Acceptable } from '../../src/db/connect/acceptable.ts'
 import {
-  type Acceptable,
   describeGuards,
   findUnmet,
   type SessionFacts,

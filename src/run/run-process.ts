@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isHangupIgnored } from '../../cli/hangup.ts'
+import { isHangupIgnored } from '../hangup.ts'
 import { say } from '../observe/standard-output.ts'
 import { connectDirectly } from './connect-directly.ts'
 

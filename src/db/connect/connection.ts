@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_AFTER_MS } from '../limits.ts'
+import type { Acceptable } from './acceptable.ts'
 import { ConnectError, explainConnectFailure } from './connect-error.ts'
 import { Fence, type Timeline } from './fence.ts'
 import { type Login, openPasswords, type PasswordSource, type Passwords } from './passwords.ts'
@@ -8,7 +9,6 @@ import { Reconnects } from './reconnects.ts'
 import type { ReleasedContent } from './released-content.ts'
 import { BIGINT_ARRAY_TYPE, NUMBER_TYPES, nameInCamelCase, parseNumbers } from './row-values.ts'
 import {
-  type Acceptable,
   describeGuards,
   findUnmet,
   HANDED_ON,

@@ -1,7 +1,7 @@
 import { PASSWORD_CACHE_SECONDS_DEFAULT, PASSWORD_CACHE_SECONDS_MAX } from '../limits.ts'
+import { ACCEPTABLE, type Acceptable } from './acceptable.ts'
 import type { DatabaseOptions } from './connection.ts'
 import type { PasswordSource } from './passwords.ts'
-import { ACCEPTABLE, type Acceptable } from './session.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Issue = { readonly path: readonly [string]; readonly message: string }

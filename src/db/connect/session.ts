@@ -1,4 +1,5 @@
 import pg from 'pg'
+import type { Acceptable } from './acceptable.ts'
 
 /*
  * Settings of a session of Postgres: those that each session sets, and those that it can only check, because a 201 depends on
@@ -100,10 +101,6 @@ export async function setUpSession(
 export function setStatement([name, value]: readonly [string, string | number]): string {
   return `set ${name.split('.').map(pg.escapeIdentifier).join('.')} = ${pg.escapeLiteral(String(value))}`
 }
-
-/** Settings that some storage does not need: ZFS writes whole pages, and some managed services flush their log by themselves. */
-export const ACCEPTABLE = ['fsync', 'full_page_writes'] as const
-export type Acceptable = (typeof ACCEPTABLE)[number]
 
 export type Unmet = {
   readonly name: FactName

@@ -1,4 +1,4 @@
-import { isHangupIgnored } from '../../../cli/hangup.ts'
+import { isHangupIgnored } from '../../hangup.ts'
 import { say } from '../../observe/standard-output.ts'
 
 export type Stop = {

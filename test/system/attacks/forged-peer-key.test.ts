@@ -75,6 +75,8 @@ test('a key that no server has taken from a peer signs nothing', async (t) => {
     )
     await victim!.sql('delete from tallystick.peer_keys where peer_id = $1 and until_seq is null', [peerId])
     await victim!.sql('update tallystick.peer_keys set until_seq = null where peer_id = $1', [peerId])
+    await victim!.sql('alter table tallystick.peer_keys enable trigger all')
+    await victim!.sql('alter table tallystick.peer_keys enable always trigger proven_session')
   })
 
   await t.test('and the peer’s own still does, as the one that it names next', async () => {

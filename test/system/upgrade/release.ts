@@ -134,14 +134,10 @@ export function findReleaseBefore():
 /** Its sources in a folder of their own, with the dependencies of this version. */
 export function unpackRelease(commit: string, dir: string): string {
   mkdirSync(dir)
-  const tar = execFileSync(
-    'git',
-    ['archive', commit, 'src', 'worker', 'cli', 'sdk', 'migrations', 'package.json'],
-    {
-      cwd: ROOT,
-      maxBuffer: 256 * 1024 * 1024,
-    },
-  )
+  const tar = execFileSync('git', ['archive', commit, 'src', 'worker', 'sdk', 'migrations', 'package.json'], {
+    cwd: ROOT,
+    maxBuffer: 256 * 1024 * 1024,
+  })
   execFileSync('tar', ['-x', '-C', dir], { input: tar })
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
   return dir
