@@ -16,7 +16,8 @@ export const HOSTILE = [
 export async function recordHostile(client: Tallystick, agent: string): Promise<string[]> {
   const ids: string[] = []
   for (const text of HOSTILE) {
-    const name = text.slice(0, 100)
+    // Servers take no invisible characters in names.
+    const name = text.slice(0, 100).replaceAll(/\p{Cf}/gu, '')
     const nested = {
       [text]: text,
       dangerouslySetInnerHTML: { __html: text },
