@@ -46,7 +46,8 @@ export async function walkEks(image: Image, helm: string, dir: string): Promise<
     const [port, url] = await addressOf()
     const { hostname, port: databasePort } = new URL(postgres.superuserUrl)
     const objects = await render(helm, [
-      ...['--set', `publicUrl=${url}`],
+      // The servers' own address is no name, which a route needs.
+      ...['--set', `publicUrl=${url},ingress.hosts[0]=ledger.example`],
       ...['--set', `database.host=${hostname},database.port=${databasePort}`],
     ])
     const pod = (kind: string, component: string) => podOf(objects, kind, component, stored, dir)
@@ -148,7 +149,7 @@ async function render(helm: string, args: readonly string[]) {
 
 async function addressOf(): Promise<[port: string, url: string]> {
   const port = await freePort()
-  return [port, `http://localhost:${port}`]
+  return [port, `http://127.0.0.1:${port}`]
 }
 
 async function startPod(image: Image, pod: Pod, env: Record<string, string> = {}) {
