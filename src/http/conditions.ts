@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../errors.ts'
-import { entityTagsOf } from '../proof/http-fields.ts'
+import { entityTagsOf, noneMatchHits } from '../proof/http-fields.ts'
 
 /** Conditions of a request on a record's version (RFC 9110 §13.1). The ETag of a record is its version in quotes. */
 export function etagOf(version: number): string {
@@ -30,9 +30,10 @@ export function ifVersionsOf(request: FastifyRequest): readonly number[] | null 
  * one without any tag.
  */
 export function knownVersionsOf(request: FastifyRequest): ((version: number) => boolean) | null {
-  const tags = entityTagsOf(request.headers['if-none-match'])
+  const value = request.headers['if-none-match']
+  const tags = entityTagsOf(value)
   if (tags === null || tags.length === 0) return null
-  return (version) => tags === 'any' || tags.some(({ opaque }) => opaque === `${version}`)
+  return (version) => noneMatchHits(value, `${version}`)
 }
 
 const VERSION = /^[1-9]\d{0,8}$/

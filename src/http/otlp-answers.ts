@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ApiError } from '../errors.ts'
+import { mediaTypeOf } from '../proof/http-fields.ts'
 import type { OtlpSignal } from '../records/otlp/items.ts'
 import type { OtlpRead } from '../records/otlp/notarize-otlp.ts'
 import { sendJson } from './send-json.ts'
@@ -11,7 +12,7 @@ import { sendJson } from './send-json.ts'
 export const PROTOBUF_TYPE = 'application/x-protobuf'
 
 export function isProtobuf({ headers }: FastifyRequest): boolean {
-  return (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase() === PROTOBUF_TYPE
+  return mediaTypeOf(headers['content-type']) === PROTOBUF_TYPE
 }
 
 /** An Export…ServiceResponse: empty if everything was taken. */
