@@ -1,5 +1,5 @@
 /*
- * npm run bench:archive -- [--records 100000] [--batch 1000] [--rate R] [--no-restore] [--embedded]
+ * npm run bench -- archive [--records 100000] [--batch 1000] [--rate R] [--no-restore] [--embedded]
  *
  * A ledger with an archive in a directory, from its first record to its restore. Writes `--records` in batches of `--batch` (1: each by itself)
  * while the worker archives them, as fast as eight clients can or at `--rate` records a second. Then their content leaves Postgres; records
@@ -16,14 +16,14 @@ import pg from 'pg'
 import { Tallystick } from '../sdk/client.ts'
 import { migrate } from '../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../src/signing/master-key.ts'
+import type { ProductProcess } from '../test/system/deployment/product-process.ts'
 import { runChild } from './archive-child.ts'
 import { readFromArchive, readFromPostgres } from './archive-reads.ts'
 import { describeMs, perSecond, say, seconds, writeRecords } from './archive-records.ts'
-import { takeCpuSnapshot } from './cpu.ts'
 import { openDatabase } from './database.ts'
-import { type Child, startChild } from './process.ts'
 import { describeCommit } from './report.ts'
-import { deploy, startSystem } from './system.ts'
+import { deploy, startMeasured, startSystem } from './system.ts'
+import { takeCpuSnapshot } from './watch/cpu.ts'
 
 const SEAL_SECONDS = 5
 const LOOK_EVERY_MS = 200
@@ -71,7 +71,7 @@ try {
   const verify = ['cli/tallystick.ts', 'verify', '--archive', archive]
   await runChild('verified without keys', verify, env)
   const owner = { ...env, DATABASE_URL: postgres.ownerUrl }
-  await runChild('wrote the keys', ['src/run/archive-keys.ts', '--out', join(root, 'keys')], owner)
+  await runChild('wrote the keys', ['src/run/command.ts', 'archive-keys', '--out', join(root, 'keys')], owner)
   await runChild('verified with keys', [...verify, '--archive-key', keyFile], env)
   if (values.restore) await restore(keyFile)
 } finally {
@@ -82,7 +82,7 @@ try {
   rmSync(root, { recursive: true })
 }
 
-async function write(worker: Child): Promise<void> {
+async function write(worker: ProductProcess): Promise<void> {
   const cpu = startCpu(worker)
   const beganAt = performance.now()
   const tookMs = await writeRecords(client, { records, batch, rate })
@@ -108,7 +108,7 @@ async function write(worker: Child): Promise<void> {
 }
 
 async function leave(): Promise<void> {
-  const worker = startChild('src/run/worker.ts', { ...env, TALLYSTICK_ARCHIVE_KEEP_DAYS: '0' }, false)
+  const worker = startMeasured('worker', { ...env, TALLYSTICK_ARCHIVE_KEEP_DAYS: '0' })
   try {
     const cpu = startCpu(worker)
     const beganAt = performance.now()
@@ -136,7 +136,7 @@ async function restore(keyFile: string): Promise<void> {
   const ms = await runChild(
     'restored',
     [
-      ...['src/run/restore-archive.ts', '--archive', archive, '--ledger', system.ledger],
+      ...['src/run/command.ts', 'restore-archive', '--archive', archive, '--ledger', system.ledger],
       ...['--archive-key', keyFile, '--read-only'],
     ],
     { ...env, DATABASE_URL: url },
@@ -149,7 +149,7 @@ async function until(sql: string): Promise<void> {
 }
 
 /** Returns how to say the CPU time of the processes from here on. */
-function startCpu(worker: Child): (when: string) => void {
+function startCpu(worker: ProductProcess): (when: string) => void {
   const processes = { server: system.servers.map(({ pid }) => pid), worker: [worker.pid] }
   const take = () => takeCpuSnapshot({ processes, postmaster: postgres.postmaster }).seconds
   const from = take()

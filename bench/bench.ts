@@ -1,11 +1,9 @@
-import { auditLedger } from './audit.ts'
 import { calibrate } from './calibrate.ts'
-import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './cpu.ts'
 import { type Database, openDatabase } from './database.ts'
 import { makeParties, runLifecyclePhase } from './lifecycle.ts'
 import { auditLifecycles } from './lifecycle-audit.ts'
 import { NOTARIZERS, runNotarizerPhase } from './notarizer.ts'
-import { type Options, parseOptions, USAGE } from './options.ts'
+import { type Options, parseOptions } from './options.ts'
 import { hasBatches, type Phase, type PhasePlan, runPhase } from './phase.ts'
 import { checkGate, inspectDatabase } from './preflight.ts'
 import { printPreflight, printReport } from './print.ts'
@@ -13,6 +11,8 @@ import { runReference } from './reference.ts'
 import { describeCommit, type Reference, type Report, type Round, writeReport } from './report.ts'
 import { onClose, runBench } from './run-bench.ts'
 import { type Deployment, deploy, type System, startSystem } from './system.ts'
+import { auditLedgers, lookBefore } from './watch/audit.ts'
+import { type CpuSnapshot, cpuBetween, takeCpuSnapshot } from './watch/cpu.ts'
 
 /** Share of the highest closed-loop rate: a system is used below its ceiling, and there its latency counts. */
 const ARRIVAL_SHARE = 0.8
@@ -55,7 +55,7 @@ async function main(options: Options): Promise<boolean> {
   for (const servers of options.servers) rounds.push(await runRound(database, deployment, servers, options))
   const report: Report = { ...about, references, rounds }
   printReport(report)
-  log(`\n${writeReport(report)}`)
+  log(`\n${writeReport(report.scenario, report, options.outDir)}`)
   return rounds.every(({ audit, lifecycles }) => audit.ok && lifecycles?.ok !== false)
 }
 
@@ -66,6 +66,7 @@ async function runRound(
   servers: number,
   options: Options,
 ): Promise<Round> {
+  const before = await lookBefore(database.ownerUrl)
   const system = await startSystem(deployment, {
     servers,
     worker: options.worker,
@@ -77,7 +78,13 @@ async function runRound(
   const run = RUNS[options.scenario] ?? runPhases
   const phases = await run(database, system, options)
   const items = hasBatches(options) ? options.batchItems : 1
-  const audit = await auditLedger(database.ownerUrl, system, phases, items)
+  const audit = await auditLedgers({
+    ownerUrl: database.ownerUrl,
+    system,
+    before,
+    acknowledged: phases.reduce((sum, { load }) => sum + load.acknowledgedItems, 0),
+    unanswered: phases.reduce((sum, { load }) => sum + load.unanswered * items, 0),
+  })
   const lifecycles =
     options.scenario === 'lifecycle' ? await auditLifecycles(database.ownerUrl, system, phases) : null
   await system.stop()
@@ -199,6 +206,7 @@ async function runReferences(database: Database, options: Options): Promise<Refe
         payloadBytes: options.payloadBytes,
         warmUpMs: Math.min(options.warmUpMs, 2000),
         durationMs: options.durationMs,
+        drainMsMax: 0,
       },
       {
         onEdge: (_edge, pid) => {
@@ -211,4 +219,4 @@ async function runReferences(database: Database, options: Options): Promise<Refe
   return references
 }
 
-await runBench(parseOptions, USAGE, main)
+await runBench(parseOptions, main)

@@ -1,5 +1,5 @@
 import { startCannedServer } from './canned-server.ts'
-import { runLoad } from './load-process.ts'
+import { runLoad } from './load/load.ts'
 import type { Options } from './options.ts'
 import { printTable } from './table.ts'
 
@@ -16,14 +16,12 @@ export async function calibrate(options: Options): Promise<boolean> {
       const { latency, achievedPerSecond, cpu } = await runLoad({
         targets: [{ host: '127.0.0.1', port: server.port }],
         request: {
-          host: 'localhost',
           bearers: ['tly_calibration'],
           kind: 'record',
           items: 1,
           payloadBytes: options.payloadBytes,
           idempotencyKeys: options.idempotencyKeys,
           seed: options.seed,
-          expectedStatus: 201,
         },
         connections,
         pace: options.perSecond === null ? { kind: 'closed' } : arrivals(options.perSecond),

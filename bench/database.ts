@@ -6,7 +6,7 @@ import pg from 'pg'
 import { withClient } from '../src/db/connect/client.ts'
 import { DEFAULT_LOGINS } from '../src/db/connect/logins.ts'
 import { startPostgres } from '../src/run/postgres/start.ts'
-import { findPostmaster } from './cpu.ts'
+import { findPostmaster } from './watch/cpu.ts'
 
 export type Database = {
   readonly ownerUrl: string

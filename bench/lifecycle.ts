@@ -1,12 +1,12 @@
 import { ORDER_TYPE } from '../k6/lib/order-type.js'
-import { runLifecycles } from './lifecycle-load.ts'
-import type { LifecycleShape } from './lifecycle-requests.ts'
-import type { Sample } from './load.ts'
+import { runLifecycles } from './load/lifecycles.ts'
+import { post } from './load/post.ts'
+import type { LifecycleShape } from './load/requests.ts'
+import type { Sample } from './load/tally.ts'
 import type { Options } from './options.ts'
 import { DRAIN_MS_MAX, type Phase } from './phase.ts'
-import { post } from './post.ts'
 import type { System } from './system.ts'
-import { watchWindow } from './window.ts'
+import { watchWindow } from './watch/window.ts'
 
 /** Parties that the clients of all phases of a round share. */
 type Parties = Pick<LifecycleShape, 'type' | 'principalBearer' | 'performerBearer' | 'performer' | 'deadline'>
@@ -44,7 +44,7 @@ export async function runLifecyclePhase(
   const { load, ...figures } = await runLifecycles(
     {
       targets: system.targets,
-      request: { ...parties, host: 'localhost', gate, payloadBytes, idempotencyKeys, seed },
+      request: { ...parties, gate, payloadBytes, idempotencyKeys, seed },
       clients,
       warmUpMs,
       durationMs,

@@ -1,9 +1,9 @@
-import { type NotarizerPlan, runNotarizer } from './notarizer-load.ts'
+import { type NotarizerPlan, runNotarizer } from './load/notarizer.ts'
 import type { Options } from './options.ts'
 import { DRAIN_MS_MAX, type Phase } from './phase.ts'
 import type { System } from './system.ts'
 import { printTable } from './table.ts'
-import { watchWindow } from './window.ts'
+import { watchWindow } from './watch/window.ts'
 
 type Kind = Pick<NotarizerPlan, 'spool' | 'inFlightMax'> & { readonly name: string }
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-import type { Gate } from './lifecycle-requests.ts'
+import type { Gate } from './load/requests.ts'
 
 const SCENARIOS = [
   'single',
@@ -43,45 +43,9 @@ export type Options = {
   readonly outDir: string
 }
 
-export const USAGE = `npm run bench -- single|batch|latency|overload|lifecycle|notarizer|calibrate|preflight [options]
-
-  single       one record a request: closed loops, then a constant arrival rate at 80 % of what they reached
-  batch        many records a request: closed loop
-  latency      one record a request: the ceiling, then shares of it, with the time of a request by its steps
-  overload     one record a request: the ceiling, multiples of it, and a half of it straight after each
-  lifecycle    gated records from creation to verdict: closed loop, one record under way a client
-  notarizer    the SDK's notarizer, with and without a spool, beside the load of batch in the same session
-  calibrate    the load generator against a server that does nothing: what it costs itself
-  preflight    the machine, its fsync and commit latency; no load
-
-  --duration 10          seconds measured, each phase
-  --warm-up 2            seconds before that, not measured
-  --servers 1            API processes; several rounds: --servers 1,2
-  --connections 128,256  closed-loop phases of single (256 also for the arrival rate)
-  --shares 0.1,0.5,0.95  of the ceiling, of latency; multiples of it, of overload: --shares 1.5,2,4,10
-  --producers 2          connections of batch and of the bare load of notarizer; several phases: --producers 1,2,64
-  --clients 64,128       clients of lifecycle, one phase each, each with a connection of its own
-  --gate principal       who judges: principal, or auto (the rules alone)
-  --batch-size 1000      records in a batch
-  --rate N               requests/s of the arrival-rate phase; of latency and overload, the ceiling that shares are of
-  --no-arrival           without the arrival-rate phase
-  --payload-bytes 400    JSON bytes of a payload
-  --idempotency-keys     an Idempotency-Key on every request
-  --seed 1               the same seed sends the same payloads
-  --no-worker            without the worker process
-  --watched              a witness cosigns each checkpoint meanwhile, and a monitor reads each new tile
-  --no-reference         without the plain one-row inserts that the ratio is taken against
-  --embedded             the embedded Postgres even if the system has one of its own
-  --profile              CPU profiles of the API processes, and where their time went
-  --fsync-gate-ms 5      refuse to run on a slower disk; --force: run all the same
-  --out bench/results    where the JSON goes
-
-  DATABASE_URL           an owner's URL: use this Postgres, in a database made for the run and dropped after it
-`
-
 const numbers = (text: string) => text.split(',').map(Number)
 
-/** Throws, with the fault, on anything that is not in the usage. */
+/** Throws, with the fault, on anything that is not in the help (tools/bench.ts). */
 export function parseOptions(args: readonly string[]): Options {
   const { values, positionals } = parseArgs({
     args: [...args],

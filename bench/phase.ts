@@ -1,13 +1,14 @@
-import type { CpuUse } from './cpu.ts'
-import type { LifecycleFigures } from './lifecycle-load.ts'
-import type { LoadPlan, LoadResult } from './load.ts'
-import { runLoad } from './load-process.ts'
+import type { LifecycleFigures } from './load/lifecycles.ts'
+import type { LoadPlan } from './load/load.ts'
+import { runLoad } from './load/load.ts'
+import type { LoadResult } from './load/tally.ts'
 import type { Options } from './options.ts'
 import type { ProfileSummary } from './profile.ts'
 import { checkSamples } from './samples.ts'
-import { type RequestSteps, readSteps, stepsBetween } from './steps.ts'
 import type { System } from './system.ts'
-import { watchWindow } from './window.ts'
+import type { CpuUse } from './watch/cpu.ts'
+import { type RequestSteps, readSteps, stepsBetween } from './watch/steps.ts'
+import { watchWindow } from './watch/window.ts'
 
 /** One load on one system: what was measured in its window. */
 export type Phase = {
@@ -54,14 +55,12 @@ export async function runPhase(
       connections: plan.connections,
       pace: plan.pace,
       request: {
-        host: 'localhost',
         bearers: [system.bearer],
         kind,
         items,
         payloadBytes: options.payloadBytes,
         idempotencyKeys: options.idempotencyKeys,
         seed,
-        expectedStatus: 201,
       },
       warmUpMs: options.warmUpMs,
       durationMs: options.durationMs,

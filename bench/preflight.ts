@@ -1,12 +1,12 @@
 import os from 'node:os'
 import type pg from 'pg'
 import { type Commits, measureCommits } from '../cli/preflight/commits.ts'
-import { type FsyncLatencies, measureFsync } from '../cli/preflight/disk.ts'
 import { msOf } from '../cli/preflight/text.ts'
 import { withClient } from '../src/db/connect/client.ts'
 import type { Database } from './database.ts'
+import { type FsyncLatencies, measureFsync } from './fsync.ts'
 
-/** Latencies in nanoseconds, measured as `tallystick preflight` does (docs/preflight.md). */
+/** Latencies in nanoseconds; those of commits as `tallystick preflight` measures them (docs/preflight.md). */
 export type Preflight = {
   readonly machine: {
     readonly cpu: string

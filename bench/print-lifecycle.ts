@@ -1,6 +1,6 @@
 import type { LatencySummary } from '../cli/preflight/latencies.ts'
 import type { LifecycleAudit } from './lifecycle-audit.ts'
-import { LIFECYCLE_STEPS } from './lifecycle-requests.ts'
+import { LIFECYCLE_STEPS } from './load/requests.ts'
 import type { Phase } from './phase.ts'
 import { printTable } from './table.ts'
 

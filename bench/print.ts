@@ -1,6 +1,4 @@
 import type { LatencySummary } from '../cli/preflight/latencies.ts'
-import type { Audit } from './audit.ts'
-import { type CpuUse, OTHERS_CORES_MAX } from './cpu.ts'
 import { printShares } from './notarizer.ts'
 import type { Options } from './options.ts'
 import { hasBatches, type Phase } from './phase.ts'
@@ -9,6 +7,8 @@ import { printLifecycle, printLifecycleAudit } from './print-lifecycle.ts'
 import type { ProfileSummary } from './profile.ts'
 import { type Reference, type Report, ratioOf } from './report.ts'
 import { printTable } from './table.ts'
+import { describeAudit } from './watch/audit.ts'
+import { type CpuUse, OTHERS_CORES_MAX } from './watch/cpu.ts'
 
 export function printPreflight({ machine, fsync, commit, flush }: Preflight): void {
   const ms = (latency: LatencySummary) => `p50 ${inMs(latency.p50)} ms, p99 ${inMs(latency.p99)} ms`
@@ -41,7 +41,8 @@ export function printReport(report: Report): void {
     printSteps(phases)
     printCpu(phases)
     for (const phase of phases) printTroubles(phase)
-    printAudit(audit)
+    print(`audit      ${audit.ok ? 'ok' : 'FAILED'}: ${describeAudit(audit)}`)
+    for (const fault of audit.faults) print(`FAULT ${fault}`)
     if (lifecycles) printLifecycleAudit(lifecycles)
     for (const { profiles } of phases) for (const profile of profiles) printProfile(profile)
   }
@@ -137,11 +138,6 @@ function printTroubles({ name, load, cpu, firstFailure, lifecycle }: Phase): voi
   ]
   if (troubles.length > 0) print(`! ${name}: ${troubles.join(', ')}`)
   if (firstFailure !== null) print(`  ${firstFailure.slice(0, 400)}`)
-}
-
-function printAudit(audit: Audit): void {
-  print(`audit      ${audit.ok ? 'ok' : 'FAILED'}: acknowledged ${audit.acknowledged}, found ${audit.found},`)
-  print(`           unanswered ${audit.unanswered}, entries ${audit.entries}; ${audit.verify}`)
 }
 
 export function printProfile(profile: ProfileSummary): void {

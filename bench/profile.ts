@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Child } from './process.ts'
+import type { ProductProcess } from '../test/system/deployment/product-process.ts'
 
 /** Self time of one process within the measured window, largest first. */
 export type ProfileSummary = {
@@ -25,8 +25,8 @@ const FUNCTIONS_MAX = 40
  * Profiles a process through its inspector, for exactly the measured window: a profile of its whole life would be half
  * start-up.
  */
-export async function profileWindow(child: Child, outDir: string): Promise<ProfiledWindow> {
-  const address = await child.inspector!
+export async function profileWindow(child: ProductProcess, outDir: string): Promise<ProfiledWindow> {
+  const address = await child.inspector
   const inspector = await connect(address)
   await inspector.call('Profiler.enable')
   await inspector.call('Profiler.setSamplingInterval', { interval: SAMPLING_INTERVAL_US })
@@ -44,6 +44,17 @@ export async function profileWindow(child: Child, outDir: string): Promise<Profi
       writeFileSync(file, JSON.stringify(profile))
       return { file, ...summarizeProfile(profile, items) }
     },
+  }
+}
+
+/** Evaluates expressions in a process through its inspector, and returns their values. */
+export async function evaluate(child: ProductProcess): Promise<(expression: string) => Promise<unknown>> {
+  const inspector = await connect(await child.inspector)
+  return async (expression) => {
+    const { result } = (await inspector.call('Runtime.evaluate', { expression })) as {
+      result: { value: unknown }
+    }
+    return result.value
   }
 }
 

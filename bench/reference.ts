@@ -3,16 +3,14 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/latencies.ts'
-import { runJob, serveJob, type WindowEdge, type WindowEvents } from './child.ts'
-import { randomFrom } from './random.ts'
-import { makePayload } from './requests.ts'
+import { makeJob, type Times, type WindowEdge } from './load/job.ts'
+import { randomFrom } from './load/random.ts'
+import { makePayload } from './load/requests.ts'
 
-type ReferencePlan = {
+type ReferencePlan = Times & {
   readonly databaseUrl: string
   readonly connections: number
   readonly payloadBytes: number
-  readonly warmUpMs: number
-  readonly durationMs: number
 }
 
 /** Latency in nanoseconds, closed loop. */
@@ -22,16 +20,7 @@ export type ReferenceResult = {
   readonly latency: LatencySummary
 }
 
-const GRACE_MS = 15_000
 const PAYLOADS = 64
-
-/**
- * Measures the same Postgres without us: unsigned one-row inserts of the same payload, each its own transaction, from as many
- * connections, sent by the same driver with binary parameters. No HTTP, no chain.
- */
-export function runReference(plan: ReferencePlan, events: WindowEvents = {}): Promise<ReferenceResult> {
-  return runJob(import.meta.url, plan, plan.warmUpMs + plan.durationMs + GRACE_MS, events)
-}
 
 async function insertRows(plan: ReferencePlan, onEdge: (edge: WindowEdge) => void): Promise<ReferenceResult> {
   const clients = await connectAll(plan)
@@ -81,4 +70,8 @@ async function connectAll(plan: ReferencePlan): Promise<pg.Client[]> {
   )
 }
 
-serveJob<ReferencePlan, ReferenceResult>(import.meta.url, insertRows)
+/**
+ * Measures the same Postgres without us: unsigned one-row inserts of the same payload, each its own transaction, from as many
+ * connections, sent by the same driver with binary parameters. No HTTP, no chain.
+ */
+export const runReference = makeJob(import.meta.url, insertRows)

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Audit } from './audit.ts'
-import type { CpuUse } from './cpu.ts'
 import type { LifecycleAudit } from './lifecycle-audit.ts'
 import type { Options } from './options.ts'
 import type { Phase } from './phase.ts'
 import type { Preflight } from './preflight.ts'
 import type { ReferenceResult } from './reference.ts'
+import type { Audit } from './watch/audit.ts'
+import type { CpuUse } from './watch/cpu.ts'
 
 export type Reference = ReferenceResult & { readonly cpu: CpuUse }
 export type Round = {
@@ -45,10 +45,15 @@ export function describeCommit(): string {
   }
 }
 
-export function writeReport(report: Pick<Report, 'scenario' | 'startedAt' | 'commit' | 'options'>): string {
-  mkdirSync(report.options.outDir, { recursive: true })
+/** Returns the path of the file, whose name begins with `name`. */
+export function writeReport(
+  name: string,
+  report: Pick<Report, 'startedAt' | 'commit'>,
+  outDir: string,
+): string {
+  mkdirSync(outDir, { recursive: true })
   const time = report.startedAt.replace(/[-:]|\.\d+/g, '')
-  const file = join(report.options.outDir, `${report.scenario}-${report.commit}-${time}.json`)
+  const file = join(outDir, `${name}-${report.commit}-${time}.json`)
   writeFileSync(file, `${JSON.stringify(report, null, 2)}\n`)
   return file
 }

@@ -5,23 +5,18 @@ export function onClose(close: () => Promise<void>): void {
   closers.push(close)
 }
 
-/** A benchmark as a process: exit code 0 if `main` says that all is well, or for `--help`; 2 for arguments that are none. */
+/** A benchmark as a process: exit code 0 if `main` says that all is well; 2 for arguments that are none. */
 export async function runBench<Options>(
   parseOptions: (args: string[]) => Options,
-  usage: string,
   main: (options: Options) => Promise<boolean>,
 ): Promise<void> {
-  if (process.argv.includes('--help')) {
-    console.log(usage)
-    return
-  }
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void closeAll().finally(() => process.exit(130)))
   let options: Options
   try {
     options = parseOptions(process.argv.slice(2))
   } catch (error) {
-    console.error(`${(error as Error).message}\n\n${usage}`)
+    console.error(`${(error as Error).message}: see --help`)
     process.exit(2)
   }
   try {

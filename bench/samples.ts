@@ -1,4 +1,4 @@
-import type { Sample } from './load.ts'
+import type { Sample } from './load/tally.ts'
 
 const ID = /^(rec|bat)_[0-7][0-9a-hjkmnp-tv-z]{25}$/
 const HASH = /^[0-9a-f]{64}$/

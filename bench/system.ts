@@ -1,21 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { migrate } from '../src/db/schema/migrate.ts'
 import { makeMasterKey } from '../src/signing/master-key.ts'
-import type { Target } from './load-connection.ts'
-import { post } from './post.ts'
-import { type Child, startChild } from './process.ts'
+import { environmentOf, loginsOf } from '../test/system/deployment/environment.ts'
+import { findPort } from '../test/system/deployment/processes.ts'
+import { ProductProcess } from '../test/system/deployment/product-process.ts'
+import type { Target } from './load/connection.ts'
+import { post } from './load/post.ts'
 import { startWatchers, type Watchers } from './watchers.ts'
 
 /** API processes and a worker as a user would run them, on one database, with one ledger. */
 export type System = {
   readonly targets: readonly Target[]
-  readonly servers: readonly Child[]
-  readonly worker: Child | null
+  readonly servers: readonly ProductProcess[]
+  readonly worker: ProductProcess | null
   readonly ledger: string
   readonly bearer: string
   readonly env: NodeJS.ProcessEnv
@@ -26,8 +27,6 @@ export type System = {
 
 /** Parts that the processes of every round share: the deployment's secrets and logins. */
 export type Deployment = { readonly env: NodeJS.ProcessEnv; readonly operatorKey: string; close(): void }
-
-const READY_MS_MAX = 60_000
 
 /**
  * Migrates the database and makes the secrets. Logins that exist already keep their passwords, which must be given: in the
@@ -54,21 +53,31 @@ export async function deploy(
   })
   const operatorKey = `tlo_${randomBytes(24).toString('hex')}`
   const dataDir = mkdtempSync(join(tmpdir(), 'tallystick-bench-data-'))
+  const made = loginsOf(ownerUrl, { api: apiPassword, worker: workerPassword })
+  const logins = {
+    apiUrl: givenLogin(apiUrl, ownerUrl) ?? made.apiUrl,
+    workerUrl: givenLogin(workerUrl, ownerUrl) ?? made.workerUrl,
+  }
   const env = {
     ...process.env,
+    ...environmentOf(
+      { ...logins, dataDir, masterKey, operatorKey },
+      {
+        // Nobody balances load over these.
+        TALLYSTICK_DRAIN_SECONDS: '0',
+        TALLYSTICK_LOG_LEVEL: process.env['TALLYSTICK_LOG_LEVEL'] ?? 'info',
+      },
+    ),
     DATABASE_URL: undefined,
     NODE_OPTIONS: undefined,
-    TALLYSTICK_API_DATABASE_URL: withLogin(ownerUrl, 'tallystick_api', apiPassword, apiUrl),
-    TALLYSTICK_WORKER_DATABASE_URL: withLogin(ownerUrl, 'tallystick_worker', workerPassword, workerUrl),
-    TALLYSTICK_MASTER_KEY: masterKey.toString('hex'),
-    TALLYSTICK_OPERATOR_KEY: operatorKey,
-    TALLYSTICK_DATA: dataDir,
-    // Nobody balances load over these.
-    TALLYSTICK_DRAIN_SECONDS: '0',
-    TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
-    TALLYSTICK_LOG_LEVEL: process.env['TALLYSTICK_LOG_LEVEL'] ?? 'info',
   }
   return { env, operatorKey, close: () => rmSync(dataDir, { recursive: true, force: true }) }
+}
+
+/** Login that the environment names, on the database of `ownerUrl`. */
+function givenLogin(url: string | undefined, ownerUrl: string): string | null {
+  if (url === undefined) return null
+  return Object.assign(new URL(url), { pathname: new URL(ownerUrl).pathname }).href
 }
 
 /** Logins belong to the whole cluster: a new password would lock out the deployment that uses them. */
@@ -94,7 +103,7 @@ export async function startSystem(
   deployment: Deployment,
   options: { servers: number; worker: boolean; inspect: boolean; metrics?: boolean; watched?: boolean },
 ): Promise<System> {
-  const children: Child[] = []
+  const children: ProductProcess[] = []
   let watchers: Watchers | null = null
   const stop = async () => {
     await watchers?.stop()
@@ -107,23 +116,23 @@ export async function startSystem(
     const metrics: string[] = []
     let shared = deployment.env
     for (let i = 0; i < options.servers; i++) {
-      const port = await findFreePort()
+      const port = await findPort()
       if (i === 0) shared = { ...shared, TALLYSTICK_PUBLIC_URL: `http://127.0.0.1:${port}` }
       const env: NodeJS.ProcessEnv = { ...shared, TALLYSTICK_PORT: String(port) }
       if (options.metrics) {
-        const metricsPort = await findFreePort()
+        const metricsPort = await findPort()
         env['TALLYSTICK_METRICS_PORT'] = String(metricsPort)
         metrics.push(`http://127.0.0.1:${metricsPort}/metrics`)
       }
-      children.push(startChild('src/run/server.ts', env, options.inspect))
+      children.push(startMeasured('server', env, options.inspect))
       targets.push({ host: '127.0.0.1', port })
     }
     const servers = [...children]
-    await Promise.all(targets.map(waitUntilReady))
+    await Promise.all(servers.map((server, i) => server.isReadyAt(`http://127.0.0.1:${targets[i]!.port}`)))
     const made = await makeLedger(targets[0]!, deployment.operatorKey)
     watchers = options.watched ? await startWatchers(targets[0]!, made.bearer, made.ledger) : null
     if (watchers) shared = { ...shared, TALLYSTICK_WITNESSES: watchers.witnesses }
-    const worker = options.worker ? startChild('src/run/worker.ts', shared, options.inspect) : null
+    const worker = options.worker ? startMeasured('worker', shared, options.inspect) : null
     if (worker) children.push(worker)
     return { targets, servers, worker, ...made, env: deployment.env, metrics, stop }
   } catch (error) {
@@ -132,42 +141,17 @@ export async function startSystem(
   }
 }
 
-async function waitUntilReady({ host, port }: Target): Promise<void> {
-  const deadline = performance.now() + READY_MS_MAX
-  for (;;) {
-    const ready = await fetch(`http://${host}:${port}/readyz`).then(
-      (answer) => answer.ok,
-      () => false,
-    )
-    if (ready) return
-    if (performance.now() > deadline)
-      throw new Error(`the server on port ${port} was not ready in ${READY_MS_MAX} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+/** Without its log, which nobody reads here; `inspect`: it can be profiled. */
+export function startMeasured(
+  script: 'server' | 'worker',
+  env: NodeJS.ProcessEnv,
+  inspect = false,
+): ProductProcess {
+  const nodeArgs = inspect ? ['--inspect=127.0.0.1:0'] : []
+  return new ProductProcess({ script, env, nodeArgs, output: 'errors' })
 }
 
 async function makeLedger(target: Target, operatorKey: string): Promise<{ ledger: string; bearer: string }> {
   const made = await post(target, operatorKey, '/v1/ledgers', { name: 'bench' })
   return { ledger: made.ledger.id, bearer: made.key.key }
-}
-
-function withLogin(ownerUrl: string, login: string, password: string, given: string | undefined): string {
-  const url = new URL(given ?? ownerUrl)
-  url.pathname = new URL(ownerUrl).pathname
-  if (given === undefined) {
-    url.username = login
-    url.password = password
-  }
-  return url.href
-}
-
-function findFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

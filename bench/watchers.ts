@@ -8,8 +8,8 @@ import { Witness } from '../cli/witness/witness.ts'
 import { parseCheckpoint } from '../src/proof/tree/checkpoint.ts'
 import { formatNoteKey, parseNoteKey } from '../src/proof/tree/note.ts'
 import { nativeProviders } from '../src/signing/native.ts'
-import type { Target } from './load-connection.ts'
-import { get } from './post.ts'
+import type { Target } from './load/connection.ts'
+import { get } from './load/post.ts'
 
 /* Those who watch a ledger while it is written to: a witness that cosigns each checkpoint, and a monitor that reads each new tile. */
 

@@ -5,19 +5,30 @@ import { UsageError } from './run.ts'
 
 const SECRET_CHARS_MAX = 4_096
 
+type Asked = {
+  readonly what: string
+  /** Advice in the error if no secret is entered. */
+  readonly remedy: string
+}
+
 /** A line that is not shown as it is typed; from a pipe, the first line of it. */
-export async function askSecret(question: string, { stdin, stderr }: Io, what = 'API key'): Promise<string> {
+export async function askSecret(
+  question: string,
+  { stdin, stderr }: Io,
+  { what, remedy }: Asked,
+): Promise<string> {
   if (stdin.isTTY) stderr.write(question)
+  const none = () => new UsageError(`no ${what} was given: ${remedy}`)
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: stdin, output: nowhere, terminal: stdin.isTTY === true })
   try {
     const answer = await new Promise<string>((resolve, reject) => {
       lines.once('line', resolve)
-      lines.once('close', () => reject(new UsageError(`no ${what} was given`)))
+      lines.once('close', () => reject(none()))
       lines.once('SIGINT', () => lines.close())
     })
     const secret = answer.trim()
-    if (secret === '' || secret.length > SECRET_CHARS_MAX) throw new UsageError(`no ${what} was given`)
+    if (secret === '' || secret.length > SECRET_CHARS_MAX) throw none()
     return secret
   } finally {
     lines.close()

@@ -43,11 +43,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   activate: {
     summary: 'activate a gated record: take the work on',
-    load: async () => (await import('./commands/activate.ts')).activate,
+    load: async () => (await import('./commands/steps.ts')).activate,
   },
   complete: {
     summary: 'complete a gated record: deliver the work, with evidence',
-    load: async () => (await import('./commands/complete.ts')).complete,
+    load: async () => (await import('./commands/steps.ts')).complete,
   },
   verdict: {
     summary: 'accept or reject a completion',
@@ -55,15 +55,15 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   revise: {
     summary: 'request a revision',
-    load: async () => (await import('./commands/revise.ts')).revise,
+    load: async () => (await import('./commands/steps.ts')).revise,
   },
   cancel: {
     summary: 'cancel a gated record',
-    load: async () => (await import('./commands/cancel.ts')).cancel,
+    load: async () => (await import('./commands/steps.ts')).cancel,
   },
   overturn: {
     summary: 'overturn a rejection',
-    load: async () => (await import('./commands/overturn.ts')).overturn,
+    load: async () => (await import('./commands/steps.ts')).overturn,
   },
   erase: {
     summary: 'erase a document of a record, for good',
@@ -71,7 +71,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   share: {
     summary: 'share a record with ledgers of other servers',
-    load: async () => (await import('./commands/share.ts')).share,
+    load: async () => (await import('./commands/steps.ts')).share,
   },
   get: {
     summary: 'show a record, or wait for its state',
@@ -169,10 +169,6 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     summary: 'validate documents by a type',
     load: async () => (await import('./commands/types-preview.ts')).typesPreview,
   },
-  'types codegen': {
-    summary: 'generate TypeScript of the registered types',
-    load: async () => (await import('./commands/types-codegen.ts')).typesCodegen,
-  },
   'agents list': {
     summary: 'list agents',
     load: async () => (await import('./commands/agents.ts')).agentsList,
@@ -183,7 +179,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'agents register': {
     summary: 'register an agent',
-    load: async () => (await import('./commands/agents-register.ts')).agentsRegister,
+    load: async () => (await import('./commands/agents.ts')).agentsRegister,
   },
   'agents disable': {
     summary: 'disable an agent and its keys, for good',
@@ -227,11 +223,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'keys otlp': {
     summary: 'set which spans and logs an API key takes',
-    load: async () => (await import('./commands/keys-otlp.ts')).keysOtlp,
+    load: async () => (await import('./commands/keys.ts')).keysOtlp,
   },
   'keys limit': {
     summary: 'set the rate limit of an API key',
-    load: async () => (await import('./commands/keys-limit.ts')).keysLimit,
+    load: async () => (await import('./commands/keys.ts')).keysLimit,
   },
   'webhooks create': {
     summary: 'deliver events to a URL',
@@ -247,7 +243,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'webhooks update': {
     summary: 'change a webhook',
-    load: async () => (await import('./commands/webhooks-update.ts')).webhooksUpdate,
+    load: async () => (await import('./commands/webhooks.ts')).webhooksUpdate,
   },
   'webhooks pause': {
     summary: 'pause a webhook',
@@ -283,11 +279,11 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'webhooks redeliver-dead': {
     summary: 'redeliver dead letters',
-    load: async () => (await import('./commands/webhooks-redeliver-dead.ts')).webhooksRedeliverDead,
+    load: async () => (await import('./commands/webhooks.ts')).webhooksRedeliverDead,
   },
   'webhooks recover': {
     summary: 'recover a period of missed events',
-    load: async () => (await import('./commands/webhooks-recover.ts')).webhooksRecover,
+    load: async () => (await import('./commands/webhooks.ts')).webhooksRecover,
   },
   'peers invite': {
     summary: 'invite a ledger of another server',
@@ -323,7 +319,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'peers budget': {
     summary: 'set the daily storage budget of a peer',
-    load: async () => (await import('./commands/peers-budget.ts')).peersBudget,
+    load: async () => (await import('./commands/peers.ts')).peersBudget,
   },
   'peers dead-letters': {
     summary: 'list entries that a peer refused',
@@ -331,7 +327,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   'peers replay': {
     summary: 'replay refused entries',
-    load: async () => (await import('./commands/peers-replay.ts')).peersReplay,
+    load: async () => (await import('./commands/peers.ts')).peersReplay,
   },
   'peers forks': {
     summary: 'list contradictions of a peer (forks)',

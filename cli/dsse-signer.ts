@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import type { DsseSigner } from '../sdk/verify/dsse.ts'
-import { PEM_BYTES_MAX, readText } from './read-text.ts'
+import { PEM_BYTES_MAX, readText } from '../src/verify/read-text.ts'
 import { UsageError } from './run.ts'
 
 /**
@@ -27,12 +27,19 @@ function parsePrivateKey(pem: string, path: string): KeyObject {
   throw new UsageError(`${path} is no private key of Ed25519 or P-256 in PEM, without a passphrase`)
 }
 
-/** SHA-256 over the key in the canonical JSON of securesystemslib, which escapes only quotes and backslashes. */
+/** SHA-256 over the public key in the canonical JSON of securesystemslib, which escapes only quotes and backslashes. */
 function keyidOf(key: KeyObject, isEd25519: boolean): string {
   const text = isEd25519
     ? `{"keytype":"ed25519","keyval":{"public":"${rawOf(key)}"},"scheme":"ed25519"}`
-    : `{"keytype":"ecdsa","keyval":{"public":"${key.export({ format: 'pem', type: 'spki' })}"},"scheme":"ecdsa-sha2-nistp256"}`
+    : `{"keytype":"ecdsa","keyval":{"public":"${usualPem(key)}"},"scheme":"ecdsa-sha2-nistp256"}`
   return createHash('sha256').update(text).digest('hex')
+}
+
+/** A P-256 key in the form of securesystemslib: named curve, uncompressed point. The file itself may spell out the curve, or compress the point. */
+function usualPem(key: KeyObject): string {
+  const { x, y } = key.export({ format: 'jwk' }) as { x: string; y: string }
+  const usual = createPublicKey({ format: 'jwk', key: { kty: 'EC', crv: 'P-256', x, y } })
+  return usual.export({ format: 'pem', type: 'spki' }) as string
 }
 
 /** Hex. */

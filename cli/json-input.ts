@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { ProofError } from '../src/proof/error.ts'
-import { parseJsonText } from '../src/proof/json/json-text.ts'
+import { parseJsonText, withoutBom } from '../src/proof/json/json-text.ts'
 import type { JsonObject } from '../src/proof/json/json-value.ts'
 import { BATCH_BODY_BYTES_MAX } from '../src/records/limits.ts'
 import { SourceError } from '../src/verify/source.ts'
@@ -14,7 +14,7 @@ import { InputError } from './run.ts'
 export function parseObject(text: string, name: string): JsonObject {
   let value: unknown
   try {
-    value = parseJsonText(text)
+    value = parseJsonText(withoutBom(text))
   } catch (error) {
     if (error instanceof ProofError) throw new InputError(`${name}: ${error.message}`)
     throw error

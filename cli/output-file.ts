@@ -6,6 +6,7 @@ import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isatty } from 'node:tty'
 import { makeDirectory } from '../sdk/node/make-directory.ts'
+import { plain } from '../sdk/plain.ts'
 import { copyStream } from '../src/verify/copy-stream.ts'
 import { SourceError } from '../src/verify/source.ts'
 import type { Io, Out } from './io.ts'
@@ -42,7 +43,12 @@ export async function withOutput<T>(
   if (out === undefined || out === '-') return work(toStream(io.stdout))
   if (out === '') throw new UsageError('-o names no file')
   const place = await findOutputPlace(out, { isPrivate })
-  if (place.kind === 'file') return withFile(place, { isPrivate }, work)
+  if (place.kind === 'file') {
+    const result = await withFile(place, { isPrivate }, work)
+    // On a terminal only: scripts need no message.
+    if (io.stderr.isTTY) io.stderr.write(`tallystick: wrote ${plain(out)}\n`)
+    return result
+  }
   if (place.kind === 'descriptor' && place.fd === 1) return work(toStream(io.stdout))
   if (place.kind === 'descriptor' && place.fd === 2) return work(toStream(io.stderr))
   const fd = place.kind === 'descriptor' ? place.fd : await openSpecial(place, out, io)

@@ -1,4 +1,5 @@
-import { DRIVING, plain } from '../sdk/plain.ts'
+import { plain } from '../sdk/plain.ts'
+import { escapeHidden } from '../src/proof/quoted.ts'
 import { type Out, write } from './io.ts'
 
 /** Options of every command that shows things. */
@@ -11,18 +12,29 @@ export type Column<T> = readonly [heading: string, show: (item: T) => string | n
 
 const ROWS_A_TABLE = 100
 const CELL_CHARS_MAX = 60
+const JSON_CHARS_MAX = 100
 
-/** One object: its fields one a line on a terminal, otherwise one line of JSON. */
+/** Prints an object: on a terminal one line for each field that is not empty, otherwise one line of JSON. */
 export function printItem(item: object, json: boolean | undefined, out: Out): void {
   if (json || !out.isTTY) {
     out.write(jsonLine(item, out))
     return
   }
-  const width = Math.min(CELL_CHARS_MAX, Math.max(...Object.keys(item).map((name) => name.length)))
-  for (const [name, value] of Object.entries(item)) {
-    const text = typeof value === 'string' ? value : JSON.stringify(value)
-    out.write(`${plain(name.padEnd(width))}  ${plain(text)}\n`)
-  }
+  const rows = rowsOf(item)
+  const width = Math.min(CELL_CHARS_MAX, Math.max(...rows.map(([name]) => name.length)))
+  for (const [name, text] of rows) out.write(`${plain(name.padEnd(width))}  ${plain(text)}\n`)
+}
+
+/** Rows of an object for a terminal. A member whose JSON is long gets a row for each of its own members. */
+function rowsOf(item: object, before = ''): (readonly [name: string, text: string])[] {
+  return Object.entries(item).flatMap(([member, value]) => {
+    const name = `${before}${member}`
+    if (typeof value === 'string') return [[name, value]]
+    const json = JSON.stringify(value)
+    if (json === undefined || ['null', '[]', '{}'].includes(json)) return []
+    if (json.length > JSON_CHARS_MAX && !Array.isArray(value)) return rowsOf(value as object, `${name}.`)
+    return [[name, json]]
+  })
 }
 
 /** Many: a table on a terminal, otherwise a line of JSON each, as they come. */
@@ -61,11 +73,10 @@ function cell(value: string | number | null): string {
   return text.length > CELL_CHARS_MAX ? `${text.slice(0, CELL_CHARS_MAX - 1)}…` : text
 }
 
-/** A line of JSON; for a terminal with what could drive it escaped, which is the same JSON. */
+/** Returns a line of JSON. For a terminal, hidden characters are escaped, which does not change the value. */
 export function jsonLine(item: unknown, out: Pick<Out, 'isTTY'>): string {
   const json = JSON.stringify(item)
-  const escapeOf = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return `${out.isTTY ? json.replaceAll(DRIVING, escapeOf) : json}\n`
+  return `${out.isTTY ? escapeHidden(json) : json}\n`
 }
 
 /** A line that scripts read as it is; for a terminal with nothing in it that could drive it. */

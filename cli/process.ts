@@ -1,4 +1,5 @@
 import { isHangupIgnored } from '../src/hangup.ts'
+import { environment } from './environment.ts'
 import { EXIT } from './exit-codes.ts'
 import { PROCESS_IO } from './io.ts'
 import { main } from './main.ts'
@@ -13,6 +14,7 @@ export async function runAsProcess(args: readonly string[]): Promise<void> {
   })
   // The work goes on, whether somebody reads about it or not.
   process.stderr.on('error', () => {})
+  for (const line of environment.warnings()) process.stderr.write(`${line}\n`)
   if (isHangupIgnored()) process.on('SIGHUP', () => {})
   process.exitCode = await main(args, PROCESS_IO)
 }

@@ -1,6 +1,10 @@
+import { TYPE_NAME } from '../src/proof/statement/fields.ts'
+import { mapOthers, OTHER_MEMBERS, otherMembersOf } from '../src/proof/statement/record-members.ts'
 import { parseCount } from './arguments.ts'
 import { optionObject } from './json-input.ts'
 import { UsageError } from './run.ts'
+
+const TEXT = { type: 'string' } as const
 
 /** Options of every command that writes. */
 const WRITE_OPTIONS = {
@@ -12,6 +16,9 @@ export const WRITE_HELP = `  --on-behalf-of AGENT   for another agent (agt_…);
   --occurred-at TIME     when it happened: RFC 3339, UTC
   --idempotency-key KEY  the same key again never does it twice; one is made where none is given`
 
+/** Members without a column, each an option of its name (src/proof/statement/record-members.ts). */
+const OTHER_OPTIONS = mapOthers(() => TEXT)
+
 /** Options of the commands that make records: notarize and create. */
 export const RECORD_OPTIONS = {
   payload: { type: 'string' },
@@ -20,8 +27,14 @@ export const RECORD_OPTIONS = {
   reference: { type: 'string', multiple: true },
   metadata: { type: 'string' },
   subject: { type: 'string' },
+  ...OTHER_OPTIONS,
   ...WRITE_OPTIONS,
 } as const
+export const RECORD_HELP = `  --parent RECORD        a record that this one follows from
+  --reference TEXT       what it is about elsewhere, a URI or system:id. Repeatable
+  --metadata JSON        free, not signed
+  --subject LABEL        the person that it is about: kept as a keyed hash, so that all of its documents are found and erased at once
+${OTHER_MEMBERS.map(([name, { says }]) => `${`  --${name} TEXT`.padEnd(24)} ${says}\n`).join('')}${WRITE_HELP}`
 
 /** Options of commands that take a record which a peer may have sent. */
 export const PEER_OPTIONS = { peer: { type: 'string' } } as const
@@ -38,8 +51,6 @@ type WriteValues = {
   readonly 'occurred-at'?: string | undefined
   readonly 'idempotency-key'?: string | undefined
 }
-
-const TYPE_NAME = /^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/
 
 /** `--type`. Throws UsageError: the server could only say that a body does not fit a pattern. */
 export function parseType(text: string): `${string}/${number}` {
@@ -67,6 +78,7 @@ export function recordMembers(
     references: values.reference,
     metadata: optionObject(values.metadata, '--metadata'),
     subject: values.subject,
+    ...otherMembersOf(values),
   }
 }
 

@@ -2,6 +2,7 @@ import { noArguments, onlyArgument } from './arguments.ts'
 import { type Command, defineCommand, type OptionTable, type ValuesOf } from './command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from './connection.ts'
 import { EXIT } from './exit-codes.ts'
+import type { Io } from './io.ts'
 import { LIMIT_HELP, LIMIT_OPTIONS, limited } from './limited.ts'
 import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItem, printItems } from './output.ts'
 
@@ -19,15 +20,18 @@ type Described<Options extends OptionTable> = {
   readonly options?: Options
   /** Help of `options`: a line each. */
   readonly optionsHelp?: string
-  /** Without the word `tallystick`. */
+  /** Without the word `tallystick`; one that begins with `$ ` as it is. */
   readonly examples: readonly string[]
 }
 
-/** Prints one object. `check` throws UsageError before anything is asked. */
-export function showItem<const Options extends OptionTable = Record<never, never>>(
+/** Prints one object. `parse` makes the request of the options, or throws UsageError, before anything is asked. */
+export function showItem<
+  const Options extends OptionTable = Record<never, never>,
+  Request = ValuesOf<Options>,
+>(
   command: Described<Options> & {
-    readonly check?: (values: ValuesOf<Options>, argument: string) => void
-    readonly ask: (client: Client, argument: string, values: ValuesOf<Options>) => Promise<object>
+    readonly parse?: (values: ValuesOf<Options>, argument: string, io: Io) => Request | Promise<Request>
+    readonly ask: (client: Client, argument: string, request: Request) => Promise<object>
   },
 ): Command {
   return defineCommand({
@@ -36,9 +40,9 @@ export function showItem<const Options extends OptionTable = Record<never, never
     async run(given, positionals, io) {
       const values = given as ValuesOf<Options> & typeof given
       const argument = argumentOf(command.usage, positionals)
-      command.check?.(values, argument)
+      const request = command.parse ? await command.parse(values, argument, io) : (values as Request)
       const client = await connect(values)
-      printItem(await command.ask(client, argument, values), values.json, io.stdout)
+      printItem(await command.ask(client, argument, request), values.json, io.stdout)
       return EXIT.ok
     },
   })
@@ -89,6 +93,6 @@ ${options.join('\n')}
   -h, --help
 
 Examples:
-${examples.map((example) => `  tallystick ${example}`).join('\n')}
+${examples.map((example) => `  ${example.startsWith('$ ') ? example.slice(2) : `tallystick ${example}`}`).join('\n')}
 `
 }

@@ -1,4 +1,5 @@
 import type { Tallystick } from '../sdk/client.ts'
+import { isDay } from '../src/verify/is-day.ts'
 import { UsageError } from './run.ts'
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
@@ -19,11 +20,6 @@ export function parseEnd(text: string, option: '--from' | '--to'): End {
       `${option} takes a seq, a day such as 2027-03-31, or a time such as 2027-03-31T12:00:00Z`,
     )
   return { ms: option === '--to' ? ms + (DAY.test(text) ? MS_PER_DAY : 1) : ms }
-}
-
-/** Whether the month has it: to Date.parse 31 June is 1 July, and the period would be a day longer than was said. */
-export function isDay(day: string): boolean {
-  return new Date(Date.parse(day)).toISOString().startsWith(day)
 }
 
 /**

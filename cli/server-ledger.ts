@@ -1,15 +1,9 @@
 import type { Tallystick } from '../sdk/client.ts'
 import { bytesOf } from '../sdk/http/answers.ts'
-import type { LedgerSource } from '../src/verify/source.ts'
+import { displayUrl, type LedgerSource } from '../src/verify/source.ts'
 import { type SpoolOptions, spooledExport } from '../src/verify/spool.ts'
 
 /** A running server's `GET /v1/export`, for the ledger of the client's API key; `name` is its address. */
 export function serverLedger(client: Tallystick, name: string, options?: SpoolOptions): LedgerSource {
   return spooledExport(displayUrl(name), async () => bytesOf(await client.exports.stream()), options)
-}
-
-/** Without user name, password and query: a URL may hold secrets. */
-export function displayUrl(url: string): string {
-  const { origin, pathname } = new URL(url)
-  return origin + (pathname === '/' ? '' : pathname)
 }

@@ -3,7 +3,7 @@ import type { EntryLine } from '../sdk/generated/api.ts'
 import { plain } from '../sdk/plain.ts'
 import { fromBase64 } from '../src/proof/bytes.ts'
 import { parseEnvelope } from '../src/proof/envelope/parse-envelope.ts'
-import { parseSignedStatement } from '../src/proof/scitt/signed-statement.ts'
+import { parseRegisteredStatement } from '../src/proof/scitt/signed-statement.ts'
 import { STATEMENT } from '../src/proof/statement/kinds.ts'
 import { parseStatement } from '../src/proof/statement/statement.ts'
 import { parseCount } from './arguments.ts'
@@ -51,7 +51,7 @@ type Summary = {
 
 function summaryOf({ seq, recordedAt, kind, envelope }: EntryLine): Summary {
   if (kind === STATEMENT) {
-    const { issuer, subject } = parseSignedStatement(fromBase64(envelope))
+    const { issuer, subject } = parseRegisteredStatement(fromBase64(envelope))
     return { seq, recordedAt, kind, subjects: [subject], actor: issuer, onBehalfOf: null }
   }
   const { subjects, actor, onBehalfOf } = parseStatement(parseEnvelope(fromBase64(envelope)).payload)

@@ -1,24 +1,14 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { AuthenticationError } from '../sdk/errors.ts'
+import { plain } from '../sdk/plain.ts'
 import { useAsked } from './asking.ts'
 import { AGENTS_MAX, OVERVIEW_EVERY_MS, SCAN_ROWS } from './limits.ts'
 import { useRoute } from './navigate.ts'
-import { AgentsPage } from './pages/agents.tsx'
-import { CaseFilePage } from './pages/case-file.tsx'
-import { CheckpointsPage } from './pages/checkpoints.tsx'
-import { DayPage } from './pages/day.tsx'
 import { EntrancePage } from './pages/entrance.tsx'
-import { EntryPage } from './pages/entry.tsx'
-import { KeepingPage } from './pages/keeping.tsx'
 import { OverviewPage } from './pages/overview.tsx'
-import { PeersPage } from './pages/peers.tsx'
-import { RecordPage } from './pages/record.tsx'
-import { RunPage } from './pages/run.tsx'
-import { SearchPage } from './pages/search.tsx'
 import { VerifyPage } from './pages/verify.tsx'
-import { WorkPage } from './pages/work.tsx'
-import { Failure, Id, Page } from './parts/basics.tsx'
+import { count, Failure, Id, Page } from './parts/basics.tsx'
 import { linkTo, type Route } from './router.ts'
 import { connect, forgetKey, keepKey, type Session, takeKey } from './session.ts'
 
@@ -26,11 +16,12 @@ const MENU = [
   ['', 'Overview'],
   ['day', 'Day'],
   ['search', 'Search'],
-  ['work', 'Waiting for me'],
+  ['work', 'Waiting'],
   ['agents', 'Agents and keys'],
   ['checkpoints', 'Checkpoints'],
+  ['audits', 'Audits'],
   ['peers', 'Peers'],
-  ['keeping', 'Keeping'],
+  ['retention', 'Retention'],
   ['case', 'Case file'],
   ['verify', 'Verify a file'],
 ] as const
@@ -67,11 +58,16 @@ export function App() {
 function Opened({ apiKey, route, leave }: { apiKey: string; route: Route; leave: () => void }) {
   // One for all that is asked: what follows events would begin anew with another.
   const client = useMemo(() => connect(apiKey), [apiKey])
-  const { data, error } = useAsked((signal) => open(client, signal), [apiKey], OVERVIEW_EVERY_MS)
+  const { data: ledger, error } = useAsked(
+    (signal) => client.ledger.get({ signal }),
+    [apiKey],
+    OVERVIEW_EVERY_MS,
+  )
+  const { data: names } = useAsked((signal) => readNames(client, signal), [apiKey], OVERVIEW_EVERY_MS)
   const [session, setSession] = useState<Session | null>(null)
   useEffect(() => {
-    if (data !== null) setSession(data)
-  }, [data])
+    if (ledger !== null) setSession({ client, ledger, names: names ?? NO_NAMES })
+  }, [ledger, names])
   if (error instanceof AuthenticationError)
     return <EntrancePage enter={() => {}} refused={error} leave={leave} />
   if (session === null && route.page === 'verify')
@@ -98,38 +94,23 @@ function Opened({ apiKey, route, leave }: { apiKey: string; route: Route; leave:
   )
 }
 
-function Shown({ route, session }: { route: Route; session: Session }) {
-  const { page, id, query } = route
-  switch (page) {
-    case '':
-      return <OverviewPage session={session} />
-    case 'day':
-      return <DayPage session={session} query={query} />
-    case 'search':
-      return <SearchPage session={session} query={query} />
-    case 'record':
-      return <RecordPage key={id} session={session} id={id} query={query} />
-    case 'entry':
-      return <EntryPage key={id} session={session} seq={id} />
-    case 'run':
-      return <RunPage key={`${id}?${query}`} session={session} id={id} query={query} />
-    case 'agents':
-      return <AgentsPage session={session} id={id} />
-    case 'checkpoints':
-      return <CheckpointsPage session={session} size={id} />
-    case 'peers':
-      return <PeersPage session={session} id={id} />
-    case 'work':
-      return <WorkPage session={session} />
-    case 'keeping':
-      return <KeepingPage session={session} />
-    case 'case':
-      return <CaseFilePage session={session} />
-    case 'verify':
-      return <VerifyPage />
-    default:
-      return <Page title="There is no such page">{null}</Page>
-  }
+type PageProps = { readonly route: Route; readonly session: Session }
+
+/** All pages but the overview. They are loaded after the ledger is open, so that the first view does not wait for them. */
+let rest: typeof import('./pages/rest.tsx') | null = null
+
+function Shown(props: PageProps) {
+  const [loaded, setLoaded] = useState(rest)
+  const [error, setError] = useState<Error | null>(null)
+  useEffect(() => {
+    import('./pages/rest.tsx').then((pages) => {
+      rest = pages
+      setLoaded(pages)
+    }, setError)
+  }, [])
+  if (props.route.page === '') return <OverviewPage session={props.session} />
+  if (loaded !== null) return <loaded.RestPage {...props} />
+  return error === null ? <p class="quiet">Loading…</p> : <Failure error={error} />
 }
 
 function Shell({
@@ -148,10 +129,63 @@ function Shell({
       <button type="button" class="skip" onClick={() => document.querySelector('h1')?.focus()}>
         Skip to the page
       </button>
-      <header class="side">
+      <Side route={route}>
+        {session && leave && (
+          <div class="who">
+            <p>{session.ledger.name}</p>
+            <p>
+              <Id id={session.ledger.id} short />
+            </p>
+            <p>
+              key {session.ledger.key.name}, {count(session.ledger.key.scopes.length, 'scope')}
+            </p>
+            <Leave leave={leave} />
+          </div>
+        )}
+      </Side>
+      <main>{children}</main>
+    </div>
+  )
+}
+
+/** List of pages, with the name of the ledger. On a phone it is one line with a button that unfolds it. */
+function Side({ route, children }: { route: Route; children: ComponentChildren }) {
+  const [isOpen, setIsOpen] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  useEffect(() => setIsOpen(false), [route])
+  useEffect(() => {
+    if (!isOpen) return
+    const fold = (event: Event) => {
+      const isEscape = event instanceof KeyboardEvent && event.key === 'Escape'
+      if (!isEscape && !(event.type === 'click' && (event.target as Element).closest('a'))) return
+      setIsOpen(false)
+      if (isEscape) button.current?.focus()
+    }
+    addEventListener('keydown', fold)
+    addEventListener('click', fold)
+    return () => {
+      removeEventListener('keydown', fold)
+      removeEventListener('click', fold)
+    }
+  }, [isOpen])
+  return (
+    <header class={`side ${isOpen ? 'open' : ''}`}>
+      <div class="top">
         <a class="brand" href="#/">
           Tallystick
         </a>
+        <button
+          type="button"
+          class="do unfold"
+          ref={button}
+          aria-expanded={isOpen}
+          aria-controls="menu"
+          onClick={() => setIsOpen(!isOpen)}
+        >
+          Menu
+        </button>
+      </div>
+      <div id="menu" class="menu">
         <nav aria-label="Pages">
           <ul>
             {MENU.map(([page, name]) => (
@@ -163,24 +197,9 @@ function Shell({
             ))}
           </ul>
         </nav>
-        {session && leave && (
-          <div class="who">
-            <p>{session.ledger.name}</p>
-            <p>
-              <Id id={session.ledger.id} short />
-            </p>
-            <p>
-              key {session.ledger.key.name},{' '}
-              {session.ledger.key.scopes.length === 1
-                ? '1 scope'
-                : `${session.ledger.key.scopes.length} scopes`}
-            </p>
-            <Leave leave={leave} />
-          </div>
-        )}
-      </header>
-      <main>{children}</main>
-    </div>
+        {children}
+      </div>
+    </header>
   )
 }
 
@@ -192,22 +211,22 @@ function Leave({ leave }: { leave: () => void }) {
   )
 }
 
-async function open(client: Session['client'], signal: AbortSignal): Promise<Session> {
-  const [ledger, agents] = await Promise.all([
-    client.ledger.get({ signal }),
-    client.agents
-      .list({ limit: SCAN_ROWS }, { signal })
-      .toArray(AGENTS_MAX)
-      .catch(() => []),
-  ])
-  return { client, ledger, names: new Map(agents.map(({ id, name }) => [id, name])) }
+const NO_NAMES: Session['names'] = new Map()
+
+/** Returns the names of agents by id. Empty if the key may not read them: pages then show ids. */
+async function readNames(client: Session['client'], signal: AbortSignal): Promise<Session['names']> {
+  const agents = await client.agents
+    .list({ limit: SCAN_ROWS }, { signal })
+    .toArray(AGENTS_MAX)
+    .catch(() => [])
+  return new Map(agents.map(({ id, name }) => [id, name]))
 }
 
 /** A page that opens has the focus at its heading, as one that is loaded would. */
 function useTitleAndFocus({ page, id }: Route): void {
   useEffect(() => {
     const name = MENU.find(([one]) => one === page)?.[1] ?? page
-    document.title = `${[id, name].filter(Boolean).join(' · ')} · Tallystick`
+    document.title = plain(`${[id, name].filter(Boolean).join(' · ')} · Tallystick`)
     if (document.activeElement !== document.body && document.activeElement !== null)
       document.querySelector('h1')?.focus()
   }, [page, id])

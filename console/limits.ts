@@ -19,8 +19,20 @@ export const SCAN_ROWS = 200
 export const SCAN_RECORDS_MAX = 5_000
 /** Records of one day that are counted: 50 requests. */
 export const DAY_RECORDS_MAX = 10_000
-/** Records of a run that are shown as a tree: each may cost a request. */
-export const RUN_RECORDS_MAX = 500
+/** Records of a run or a trace that are shown. Each record of a run costs a request. */
+export const RUN_RECORDS_MAX = 5_000
+/** `recordedAt` of an entry may be earlier than that of a previous entry by so much: each is at most 30 s off the database's clock. */
+export const CLOCKS_APART_MS_MAX = 60_000
+/** Requests for a run at a time: browsers open six connections to a server. */
+export const RUN_READS_MAX = 6
+/** Time between two drawings of a run while it is read. */
+export const RUN_DRAW_EVERY_MS = 500
+/** If a run has more rows, deeds inside others are folded at first. */
+export const RUN_ROWS_OPEN_MAX = 200
+/** If a JSON value has more members, at all depths, the inner ones are folded at first. */
+export const JSON_OPEN_MEMBERS_MAX = 40
+/** Members of one object or list that are drawn. */
+export const JSON_MEMBERS_MAX = 200
 /** Agents whose names are shown. */
 export const AGENTS_MAX = 1_000
 /** Steps of a gated record, revisions among them. */
@@ -29,6 +41,10 @@ export const STEPS_MAX = 1_000
 export const WORK_ROWS_MAX = 200
 /** Holds that are listed, lifted ones among them. */
 export const HOLDS_MAX = 1_000
+/** Pages of events that one search for erasures reads: each covers 10,000 entries at most. */
+export const ERASURE_PAGES_MAX = 20
+/** Audits in the list: the server stores the last 100 that ended, and one more may be open. */
+export const AUDITS_MAX = 101
 /** Characters of a case file that are handed to the browser together. */
 export const CASE_FILE_PART_CHARS = 1 << 20
 /** Records on the overview. */

@@ -1,10 +1,12 @@
 import { render } from 'preact'
 import { Page } from './parts/basics.tsx'
 import { VerifyFile } from './parts/verify-file.tsx'
+import { showHiddenText } from './shown-text.ts'
 import { verifyFile } from './verifier.ts'
 
 /* verify.html: the verifier alone, in one file that a browser opens from a disk. */
 
+showHiddenText()
 render(
   <main>
     <Page title="Verify a file">

@@ -1,16 +1,29 @@
-import { linkTo } from './router.ts'
+import { type Filters, linkTo } from './router.ts'
 
 const PAGES: Readonly<Record<string, string>> = { rec: 'record', agt: 'agents', key: 'agents', peer: 'peers' }
 
-/** Address at which something is shown: for an agent's name, all that it did. Any other text is a reference. */
-export function placeOf(text: string, names: ReadonlyMap<string, string>): string {
-  const [, prefix = ''] = /^([a-z]+)_[0-9a-z]{26}$/.exec(text) ?? []
+type Known = {
+  /** Names of agents by id. */
+  readonly names: ReadonlyMap<string, string>
+  readonly ledger: { readonly size: number }
+}
+
+/**
+ * Returns the address of the page for a typed text: an id, a seq, a trace, or the name of an agent. For any other text, and for a text in quotes,
+ * it is the search in records, with `filters`.
+ */
+export function placeOf(typed: string, { names, ledger }: Known, filters: Filters = {}): string {
+  const [, quoted] = /^["“](.+)["”]$/.exec(typed) ?? []
+  if (quoted !== undefined) return linkTo('search', '', { ...filters, text: quoted })
+  const [, prefix = ''] = /^([a-z]+)_[0-9a-z]{26}$/.exec(typed) ?? []
   const page = PAGES[prefix]
-  if (page !== undefined) return linkTo(page, text)
-  if (/^\d{1,15}$/.test(text)) return linkTo('entry', text)
-  if (/^[0-9a-f]{32}$/i.test(text)) return linkTo('run', '', { trace: text.toLowerCase() })
-  const [, trace] = /^00-([0-9a-f]{32})-/.exec(text) ?? []
+  if (page !== undefined) return linkTo(page, typed)
+  // A number beyond the last seq is searched as a text, such as the number of an invoice.
+  if (/^\d{1,15}$/.test(typed) && Number(typed) < ledger.size) return linkTo('entry', typed)
+  if (/^[0-9a-f]{32}$/i.test(typed)) return linkTo('run', '', { trace: typed.toLowerCase() })
+  const [, trace] = /^00-([0-9a-f]{32})-/.exec(typed) ?? []
   if (trace !== undefined) return linkTo('run', '', { trace })
-  const agent = [...names].find(([, name]) => name === text)?.[0]
-  return linkTo('search', '', agent === undefined ? { reference: text } : { actor: agent })
+  const agent = [...names].find(([, name]) => name === typed)?.[0]
+  if (agent !== undefined) return linkTo('search', '', { actor: agent })
+  return linkTo('search', '', { ...filters, text: typed })
 }

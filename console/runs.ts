@@ -1,71 +1,132 @@
 import type { Tallystick } from '../sdk/client.ts'
 import type { LedgerRecord } from '../sdk/generated/api.ts'
-import { RUN_RECORDS_MAX, SCAN_ROWS } from './limits.ts'
+import { isAction } from './deeds.ts'
+import { CLOCKS_APART_MS_MAX, RUN_READS_MAX, RUN_RECORDS_MAX, SCAN_ROWS } from './limits.ts'
 
 /*
  * Runs: records that belong together by `parent`, or by their trace.
  */
 
-/** A record with those below it. `isOpen`: an action of which no outcome was recorded. */
-export type Branch = {
-  readonly record: LedgerRecord
-  readonly isOpen: boolean
-  readonly below: readonly Branch[]
-}
-
+/** Records of a run that were read so far. The list grows while the run is read. */
 export type Run = {
-  readonly branches: readonly Branch[]
-  readonly records: number
-  readonly isWhole: boolean
+  readonly records: readonly LedgerRecord[]
+  /** Whether all records below a record were read. */
+  readonly isRead: (id: string) => boolean
+  readonly state: 'reading' | 'whole' | 'cut'
 }
 
-/** A run from its first record on, whichever of its records is named. */
-export async function readRun(client: Tallystick, id: string, signal: AbortSignal): Promise<Run> {
+type Show = (run: Run) => void
+
+/** Reads the whole run of a record, from its first record. `show` is called with the records so far. */
+export async function readRun(
+  client: Tallystick,
+  id: string,
+  show: Show,
+  signal: AbortSignal,
+): Promise<void> {
   const { record, ancestors } = await client.records.tree(id, { limit: 1 }, { signal })
-  const records = [ancestors[0] ?? record]
-  let isWhole = true
-  // Grows as it is read: children of children follow.
-  for (const { id: parent } of records) {
-    if (records.length >= RUN_RECORDS_MAX) {
-      isWhole = false
-      break
-    }
-    const children = client.records.list({ parent, order: 'asc', limit: SCAN_ROWS }, { signal })
-    for await (const child of children) {
-      if (records.length < RUN_RECORDS_MAX) records.push(child)
-      else isWhole = false
-      if (!isWhole) break
-    }
-  }
-  return { branches: branchesOf(records), records: records.length, isWhole }
+  const found = new Found(ancestors[0] ?? record, show)
+  const isWhole = await readOn(client, found, signal)
+  if (!isWhole) await readBelow(client, found, signal)
+  found.showAs(found.isFull ? 'cut' : 'whole', isWhole)
 }
 
-export async function readTrace(client: Tallystick, traceId: string, signal: AbortSignal): Promise<Run> {
+/** Set of the records of a run. */
+class Found {
+  readonly root: LedgerRecord
+  readonly records: LedgerRecord[]
+  readonly read = new Set<string>()
+  isFull = false
+  readonly #ids: Set<string>
+  readonly #show: Show
+
+  constructor(root: LedgerRecord, show: Show) {
+    this.root = root
+    this.records = [root]
+    this.#ids = new Set([root.id])
+    this.#show = show
+  }
+
+  /** Adds the records that belong to the run. `taken`: their number. `fresh`: those that were not known. */
+  add(records: readonly LedgerRecord[]): { readonly taken: number; readonly fresh: readonly LedgerRecord[] } {
+    let taken = 0
+    const fresh: LedgerRecord[] = []
+    for (const record of records) {
+      if (record.parent === null || !this.#ids.has(record.parent)) continue
+      taken++
+      if (this.#ids.has(record.id)) continue
+      this.isFull ||= this.records.length >= RUN_RECORDS_MAX
+      if (this.isFull) break
+      this.#ids.add(record.id)
+      this.records.push(record)
+      fresh.push(record)
+    }
+    if (fresh.length > 0) this.showAs('reading')
+    return { taken, fresh }
+  }
+
+  showAs(state: Run['state'], isWhole = false): void {
+    this.#show({ records: this.records, isRead: (id) => isWhole || this.read.has(id), state })
+  }
+}
+
+/**
+ * Reads the chain from the first record of the run. Stops when most records belong to other runs. Returns whether it reached the end of the ledger:
+ * then the run is complete.
+ */
+async function readOn(client: Tallystick, found: Found, signal: AbortSignal): Promise<boolean> {
+  const { root } = found
+  const recordedAfter = new Date(Date.parse(root.recordedAt) - CLOCKS_APART_MS_MAX).toISOString()
+  const query = { recordedAfter, order: 'asc', limit: SCAN_ROWS } as const
+  let isBehindRoot = false
+  for await (const { data, nextCursor } of client.records.list(query, { signal }).pages()) {
+    const at: number = isBehindRoot ? -1 : data.findIndex(({ id }) => id === root.id)
+    isBehindRoot ||= at >= 0
+    const behind = isBehindRoot ? data.slice(at + 1) : []
+    const { taken } = found.add(behind)
+    if (found.isFull || !isBehindRoot) return false
+    if (nextCursor === null) return true
+    if (taken < behind.length / 2) return false
+  }
+  return false
+}
+
+/** Requests the records below each record. Actions come first, because their outcomes are not known before. */
+async function readBelow(client: Tallystick, found: Found, signal: AbortSignal): Promise<void> {
+  let level: readonly LedgerRecord[] = [...found.records]
+  while (level.length > 0 && !found.isFull) {
+    const next: LedgerRecord[] = []
+    const parents = [...level.filter(isAction), ...level.filter((one) => !isAction(one))]
+    const readNext = async () => {
+      for (let parent = parents.shift(); parent !== undefined; parent = parents.shift()) {
+        const list = client.records.list({ parent: parent.id, order: 'asc', limit: SCAN_ROWS }, { signal })
+        for await (const { data } of list.pages()) {
+          next.push(...found.add(data).fresh)
+          if (found.isFull) return
+        }
+        found.read.add(parent.id)
+      }
+    }
+    await Promise.all(Array.from({ length: RUN_READS_MAX }, readNext))
+    level = next
+  }
+}
+
+export async function readTrace(
+  client: Tallystick,
+  traceId: string,
+  show: Show,
+  signal: AbortSignal,
+): Promise<void> {
+  const records: LedgerRecord[] = []
+  let isCut = false
   const list = client.records.list({ traceId, order: 'asc', limit: SCAN_ROWS }, { signal })
-  const found = await list.toArray(RUN_RECORDS_MAX + 1)
-  const records = found.slice(0, RUN_RECORDS_MAX)
-  return { branches: branchesOf(records), records: records.length, isWhole: found.length <= RUN_RECORDS_MAX }
-}
-
-/** Records whose parent is not among them are at the top. */
-export function branchesOf(records: readonly LedgerRecord[]): Branch[] {
-  const byParent = new Map<string | null, LedgerRecord[]>()
-  const ids = new Set(records.map(({ id }) => id))
-  for (const record of records) {
-    const parent = record.parent !== null && ids.has(record.parent) ? record.parent : null
-    byParent.set(parent, [...(byParent.get(parent) ?? []), record])
+  for await (const { data } of list.pages()) {
+    const room = data.slice(0, RUN_RECORDS_MAX - records.length)
+    records.push(...room)
+    isCut = room.length < data.length
+    if (isCut) break
+    show({ records, isRead: () => false, state: 'reading' })
   }
-  const branch = (record: LedgerRecord): Branch => {
-    const below = (byParent.get(record.id) ?? []).map(branch)
-    return { record, isOpen: isAction(record) && !below.some(({ record }) => isOutcome(record)), below }
-  }
-  return (byParent.get(null) ?? []).map(branch)
-}
-
-export function isAction({ type }: LedgerRecord): boolean {
-  return type === 'agent-action/1'
-}
-
-export function isOutcome({ type }: LedgerRecord): boolean {
-  return type === 'agent-outcome/1'
+  show({ records, isRead: () => !isCut, state: isCut ? 'cut' : 'whole' })
 }

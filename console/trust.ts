@@ -4,8 +4,10 @@
  */
 
 export type Kept = {
-  /** `noteVerifierKey` of the ledger, as it was first seen, or as the reader has typed it in. */
+  /** `noteVerifierKey` of the ledger. */
   readonly noteKey: string
+  /** True: the reader has typed the key. False: the key came from the server when this browser first opened the ledger. */
+  readonly isGiven: boolean
   /** RFC 3339. */
   readonly since: string
   /** Signed note. */
@@ -18,17 +20,17 @@ const nameOf = (ledger: string) => `tallystick.kept.${ledger}`
 export function keptOf(ledger: string): Kept | null {
   try {
     const kept: Kept | null = JSON.parse(localStorage.getItem(nameOf(ledger)) ?? 'null')
-    return typeof kept?.noteKey === 'string' ? kept : null
+    return typeof kept?.noteKey === 'string' ? { ...kept, isGiven: kept.isGiven === true } : null
   } catch {
     return null
   }
 }
 
-export function keep(ledger: string, { noteKey, checkpoint }: Omit<Kept, 'since'>): void {
+export function keep(ledger: string, kept: Omit<Kept, 'since'>): void {
   const before = keptOf(ledger)
-  const since = before?.noteKey === noteKey ? before.since : new Date().toISOString()
+  const since = before?.noteKey === kept.noteKey ? before.since : new Date().toISOString()
   try {
-    localStorage.setItem(nameOf(ledger), JSON.stringify({ noteKey, since, checkpoint }))
+    localStorage.setItem(nameOf(ledger), JSON.stringify({ ...kept, since }))
   } catch {
     // Storage that is full, or switched off: nothing is pinned, and the verdict says so.
   }
@@ -36,6 +38,17 @@ export function keep(ledger: string, { noteKey, checkpoint }: Omit<Kept, 'since'
 
 export function forget(ledger: string): void {
   localStorage.removeItem(nameOf(ledger))
+}
+
+/** Key for the verification of a ledger, and its origin. */
+export type LedgerKey = Pick<Kept, 'noteKey' | 'isGiven'> & {
+  /** RFC 3339; null: the key came with this answer of the server, or the reader typed it for one file. */
+  readonly since: string | null
+}
+
+/** Returns the stored key of a ledger, or the key that the server sends now. */
+export function keyOf({ id, noteVerifierKey }: { id: string; noteVerifierKey: string }): LedgerKey {
+  return keptOf(id) ?? { noteKey: noteVerifierKey, isGiven: false, since: null }
 }
 
 const WITNESSES = 'tallystick.witnesses'

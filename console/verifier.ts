@@ -7,8 +7,9 @@ import * as verify from '../sdk/verify/index.ts'
 import { chooseEngine } from '../sdk/verify/providers.ts'
 import { fromBase64, toHex, utf8Decode } from '../src/proof/bytes.ts'
 import { parseEnvelope } from '../src/proof/envelope/parse-envelope.ts'
+import { FILE_KIND_BYTES, fileKindOf } from '../src/proof/offline/file-kind.ts'
 import { parseCheckpoint } from '../src/proof/tree/checkpoint.ts'
-import { type Kept, sizeOf } from './trust.ts'
+import { type Kept, type LedgerKey, sizeOf } from './trust.ts'
 
 /*
  * Loaded when something is verified or decoded: the SDK's verifier, as any application has it, and words for its findings.
@@ -26,11 +27,8 @@ export type Verdict = {
 /** A verdict about a record: the bundle that it was made from, and the checkpoint to keep. */
 export type RecordVerdict = Verdict & { readonly bundle: string | null; readonly checkpoint: string | null }
 
-/** Facts from before, by which a server can't vouch for itself. */
-export type Trust = {
-  readonly noteKey: string
-  readonly kept: Kept | null
-}
+/** Key of the ledger, and the last checkpoint that this browser verified. */
+export type Trust = { readonly key: LedgerKey; readonly checkpoint: string | null }
 
 /**
  * Verifies a record as it is shown: all of its entries, by a bundle of them, and the answer itself against the newest of them. An error
@@ -39,8 +37,9 @@ export type Trust = {
 export async function verifyRecord(
   client: Tallystick,
   record: LedgerRecord,
-  { noteKey, kept }: Trust,
+  { key, checkpoint: kept }: Trust,
 ): Promise<RecordVerdict> {
+  const { noteKey } = key
   const lines: string[] = []
   let bundle: string | null = null
   try {
@@ -48,9 +47,8 @@ export async function verifyRecord(
     bundle = lines.join('')
     const { checkpoint } = JSON.parse(lines[0]!) as { checkpoint: string }
     const joined = await joinToKept(client, checkpoint, kept)
-    const report = await verify.bundle(bundle, { noteKey: kept?.noteKey ?? noteKey, ...joined })
-    if (record.erasure === null && record.payload !== null)
-      await verifyShown(client, record, kept?.noteKey ?? noteKey)
+    const report = await verify.bundle(bundle, { noteKey, ...joined })
+    if (record.erasure === null && record.payload !== null) await verifyShown(client, record, noteKey)
     return {
       ok: true,
       title: 'Verified in this browser',
@@ -60,7 +58,8 @@ export async function verifyRecord(
         ...(record.erasure === null
           ? ['The record as shown here is the signed one.']
           : ['The payload was erased: a signed entry says so, and its digest is left.']),
-        keyBasis(kept),
+        keyBasis(key),
+        ...(key.since === null ? ['This browser stores the key now, and refuses another one later.'] : []),
         checkpointBasis(report, kept),
         signersBasis(report),
       ],
@@ -73,10 +72,10 @@ export async function verifyRecord(
 }
 
 /** A checkpoint from before, and the proof that this one goes on from it. */
-async function joinToKept(client: Tallystick, checkpoint: string, kept: Kept | null) {
-  if (kept?.checkpoint == null) return {}
-  const [from, to] = [sizeOf(kept.checkpoint), sizeOf(checkpoint)]
-  const joined = { checkpoints: [kept.checkpoint] }
+async function joinToKept(client: Tallystick, checkpoint: string, kept: Kept['checkpoint']) {
+  if (kept === null) return {}
+  const [from, to] = [sizeOf(kept), sizeOf(checkpoint)]
+  const joined = { checkpoints: [kept] }
   return from < to ? { ...joined, consistency: await client.checkpoints.consistency(from, to) } : joined
 }
 
@@ -88,19 +87,16 @@ async function verifyShown(client: Tallystick, record: LedgerRecord, noteKey: st
 }
 
 /** An entry by its proof. */
-export async function verifyEntry(
-  readProof: () => Promise<EntryProof>,
-  { noteKey, kept }: Trust,
-): Promise<Verdict> {
+export async function verifyEntry(readProof: () => Promise<EntryProof>, key: LedgerKey): Promise<Verdict> {
   try {
-    const report = await verify.proof(await readProof(), { noteKey: kept?.noteKey ?? noteKey })
+    const report = await verify.proof(await readProof(), { noteKey: key.noteKey })
     return {
       ok: true,
       title: 'Verified in this browser',
       reason: null,
       basis: [
         `Signed by the ${report.signedBy}, and in the ledger's tree of ${numbered(report.treeSize, 'entry', 'entries')}.`,
-        keyBasis(kept),
+        keyBasis(key),
         ...report.notices.map(sentence),
       ],
     }
@@ -117,29 +113,38 @@ export async function verifyFile(
 ): Promise<Verdict> {
   try {
     const trust = parseTrusted(trusted)
-    const head = await file.slice(0, HEAD_BYTES).text()
-    if (/^\s*\{"export":/.test(head)) return await verifyExport(file, trust, onProgress)
-    if (/^\s*\{"bundle":/.test(head)) return await verifyBundle(file, trust)
-    if (/^\s*\{/.test(head)) return await verifyProof(file, trust)
+    const kind = fileKindOf(new Uint8Array(await file.slice(0, FILE_KIND_BYTES).arrayBuffer()))
+    if (kind === 'export') return await verifyExport(file, trust, onProgress)
+    if (kind === 'bundle') return await verifyBundle(file, trust)
+    if (kind === 'proof') return await verifyProof(file, trust)
     return await verifyReceipt(file, trust)
   } catch (error) {
     return refused(error)
   }
 }
 
-const HEAD_BYTES = 64
+/** Verifies a bundle that this page has made. */
+export async function verifyCaseFile(file: Blob, key: LedgerKey): Promise<Verdict> {
+  try {
+    return await verifyBundle(file, { noteKey: key.noteKey, basis: keyBasis(key) })
+  } catch (error) {
+    return refused(error)
+  }
+}
 
-type Trusted = { readonly noteKey?: string; readonly kids?: string[] }
+/** `basis`: where the key came from; absent without a key. */
+type Trusted = { readonly noteKey?: string; readonly kids?: string[]; readonly basis?: string }
 
 function parseTrusted(text: string): Trusted {
   const given = text.trim()
   if (given === '') return {}
-  return /^[0-9a-f]{64}$/i.test(given) ? { kids: [given] } : { noteKey: given }
+  const basis = keyBasis({ isGiven: true, since: null })
+  return /^[0-9a-f]{64}$/i.test(given) ? { kids: [given], basis } : { noteKey: given, basis }
 }
 
 async function verifyExport(
   file: Blob,
-  { noteKey, kids }: Trusted,
+  { noteKey, kids, basis }: Trusted,
   onProgress: (done: number, total: number) => void,
 ): Promise<Verdict> {
   if (noteKey !== undefined)
@@ -156,7 +161,7 @@ async function verifyExport(
     reason: null,
     basis: [
       `The whole ledger ${report.ledger ?? '(empty)'}: ${numbered(report.entries, 'entry', 'entries')} in their order, ${numbered(report.records, 'record')}; nothing was changed, left out or moved.`,
-      report.keys === 'given' ? GIVEN : selfAsserted(`its first key is ${report.firstKid}`),
+      basis ?? selfAsserted(`its first key is ${report.firstKid}`),
       report.checkpoint === 'none'
         ? 'It has no checkpoint.'
         : `Its checkpoint covers ${numbered(report.covered, 'entry', 'entries')}. It came with the file: one that you kept from before would say more.`,
@@ -178,7 +183,7 @@ function nameOf(of: verify.BundleReport['of']): string {
   return `records of ${filters.join(', ')} within entries ${from} to ${to}`
 }
 
-async function verifyBundle(file: Blob, { noteKey, kids }: Trusted): Promise<Verdict> {
+async function verifyBundle(file: Blob, { noteKey, kids, basis }: Trusted): Promise<Verdict> {
   const report = await verify.bundle(file, { ...(noteKey && { noteKey }), ...(kids && { kids }) })
   const { of } = report
   return {
@@ -190,9 +195,7 @@ async function verifyBundle(file: Blob, { noteKey, kids }: Trusted): Promise<Ver
       ...(report.completeness === 'complete'
         ? ['It is complete: no entry of the range was left out or added.']
         : []),
-      report.keys === 'given' || report.noteKey === 'given'
-        ? GIVEN
-        : selfAsserted(`its first key is ${report.firstKid}`),
+      basis ?? selfAsserted(`its first key is ${report.firstKid}`),
       `Its checkpoint covers ${numbered(report.treeSize, 'entry', 'entries')}.`,
       signersBasis(report),
       ...(report.erased > 0
@@ -203,7 +206,7 @@ async function verifyBundle(file: Blob, { noteKey, kids }: Trusted): Promise<Ver
   }
 }
 
-async function verifyProof(file: Blob, { noteKey, kids }: Trusted): Promise<Verdict> {
+async function verifyProof(file: Blob, { noteKey, kids, basis }: Trusted): Promise<Verdict> {
   const report = await verify.proof(await file.text(), { ...(noteKey && { noteKey }), ...(kids && { kids }) })
   return {
     ok: true,
@@ -211,15 +214,13 @@ async function verifyProof(file: Blob, { noteKey, kids }: Trusted): Promise<Verd
     reason: null,
     basis: [
       `Entry ${report.seq} (${report.kind}) about ${report.subject}, recorded at ${report.recordedAt}, is in the ledger ${report.ledger}.`,
-      report.keys === 'given' || report.noteKey === 'given'
-        ? GIVEN
-        : selfAsserted(`the entry's key is ${report.kid}`),
+      basis ?? selfAsserted(`the entry's key is ${report.kid}`),
       ...report.notices.map(sentence),
     ],
   }
 }
 
-async function verifyReceipt(file: Blob, { noteKey }: Trusted): Promise<Verdict> {
+async function verifyReceipt(file: Blob, { noteKey, basis }: Trusted): Promise<Verdict> {
   if (noteKey === undefined)
     throw new UsageError(
       'a receipt names no ledger that could vouch for it: give the note key of the ledger that you trust',
@@ -231,7 +232,7 @@ async function verifyReceipt(file: Blob, { noteKey }: Trusted): Promise<Verdict>
     reason: null,
     basis: [
       `Entry ${report.seq} (${report.entry.kind}) about ${report.subject}, recorded at ${report.entry.recordedAt}, is in the ledger ${report.entry.ledger}, whose tree of ${report.size} entries the note key has signed.`,
-      GIVEN,
+      basis!,
     ],
   }
 }
@@ -245,21 +246,26 @@ function refused(error: unknown): Verdict {
   return { ok: false, title: 'Does not verify', reason: message, basis: [] }
 }
 
-const GIVEN = 'It is signed by the key that you gave.'
 const selfAsserted = (key: string) =>
-  `You gave no key: that the signer is who you think is the file's own word (${key}). Compare it with one that you have from elsewhere.`
+  `You gave no key, so only the file vouches for its signer (${key}). Compare it with a key that you have from elsewhere.`
 
-function keyBasis(kept: Kept | null): string {
-  return kept === null
-    ? "The ledger's key came from this server just now, and is its own word. This browser keeps it from here on."
-    : `The ledger's key is the one that this browser has kept since ${kept.since.slice(0, 16).replace('T', ' ')} UTC.`
+/** Sentence about the origin of the key of a verdict, the same on all pages that verify. */
+function keyBasis({ isGiven, since }: Pick<LedgerKey, 'isGiven' | 'since'>): string {
+  const at = since === null ? '' : `${since.slice(0, 16).replace('T', ' ')} UTC`
+  if (isGiven)
+    return since === null
+      ? 'It is signed by the key that you gave.'
+      : `It is signed by the key that you gave at ${at} (Checkpoints).`
+  return since === null
+    ? 'The key came from this server just now, so only the server vouches for it. Compare it with a key that you have from elsewhere (Checkpoints).'
+    : `This browser has stored the key since ${at}, when it came from the server.`
 }
 
-function checkpointBasis({ treeSize }: { treeSize: number }, kept: Kept | null): string {
+function checkpointBasis({ treeSize }: { treeSize: number }, kept: Kept['checkpoint']): string {
   const now = `The checkpoint covers ${numbered(treeSize, 'entry', 'entries')}`
-  return kept?.checkpoint == null
+  return kept === null
     ? `${now}. It is the first that this browser has seen.`
-    : `${now}, and goes on from the one of ${numbered(sizeOf(kept.checkpoint), 'entry', 'entries')} that this browser verified before.`
+    : `${now}, and goes on from the one of ${numbered(sizeOf(kept), 'entry', 'entries')} that this browser verified before.`
 }
 
 function signersBasis({ agentSigned, entries }: { agentSigned: number; entries: number }): string {
@@ -280,6 +286,8 @@ export type SignatureView = {
   readonly name: string
   readonly keyId: string
   readonly role: string
+  /** Time of a witness's signature, by its own clock; null: the signature is not a witness's. */
+  readonly at: string | null
   readonly proof: 'verified' | 'does not verify' | 'key not known here' | null
 }
 
@@ -302,22 +310,23 @@ export function requireWitnessKey(key: string): void {
 /** Verifies the ledger's own signature, and those of `witnesses`, whose keys the reader has from elsewhere. */
 export async function readCheckpoint(
   note: string,
-  noteKey: string,
+  key: LedgerKey,
   witnesses: readonly string[],
 ): Promise<CheckpointView> {
+  const { noteKey } = key
   const { checkpoint, signatures } = parseCheckpoint(note)
   const ownId = noteKey.split('+')[1]
   const view = async (name: string, keyId: string, bytes: Uint8Array): Promise<SignatureView> => {
-    const said = { name, keyId, proof: null }
+    const said = { name, keyId, at: null, proof: null }
     if (keyId === ownId) return { ...said, role: "the ledger's note key" }
     if (name === checkpoint.origin) return { ...said, role: "the ledger's note key, for receipts" }
     if (bytes.length !== COSIGNATURE_BYTES) return { ...said, role: 'another signature' }
     const seconds = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0)
-    const role = `witness, at ${new Date(Number(seconds) * 1_000).toISOString()}`
-    const key = witnesses.find((each) => each.startsWith(`${name}+${keyId}+`))
-    if (key === undefined) return { ...said, role, proof: 'key not known here' }
-    const { ok } = await verifyNote(note, { noteKey, witnesses: { keys: [key], min: 1 } })
-    return { ...said, role, proof: ok ? 'verified' : 'does not verify' }
+    const witness = { ...said, role: 'witness', at: new Date(Number(seconds) * 1_000).toISOString() }
+    const known = witnesses.find((each) => each.startsWith(`${name}+${keyId}+`))
+    if (known === undefined) return { ...witness, proof: 'key not known here' }
+    const { ok } = await verifyNote(note, { noteKey, witnesses: { keys: [known], min: 1 } })
+    return { ...witness, proof: ok ? 'verified' : 'does not verify' }
   }
   return {
     size: checkpoint.size,
@@ -326,14 +335,18 @@ export async function readCheckpoint(
     signatures: await Promise.all(
       signatures.map(({ name, keyId, signature }) => view(name, toHex(keyId), signature)),
     ),
-    verdict: await verifyNote(note, { noteKey }),
+    verdict: await verifyNote(note, { noteKey }, [keyBasis(key)]),
   }
 }
 
-async function verifyNote(note: string, options: Parameters<typeof verify.checkpoint>[1]): Promise<Verdict> {
+async function verifyNote(
+  note: string,
+  options: Parameters<typeof verify.checkpoint>[1],
+  basis: string[] = [],
+): Promise<Verdict> {
   try {
     await verify.checkpoint(note, options)
-    return { ok: true, title: "The ledger's note key signed it", reason: null, basis: [] }
+    return { ok: true, title: "The ledger's note key signed it", reason: null, basis }
   } catch (error) {
     return refused(error)
   }

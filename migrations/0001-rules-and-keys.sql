@@ -26,23 +26,21 @@ create table record_transitions (
   primary key (from_state, kind, to_state)
 );
 comment on table record_transitions is
-  'Steps that append_entries allows. from_state is empty for a record that does not exist yet. LIFECYCLE in src/proof/statement/kinds.ts has the same rows (test/db/lifecycle.test.ts).';
+  'Steps that append_entries allows. from_state is empty for a record that does not exist yet. Made of the machine `record` in src/proof/statement/machines.ts.';
 
+-- Made by `npm run docs` of the tables in src/proof/statement; not to be edited.
 insert into entry_kinds (kind, record_event, worker_only) values
   ('ledger-created', false, false),
+  ('server-key-rotated', false, true),
   ('agent-registered', false, false),
+  ('agent-disabled', false, false),
   ('agent-key-registered', false, false),
   ('agent-key-revoked', false, false),
   ('key-created', false, false),
-  ('record-notarized', true, false),
-  ('batch-notarized', true, false),
-  ('agent-disabled', false, false),
   ('key-revoked', false, false),
   ('type-registered', false, false),
-  ('payload-erased', false, false),
-  ('ledger-restored', false, false),
-  -- A server may not: a stolen login could name its own key for everything after it.
-  ('server-key-rotated', false, true),
+  ('record-notarized', true, false),
+  ('batch-notarized', true, false),
   ('record-created', true, false),
   ('record-activated', true, false),
   ('completion-submitted', true, false),
@@ -52,6 +50,8 @@ insert into entry_kinds (kind, record_event, worker_only) values
   ('revision-requested', true, false),
   ('record-cancelled', true, false),
   ('record-expired', true, true),
+  ('payload-erased', false, false),
+  ('ledger-restored', false, false),
   ('peer-added', false, false),
   ('peer-suspended', false, false),
   ('peer-resumed', false, false),
@@ -62,13 +62,13 @@ insert into entry_kinds (kind, record_event, worker_only) values
   ('step-offered', false, false),
   ('offer-refused', false, false),
   ('registration-policy-set', false, false),
-  ('statement', false, false),
   ('statement-registered', false, false),
   ('retention-set', false, false),
   ('hold-set', false, false),
   ('hold-lifted', false, false),
   ('subject-erased', false, false),
-  ('export-made', false, false);
+  ('export-made', false, false),
+  ('statement', false, false);
 
 insert into record_states (state, terminal) values
   ('RECORDED', true),
@@ -78,13 +78,13 @@ insert into record_states (state, terminal) values
   ('VERIFIED', false),
   ('DISCREPANT', false),
   ('ACCEPTED', true),
-  ('REJECTED', false),  -- until it is overturned
+  ('REJECTED', false),
   ('CANCELLED', true),
   ('EXPIRED', true);
 
 insert into record_transitions (from_state, kind, to_state) values
-  ('', 'record-notarized', 'RECORDED'),
   ('', 'batch-notarized', 'RECORDED'),
+  ('', 'record-notarized', 'RECORDED'),
   ('', 'record-created', 'CREATED'),
   ('CREATED', 'record-activated', 'ACTIVE'),
   ('ACTIVE', 'completion-submitted', 'SUBMITTED'),
@@ -101,6 +101,7 @@ insert into record_transitions (from_state, kind, to_state) values
   ('CREATED', 'record-expired', 'EXPIRED'),
   ('ACTIVE', 'record-expired', 'EXPIRED'),
   ('REJECTED', 'verdict-overturned', 'ACCEPTED');
+-- End of what is made.
 
 create table server_keys (
   kid bytea primary key check (length(kid) = 32),
@@ -150,7 +151,7 @@ create table master_key_changes (
   peer_keys int4 not null default 0
 );
 comment on table master_key_changes is
-  'Runs of npm run rotate-master-key that sealed something anew. The ids name keys and tell nothing about them.';
+  'Runs of rotate-master-key that sealed something anew. The ids name keys and tell nothing about them.';
 
 create trigger master_key_changes_append_only before update or delete on master_key_changes
   for each row execute function refuse_change();

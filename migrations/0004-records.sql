@@ -19,6 +19,7 @@ create table records (
   parent_id uuid,
   reference_list bytea check (length(reference_list) between 2 and 4096),  -- canonical JSON
   subject bytea check (length(subject) = 16),
+  other_members jsonb check (jsonb_typeof(other_members) = 'object' and length(other_members::text) between 8 and 4096),
   -- Ids of batches lack this bit (batch_chunks_ids), so that an id says where its record lies, and lies in one place.
   constraint records_ids check (get_byte(uuid_send(record_id), 14) & 8 = 8),
   constraint records_payload_or_erased check ((payload is null) = (salt is null)
@@ -31,6 +32,7 @@ comment on column records.digest is 'Salted SHA-256 of the payload (docs/formats
 comment on column records.payload is 'Canonical JSON; null once erased.';
 comment on column records.subject is 'Person whom the record is about: keyed hash of the label (src/records/subjects/label.ts); unsigned, and null once the last document is erased.';
 comment on column records.payload_erased_seq is 'Entry that erased the payload.';
+comment on column records.other_members is 'Signed members without a column of their own, as the entry signs them (src/proof/statement/record-members.ts); null: it has none.';
 
 -- Serves exports, and lists in the order of the chain.
 create unique index records_by_seq on records (ledger_id, first_seq);
@@ -214,6 +216,9 @@ create index records_labels_left on records (ledger_id, record_id) where subject
 create index records_by_parent on records (ledger_id, parent_id, first_seq nulls first) where parent_id is not null;
 create index records_by_trace on records (ledger_id, substr(traceparent, 4, 32) collate "C", first_seq nulls first)
   where traceparent is not null;
+-- A member of other_members that can be searched has an index of this form:
+--   create index records_by_label on records (ledger_id, (other_members ->> 'label') collate "C", first_seq nulls first)
+--     where other_members ->> 'label' is not null;
 
 -- By day, because a range of times has no order of the chain: a search merges as many days as it covers.
 create index records_by_day on records

@@ -75,12 +75,14 @@ create table audits (
   finished_at timestamptz,
   ok boolean,
   report jsonb,
+  error jsonb,                            -- {code, reason}: why the newest attempt ended without a report
   primary key (ledger_id, audit_id),
   constraint audits_outcome check ((state = 'done') = (ok is not null) and (state = 'done') = (report is not null)
-    and (state in ('done', 'failed')) = (finished_at is not null))
+    and (state in ('done', 'failed')) = (finished_at is not null)
+    and (state = 'done') <= (error is null) and (state = 'failed') <= (error is not null))
 );
 comment on table audits is
-  'Audits of whole ledgers: queued (with job_id once a job carries it), running, done or failed. ok and report say what a done one found; a failed one could not read on. No evidence: a reader who doubts a ledger verifies it.';
+  'Audits of whole ledgers: queued (with job_id once a job carries it), running, done or failed. ok and report say what a done one found; error says why a failed one could not be finished. No evidence: a reader who doubts a ledger verifies it.';
 -- An audit reads a whole ledger: two at a time would only be slower.
 create unique index audits_open on audits (ledger_id) where state in ('queued', 'running');
 create index audits_waiting on audits (requested_at) where state = 'queued' and job_id is null;

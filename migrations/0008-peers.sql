@@ -243,10 +243,10 @@ create table peer_witnesses (
   -- The largest tree of the other ledger that this side has cosigned.
   seen_size bigint check (seen_size >= 0),
   seen_root bytea check (length(seen_root) = 32),
-  seen_note text check (length(seen_note) <= 16384),
+  seen_note text check (length(seen_note) <= 24576),
   -- Another tree of the size that had been seen, and what had been seen: the first such pair.
-  fork_note text check (length(fork_note) <= 16384),
-  fork_held text check (length(fork_held) <= 16384),
+  fork_note text check (length(fork_note) <= 24576),
+  fork_held text check (length(fork_held) <= 24576),
   primary key (ledger_id, peer_id),
   foreign key (ledger_id, peer_id) references peers,
   constraint peer_witnesses_seen check (num_nulls(seen_size, seen_root, seen_note) in (0, 3)),

@@ -1,6 +1,6 @@
+import { marked } from '../src/proof/quoted.ts'
 import type { Problem } from './generated/api.ts'
 import { ADVICE, type ErrorCode } from './generated/errors.ts'
-import { plain } from './plain.ts'
 
 /**
  * Every error that this library throws on purpose. `retryable`: whether the same call may succeed later. `message`
@@ -15,7 +15,7 @@ export class TallystickError extends Error {
     message: string,
     options: { retryable?: boolean; retryAfterMs?: number | null; cause?: unknown } = {},
   ) {
-    super(plain(message), options.cause === undefined ? undefined : { cause: options.cause })
+    super(marked(message), options.cause === undefined ? undefined : { cause: options.cause })
     this.name = new.target.name
     this.retryable = options.retryable ?? false
     this.retryAfterMs = options.retryAfterMs ?? null

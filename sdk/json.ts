@@ -1,7 +1,5 @@
+import { JSON_DEPTH_MAX } from '../src/proof/request-limits.ts'
 import { UsageError } from './errors.ts'
-
-/** The server reads no deeper than this (docs/api.md), the body itself included. */
-export const JSON_DEPTH_MAX = 32
 
 /**
  * JSON.stringify, for what it writes as it was given: where it would write null or `{}` instead of something, leave an element

@@ -3,7 +3,7 @@ import type { BuiltInTypes } from './generated/built-in-types.ts'
 
 /**
  * Contents of records of each type, for the compiler: `new Tallystick<{ 'order/1': { payload: Order; evidence: Delivery } }>()`.
- * `tallystick types codegen` writes it from what a ledger has registered. The server checks it in any case.
+ * The server checks payloads by the registered schema in any case.
  */
 export type TypeMap = { readonly [name: string]: { readonly payload: object; readonly evidence?: object } }
 

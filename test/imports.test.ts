@@ -9,11 +9,16 @@ const ROOT = resolve(import.meta.dirname, '..')
 const ROOMS = [
   'src/errors.ts',
   'src/hangup.ts',
+  'src/niceness.ts',
+  'src/json-rpc-codes.ts',
+  'src/variables.ts',
   'src/proof/',
   'src/signing/',
   'sdk/',
   'src/mcp/',
+  'src/observe/',
   'src/db/',
+  'src/load/',
   'src/append/',
   'src/ledgers/',
   'src/records/',
@@ -21,7 +26,6 @@ const ROOMS = [
   'cli/',
   'src/outside/',
   'src/followers/',
-  'src/observe/',
   'worker/',
   'src/http/',
   'src/run/',
@@ -125,22 +129,12 @@ test('SQL is in src/db only, and the environment is read where processes begin',
   assert.deepEqual(faults, [])
 })
 
-/** `parseConfig(process.env)` stands in these, and the environment of children in `src/run/postgres`. */
+/** `readConfig` reads the environment. These read it for a library, and for children. */
 const PROCESSES = new Set([
   // Hides it from a library that reads it.
   'src/observe/tracing/span-sender.ts',
-  'src/run/archive-keys.ts',
-  'src/run/server.ts',
-  'src/run/worker.ts',
-  'src/run/migrate.ts',
-  'src/run/move-ledger.ts',
-  'src/run/restore-archive.ts',
-  'src/run/operate.ts',
+  'src/run/config.ts',
   'src/run/rds-token.ts',
-  'src/run/rotate-key.ts',
-  'src/run/rotate-master-key.ts',
-  'src/run/restore-check.ts',
-  'src/run/smoke.ts',
   'src/run/all-in-one.ts',
   'src/run/local/worker-process.ts',
   'src/run/postgres/run-as.ts',

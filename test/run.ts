@@ -1,17 +1,20 @@
 /*
  * npm test [files and folders…]: one Postgres for the suite, then `node --test`. A file that is named has a process of its own;
- * of the whole suite, files that can share one do (helpers/groups.ts).
+ * of a folder and of the whole suite, files that can share one do (helpers/groups.ts).
+ *
+ *   --changed[=BRANCH] only the tests that files concern which differ from the branch (main), and those that read the whole tree
  *
  * npm run test:all     also test/system, which starts whole deployments, clusters and tools; all but its faults and soak, which
- *                      `npm run faults` runs alone, because they take all CPU cores for minutes. CI runs test:all.
+ *                      `npm run drill -- faults` runs alone, because they take all CPU cores for minutes. CI runs test:all.
  *   --rest             only what `npm test` leaves out
  *   --costs            writes what each file cost into test/costs.json; a later run tells if a file costs much more
  *
  * The server is this process's and temporary: its folder is gone afterwards, also after Ctrl-C or a kill.
  */
 import { spawn } from 'node:child_process'
-import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import { changedFiles, concernedTests } from './helpers/changed.ts'
 import {
   type CostTable,
   fileOverruns,
@@ -22,6 +25,7 @@ import {
   unknownFiles,
 } from './helpers/costs.ts'
 import { type Group, groupFiles, renderGroup } from './helpers/groups.ts'
+import { namedTests, testsOf } from './helpers/named-tests.ts'
 import { CLUSTER_VARIABLE, preparedCluster, startSuitePostgres } from './helpers/postgres.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -31,21 +35,25 @@ const COSTS_FILE = join(TEST_DIR, 'costs.json')
 const CONCURRENCY = 4
 /** Larger than a part: whole deployments, clusters, tools, pages of documentation. */
 const SYSTEM = 'system/'
-/** Soaks take all CPU cores for minutes: `npm run faults`. */
+/** Soaks take all CPU cores for minutes: `npm run drill -- faults`. */
 const FAULTS = ['system/faults/', 'system/soak/']
 /** A file that does not end is a failure, and not a suite that never ends. */
 const FILE_MS_MAX = 900_000
 const SHOWN_MAX = 12
 
 const given = process.argv.slice(2)
+const CHANGED = /^--changed(?:=(.+))?$/
 const OWN_FLAGS = ['--all', '--rest', '--costs']
 const [isAll, isRest, isMeasured] = OWN_FLAGS.map((flag) => given.includes(flag))
-const flags = given.filter((argument) => argument.startsWith('-') && !OWN_FLAGS.includes(argument))
+const changedFlag = given.map((argument) => CHANGED.exec(argument)).find((match) => match !== null)
+const flags = given.filter(
+  (argument) => argument.startsWith('-') && !OWN_FLAGS.includes(argument) && !CHANGED.test(argument),
+)
 const named = given.filter((argument) => !argument.startsWith('-'))
 
+const groups = listGroups()
 const postgres = await startSuitePostgres()
 const noteFile = join(postgres.dataDir, 'cpu')
-const groups = listGroups()
 const scripts = new Map(groups.map((group, i) => [writeGroup(group, i), group]))
 const startedAt = performance.now()
 const code = await runTests([...scripts.keys()])
@@ -56,12 +64,37 @@ await postgres.stop('fast')
 const faultCode = report()
 process.exitCode = code || faultCode
 
+/** A file that is named is alone, as a reader of its figures expects. */
 function listGroups(): Group[] {
-  if (named.length > 0) return named.flatMap(testsOf).map((file) => ({ name: fromTest(file), files: [file] }))
-  const files = testsOf(TEST_DIR).filter((file) => isChosen(fromTest(file)))
-  if (isMeasured) return files.map((file) => ({ name: fromTest(file), files: [file] }))
+  const isFile = new Set(named.filter((path) => path.endsWith('.ts')).map(fromTest))
+  const files = changedOnly(
+    named.length > 0 ? namedOrExit() : testsOf(TEST_DIR).filter((file) => isChosen(fromTest(file))),
+  )
   const table = readTable()
-  return groupFiles(TEST_DIR, files, (path) => table[path] ?? 0)
+  const alone = files.filter((file) => isMeasured || isFile.has(fromTest(file)))
+  const shared = files.filter((file) => !alone.includes(file))
+  return [
+    ...alone.map((file) => ({ name: fromTest(file), files: [file] })),
+    ...groupFiles(TEST_DIR, shared, (path) => table[path] ?? 0),
+  ]
+}
+
+function changedOnly(files: string[]): string[] {
+  if (changedFlag == null) return files
+  const changed = changedFiles(ROOT, changedFlag[1])
+  const chosen = concernedTests(
+    ROOT,
+    files.map((file) => relative(ROOT, file)),
+    changed,
+  )
+  const table = readTable()
+  const cost = chosen.reduce((sum, file) => sum + (table[fromTest(file)] ?? 0), 0)
+  console.error(
+    `${changed.length} files have changed, and concern ${chosen.length} of ${files.length} test files`,
+  )
+  for (const file of chosen) console.error(`  ${file}`)
+  console.error(`(about ${Math.round(cost)} s of CPU, each in a process of its own)\n`)
+  return chosen.map((file) => join(ROOT, file))
 }
 
 function isChosen(path: string): boolean {
@@ -70,10 +103,13 @@ function isChosen(path: string): boolean {
   return isRest ? !isUsual : isAll || isMeasured || isUsual
 }
 
-/** A file, or those of a folder. */
-function testsOf(path: string): string[] {
-  const file = resolve(path)
-  return statSync(file).isDirectory() ? globSync(join(file, '**/*.test.ts')).sort() : [file]
+function namedOrExit(): string[] {
+  try {
+    return namedTests(named, TEST_DIR)
+  } catch (error) {
+    console.error((error as Error).message)
+    process.exit(1)
+  }
 }
 
 function fromTest(file: string): string {
@@ -83,8 +119,8 @@ function fromTest(file: string): string {
 /** Returns the path of the group's script. `node --test` begins with the first by name. */
 function writeGroup(group: Group, i: number): string {
   if (group.files.length === 1) {
-    const only = group.files[0]!
-    if (named.length > 0) return relative(ROOT, only)
+    const only = relative(ROOT, group.files[0]!)
+    if (named.includes(only)) return only
   }
   const dir = join(postgres.dataDir, 'groups')
   mkdirSync(dir, { recursive: true })
@@ -161,9 +197,7 @@ function report(): number {
 
 /** Node gives a test file's process its absolute path. */
 function scriptOf(script: string): string | null {
-  return named.length > 0 && script.endsWith('.test.ts')
-    ? (scripts.get(relative(ROOT, script))?.name ?? null)
-    : null
+  return script.endsWith('.test.ts') ? (scripts.get(relative(ROOT, script))?.name ?? null) : null
 }
 
 function readTable(): CostTable {

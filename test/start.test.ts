@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirInMemory } from './helpers/postgres.ts'
 import { runCli } from './helpers/run-cli.ts'
-import { freePort, paste, startAllInOne } from './system/start/installation.ts'
+import { freePort, paste, startAllInOne } from './system/deployment/installation.ts'
 
 /* The one deployment that `npm test` starts; test/system/start has everything else about it. */
 

@@ -12,7 +12,7 @@ import { build, type Plugin } from 'esbuild'
 import { BUNDLE_OPTIONS, type Manifest, ROOT, readManifest, replaceFolder, writeLicences } from './bundle.ts'
 
 const SDK = join(ROOT, 'sdk')
-/** Language level of Node 20 and the browsers of its time. */
+/** Language level of the lowest Node and the browsers of its time. */
 export const TARGET = 'es2022'
 
 /**

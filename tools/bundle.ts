@@ -25,6 +25,11 @@ export const BUNDLE_OPTIONS = {
   logLevel: 'warning',
 } as const satisfies BuildOptions
 
+/** The oldest Node for users of the packages, from `engines` of package.json: no other file states it. */
+export const LOWEST_NODE = /^>=(\d+\.\d+)$/.exec(
+  readManifest<{ engines: { node: string } }>(ROOT).engines.node,
+)![1]!
+
 export function readManifest<T = Manifest>(folder: string): T {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as T
 }

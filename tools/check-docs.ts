@@ -1,6 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { COMMANDS } from '../src/run/command.ts'
+import { CONFIGURATION, VARIABLES } from '../src/variables.ts'
+import { BENCHMARKS } from './bench.ts'
+import { LOWEST_NODE } from './bundle.ts'
+import { DRILLS } from './drill.ts'
 
 const PAGES = [
   '*.md',
@@ -19,7 +24,7 @@ type Block = { readonly language: string; readonly text: string; readonly where:
 
 /**
  * Checks claims of README and docs that a machine can see: code blocks parse, scripts and files that commands name exist, links
- * lead to a page and a heading of it, variables are those of the configuration. One line per fault.
+ * lead to a page and a heading of it, variables and Node versions are those of the code, docs/README.md leads to each page. One line per fault.
  */
 export function checkDocs(root: string): string[] {
   const files = globSync(PAGES, { cwd: root }).sort()
@@ -31,10 +36,18 @@ export function checkDocs(root: string): string[] {
         ...checkBlock(block),
         ...checkCommands(block, root, scripts),
       ]),
+      // The changelog also names scripts that are gone.
+      ...(file === 'CHANGELOG.md' ? [] : checkNames(text)).map((fault) => `${file}: ${fault}`),
       ...checkLinks(text, file, root),
     ]
   })
-  return [...faults, ...checkVariables(files, root)]
+  return [
+    ...faults,
+    ...checkVariables(files, root),
+    ...checkNodes(files, root),
+    ...checkCommandName(files, root),
+    ...checkReachable(files, root),
+  ]
 }
 
 function codeBlocks(text: string, file: string): Block[] {
@@ -75,7 +88,7 @@ const NPM_COMMANDS = new Set(['ci', 'init', 'install', 'rebuild', 'config', 'pac
 
 function checkCommands({ language, text, where }: Block, root: string, scripts: string[]): string[] {
   if (!['sh', 'bash', 'console', ''].includes(language)) return []
-  const named = [...text.matchAll(/\bnpm (?:run )?([a-z][\w:-]*)/g)].map((match) => match[1]!)
+  const named = [...text.matchAll(/\bnpm (?:run (?:-\S+ )*)?([a-z][\w:-]*)/g)].map((match) => match[1]!)
   const paths = [...text.matchAll(/\bnode (?:tools\/run\.mjs )?([\w./-]+\.(?:ts|mjs))/g)].map(
     (match) => match[1]!,
   )
@@ -87,6 +100,15 @@ function checkCommands({ language, text, where }: Block, root: string, scripts: 
       .filter((path) => !existsSync(join(root, path)) && !text.includes(`cat > ${path} `))
       .map((path) => `${where}: there is no ${path}`),
   ]
+}
+
+const NAMED: Readonly<Record<string, object>> = { op: COMMANDS, drill: DRILLS, bench: BENCHMARKS }
+
+/** Names that `npm run op`, `drill` and `bench` do not know, in any text. */
+export function checkNames(text: string): string[] {
+  return [...text.matchAll(/\bnpm run (?:-\S+ )*(op|drill|bench) -- ([a-z][\w-]*)/g)]
+    .filter(([, script, name]) => !Object.hasOwn(NAMED[script!]!, name!))
+    .map(([command]) => `\`${command}\`: there is no such name`)
 }
 
 function checkLinks(text: string, file: string, root: string): string[] {
@@ -121,21 +143,65 @@ function withoutBlocks(text: string): string {
   return text.replaceAll(/^( *)```[\s\S]*?^\1```/gm, '')
 }
 
-/** Both ways: no variable that no code knows, and none of the configuration without its word in the reference. */
+/** Checks Node versions on pages: the lowest one, or one that a part needs. */
+function checkNodes(files: string[], root: string): string[] {
+  return files
+    .filter((file) => !WITH_MEASUREMENTS.test(file))
+    .flatMap((file) => {
+      const named = readFileSync(join(root, file), 'utf8').matchAll(/\bNode (\d\d(?:\.\d+)*)\b/g)
+      return [...named]
+        .map(([, version]) => version!)
+        .filter((version) => version !== LOWEST_NODE && !LATER_NODES.has(version))
+        .map((version) => `${file}: Node ${version} is not the lowest one, ${LOWEST_NODE} (package.json)`)
+    })
+}
+
+/** Pages that name the Node of a measurement or of a fault. */
+const WITH_MEASUREMENTS =
+  /^(CHANGELOG\.md|docs\/(BENCHMARKS|capacity|limits)\.md|docs\/(decisions|formats)\/)/
+/** The AI SDK needs 22, Zstandard 22.15. This repository pins 24.21. */
+const LATER_NODES: ReadonlySet<string> = new Set(['22', '22.15', '24', '24.21'])
+
+/** Checks that blocks write `npx tallystick`: in the repository `tallystick` is not installed. cli/README.md is for the package. */
+function checkCommandName(files: string[], root: string): string[] {
+  return files
+    .filter((file) => file !== join('cli', 'README.md'))
+    .flatMap((file) => codeBlocks(readFileSync(join(root, file), 'utf8'), file))
+    .filter(({ language, text }) => /^(sh|bash)$/.test(language) && BARE_COMMAND.test(text))
+    .map(({ where }) => `${where}: write npx tallystick`)
+}
+
+const BARE_COMMAND = /(^ *|[|&;] *|\$\()tallystick /m
+
+/** Checks that links lead from docs/README.md to each page of docs/. */
+function checkReachable(files: string[], root: string): string[] {
+  const pages = files.filter((file) => file.startsWith(join('docs', '')))
+  const start = join('docs', 'README.md')
+  if (!pages.includes(start)) return [`${start} is missing`]
+  const reached = new Set<string>([start])
+  for (const page of reached)
+    for (const [, link] of withoutBlocks(readFileSync(join(root, page), 'utf8')).matchAll(
+      /\]\(([^)#\s]+)/g,
+    )) {
+      const target = join(dirname(page), link!)
+      if (pages.includes(target)) reached.add(target)
+    }
+  return pages.filter((page) => !reached.has(page)).map((page) => `${page}: ${start} does not lead to it`)
+}
+
+/** Checks that programs read each variable of a page, and that the reference explains each variable of the configuration. */
 function checkVariables(files: string[], root: string): string[] {
-  const variablesOf = (file: string) => new Set(readFileSync(join(root, file), 'utf8').match(VARIABLE))
-  const configured = globSync(CONFIGURATION, { cwd: root }).flatMap((file) => [...variablesOf(file)])
-  const code = globSync(CODE, { cwd: root })
-  const known = new Set([...code.flatMap((file) => [...variablesOf(file)])])
+  const namesOf = (file: string) => new Set(readFileSync(join(root, file), 'utf8').match(VARIABLE))
   const unknown = files.flatMap((file) =>
-    [...variablesOf(file)].filter((name) => !known.has(name)).map((name) => `${file}: no code knows ${name}`),
+    [...namesOf(file)].filter((name) => !KNOWN.has(name)).map((name) => `${file}: no code knows ${name}`),
   )
   const reference = join('docs', 'configuration.md')
-  const documented = files.includes(reference) ? variablesOf(reference) : new Set<string>()
-  const missing = configured.filter((name) => !documented.has(name))
+  if (!files.includes(reference)) return unknown
+  const documented = namesOf(reference)
+  const missing = CONFIGURATION.filter((name) => !documented.has(name))
   return [...unknown, ...missing.map((name) => `${reference}: does not say what ${name} is`)]
 }
 
-const CONFIGURATION = ['src/run/config.ts', 'src/db/connect/options.ts']
-const CODE = ['src/**/*.ts', 'sdk/*.ts', 'cli/**/*.ts', 'bench/**/*.ts', 'examples/*.ts', 'test/helpers/*.ts']
-const VARIABLE = /\bTALLYSTICK_[A-Z][A-Z_]*[A-Z]\b/g
+/** With the variable for tests (CONTRIBUTING.md). */
+const KNOWN: ReadonlySet<string> = new Set([...VARIABLES, 'TALLYSTICK_TEST_DATABASE_URL'])
+const VARIABLE = /\bTALLYSTICK_[A-Z][A-Z0-9_]*[A-Z0-9]\b/g

@@ -1,30 +1,33 @@
 /*
  * npm run docs [-- --check]
  *
- * Writes what the application itself knows best: docs/{access,errors,lifecycle,limits}.md, and sdk/generated, what the
- * SDK knows of the server; the same for the client in Python; the chart's README, of its values; and the dashboard, of tools/dashboard. With --check it writes nothing and fails where a file differs.
+ * Writes what the application itself knows best: docs/{access,errors,lifecycle}.md, docs/reference/kinds.json and the database's copy of it,
+ * sdk/generated, knowledge of the server for the client in Python and samples of every member for its tests, and the chart's README, of its
+ * values. With --check it writes nothing and fails where a file differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Admission } from '../src/append/admission.ts'
-import { makeByteBudgets } from '../src/append/byte-budget.ts'
+import type { FastifyInstance } from 'fastify'
 import { ERROR_CODES } from '../src/errors.ts'
 import { buildApp } from '../src/http/app.ts'
+import { WriteDeadlines } from '../src/http/connections/write-deadlines.ts'
 import type { Deps } from '../src/http/deps.ts'
-import { WriteDeadlines } from '../src/http/write-deadlines.ts'
 import { SCOPES } from '../src/ledgers/scopes.ts'
+import { Admission } from '../src/load/admission.ts'
+import { makeByteBudgets } from '../src/load/budgets.ts'
 import { openLog } from '../src/observe/log.ts'
 import { Metrics } from '../src/observe/metrics/metrics.ts'
 import { makeEntropy } from '../src/signing/entropy.ts'
+import { everyMemberFile } from '../test/helpers/every-member.ts'
 import { chartPage } from './chart-page.ts'
-import { dashboardFile } from './dashboard/dashboard.ts'
+import { kindsFile, withTables } from './kinds.ts'
 import { lifecyclePage } from './lifecycle-page.ts'
-import { limitsPage } from './limits-page.ts'
 import type { OpenApi } from './open-api.ts'
 import { pythonSources } from './python-sources.ts'
 import { sdkSources } from './sdk-sources.ts'
 
 const ROOT = join(import.meta.dirname, '..')
+const RULES = 'migrations/0001-rules-and-keys.sql'
 const MADE_BY = '<!-- Made by `npm run docs`; not to be edited. -->'
 
 type Operation = {
@@ -40,11 +43,12 @@ if (import.meta.main) {
     'docs/access.md': accessPage(listRoutes(openApi)),
     'docs/errors.md': errorsPage(),
     'docs/lifecycle.md': page('Lifecycle', lifecyclePage()),
-    'docs/limits.md': page('Limits', await limitsPage()),
+    'docs/reference/kinds.json': kindsFile(),
+    [RULES]: withTables(readFileSync(join(ROOT, RULES), 'utf8')),
     'helm/tallystick/README.md': chartPage(),
-    'helm/tallystick/files/dashboard.json': dashboardFile(),
     ...(await sdkSources(openApi)),
     ...pythonSources(openApi),
+    'test/vectors/every-member.json': everyMemberFile(),
   }
   const isCheck = process.argv.includes('--check')
   for (const [file, text] of Object.entries(files)) {
@@ -59,21 +63,31 @@ if (import.meta.main) {
 /** Reads it from the application, without a database: one request for this document uses no other parts than these. */
 export async function readOpenApi(): Promise<OpenApi> {
   const parts: Partial<Deps> = {
-    log: openLog('silent'),
+    log: openLog('error'),
     logRequests: false,
     consoleDir: null,
     metrics: new Metrics(),
     tracing: null,
     now: Date.now,
     entropy: makeEntropy(),
+    operatorKeys: [],
     admission: new Admission(Date.now),
     budgets: makeByteBudgets(),
     writeDeadlines: new WriteDeadlines(Date.now),
   }
   const app = buildApp(parts as Deps)
-  const document = (await app.inject('/openapi.json')).json()
-  await app.close()
-  return document
+  try {
+    return await fetchOpenApi(app)
+  } finally {
+    await app.close()
+  }
+}
+
+/** The application's description of itself. Throws with the text of its problem if it answers with one. */
+export async function fetchOpenApi(app: FastifyInstance): Promise<OpenApi> {
+  const { statusCode, body } = await app.inject('/openapi.json')
+  if (statusCode !== 200) throw new Error(`/openapi.json answered ${statusCode}: ${body}`)
+  return JSON.parse(body) as OpenApi
 }
 
 function listRoutes({ paths }: OpenApi): Route[] {

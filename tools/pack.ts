@@ -14,7 +14,7 @@ import { promisify } from 'node:util'
 import { ADAPTERS, type AdapterName, buildAdapter } from './build-adapters.ts'
 import { buildCli } from './build-cli.ts'
 import { buildSdk } from './build-sdk.ts'
-import { type Manifest, ROOT } from './bundle.ts'
+import { type Manifest, ROOT, readManifest } from './bundle.ts'
 import { installPythonTool } from './python-tool.ts'
 
 type Source = {
@@ -23,6 +23,8 @@ type Source = {
   /** Builds into a folder, and answers the manifest that goes with that. */
   readonly build: (outDir: string) => Promise<Manifest>
 }
+
+type Engines = { readonly engines: { readonly node: string } }
 
 const PACKAGES = {
   sdk: { folder: 'sdk', build: buildSdk },
@@ -75,9 +77,10 @@ export async function packPython(folder: string): Promise<string[]> {
   }
 }
 
-/** With the SDK as `packAll` has built it. */
+/** Packs the adapters. Builds the SDK first, because their types need it. */
 export async function packAdapters(folder: string): Promise<Record<AdapterName, string>> {
   await installAdapters()
+  await buildSdk()
   const files = ADAPTERS.map(async (name) => {
     const source = { folder: `adapters/${name}`, build: (outDir: string) => buildAdapter(name, outDir) }
     return [name, await pack(source, folder)] as const
@@ -98,13 +101,17 @@ async function pack(source: Source, folder: string): Promise<string> {
   }
 }
 
-/** All that is to be packed, and nothing else, in a folder of its own, so that no build of last week is packed. */
+/**
+ * Writes the files of a package into a new folder, so that no old build is packed. The package needs the lowest Node, unless its own manifest names
+ * a later one.
+ */
 export function stagePackage(name: PackageName, stage: string): Promise<void> {
   return stageSource(PACKAGES[name], stage)
 }
 
 async function stageSource({ folder, build }: Source, stage: string): Promise<void> {
-  const manifest = await build(join(stage, 'dist'))
+  const { engines } = readManifest<Engines>(ROOT)
+  const manifest = { engines, ...(await build(join(stage, 'dist'))) }
   await writeFile(join(stage, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   await copyFile(join(ROOT, folder, 'README.md'), join(stage, 'README.md'))
   await copyFile(join(ROOT, 'LICENSE'), join(stage, 'LICENSE'))

@@ -1,4 +1,7 @@
 import { ERROR_CODES } from '../src/errors.ts'
+import * as requestLimits from '../src/proof/request-limits.ts'
+import { FILTER_ENTRIES } from '../src/proof/statement/record-filters.ts'
+import { MEMBER_NAMES, OTHER_MEMBERS } from '../src/proof/statement/record-members.ts'
 import type { OpenApi, Schema } from './open-api.ts'
 import { operationsOf } from './open-api.ts'
 import { repeatOf } from './sdk-sources.ts'
@@ -18,7 +21,58 @@ export function pythonSources(openApi: OpenApi): Record<string, string> {
   return {
     [`${FOLDER}/operations.py`]: operationTable(openApi),
     [`${FOLDER}/advice.py`]: adviceTable(),
+    [`${FOLDER}/members.py`]: memberTable(),
+    [`${FOLDER}/request_limits.py`]: limitTable(),
   }
+}
+
+/**
+ * Signed members of records. Those that are texts are arguments by this table alone; the others have a form of their own, and stand in the
+ * signatures of methods.
+ */
+function memberTable(): string {
+  const filters = new Set(FILTER_ENTRIES.map(([name]) => name))
+  const others = OTHER_MEMBERS.map(([name, { says }]) => ({ name, argument: snakeCase(name), says }))
+  const typedDict = (name: string, about: string, fields: typeof others) =>
+    `class ${name}(TypedDict, total=False):
+    """${about}"""
+${fields.map(({ argument, says }) => `\n    ${argument}: str | None\n    """${says}"""\n`).join('')}`
+  return `# Made by \`npm run docs\` from src/proof/statement/record-members.ts; not to be edited.
+
+from collections.abc import Mapping
+from typing import Final, TypedDict
+
+SIGNED_MEMBERS: Final = (
+${MEMBER_NAMES.map((name) => `    ${quoted(name)},`).join('\n')}
+)
+"""Optional members of records, by the server's names, in the order in which statements have them."""
+
+
+${typedDict('OtherMembers', 'Members that are signed as they are given.', others)}
+
+OTHER_MEMBERS: Final[Mapping[str, str]] = {${others.map(({ name, argument }) => `${quoted(argument)}: ${quoted(name)}`).join(', ')}}
+"""The server's names of these, by argument."""
+
+
+${typedDict(
+  'OtherFilters',
+  'Filters of a search by these members.',
+  others.filter(({ name }) => filters.has(name)),
+)}`
+}
+
+function limitTable(): string {
+  const rows = Object.entries(requestLimits).map(([name, value]) => `${name}: Final = ${digits(value)}`)
+  return `# Made by \`npm run docs\` from src/proof/request-limits.ts, which says what each is; not to be edited.
+
+from typing import Final
+
+${rows.join('\n')}
+`
+}
+
+function digits(value: number): string {
+  return `${value}`.replaceAll(/\B(?=(\d{3})+$)/g, '_')
 }
 
 function operationTable(openApi: OpenApi): string {

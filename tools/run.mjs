@@ -1,8 +1,8 @@
 // node tools/run.mjs SCRIPT.ts [arguments]
 //
-// The way in for a machine that has some Node (20 or newer) and its npm, and nothing else: installs what
-// package-lock.json says where node_modules is missing or differs, then runs SCRIPT (a path in this project)
-// under the Node that the project pins. Plain JavaScript, no dependency: nothing is installed yet.
+// Runs SCRIPT (a path in this project) under the Node that the project pins. Needs only a Node (`engines` of package.json) and
+// its npm: if node_modules is missing or differs from package-lock.json, it installs the packages first. Plain JavaScript
+// without dependencies, because nothing is installed yet.
 import { spawn } from 'node:child_process'
 import {
   existsSync,
@@ -43,8 +43,9 @@ try {
 }
 
 async function main([script, ...args]) {
-  if (Number(process.versions.node.split('.')[0]) < 20)
-    fail(`Node ${process.version} is too old: use Node 20 or newer`)
+  const lowest = lowestNode()
+  if (isOlder(process.versions.node, lowest))
+    fail(`Node ${process.version} is too old: use Node ${lowest} or newer`)
   if (!script) fail('usage: node tools/run.mjs SCRIPT.ts [arguments]')
   const path = resolve(ROOT, script)
   // A host that only runs the server may have left the development dependencies out (npm ci --omit=dev).
@@ -75,6 +76,17 @@ function isInstalled(withDev) {
   )
 }
 
+/** From `engines` of package.json, which has the form >=20.12. */
+function lowestNode() {
+  return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).engines.node.replace('>=', '')
+}
+
+function isOlder(version, lowest) {
+  const [major, minor] = version.split('.').map(Number)
+  const [lowestMajor, lowestMinor] = lowest.split('.').map(Number)
+  return major < lowestMajor || (major === lowestMajor && minor < lowestMinor)
+}
+
 function readPackages(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8')).packages
@@ -87,7 +99,7 @@ async function install(withDev) {
   await withLock(async () => {
     if (isInstalled(withDev)) return
     console.error(
-      'tallystick: installing the dependencies from package-lock.json (once; takes about 10 seconds)',
+      'tallystick: installing the dependencies from package-lock.json (once; takes half a minute to two minutes)',
     )
     const flags = ['--no-audit', '--no-fund', '--loglevel=error', ...(withDev ? ['--include=dev'] : [])]
     const { code, output } = await npm(['ci', ...flags])
@@ -124,9 +136,8 @@ function requireNode() {
 
 /** Where the pinned binary cannot run (musl, say), a Node of the same line that is not older does as well. */
 function isGoodEnough(version) {
-  const [major, minor] = version.split('.').map(Number)
-  const [pinnedMajor, pinnedMinor] = pinnedVersion().split('.').map(Number)
-  return major === pinnedMajor && minor >= pinnedMinor
+  const pinned = pinnedVersion()
+  return version.split('.')[0] === pinned.split('.')[0] && !isOlder(version, pinned)
 }
 
 /** The same for all machines. */

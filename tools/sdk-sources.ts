@@ -1,6 +1,6 @@
-import { typesBlock } from '../cli/types-source.ts'
 import { ERROR_CODES } from '../src/errors.ts'
 import { BUILT_IN_TYPES } from '../src/ledgers/types/built-in.ts'
+import { builtInTypes } from './built-in-types.ts'
 import { MADE_BY, type OpenApi, type Operation, operationsOf } from './open-api.ts'
 import { apiTypes } from './sdk-types.ts'
 
@@ -14,7 +14,10 @@ export async function sdkSources(openApi: OpenApi): Promise<Record<string, strin
     'sdk/generated/api.ts': await apiTypes(openApi),
     'sdk/generated/operations.ts': operationTable(openApi),
     'sdk/generated/errors.ts': errorTable(),
-    'sdk/generated/built-in-types.ts': builtInTypes(),
+    'sdk/generated/built-in-types.ts': `${MADE_BY}
+/** Types that every ledger has (docs/types.md). */
+export type BuiltInTypes = ${builtInTypes([...BUILT_IN_TYPES.values()])}
+`,
   }
 }
 
@@ -77,16 +80,5 @@ ${rows.join('\n')}
 } as const
 
 export type ErrorCode = keyof typeof ADVICE
-`
-}
-
-function builtInTypes(): string {
-  const types = [...BUILT_IN_TYPES.values()].map(({ name, digest, gated, definition }) => {
-    return { type: name, digest, gated, definition: { ...definition } }
-  })
-  const { documents } = typesBlock(types)
-  return `${MADE_BY}
-/** Types that every ledger has (docs/types.md). */
-export type BuiltInTypes = ${documents}
 `
 }

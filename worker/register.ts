@@ -1,3 +1,4 @@
+import { type EnqueueDeps, enqueueLeases } from '../src/db/jobs/lease-jobs.ts'
 import { type ArchiveDeps, archiveLedgers } from '../src/followers/archive/archive-ledgers.ts'
 import { type ReleaseDeps, releaseContent } from '../src/followers/archive/release-content.ts'
 import { type CheckCursorsDeps, makeCursorRound } from '../src/followers/audit/check-cursors.ts'
@@ -53,13 +54,13 @@ import { makeVerificationRound } from '../src/followers/verification/verify-wait
 import type { Waker } from '../src/followers/waker.ts'
 import type { WitnessLane } from '../src/followers/witnesses/witness-lane.ts'
 import type { PeerDrains } from '../src/outside/federation/drain.ts'
-import { type EnqueuePeersDeps, enqueuePeers } from '../src/outside/federation/enqueue.ts'
+import { PEER_JOBS } from '../src/outside/federation/enqueue.ts'
 import {
   PEER_DRAINS_MAX,
   PEER_ENQUEUE_EVERY_MS,
   PEER_ENQUEUE_TIME_SHARE_MAX,
 } from '../src/outside/federation/limits.ts'
-import { type EnqueueWebhooksDeps, enqueueWebhooks } from '../src/outside/webhooks/enqueue.ts'
+import { WEBHOOK_JOBS } from '../src/outside/webhooks/enqueue.ts'
 import type { WebhookLanes } from '../src/outside/webhooks/lanes.ts'
 import {
   WEBHOOK_ENQUEUE_EVERY_MS,
@@ -81,11 +82,13 @@ export function registerFollowers(
     EnqueueAuditsDeps &
     EnqueueCompletionsDeps &
     VerifyCompletionsDeps &
-    EnqueueWebhooksDeps &
-    EnqueuePeersDeps &
+    Omit<EnqueueDeps, 'wake'> &
     ExpireDeps &
     FollowAwaitedDeps &
     CheckCursorsDeps & {
+      /** Wake those of this process who send; the others look each second. */
+      readonly wakeDelivery: () => void
+      readonly wakeDrain: () => void
       readonly restored: RestoredLedgers
       /** null: no archive is set. */
       readonly archive: ArchiveDeps | null
@@ -150,7 +153,7 @@ export function registerFollowers(
       name: 'webhooks',
       everyMs: WEBHOOK_ENQUEUE_EVERY_MS,
       timeShareMax: WEBHOOK_ENQUEUE_TIME_SHARE_MAX,
-      step: () => enqueueWebhooks(deps),
+      step: () => enqueueLeases({ ...deps, wake: deps.wakeDelivery }, WEBHOOK_JOBS),
     },
     {
       name: 'webhook-upkeep',
@@ -162,7 +165,7 @@ export function registerFollowers(
       name: 'peers',
       everyMs: PEER_ENQUEUE_EVERY_MS,
       timeShareMax: PEER_ENQUEUE_TIME_SHARE_MAX,
-      step: () => enqueuePeers(deps),
+      step: () => enqueueLeases({ ...deps, wake: deps.wakeDrain }, PEER_JOBS),
     },
     ...deps.witnesses.map((lane) => lane.follower),
     ...archiveFollowers(deps.archive),
@@ -222,7 +225,7 @@ export function registerQueues(
     queueWork({
       queue: 'deliver-webhook',
       slots: WEBHOOK_LANES_MAX,
-      // The job's id is what the endpoint's turn was given to.
+      // The job's id is what has the endpoint's lease.
       handleInSlot: ({ ledger, webhook }, jobId) =>
         deps.lanes.take({ ledgerId: parseId('led', ledger), webhookId: parseId('whk', webhook), jobId }),
     }),

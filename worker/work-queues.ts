@@ -4,10 +4,10 @@ import type { Logger } from 'pino'
 import type { DatabaseOrUrl } from '../src/db/connect/connection.ts'
 import { type DatabasePool, openJobPool } from '../src/db/connect/pools.ts'
 import { openJobs } from '../src/db/jobs/job-queues.ts'
+import type { JobResult as JobEnd, JobObserver } from '../src/db/jobs/metrics.ts'
 import { PAYLOADS, type Payload, type QueueName } from '../src/db/jobs/queues.ts'
 import { SchemaBehindError } from '../src/db/schema/schema-behind.ts'
 import { JOB_POLL_SECONDS } from '../src/followers/limits.ts'
-import type { JobResult as JobEnd, JobObserver } from '../src/observe/metrics/jobs.ts'
 
 /** A queue that somebody works on. */
 export type QueueWork<Q extends QueueName = QueueName> = {

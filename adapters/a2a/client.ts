@@ -1,4 +1,4 @@
-import type { AgentCard, Message, SendMessageRequest, StreamResponse } from '@a2a-js/sdk'
+import type { AgentCard, Message, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
 import {
   ClientFactoryOptions,
   type RequestOptions,
@@ -7,11 +7,13 @@ import {
   type TransportFactory,
   withA2AExtensions,
 } from '@a2a-js/sdk/client'
+import { A2AError } from '@a2a-js/sdk/errors'
 import type { Tallystick } from '@tallystick/sdk'
-import { type Action, Actions, type Outcome } from '@tallystick/sdk/actions'
+import { type Action, Actions } from '@tallystick/sdk/actions'
 import { currentAction } from '../shared/current.ts'
+import { Answer, type AnswerEvent, partsOf } from './answer.ts'
 import { type Carried, carry, EXTENSION, recordOf } from './extension.ts'
-import { outcomeOfAnswer, outcomeOfState, textsOf } from './outcomes.ts'
+import { OpenTasks } from './open-tasks.ts'
 
 export type RecordCallsOptions = {
   readonly actions?: Actions | undefined
@@ -59,13 +61,17 @@ class Recorder {
   }
 
   #recorded(transport: Transport, url: string, card: AgentCard): Transport {
-    const recorded: Pick<Transport, 'sendMessage' | 'sendMessageStream'> = {
+    const open = new OpenTasks()
+    const recorded: Partial<Transport> = {
       sendMessage: async (request, options) => {
         const { action, sent, with: more } = await this.#begin(request, options, url, card)
-        return currentAction.run(action, () => answered(action, transport.sendMessage(sent, more)))
+        return currentAction.run(action, () => answered(action, transport.sendMessage(sent, more), open))
       },
       sendMessageStream: (request, options) =>
-        this.#stream(() => this.#begin(request, options, url, card), transport),
+        stream(() => this.#begin(request, options, url, card), transport),
+      getTask: async (request, options) => open.observe(await transport.getTask(request, options)),
+      cancelTask: async (request, options) => open.observe(await transport.cancelTask(request, options)),
+      resubscribeTask: (request, options) => resubscribed(transport.resubscribeTask(request, options), open),
     }
     return new Proxy(transport, {
       get(target, name) {
@@ -74,27 +80,6 @@ class Recorder {
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
-  }
-
-  async *#stream(
-    begin: () => Promise<Begun>,
-    transport: Transport,
-  ): AsyncGenerator<StreamResponse, void, undefined> {
-    const { action, sent, with: more } = await begin()
-    let last: Outcome = {}
-    try {
-      for await (const event of transport.sendMessageStream(sent, more)) {
-        last = { ...last, ...outcomeOfEvent(event) }
-        yield event
-      }
-      action.end(last)
-    } catch (error) {
-      action.end({ error })
-      throw error
-    } finally {
-      // A reader who goes away hears no end.
-      action.end({ ...last, status: last.status ?? 'unknown' })
-    }
   }
 
   /** Throws NotRecordedError if the message must not be sent unrecorded. */
@@ -112,7 +97,7 @@ class Recorder {
       server: url,
       callId: message?.messageId,
       session: message?.contextId,
-      arguments: message && textsOf(message),
+      arguments: message && partsOf(message as Message),
       framework: FRAMEWORK,
       parent: currentAction.getStore(),
     } as const
@@ -136,28 +121,67 @@ class Recorder {
   }
 }
 
-async function answered<Answer extends Parameters<typeof outcomeOfAnswer>[0]>(
+async function* stream(
+  begin: () => Promise<Begun>,
+  transport: Transport,
+): AsyncGenerator<StreamResponse, void, undefined> {
+  const { action, sent, with: more } = await begin()
+  const answer = new Answer()
+  try {
+    for await (const event of transport.sendMessageStream(sent, more)) {
+      observe(answer, event)
+      yield event
+    }
+  } catch (error) {
+    action.end({ ...answer.outcome, status: statusOfThrown(error), error })
+    throw error
+  } finally {
+    // Also if the reader leaves, or the stream ends before the task.
+    action.end(answer.outcome)
+  }
+}
+
+/** Yields the events of a resubscription. The first one has the current state of the task. */
+async function* resubscribed(
+  events: AsyncGenerator<StreamResponse, void, undefined>,
+  open: OpenTasks,
+): AsyncGenerator<StreamResponse, void, undefined> {
+  const answer = new Answer()
+  let isWhole = false
+  for await (const event of events) {
+    isWhole ||= event.payload?.$case === 'task'
+    observe(answer, event)
+    if (isWhole && !answer.isOpen) open.settle(answer)
+    yield event
+  }
+}
+
+async function answered<Found extends Message | Task>(
   action: Action,
-  answer: Promise<Answer>,
-): Promise<Answer> {
+  answer: Promise<Found>,
+  open: OpenTasks,
+): Promise<Found> {
   try {
     const found = await answer
-    action.end(outcomeOfAnswer(found))
+    const gathered = new Answer()
+    gathered.observe(
+      'messageId' in found ? { kind: 'message', value: found } : { kind: 'task', value: found },
+    )
+    if (gathered.isOpen) open.add(action, gathered)
+    else action.end(gathered.outcome)
     return found
   } catch (error) {
-    action.end({ error })
+    action.end({ status: statusOfThrown(error), error })
     throw error
   }
 }
 
-function outcomeOfEvent({ payload }: StreamResponse): Outcome {
-  switch (payload?.$case) {
-    case 'message':
-    case 'task':
-      return outcomeOfAnswer(payload.value)
-    case 'statusUpdate':
-      return outcomeOfState(payload.value.status?.state) ?? {}
-    default:
-      return {}
-  }
+/** Status for a thrown error: `unknown` if the connection broke after the message was sent, because the agent may have acted. */
+function statusOfThrown(error: unknown): 'error' | 'unknown' {
+  const { cause } = error as { cause?: { code?: unknown } }
+  return error instanceof A2AError || cause?.code === 'ECONNREFUSED' ? 'error' : 'unknown'
+}
+
+function observe(answer: Answer, { payload }: StreamResponse): void {
+  if (payload !== undefined) answer.observe({ kind: payload.$case, value: payload.value } as AnswerEvent)
 }

@@ -4,10 +4,10 @@ import type {
   ExecutionEventBus,
   RequestContext,
 } from '@a2a-js/sdk/server'
-import { type Action, Actions, type Outcome } from '@tallystick/sdk/actions'
+import { type Action, Actions, outcomeOfThrown } from '@tallystick/sdk/actions'
 import { currentAction } from '../shared/current.ts'
+import { Answer, type AnswerEvent, partsOf } from './answer.ts'
 import { type Carried, carriedBy, carry, EXTENSION, recordOf } from './extension.ts'
-import { outcomeOfAnswer, outcomeOfState, textsOf } from './outcomes.ts'
 
 const FRAMEWORK = 'a2a-js'
 
@@ -21,22 +21,30 @@ export function recordingExecutor(
   executor: AgentExecutor,
   { name, actions = new Actions() }: { readonly name: string; readonly actions?: Actions | undefined },
 ): AgentExecutor {
+  /** Unfinished answers by task: `cancelTask` publishes to another bus. */
+  const running = new Map<string, Answer>()
   return {
     async execute(request, bus) {
       const action = begin(actions, name, request)
       await action.permitted
       const record = await recordOf(action)
       const carried = { traceparent: action.traceparent, ...(record !== null && { record }) }
-      const observed = new ObservedBus(bus, carried)
+      const answer = new Answer(request.task)
+      running.set(request.taskId, answer)
       try {
-        await currentAction.run(action, () => executor.execute(request, observed.bus))
-        action.end(observed.outcome)
+        await currentAction.run(action, () => executor.execute(request, observed(bus, answer, carried)))
+        action.end(answer.outcome)
       } catch (error) {
-        action.end({ error })
+        action.end({ ...answer.outcome, ...outcomeOfThrown(error) })
         throw error
+      } finally {
+        running.delete(request.taskId)
       }
     },
-    cancelTask: (taskId, bus) => executor.cancelTask(taskId, bus),
+    cancelTask: (taskId, bus) => {
+      const answer = running.get(taskId)
+      return executor.cancelTask(taskId, answer === undefined ? bus : observed(bus, answer))
+    },
   }
 }
 
@@ -53,7 +61,7 @@ function begin(
     agent: name,
     callId: userMessage.messageId,
     session: contextId,
-    arguments: textsOf(userMessage),
+    arguments: partsOf(userMessage),
     framework: FRAMEWORK,
     traceparent,
     attributes: { task: taskId, caller: record },
@@ -61,27 +69,21 @@ function begin(
   return actions.begin(call, actions.toldFirst, true)
 }
 
-/** Sees what an executor publishes, and has messages bring the record's id. */
-class ObservedBus {
-  readonly bus: ExecutionEventBus
-  outcome: Outcome = {}
-
-  constructor(bus: ExecutionEventBus, carried: Carried) {
-    const publish = (event: AgentExecutionEvent) => {
-      this.#observe(event)
-      bus.publish(event.kind === 'message' ? { ...event, data: carry(event.data, carried) } : event)
-    }
-    this.bus = new Proxy(bus, {
-      get(target, name) {
-        if (name === 'publish') return publish
-        const value: unknown = Reflect.get(target, name, target)
-        return typeof value === 'function' ? value.bind(target) : value
-      },
-    })
+/** Returns the bus with an observer: published events are added to `answer`, and messages get `carried`. */
+function observed(bus: ExecutionEventBus, answer: Answer, carried?: Carried): ExecutionEventBus {
+  const publish = (event: AgentExecutionEvent) => {
+    answer.observe({ kind: event.kind, value: event.data } as AnswerEvent)
+    bus.publish(
+      event.kind === 'message' && carried !== undefined
+        ? { ...event, data: carry(event.data, carried) }
+        : event,
+    )
   }
-
-  #observe({ kind, data }: AgentExecutionEvent): void {
-    if (kind === 'message' || kind === 'task') this.outcome = { ...this.outcome, ...outcomeOfAnswer(data) }
-    if (kind === 'statusUpdate') this.outcome = { ...this.outcome, ...outcomeOfState(data.status?.state) }
-  }
+  return new Proxy(bus, {
+    get(target, name) {
+      if (name === 'publish') return publish
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }

@@ -23,9 +23,12 @@ export function answersIn(messages: readonly ModelMessage[] = []): Answer[] {
       (part) => part.type === 'tool-approval-request' && part.approvalId === approvalId,
     )
     if (request?.type !== 'tool-approval-request') return []
-    const call = said.find((part) => part.type === 'tool-call' && part.toolCallId === request.toolCallId)
+    const calls = said.filter((part) => part.type === 'tool-call' && part.toolCallId === request.toolCallId)
+    const [call] = calls
     if (call?.type !== 'tool-call') return []
-    const { toolCallId, toolName, input } = call
+    const { toolCallId, toolName } = call
+    // A request has only an id. If two calls have the same id, the request may be about either.
+    const input = calls.length === 1 ? call.input : undefined
     return [{ toolCallId, toolName, input, isApproved: approved, reason }]
   })
 }

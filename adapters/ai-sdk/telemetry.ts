@@ -1,4 +1,12 @@
-import { type Action, Actions, type Call, type Told } from '@tallystick/sdk/actions'
+import {
+  type Action,
+  Actions,
+  type Call,
+  follow,
+  type Outcome,
+  outcomeOfThrown,
+  type Told,
+} from '@tallystick/sdk/actions'
 import type { Telemetry } from 'ai'
 import { currentAction } from '../shared/current.ts'
 import { type Answer, answersIn } from './approvals.ts'
@@ -11,9 +19,11 @@ type Run = {
   readonly action: Action
   /** The model's call that is under way. */
   model: Action | null
-  /** By the call's id. */
-  readonly tools: Map<string, Action>
-  readonly answers: Map<string, Answer>
+  /** Failure of that call, or of the last one, that a part of its stream reported. */
+  failed: Outcome | null
+  /** Keyed by the library's object of the call, because a model may give two calls the same id. */
+  readonly tools: Map<object, Action>
+  readonly answers: readonly Answer[]
 }
 
 /** Operations that never end must not fill the memory. */
@@ -26,8 +36,8 @@ const AGENTS: readonly string[] = ['ai.generateText', 'ai.streamText']
  *
  *     registerTelemetry(new TallystickTelemetry())
  *
- * It never throws and nobody waits for it, unless its actions fail closed: then a tool is called only when the ledger has the record, and the
- * model hears that it was not.
+ * It never throws and nobody waits for it, unless its actions fail closed: then a tool is called only when the ledger has the record; otherwise
+ * the model gets an error text.
  */
 export class TallystickTelemetry implements Telemetry {
   readonly actions: Actions
@@ -54,28 +64,51 @@ export class TallystickTelemetry implements Telemetry {
       attributes: { operation: operationId, model: modelId },
       parent: currentAction.getStore(),
     })
-    const run: Run = { action, model: null, tools: new Map(), answers: new Map() }
+    const answers = answersIn(messages)
+    const run: Run = { action, model: null, failed: null, tools: new Map(), answers }
     this.#runs.set(callId, run)
     for (const oldest of this.#runs.keys()) {
       if (this.#runs.size <= RUNS_MAX) break
       this.#runs.delete(oldest)
     }
-    for (const answer of answersIn(messages)) {
-      if (answer.isApproved) run.answers.set(answer.toolCallId, answer)
-      else this.#deny(run, answer, 'person')
-    }
+    for (const answer of answers) if (!answer.isApproved) this.#deny(run, answer, 'person')
   }
 
   onLanguageModelCallStart = ({ callId, modelId, messages }: EventOf<'onLanguageModelCallStart'>): void => {
     const run = this.#runs.get(callId)
-    if (run) run.model = this.#begin(run, { kind: 'model', name: modelId, arguments: messages })
+    if (!run) return
+    // The library reports no end for a stream that failed and is retried.
+    run.model?.end(run.failed ?? { status: 'unknown' })
+    run.failed = null
+    run.model = this.#begin(run, { kind: 'model', name: modelId, arguments: messages })
   }
 
-  onLanguageModelCallEnd = ({ callId, content, usage }: EventOf<'onLanguageModelCallEnd'>): void => {
+  onLanguageModelCallEnd = (event: EventOf<'onLanguageModelCallEnd'>): void => {
+    const { callId, content, usage, finishReason } = event
     const run = this.#runs.get(callId)
     const { inputTokens, outputTokens } = usage ?? {}
-    run?.model?.end({ result: content, attributes: { inputTokens, outputTokens } })
+    const attributes = { inputTokens, outputTokens, finishReason }
+    run?.model?.end({ status: statusOf(finishReason), result: content, attributes, ...run.failed })
     if (run) run.model = null
+  }
+
+  /** Observes that the stream of a model breaks, for which version 7.0 has no callback, or that a part of it is an error. */
+  executeLanguageModelCall: NonNullable<Telemetry['executeLanguageModelCall']> = async ({
+    callId,
+    execute,
+  }) => {
+    const run = callId === undefined ? undefined : this.#runs.get(callId)
+    const model = run?.model
+    const answer = await execute()
+    const { stream } = Object(answer) as { stream?: unknown }
+    if (run && model && stream instanceof ReadableStream && !Object.isFrozen(answer)) {
+      const observed = follow(stream, (outcome) => outcome.status === 'error' && model.end(outcome))
+      const failed = (error: unknown) => {
+        if (run.model === model) run.failed = outcomeOfThrown(error)
+      }
+      Object.assign(answer as object, { stream: observed.pipeThrough(observedErrors(failed)) })
+    }
+    return answer
   }
 
   executeTool: NonNullable<Telemetry['executeTool']> = async ({ callId, toolCallId, toolCall, execute }) => {
@@ -87,23 +120,28 @@ export class TallystickTelemetry implements Telemetry {
       arguments: toolCall?.input,
     }
     const action = this.#begin(run, call, this.actions.toldFirst)
-    run?.tools.set(toolCallId, action)
-    const answer = run?.answers.get(toolCallId)
+    if (toolCall) run?.tools.set(toolCall, action)
     await action.permitted
+    const answer = toolCall && run?.answers.find((answer) => answer.isApproved && isOf(answer, toolCall))
     if (answer) action.decide({ decision: 'allow', by: { kind: 'person' }, why: answer.reason })
-    return currentAction.run(action, execute)
+    try {
+      return await currentAction.run(action, execute)
+    } catch (error) {
+      action.end(outcomeOfThrown(error))
+      throw error
+    }
   }
 
+  /** Records the result of a tool. A throw was recorded in `executeTool`. */
   onToolExecutionEnd = ({
     callId,
     toolCall,
     toolOutput,
     toolExecutionMs,
   }: EventOf<'onToolExecutionEnd'>): void => {
-    const action = this.#runs.get(callId)?.tools.get(toolCall.toolCallId)
-    if (toolOutput.type === 'tool-error')
-      action?.end({ error: toolOutput.error, durationMs: toolExecutionMs })
-    else action?.end({ result: toolOutput.output, durationMs: toolExecutionMs })
+    const action = this.#runs.get(callId)?.tools.get(toolCall)
+    if (toolOutput.type === 'tool-error') action?.end(outcomeOfThrown(toolOutput.error))
+    else action?.end({ status: 'ok', result: toolOutput.output, durationMs: toolExecutionMs })
   }
 
   /** Tells what a rule of the application decided: by then the tools that were allowed have run. */
@@ -113,44 +151,56 @@ export class TallystickTelemetry implements Telemetry {
       if (part.type !== 'tool-approval-response') continue
       const { toolCall, approved, reason } = part
       if (!approved) this.#deny(run!, { ...toolCall, isApproved: false, reason }, 'policy')
-      else
-        run!.tools
-          .get(toolCall.toolCallId)
-          ?.decide({ decision: 'allow', by: { kind: 'policy' }, why: reason })
+      else this.#called(run!, toolCall)?.decide({ decision: 'allow', by: { kind: 'policy' }, why: reason })
     }
   }
 
   onEnd = (event: EventOf<'onEnd'>): void => {
-    const { text, object, usage } = event as {
+    const { text, object, usage, finishReason } = event as {
       text?: unknown
       object?: unknown
       usage?: Record<string, unknown>
+      finishReason?: string
     }
     const attributes = {
       inputTokens: usage?.['inputTokens'],
       outputTokens: usage?.['outputTokens'],
       tokens: usage?.['tokens'],
+      finishReason,
     }
-    this.#end(event.callId, (action) => action.end({ result: text ?? object, attributes }))
+    const hasError = 'error' in event && event.error !== undefined
+    const { model = null, failed = null } = this.#runs.get(event.callId) ?? {}
+    const said = hasError ? 'error' : statusOf(finishReason)
+    // The last call is still open, so its stream was cut off.
+    const status = said === 'ok' && model !== null ? 'unknown' : said
+    this.#end(event.callId, { status, result: text ?? object, attributes, ...failed })
   }
 
   onAbort = ({ callId, reason }: EventOf<'onAbort'>): void => {
     const error = reason instanceof Error ? reason : new DOMException(`${reason ?? 'aborted'}`, 'AbortError')
-    this.#end(callId, (action) => action.end({ error }))
+    this.#end(callId, { status: 'unknown', error })
   }
 
   onError = (event: unknown): void => {
     const { callId, error } = event as { callId?: string; error?: unknown }
-    if (callId !== undefined) this.#end(callId, (action) => action.end({ error: error ?? 'failed' }))
+    if (callId !== undefined) this.#end(callId, outcomeOfThrown(error))
   }
 
-  #end(callId: string, end: (action: Action) => void): void {
+  /** Ends a run and its open parts. The model has the outcome of the run if the run failed; other parts are `unknown`. */
+  #end(callId: string, outcome: Outcome): void {
     const run = this.#runs.get(callId)
     if (!run) return
     this.#runs.delete(callId)
-    if (run.model) end(run.model)
-    for (const tool of run.tools.values()) tool.end({ status: 'unknown' })
-    end(run.action)
+    run.model?.end(outcome.status === 'error' ? outcome : { ...outcome, status: 'unknown' })
+    run.action.end(outcome)
+  }
+
+  /** Action of a call, found by the library's object, or by id and input. undefined: two calls have the same id and input. */
+  #called({ tools }: Run, call: ToolCall): Action | undefined {
+    const known = tools.get(call)
+    if (known) return known
+    const [found, another] = [...tools].filter(([called]) => isOf(call, called as ToolCall))
+    return another ? undefined : found?.[1]
   }
 
   /** The tool was never called. */
@@ -164,6 +214,29 @@ export class TallystickTelemetry implements Telemetry {
     const { agent, framework } = run ? run.action.call : {}
     return this.actions.begin({ ...call, agent, framework: framework ?? 'ai', parent: run?.action }, told)
   }
+}
+
+type ToolCall = { readonly toolCallId: string; readonly input?: unknown }
+
+/** Whether two objects are the same call. Two calls may have the same id, so their inputs are compared too. */
+function isOf(one: ToolCall, other: ToolCall): boolean {
+  return one.toolCallId === other.toolCallId && JSON.stringify(one.input) === JSON.stringify(other.input)
+}
+
+/** Status for a finish reason. A stream that fails has the reason `error`, one that is cut off `interrupted`; neither throws. */
+function statusOf(finishReason: string | undefined): 'ok' | 'error' | 'unknown' {
+  if (finishReason === 'error') return 'error'
+  return finishReason === 'interrupted' ? 'unknown' : 'ok'
+}
+
+/** Calls `failed` for each part of a stream that is an error. A finish reason may follow that part, and the library keeps the last reason. */
+function observedErrors(failed: (error: unknown) => void): TransformStream {
+  return new TransformStream({
+    transform(part, controller) {
+      if (part?.type === 'error') failed(part.error)
+      controller.enqueue(part)
+    },
+  })
 }
 
 function frameworkOf(version: string | undefined): string {

@@ -4,13 +4,23 @@ import type { BaseMessage } from '@langchain/core/messages'
 import type { LLMResult } from '@langchain/core/outputs'
 import { type Action, Actions, type Call } from '@tallystick/sdk/actions'
 import { currentAction } from '../shared/current.ts'
-import { endThrown, Runs } from './runs.ts'
+import { endThrown, isInterrupt, Runs } from './runs.ts'
 import { outcomeOfModel, outcomeOfTool, valuesOf } from './values.ts'
+import { MARK } from './watch.ts'
 
 const FRAMEWORK = 'langchain-js'
 
 /** Something that runs, and the action around it if it is none itself. */
-type Run = { readonly action: Action | undefined; readonly isOwn: boolean }
+type Run = {
+  readonly action: Action | undefined
+  readonly isOwn: boolean
+  /** The call of an agent with `tallystickMiddleware` around this run. */
+  readonly mark: unknown
+  /** True for the agent's own chains: the middleware records their tools and models. False for what a tool calls. */
+  readonly isOfMiddleware: boolean
+  /** A part asked for input. The library then ends this run without an error. */
+  isAsking?: boolean
+}
 
 /**
  * Writes down what chains and graphs of LangChain do that are no agents of `createAgent`, which have `tallystickMiddleware`:
@@ -41,17 +51,28 @@ export class TallystickCallbackHandler extends BaseCallbackHandler {
     _runType?: string,
     runName?: string,
   ): void {
-    const name = runName ?? nameOf(chain)
-    if (parentRunId === undefined)
-      this.#begin(runId, parentRunId, { kind: 'other', name, arguments: inputs }, metadata)
-    else this.#runs.add(runId, { action: this.#runs.find(parentRunId)?.action, isOwn: false })
+    const around = this.#runs.find(parentRunId)
+    const mark = metadata?.[MARK]
+    const isOfMiddleware = mark !== undefined && (around?.mark !== mark || around.isOfMiddleware)
+    if (around || isOfMiddleware)
+      this.#runs.add(runId, { action: around?.action, isOwn: false, mark, isOfMiddleware })
+    else
+      this.#begin(
+        runId,
+        parentRunId,
+        { kind: 'other', name: runName ?? nameOf(chain), arguments: inputs },
+        metadata,
+      )
   }
 
   override handleChainEnd(outputs: unknown, runId: string): void {
-    this.#take(runId)?.end({ result: outputs })
+    const status = this.#runs.find(runId)?.isAsking ? 'unknown' : 'ok'
+    this.#take(runId)?.end({ status, result: outputs })
   }
 
-  override handleChainError(error: unknown, runId: string): void {
+  override handleChainError(error: unknown, runId: string, parentRunId?: string): void {
+    const around = this.#runs.find(parentRunId)
+    if (around && isInterrupt(error)) around.isAsking = true
     endThrown(this.#take(runId), error)
   }
 
@@ -71,7 +92,7 @@ export class TallystickCallbackHandler extends BaseCallbackHandler {
       callId: toolCallId,
       arguments: input,
     } as const
-    await this.#begin(runId, parentRunId, call, metadata, this.actions.toldFirst).permitted
+    await this.#begin(runId, parentRunId, call, metadata, this.actions.toldFirst)?.permitted
   }
 
   override handleToolEnd(output: unknown, runId: string): void {
@@ -115,7 +136,9 @@ export class TallystickCallbackHandler extends BaseCallbackHandler {
   override handleLLMEnd({ generations }: LLMResult, runId: string): void {
     const [first] = generations.flat()
     const message = (first as { message?: unknown } | undefined)?.message
-    this.#take(runId)?.end(message === undefined ? { result: first?.text } : outcomeOfModel(message))
+    this.#take(runId)?.end(
+      message === undefined ? { status: 'ok', result: first?.text } : outcomeOfModel(message),
+    )
   }
 
   override handleLLMError(error: unknown, runId: string): void {
@@ -128,12 +151,18 @@ export class TallystickCallbackHandler extends BaseCallbackHandler {
     call: Call,
     metadata: Record<string, unknown> = {},
     told = 'before' as Actions['toldFirst'],
-  ): Action {
+  ): Action | undefined {
+    const around = this.#runs.find(parentRunId)
+    const mark = metadata[MARK]
+    if (around?.isOfMiddleware && around.mark === mark) {
+      this.#runs.add(runId, { action: undefined, isOwn: false, mark, isOfMiddleware: false })
+      return undefined
+    }
     const { thread_id: session } = metadata
-    const parent = this.#runs.find(parentRunId)?.action ?? currentAction.getStore()
+    const parent = around?.action ?? currentAction.getStore()
     const named = typeof session === 'string' ? { session } : {}
     const action = this.actions.begin({ ...call, ...named, framework: FRAMEWORK, parent }, told)
-    this.#runs.add(runId, { action, isOwn: true })
+    this.#runs.add(runId, { action, isOwn: true, mark, isOfMiddleware: false })
     return action
   }
 

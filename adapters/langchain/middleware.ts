@@ -1,10 +1,11 @@
 import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages'
-import { type Action, Actions, type Outcome } from '@tallystick/sdk/actions'
+import { type Action, Actions, type Call, type Outcome } from '@tallystick/sdk/actions'
 import { type AgentMiddleware, createMiddleware } from 'langchain'
 import { z } from 'zod'
 import { currentAction } from '../shared/current.ts'
-import { endThrown, isInterrupt, Runs } from './runs.ts'
+import { endThrown, isInterrupt, outcomeOfThrow, Runs } from './runs.ts'
 import { nameOfModel, outcomeOfModel, outcomeOfTool, valuesOf } from './values.ts'
+import { currentWatch, type Watch, watchRuns } from './watch.ts'
 
 export type MiddlewareOptions = {
   readonly actions?: Actions | undefined
@@ -15,6 +16,7 @@ export type MiddlewareOptions = {
 /** An agent's run. */
 type Run = {
   readonly action: Action
+  readonly runtime: Runtime
   /** Calls of tools that came this way. */
   readonly called: Set<string>
 }
@@ -27,7 +29,7 @@ const FRAMEWORK = 'langchain-js'
  *     createAgent({ model, tools, middleware: [tallystickMiddleware()] })
  *
  * The first of the middleware, so that it sees what the others decide. Nobody waits for it, unless its actions fail closed: then a tool is
- * called only when the ledger has the record, and the model hears that it was not.
+ * called only when the ledger has the record; otherwise the model gets an error text.
  */
 export function tallystickMiddleware({
   actions = new Actions(),
@@ -36,7 +38,7 @@ export function tallystickMiddleware({
   const runs = new Runs<Run>()
   const begin = (
     run: Run | undefined,
-    call: Pick<Action['call'], 'kind' | 'name' | 'callId' | 'arguments'>,
+    call: Pick<Call, 'kind' | 'name' | 'callId' | 'arguments'>,
     { configurable }: Runtime,
     told = actions.toldFirst,
   ) =>
@@ -52,67 +54,81 @@ export function tallystickMiddleware({
     )
 
   /** Calls that another middleware answered, in the place of the tool: a person or a rule said no. */
-  const tellDenied = (run: Run | undefined, messages: readonly BaseMessage[], runtime: Runtime) => {
-    for (const { call, answer } of run ? lastAnswers(messages) : []) {
-      if (run!.called.has(call.id!) || answer.status !== 'error') continue
-      run!.called.add(call.id!)
-      const action = begin(
-        run,
-        { kind: 'tool', name: call.name, callId: call.id, arguments: call.args },
-        runtime,
-        'before',
-      )
+  const tellDenied = (run: Run, messages: readonly BaseMessage[]) => {
+    for (const { call, answer } of lastAnswers(messages)) {
+      if (run.called.has(call.id!) || answer.status !== 'error') continue
+      run.called.add(call.id!)
+      const described = { kind: 'tool', name: call.name, callId: call.id, arguments: call.args } as const
+      const action = begin(run, described, run.runtime, 'before')
       action.decide({ decision: 'deny', by: { kind: 'unknown' } })
       action.end({ status: 'denied', result: answer.content })
     }
   }
 
-  /** Does it, and says how it ended. A throw that nobody inside has caught ends the run too. */
+  /** Calls the deed, and records how it ended. `isBegun`: whether the deed was called, because an inner middleware may answer instead. */
   const tell = async <Answer>(
     action: Action,
-    runId: string | undefined,
     deed: () => Answer | Promise<Answer>,
     outcomeOf: (answer: Answer) => Outcome,
+    { signal }: Runtime,
+    isBegun: () => boolean = () => true,
   ): Promise<Answer> => {
+    const end = (outcome: Outcome) => {
+      if (isBegun()) return action.end(outcome)
+      action.decide({ decision: 'deny', by: { kind: 'unknown' } })
+      action.end({ ...outcome, status: 'denied' })
+    }
     try {
       const answer = await currentAction.run(action, async () => deed())
-      action.end(outcomeOf(answer))
+      end(outcomeOf(answer))
       return answer
     } catch (error) {
-      endThrown(action, error)
-      if (!isInterrupt(error)) runs.take(runId)?.action.end({ error })
+      if (isInterrupt(error)) endThrown(action, error)
+      else end(outcomeOfThrow(error, signal))
       throw error
     }
   }
 
-  return createMiddleware({
+  /** The run of a hook's state. Its watch ends it. */
+  const runOf = ({ _tallystickRun: id }: { _tallystickRun?: string | undefined }): Run | undefined => {
+    const run = runs.find(id)
+    const watch = currentWatch(isOurs)
+    if (watch && run) watch.run = run
+    return run
+  }
+  const end = (run: Run, outcome: Outcome) => {
+    runs.take(run.action.handle)
+    run.action.end(outcome)
+  }
+  const isOurs = (watch: Watch): watch is RunWatch => watch instanceof RunWatch && watch.end === end
+
+  const middleware = createMiddleware({
     name: 'Tallystick',
     stateSchema: z.object({ _tallystickRun: z.string().optional() }),
 
     beforeAgent({ messages }, runtime) {
       const call = { kind: 'agent', name: agent ?? 'agent', arguments: valuesOf(messages) } as const
       const action = begin(undefined, call, runtime, 'before')
-      runs.add(action.handle, { action, called: new Set() })
+      const run = { action, runtime, called: new Set<string>() }
+      runs.add(action.handle, run)
+      runOf({ _tallystickRun: action.handle })
+      // The library has no callback for a stream whose reader left.
+      runtime.signal?.addEventListener('abort', () => end(run, { status: 'unknown' }), { once: true })
       return { _tallystickRun: action.handle }
     },
 
     async wrapModelCall(request, handler) {
       const { state, runtime, model, messages } = request
-      const run = runs.find(state._tallystickRun)
-      tellDenied(run, state.messages, runtime)
-      const action = begin(
-        run,
-        { kind: 'model', name: nameOfModel(model), arguments: valuesOf(messages) },
-        runtime,
-        'before',
-      )
-      return await tell(action, state._tallystickRun, () => handler(request), outcomeOfModel)
+      const run = runOf(state)
+      if (run) tellDenied(run, state.messages)
+      const call = { kind: 'model', name: nameOfModel(model), arguments: valuesOf(messages) } as const
+      return await tell(begin(run, call, runtime, 'before'), () => handler(request), outcomeOfModel, runtime)
     },
 
     async wrapToolCall(request, handler) {
       const { state, runtime, toolCall } = request
       const { id = '', name, args } = toolCall
-      const run = runs.find(state._tallystickRun)
+      const run = runOf(state)
       run?.called.add(id)
       const action = begin(run, { kind: 'tool', name, callId: id, arguments: args }, runtime)
       try {
@@ -120,18 +136,57 @@ export function tallystickMiddleware({
       } catch (error) {
         return new ToolMessage({ content: (error as Error).message, tool_call_id: id, name, status: 'error' })
       }
-      return await tell(action, state._tallystickRun, () => handler(request), outcomeOfTool)
+      const watch = currentWatch(isOurs)
+      const isBegun = () => !watch?.isTold || watch.begun.has(action)
+      return await tell(action, () => handler(request), outcomeOfTool, runtime, isBegun)
     },
 
-    afterAgent({ messages, _tallystickRun }, runtime) {
-      const run = runs.take(_tallystickRun)
-      tellDenied(run, messages, runtime)
-      run?.action.end({ result: messages.at(-1)?.content })
+    afterAgent(state) {
+      const run = runOf(state)
+      if (!run) return
+      tellDenied(run, state.messages)
+      const watch = currentWatch(isOurs)
+      if (watch) watch.isAfterAgent = true
+      // With a watch the run ends later, because another middleware may still throw. A direct call of the agent's graph has no watch.
+      else end(run, { status: 'ok', result: state.messages.at(-1)?.content })
     },
   })
+  watchRuns(middleware, () => new RunWatch(tellDenied, end))
+  return middleware
 }
 
-type Runtime = { readonly configurable?: { readonly thread_id?: string } | undefined }
+/** Ends the run of the watched call. */
+class RunWatch implements Watch {
+  run: Run | undefined
+  isTold = false
+  isAfterAgent = false
+  readonly begun = new WeakSet<Action>()
+  readonly #tellDenied: (run: Run, messages: readonly BaseMessage[]) => void
+  readonly end: (run: Run, outcome: Outcome) => void
+
+  constructor(tellDenied: (run: Run, messages: readonly BaseMessage[]) => void, end: RunWatch['end']) {
+    this.#tellDenied = tellDenied
+    this.end = end
+  }
+
+  ended(outputs: unknown): void {
+    const { messages = [] } = Object(outputs) as { messages?: readonly BaseMessage[] }
+    if (!this.run) return
+    // The run may wait for a person's answer, with which another call continues it.
+    if (!this.isTold && !this.isAfterAgent) return
+    this.#tellDenied(this.run, messages)
+    this.end(this.run, { status: 'ok', result: messages.at(-1)?.content })
+  }
+
+  failed(error: unknown, signal: AbortSignal | undefined): void {
+    if (this.run) this.end(this.run, outcomeOfThrow(error, signal))
+  }
+}
+
+type Runtime = {
+  readonly configurable?: { readonly thread_id?: string } | undefined
+  readonly signal?: AbortSignal | undefined
+}
 
 /** The answers to the last calls that the model made. */
 function lastAnswers(messages: readonly BaseMessage[]) {

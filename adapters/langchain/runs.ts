@@ -1,4 +1,4 @@
-import type { Action } from '@tallystick/sdk/actions'
+import { type Action, type Outcome, outcomeOfThrown } from '@tallystick/sdk/actions'
 
 /** Runs that never end must not fill the memory. */
 const RUNS_MAX = 10_000
@@ -31,10 +31,21 @@ export function isInterrupt(error: unknown): boolean {
   return error instanceof Error && /^(GraphInterrupt|NodeInterrupt)$/.test(error.name)
 }
 
-/** Says how an action ended by a throw. */
+/** Records how an action ended by a throw. */
 export function endThrown(action: Action | undefined, error: unknown): void {
-  if (isInterrupt(error)) {
-    action?.decide({ decision: 'escalate', by: { kind: 'unknown' } })
-    action?.end({ status: 'unknown', error })
-  } else action?.end({ error })
+  if (isInterrupt(error)) action?.decide({ decision: 'escalate', by: { kind: 'unknown' } })
+  action?.end(outcomeOfThrow(error))
+}
+
+/** Whether an error is the library's error for an aborted call, whatever the reason of the signal is. */
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && /^Abort(ed)?$/.test(error.message)
+}
+
+/** `signal`: of what threw. Who stops waiting throws its reason, which may be an error of any type. */
+export function outcomeOfThrow(error: unknown, signal?: AbortSignal): Outcome {
+  const isStopped = signal?.aborted === true && error === signal.reason
+  return isStopped || isInterrupt(error) || isAbort(error)
+    ? { status: 'unknown', error }
+    : outcomeOfThrown(error)
 }

@@ -1,18 +1,39 @@
 import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages'
 import type { Outcome } from '@tallystick/sdk/actions'
 
-/** Outcome by the answer of a tool. A command to the graph is no message, and stays with it. */
+/** Outcome by the answer of a tool: `error` if one of its messages is an error, also in a command to the graph. A command is no result. */
 export function outcomeOfTool(answer: unknown): Outcome {
-  if (!ToolMessage.isInstance(answer)) return typeof answer === 'string' ? { result: answer } : {}
-  if (answer.status === 'error') return { status: 'error', result: answer.content }
-  return { result: answer.content }
+  const failed = toolMessages(answer).find(({ status }) => status === 'error')
+  if (failed) return { status: 'error', result: failed.content }
+  if (ToolMessage.isInstance(answer)) return { status: 'ok', result: answer.content }
+  return typeof answer === 'string' ? { status: 'ok', result: answer } : { status: 'ok' }
+}
+
+/** Messages of a tool's answer: a message, a command, or a list of them. */
+function toolMessages(answer: unknown): ToolMessage[] {
+  const parts: unknown[] = Array.isArray(answer) ? answer : [answer]
+  return parts
+    .flatMap((part) => (isCommand(part) ? messagesOf(part.update) : part))
+    .filter((part) => ToolMessage.isInstance(part))
+}
+
+/** The library's own check. Its package is not a dependency of this one. */
+function isCommand(value: unknown): value is { readonly update?: unknown } {
+  return typeof value === 'object' && value !== null && 'lg_name' in value && value.lg_name === 'Command'
+}
+
+/** Messages of a command's update, which is an object or a list of pairs. */
+function messagesOf(update: unknown): unknown {
+  if (!Array.isArray(update)) return Object(update).messages
+  return update.flatMap((pair) => (Array.isArray(pair) && pair[0] === 'messages' ? pair[1] : []))
 }
 
 export function outcomeOfModel(answer: unknown): Outcome {
-  if (!AIMessage.isInstance(answer)) return {}
+  if (!AIMessage.isInstance(answer)) return { status: 'ok' }
   const { content, tool_calls: toolCalls } = answer
   const usage = answer.usage_metadata as { input_tokens?: number; output_tokens?: number } | undefined
   return {
+    status: 'ok',
     result: { content, toolCalls },
     attributes: { inputTokens: usage?.input_tokens, outputTokens: usage?.output_tokens },
   }

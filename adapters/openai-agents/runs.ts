@@ -1,5 +1,5 @@
 import type { Span, SpanData, Trace } from '@openai/agents'
-import type { Action } from '@tallystick/sdk/actions'
+import type { Action, Outcome } from '@tallystick/sdk/actions'
 
 /** A trace or a span that has begun. */
 export type Node = {
@@ -10,16 +10,34 @@ export type Node = {
   readonly agent: string | undefined
   readonly session: string | undefined
   isDenied: boolean
-  /** Why the run failed. */
-  error: unknown
+  /** A guarded tool has returned. */
+  hasReturned: boolean
+  /** Status of its outcome; null: it is open. */
+  ended: Outcome['status'] | null
+  /** For a call of a model: its answer requests a tool of this process. */
+  isAsking: boolean
+  /** The last tool, model or hand-over that began in it. */
+  last: Node | null
+  /** For a trace: the outcome of its last run, if that run failed. */
+  failed: Outcome | null
 }
 
 /** Traces, and spans that never end, must not fill the memory. */
 const NODES_MAX = 10_000
 
+const FRAMES: readonly string[] = ['agent', 'guardrail', 'task', 'turn', 'custom']
+
 /**
- * Spans that are under way, and traces, by their ids. A trace stays when it has ended: a run that asked somebody goes on under it, and its
- * start is not told again. The oldest are forgotten first.
+ * Whether a run stopped before its end: its last part did not end, or a model requested a tool that was never called. The library ends a run
+ * without an error if its reader left, or if it waits for a person.
+ */
+export function hasStopped({ last }: Node): boolean {
+  return last !== null && (last.ended === null || last.ended === 'unknown' || last.isAsking)
+}
+
+/**
+ * Open spans, and traces, by their ids. A trace stays after its end, because a run that waited for a person continues in it without another start.
+ * Beyond the limit the oldest are removed.
  */
 export class Runs {
   readonly #nodes = new Map<string, Node>()
@@ -31,14 +49,20 @@ export class Runs {
   add(of: Trace | Span<SpanData>, action: Action | null, agent?: string): Node {
     const above = of.type === 'trace' ? null : this.above(of)
     const session = of.type === 'trace' ? (of.groupId ?? undefined) : above?.session
-    const node = {
+    const node: Node = {
       action,
       above,
       agent: agent ?? above?.agent,
       session,
       isDenied: false,
-      error: undefined,
+      hasReturned: false,
+      ended: null,
+      isAsking: false,
+      last: null,
+      failed: null,
     }
+    const isFrame = of.type === 'trace' || FRAMES.includes(of.spanData.type)
+    for (let around = above; around && !isFrame; around = around.above) around.last = node
     this.#nodes.set(idOf(of), node)
     for (const oldest of this.#nodes.keys()) {
       if (this.#nodes.size <= NODES_MAX) break
@@ -56,7 +80,7 @@ export class Runs {
   }
 }
 
-/** The action that a part of it has as its parent. */
+/** Parent action for a part of this node; undefined: none. */
 export function actionAround(node: Node | null): Action | undefined {
   for (let found = node; found !== null; found = found.above) if (found.action !== null) return found.action
   return undefined

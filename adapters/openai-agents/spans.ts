@@ -1,9 +1,10 @@
 import type { Span, SpanData } from '@openai/agents'
-import type { Call, Outcome } from '@tallystick/sdk/actions'
+import { type Call, type Outcome, outcomeOfThrown } from '@tallystick/sdk/actions'
+import { hasStopped, type Node } from './runs.ts'
 
 type Described = Pick<Call, 'kind' | 'name' | 'server' | 'arguments' | 'attributes'>
 
-/** Begins with its span: nobody need wait for the end to know what it is. null: it does not. */
+/** Describes an action that begins with its span, because the span has its name at the start. null: it does not. */
 export function describeStart(data: SpanData): Described | null {
   switch (data.type) {
     case 'agent':
@@ -17,8 +18,13 @@ export function describeStart(data: SpanData): Described | null {
   }
 }
 
-/** Told when the span has ended, because only then its name is known. null: no action, but a frame around others. */
-export function describeEnd(data: SpanData): (Described & Pick<Outcome, 'result'>) | null {
+/**
+ * Describes an action that is recorded at the end of its span, because only then its name is known. `hasAnswer`: false if the span ended
+ * without an answer, because its reader left. null: the span is not an action, but contains others.
+ */
+export function describeEnd(
+  data: SpanData,
+): (Described & Pick<Outcome, 'result'> & { readonly hasAnswer: boolean }) | null {
   switch (data.type) {
     case 'generation':
       return {
@@ -26,6 +32,7 @@ export function describeEnd(data: SpanData): (Described & Pick<Outcome, 'result'
         name: data.model ?? 'model',
         arguments: data.input,
         result: data.output,
+        hasAnswer: data.output !== undefined || data.usage !== undefined,
         attributes: usageOf(data.usage),
       }
     case 'response':
@@ -34,39 +41,90 @@ export function describeEnd(data: SpanData): (Described & Pick<Outcome, 'result'
         name: `${data._response?.['model'] ?? 'model'}`,
         arguments: data._input,
         result: data._response?.['output'],
+        hasAnswer: data._response !== undefined || data.response_id !== undefined,
         attributes: { response: data.response_id, ...usageOf(data._response?.['usage']) },
       }
     case 'handoff':
       return {
         kind: 'agent',
         name: data.to_agent ?? 'agent',
+        hasAnswer: data.to_agent !== undefined,
         attributes: { handoff: true, from: data.from_agent },
       }
     case 'mcp_tools':
-      return { kind: 'other', name: 'tools/list', server: data.server, result: data.result }
+      return {
+        kind: 'other',
+        name: 'tools/list',
+        server: data.server,
+        result: data.result,
+        hasAnswer: data.result !== undefined,
+      }
     case 'transcription':
-      return { kind: 'model', name: data.model ?? 'transcription', result: data.output }
+      return {
+        kind: 'model',
+        name: data.model ?? 'transcription',
+        result: data.output,
+        hasAnswer: data.output !== undefined,
+      }
     case 'speech':
-      return { kind: 'model', name: data.model ?? 'speech', arguments: data.input }
+      return {
+        kind: 'model',
+        name: data.model ?? 'speech',
+        arguments: data.input,
+        hasAnswer: data.output !== undefined,
+      }
     default:
       return null
   }
 }
 
 /** How an action ended that began with its span. */
-export function outcomeOf({ spanData: data, error }: Span<SpanData>): Outcome {
-  const failed = error === null ? {} : { error: errorOf(error) }
-  if (data.type === 'function') return { ...failed, result: data.output || undefined }
-  if (data.type === 'agent') return { ...failed, attributes: { tools: data.tools, handoffs: data.handoffs } }
-  return failed
+export function outcomeOf(span: Span<SpanData>, node: Node): Outcome {
+  const { spanData: data, error } = span
+  const more =
+    data.type === 'function'
+      ? { result: data.output || undefined }
+      : data.type === 'agent'
+        ? { attributes: { tools: data.tools, handoffs: data.handoffs } }
+        : {}
+  if (isRejected(span)) return { ...more, status: 'denied', error: error && errorOf(error) }
+  if (error !== null) return { ...more, ...outcomeOfThrown(errorOf(error)) }
+  const isDone = data.type === 'function' ? node.hasReturned || hasOutput(data.output) : !hasStopped(node)
+  return { ...more, status: isDone ? 'ok' : 'unknown' }
 }
 
-/** Somebody was asked and said no: the library tells it in these words alone. */
+/** Whether the output is that of a finished tool. If the library cancels a tool, it ends the span without an error, with `aborted` or ''. */
+function hasOutput(output: string): boolean {
+  return output !== '' && output !== 'aborted'
+}
+
+/**
+ * Whether an answer of a model requests a tool of this process. The provider executes its own tools. An answer is a list of items, of messages,
+ * or of completions with a message in each choice.
+ */
+export function asksForTool(result: unknown): boolean {
+  return (
+    Array.isArray(result) &&
+    result.some((item) => {
+      const { type, tool_calls: calls, message, choices } = Object(item) as Record<string, unknown>
+      return (
+        CALLED_HERE.includes(`${type}`) ||
+        (Array.isArray(calls) && calls.length > 0) ||
+        (message !== undefined && asksForTool([message])) ||
+        asksForTool(choices)
+      )
+    })
+  )
+}
+
+const CALLED_HERE: readonly string[] = ['function_call', 'computer_call', 'shell_call', 'apply_patch_call']
+
+/** Whether a person rejected the call. The library reports it only by this text. */
 export function isRejected({ error }: Span<SpanData>): boolean {
   return /manually rejected by user/.test(`${error?.data?.['error']}`)
 }
 
-/** The one that was thrown, where the library kept it; by default it tells neither its type nor its text. */
+/** The thrown error, if the library kept it. By default it has neither its type nor its text. */
 export function errorOf({ message, data }: NonNullable<Span<SpanData>['error']>): Error | string {
   const thrown = data?.['error']
   if (typeof thrown !== 'string') return message

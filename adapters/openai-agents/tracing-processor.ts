@@ -1,20 +1,24 @@
+import { AsyncResource } from 'node:async_hooks'
 import {
   type FunctionTool,
   getCurrentSpan,
+  getCurrentTrace,
   type Span,
   type SpanData,
   type ToolInputGuardrailDefinition,
   type Trace,
   type TracingProcessor,
 } from '@openai/agents'
-import { type Action, Actions, type Told } from '@tallystick/sdk/actions'
+import { type Action, Actions, type Outcome, outcomeOfThrown, type Told } from '@tallystick/sdk/actions'
 import { currentAction } from '../shared/current.ts'
-import { actionAround, type Node, Runs } from './runs.ts'
-import { describeEnd, describeStart, errorOf, isRejected, outcomeOf } from './spans.ts'
+import { actionAround, hasStopped, type Node, Runs } from './runs.ts'
+import { asksForTool, describeEnd, describeStart, errorOf, isRejected, outcomeOf } from './spans.ts'
 import { traceparentOf } from './traceparent.ts'
 
 const FRAMEWORK = 'openai-agents-js'
 const FLUSH_MS_MAX = 30_000
+/** How often open traces are checked, because the library has no callback for a run that threw. */
+const THROWN_MS = 250
 
 /**
  * Writes down what agents of the OpenAI Agents SDK do: runs, agents, hand-overs, calls of tools and models, as the tree that they are.
@@ -27,6 +31,9 @@ const FLUSH_MS_MAX = 30_000
 export class TallystickTracingProcessor implements TracingProcessor {
   readonly actions: Actions
   readonly #runs = new Runs()
+  /** Open traces, each with a function that returns whether its run continues. */
+  readonly #open = new Map<Trace, () => boolean>()
+  #timer: NodeJS.Timeout | undefined
 
   constructor(actions: Actions = new Actions()) {
     this.actions = actions
@@ -42,11 +49,34 @@ export class TallystickTracingProcessor implements TracingProcessor {
       parent: currentAction.getStore(),
     })
     this.#runs.add(trace, action)
+    // A trace that is started by hand is in no context.
+    const isOpen = () => getCurrentTrace()?.traceId === trace.traceId
+    if (!isOpen()) return
+    this.#open.set(trace, AsyncResource.bind(isOpen))
+    this.#timer ??= setInterval(() => this.#endThrown(), THROWN_MS).unref()
   }
 
   async onTraceEnd(trace: Trace): Promise<void> {
     const run = this.#runs.find(trace.traceId)
-    run?.action?.end({ error: run.error })
+    if (run) run.action?.end(run.failed ?? { status: hasStopped(run) ? 'unknown' : 'ok' })
+    this.#forget(trace)
+  }
+
+  /** Ends traces whose context has ended without a callback, because their run threw. */
+  #endThrown(): void {
+    for (const [trace, isOpen] of this.#open) {
+      if (isOpen()) continue
+      const run = this.#runs.find(trace.traceId)
+      run?.action?.end(run.failed ?? { status: 'unknown' })
+      this.#forget(trace)
+    }
+  }
+
+  #forget(trace: Trace): void {
+    this.#open.delete(trace)
+    if (this.#open.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
   }
 
   async onSpanStart(span: Span<SpanData>): Promise<void> {
@@ -58,29 +88,44 @@ export class TallystickTracingProcessor implements TracingProcessor {
   async onSpanEnd(span: Span<SpanData>): Promise<void> {
     const node = this.#begin(span)
     this.#runs.end(span)
-    if (node.above?.above === null && span.error !== null) node.above.error = errorOf(span.error)
+    if (node.above?.above === null)
+      node.above.failed = span.error === null ? null : outcomeOfThrown(errorOf(span.error))
     if (span.spanData.type === 'guardrail') return this.#decide(node, span.spanData)
     if (node.action === null) return this.#tellAfter(span, node)
     if (isRejected(span)) node.action.decide({ decision: 'deny', by: { kind: 'person' } })
-    const isDenied = node.isDenied || isRejected(span)
-    node.action.end({ ...outcomeOf(span), ...(isDenied && { status: 'denied' }) })
+    const outcome = outcomeOf(span, node)
+    node.ended = node.isDenied ? 'denied' : outcome.status
+    node.action.end(node.isDenied ? { ...outcome, status: 'denied' } : outcome)
   }
 
   async forceFlush(): Promise<void> {
+    this.#endThrown()
     await this.actions.flush({ timeoutMs: FLUSH_MS_MAX }).catch(() => {}) // the notarizer has told it
   }
 
-  /** A record that is not sent by then is still in the spool, if there is one. */
+  /**
+   * Waits for open traces, for half of `timeoutMs`, and then ends them as unknown. Records that are not sent after `timeoutMs` stay in the spool, if
+   * there is one.
+   */
   async shutdown(timeoutMs: number = FLUSH_MS_MAX): Promise<void> {
+    this.#endThrown()
     await this.actions.close({ timeoutMs }).catch(() => {})
   }
 
   /**
-   * The tool, with a guardrail before its others that records the call with its id, and what the others decide. With `failClosed` the tool is
-   * called only when the ledger has the record; otherwise the model hears that it was not.
+   * Returns the tool with an additional guardrail, the first one. It records the call with its id, and what the other guardrails decide. With
+   * `failClosed` the tool is called only when the ledger has the record; otherwise the model gets an error text. The return of a guarded tool is
+   * observed. For other tools the library reports no end that proves a success.
    */
   guard<Tool extends Pick<FunctionTool, 'type' | 'name'>>(tool: Tool): Tool {
-    const guarded = tool as Pick<FunctionTool, 'inputGuardrails'>
+    const guarded = tool as unknown as Pick<FunctionTool, 'inputGuardrails' | 'invoke'>
+    const { invoke } = guarded
+    guarded.invoke = async (...args) => {
+      const output = await invoke.apply(tool as never, args)
+      const node = this.#runs.find(getCurrentSpan()?.spanId ?? '')
+      if (node) node.hasReturned = true
+      return output
+    }
     guarded.inputGuardrails = [
       this.#intent,
       ...(guarded.inputGuardrails ?? []).map((guardrail) => this.#observed(guardrail)),
@@ -147,12 +192,17 @@ export class TallystickTracingProcessor implements TracingProcessor {
   #tellAfter(span: Span<SpanData>, node: Node): void {
     const described = describeEnd(span.spanData)
     if (described === null) return
-    const { result, ...call } = described
+    const { result, hasAnswer, ...call } = described
     const { error, startedAt, endedAt } = span
     const times = { occurredAt: endedAt ?? undefined }
     const action = this.actions.begin({ ...call, ...this.#frame(span, node.above), ...times }, 'after')
     const durationMs = startedAt && endedAt ? Date.parse(endedAt) - Date.parse(startedAt) : undefined
-    action.end({ result, durationMs, ...times, ...(error !== null && { error: errorOf(error) }) })
+    const ended = { result, durationMs, ...times }
+    const outcome: Outcome =
+      error === null ? { status: hasAnswer ? 'ok' : 'unknown' } : outcomeOfThrown(errorOf(error))
+    node.ended = outcome.status
+    node.isAsking = call.kind === 'model' && asksForTool(result)
+    action.end({ ...ended, ...outcome })
   }
 
   #frame({ traceId }: Span<SpanData>, above: Node | null) {

@@ -5,16 +5,21 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type AgentCard, type Message, Role, TaskState } from '@a2a-js/sdk'
+import { type AgentCard, type Message, Role, type Task, TaskState } from '@a2a-js/sdk'
 import { ClientFactory } from '@a2a-js/sdk/client'
 import {
   type AgentExecutor,
   DefaultRequestHandler,
+  type ExecutionEventBus,
   InMemoryTaskStore,
   JsonRpcTransportHandler,
+  type RequestContext,
   ServerCallContext,
 } from '@a2a-js/sdk/server'
 import { verify } from '@tallystick/sdk'
+import { matchesDigest } from '@tallystick/sdk/actions'
+import { freePort } from '../../test/helpers/free-port.ts'
+import { Answer, type AnswerEvent } from '../a2a/answer.ts'
 import {
   agentExtension,
   type Carried,
@@ -24,6 +29,85 @@ import {
   recordingExecutor,
 } from '../a2a/index.ts'
 import { openLedger, type TestLedger } from './ledger.ts'
+
+const STATES = {
+  completed: TaskState.TASK_STATE_COMPLETED,
+  working: TaskState.TASK_STATE_WORKING,
+  'input-required': TaskState.TASK_STATE_INPUT_REQUIRED,
+  'auth-required': TaskState.TASK_STATE_AUTH_REQUIRED,
+  failed: TaskState.TASK_STATE_FAILED,
+  rejected: TaskState.TASK_STATE_REJECTED,
+  canceled: TaskState.TASK_STATE_CANCELED,
+} as const
+
+const text = (value: string) => ({ text: value, mediaType: 'text/plain' })
+const one = { name: 'quote', parts: [text('9,612')] }
+
+/** Events that an agent publishes in order, and the result that both sides record. */
+const ANSWERS: Readonly<Record<string, { tells: readonly Tells[]; ends: string; result: object }>> = {
+  artifact: {
+    tells: [{ artifact: 'a', say: ['9,612'] }, { state: 'completed' }],
+    ends: 'ok',
+    result: { artifacts: [one] },
+  },
+  'in chunks': {
+    tells: [
+      { artifact: 'a', say: ['9,'] },
+      { artifact: 'a', say: ['612'], append: true },
+      { artifact: 'b', say: ['x'] },
+      { artifact: 'b', say: ['tin'] },
+      { state: 'completed' },
+    ],
+    ends: 'ok',
+    result: {
+      artifacts: [
+        { name: 'quote', parts: [text('9,'), text('612')] },
+        { name: 'quote', parts: [text('tin')] },
+      ],
+    },
+  },
+  'status message': {
+    tells: [
+      { state: 'working', say: ['wait'] },
+      { state: 'completed', say: ['9,612'] },
+    ],
+    ends: 'ok',
+    result: { message: [text('9,612')] },
+  },
+  'both in one task': {
+    tells: [
+      { task: true, artifact: 'a', say: ['9,612'] },
+      { state: 'completed', say: ['done'] },
+    ],
+    ends: 'ok',
+    result: { artifacts: [one], message: [text('done')] },
+  },
+  nothing: { tells: [{ state: 'completed' }], ends: 'ok', result: {} },
+  'ask back': {
+    tells: [{ state: 'input-required', say: ['which metal?'] }],
+    ends: 'unknown input-required',
+    result: { message: [text('which metal?')] },
+  },
+  'sign in': { tells: [{ state: 'auth-required' }], ends: 'unknown auth-required', result: {} },
+  failed: {
+    tells: [
+      { artifact: 'a', say: ['9,612'] },
+      { state: 'failed', say: ['no'] },
+    ],
+    ends: 'error failed',
+    result: { artifacts: [one], message: [text('no')] },
+  },
+  rejected: { tells: [{ state: 'rejected' }], ends: 'denied rejected', result: {} },
+  canceled: { tells: [{ state: 'canceled' }], ends: 'unknown canceled', result: {} },
+}
+
+type Tells = {
+  readonly task?: boolean
+  readonly state?: keyof typeof STATES
+  readonly artifact?: string
+  readonly say?: readonly string[]
+  readonly append?: boolean
+}
 
 test('agents that speak A2A', async (t) => {
   const ours = await openLedger(t, { hasWorker: true })
@@ -40,6 +124,8 @@ test('agents that speak A2A', async (t) => {
   const executor = answering((text) => ask(text, { actions: seller }))
   const url = await startAgent(t, (card) => recordingExecutor(executor, { name: card.name, actions: seller }))
   const trees = async () => {
+    // An agent whose caller has left records its end later: the ledger must not grow during the verification.
+    await executor.settled()
     await Promise.all([actions.flush(), seller.flush()])
     return [await ours.tree(), await theirs.tree()]
   }
@@ -72,7 +158,7 @@ test('agents that speak A2A', async (t) => {
     await ask('ask tin')
     for (const text of ['fail', 'reject', 'throw']) await ask(text)
     const gone = await new ClientFactory(recordCalls({ actions })).createFromAgentCard(
-      cardOf('http://127.0.0.1:1/'),
+      cardOf(`http://127.0.0.1:${await freePort()}/`),
     )
     await assert.rejects(gone.sendMessage(requestOf('anybody?')))
     const [mine, sellers] = await trees()
@@ -88,7 +174,7 @@ test('agents that speak A2A', async (t) => {
       'agent seller · held · ok',
       'agent seller · held · error · failed',
       'agent seller · held · denied · rejected',
-      'agent seller · held · error · RangeError · no such metal',
+      'agent seller · held · error · RangeError',
     ])
   })
 
@@ -98,6 +184,77 @@ test('agents that speak A2A', async (t) => {
     for await (const _event of client.sendMessageStream(requestOf('long'))) break
     const [mine] = await trees()
     assert.deepEqual(mine, ['agent seller · before · ok', 'agent seller · before · unknown'])
+  })
+
+  for (const [story, { ends, result }] of Object.entries(ANSWERS)) {
+    await t.test(`both records have the agent's answer, streamed or not: ${story}`, async () => {
+      const buyer = ours.actions({ content: true })
+      const client = await connect({ actions: buyer })
+      await client.sendMessage(requestOf(story))
+      for await (const _event of client.sendMessageStream(requestOf(story)));
+      await buyer.flush()
+      await trees()
+      const outcomes = async (ledger: TestLedger) =>
+        (await find(ledger, 'type=agent-outcome/1&limit=200')).slice(-2).map(({ payload }: Found) => payload)
+      const mine = await outcomes(ours)
+      const [asked, streamed] = await outcomes(theirs)
+      for (const { status, errorType, attributes, result: found } of mine) {
+        assert.equal([status, errorType, attributes.state].filter(Boolean).join(' '), ends)
+        assert.deepEqual(found, result)
+        assert.match(attributes.task, /./)
+      }
+      assert.deepEqual(asked.resultDigest, streamed.resultDigest)
+      assert.ok(matchesDigest(mine[0].result, asked.resultDigest))
+      assert.deepEqual([asked.status, asked.errorType], [mine[0].status, mine[0].errorType])
+    })
+  }
+
+  await t.test('a stream that breaks has the outcome unknown: the task may be done', async () => {
+    const client = await connect({ actions })
+    const listen = async () => {
+      for await (const _event of client.sendMessageStream(requestOf('break')));
+    }
+    await assert.rejects(listen)
+    const [mine] = await trees()
+    assert.match(mine!.join(), /^agent seller · before · unknown · [A-Za-z]*Error$/)
+  })
+
+  await t.test('a task that goes on has an outcome when its end is seen', async () => {
+    const client = await connect({ actions })
+    const ends: string[] = []
+    const configuration = {
+      returnImmediately: true,
+      acceptedOutputModes: [],
+      historyLength: undefined,
+      taskPushNotificationConfig: undefined,
+    }
+    const begin = async () => (await client.sendMessage({ ...requestOf('slow'), configuration })) as Task
+    const note = async () => {
+      await actions.flush()
+      ends.push(...(await ours.tree()))
+    }
+    const { id } = await begin()
+    await client.getTask({ tenant: '', id, historyLength: undefined })
+    await note()
+    executor.go()
+    let task: Task
+    do task = await client.getTask({ tenant: '', id, historyLength: undefined })
+    while (task.status?.state !== TaskState.TASK_STATE_COMPLETED)
+    await actions.flush()
+    const [outcome] = (await find(ours, 'type=agent-outcome/1&limit=200')).slice(-1)
+    const { id: other } = await begin()
+    const events = client.resubscribeTask({ tenant: '', id: other })
+    setTimeout(() => executor.go(), 50)
+    for await (const _event of events);
+    const { id: third } = await begin()
+    await client.cancelTask({ tenant: '', id: third, metadata: undefined })
+    await note()
+    assert.deepEqual([outcome.payload.status, outcome.payload.attributes.task], ['ok', id])
+    assert.deepEqual(ends, [
+      'agent seller · before',
+      'agent seller · before · ok',
+      'agent seller · before · unknown · canceled',
+    ])
   })
 
   await t.test('with failClosed a message is sent only when the ledger has the record', async () => {
@@ -112,39 +269,101 @@ test('agents that speak A2A', async (t) => {
   })
 })
 
-type Answering = AgentExecutor & { readonly heard: Carried[] }
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what tests assert
+type Found = any
+
+/** `go`: continues the slow tasks. */
+type Answering = AgentExecutor & { readonly heard: Carried[]; go(): void; settled(): Promise<void> }
 
 function answering(ask: (text: string) => Promise<unknown>): Answering {
   const heard: Carried[] = []
+  let waiting = withResolvers()
+  const running = new Set<Promise<void>>()
   return {
     heard,
-    cancelTask: async () => {},
-    async execute({ userMessage, taskId, contextId }, bus) {
-      heard.push(carriedBy(userMessage))
-      const [part] = userMessage.parts
-      const text = part?.content?.$case === 'text' ? part.content.value : ''
-      const state = {
-        fail: TaskState.TASK_STATE_FAILED,
-        reject: TaskState.TASK_STATE_REJECTED,
-        long: TaskState.TASK_STATE_WORKING,
-      }[text]
-      if (text === 'throw') throw new RangeError('no such metal')
-      if (text.startsWith('ask ')) await ask(text.slice(4))
-      if (state === undefined)
-        bus.publish({
-          kind: 'message',
-          data: { ...messageOf(`${text}: 9,612`), contextId, role: Role.ROLE_AGENT },
-        })
-      else {
-        const status = { state, message: undefined, timestamp: undefined }
-        bus.publish({
-          kind: 'task',
-          data: { id: taskId, contextId, status, artifacts: [], history: [], metadata: {} },
-        })
-      }
-      if (text === 'long') await sleep(200)
-      bus.finished()
+    async settled() {
+      await Promise.allSettled(running)
+      await sleep(0)
     },
+    go() {
+      waiting.resolve()
+      waiting = withResolvers()
+    },
+    async cancelTask(taskId, bus) {
+      tell(bus, { taskId, contextId: '' }, [{ state: 'canceled' }])
+      waiting.resolve()
+      waiting = withResolvers()
+    },
+    execute(request, bus) {
+      const deed = execute(request, bus)
+      running.add(deed)
+      return deed.finally(() => running.delete(deed))
+    },
+  }
+
+  async function execute({ userMessage, taskId, contextId }: RequestContext, bus: ExecutionEventBus) {
+    heard.push(carriedBy(userMessage))
+    const [part] = userMessage.parts
+    const text = part?.content?.$case === 'text' ? part.content.value : ''
+    const ids = { taskId, contextId }
+    const story = ANSWERS[text]?.tells
+    const state = ({ fail: 'failed', reject: 'rejected', long: 'working', break: 'working' } as const)[text]
+    if (text === 'throw') throw new RangeError('no such metal')
+    if (text.startsWith('ask ') && story === undefined) await ask(text.slice(4))
+    if (story !== undefined) tell(bus, ids, story[0]?.task ? story : [{ task: true }, ...story])
+    else if (state !== undefined) tell(bus, ids, [{ task: true, state }])
+    else if (text === 'slow') {
+      tell(bus, ids, [{ task: true, state: 'working' }])
+      await waiting.promise
+      tell(bus, ids, [{ state: 'completed' }])
+    } else {
+      const data = { ...messageOf(`${text}: 9,612`), contextId, role: Role.ROLE_AGENT }
+      bus.publish({ kind: 'message', data })
+    }
+    if (text === 'long') await sleep(200)
+    bus.finished()
+  }
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve!: () => void
+  const promise = new Promise<void>((yes) => {
+    resolve = yes
+  })
+  return { promise, resolve }
+}
+
+function tell(bus: ExecutionEventBus, ids: { taskId: string; contextId: string }, tells: readonly Tells[]) {
+  for (const { task, state, artifact, say, append = false } of tells) {
+    const said = say && {
+      ...messageOf(''),
+      ...ids,
+      role: Role.ROLE_AGENT,
+      parts: say.flatMap((each) => messageOf(each).parts),
+    }
+    const made = {
+      artifactId: `${ids.taskId}-${artifact}`,
+      name: 'quote',
+      description: '',
+      parts: said?.parts ?? [],
+      metadata: undefined,
+      extensions: [],
+    }
+    const status = {
+      state: STATES[state ?? 'working'],
+      message: artifact === undefined ? said : undefined,
+      timestamp: new Date().toISOString(),
+    }
+    const event = { ...ids, metadata: undefined }
+    if (task) {
+      const artifacts = artifact === undefined ? [] : [made]
+      bus.publish({
+        kind: 'task',
+        data: { id: ids.taskId, contextId: ids.contextId, status, artifacts, history: [], metadata: {} },
+      })
+    } else if (artifact !== undefined)
+      bus.publish({ kind: 'artifactUpdate', data: { ...event, artifact: made, append, lastChunk: false } })
+    else bus.publish({ kind: 'statusUpdate', data: { ...event, status } })
   }
 }
 
@@ -198,7 +417,11 @@ async function startAgent(t: TestContext, make: (card: AgentCard) => AgentExecut
     const answer = await handler.handle((await json(request)) as Record<string, unknown>, context)
     if (Symbol.asyncIterator in answer) {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      for await (const event of answer) response.write(`data: ${JSON.stringify(event)}\n\n`)
+      for await (const event of answer) {
+        const text = JSON.stringify(event)
+        await new Promise<void>((resolve) => response.write(`data: ${text}\n\n`, () => resolve()))
+        if (text.includes('"break"')) response.destroy()
+      }
       response.end()
     } else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
   })
@@ -212,3 +435,18 @@ async function startAgent(t: TestContext, make: (card: AgentCard) => AgentExecut
   )
   return url
 }
+
+test('a message beside a task says nothing of its end', () => {
+  const message = { parts: [], extensions: [] } as unknown as Message
+  const task = (state: TaskState) => ({ id: 't', status: { state }, artifacts: [] }) as unknown as Task
+  const outcomeOf = (...events: AnswerEvent[]) => {
+    const answer = new Answer()
+    for (const event of events) answer.observe(event)
+    return answer.outcome.status
+  }
+  const said = { kind: 'message', value: message } as const
+  const of = (state: TaskState) => ({ kind: 'task', value: task(state) }) as const
+  assert.equal(outcomeOf(said), 'ok')
+  assert.equal(outcomeOf(of(TaskState.TASK_STATE_WORKING), said), 'unknown')
+  assert.equal(outcomeOf(said, of(TaskState.TASK_STATE_FAILED)), 'error')
+})

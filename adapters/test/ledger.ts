@@ -16,6 +16,15 @@ export type TestLedger = {
   actions(options?: ActionsOptions): Actions
   /** Records of the ledger from the last look on, as the tree that their parents make: a line each, indented. The chain verifies. */
   tree(): Promise<string[]>
+  /** Actions since the last call, in the order of their start, with the statuses of their outcomes. */
+  ended(): Promise<Ended[]>
+}
+
+export type Ended = {
+  readonly kind: string
+  readonly name: string
+  readonly isRoot: boolean
+  readonly statuses: string[]
 }
 
 const CLOSE_MS_MAX = 5_000
@@ -39,6 +48,12 @@ export async function openLedger(t: Test, { hasWorker = false } = {}): Promise<T
   }
   const tallystick = new Tallystick({ baseUrl: proxy.url, apiKey: app.ledger.key.key })
   const seen = new Set<string>()
+  const look = async () => {
+    const { data } = (await app.send('GET', '/v1/records?order=desc&limit=200')).json()
+    const fresh = data.reverse().filter(({ id }: Found) => !seen.has(id))
+    for (const { id } of fresh) seen.add(id)
+    return fresh
+  }
   return {
     app,
     proxy,
@@ -49,11 +64,18 @@ export async function openLedger(t: Test, { hasWorker = false } = {}): Promise<T
       return actions
     },
     async tree() {
-      const { data } = (await app.send('GET', '/v1/records?order=asc&limit=200')).json()
-      const fresh = data.filter(({ id }: Found) => !seen.has(id))
-      for (const { id } of fresh) seen.add(id)
+      const fresh = await look()
       await assertVerifies(app)
       return linesBelow(fresh, null)
+    },
+    async ended() {
+      const fresh = await look()
+      return fresh.flatMap(({ id, type, parent, payload }: Found) => {
+        if (type !== 'agent-action/1') return []
+        const outcomes = fresh.filter((one: Found) => one.type === 'agent-outcome/1' && one.parent === id)
+        const statuses = outcomes.map(({ payload }: Found) => payload.status)
+        return [{ kind: payload.kind, name: payload.name, isRoot: parent === null, statuses }]
+      })
     },
   }
 }

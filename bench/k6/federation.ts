@@ -1,6 +1,6 @@
 import { summarizeMs } from '../../cli/preflight/latencies.ts'
-import { runVerify } from '../audit.ts'
 import { countFaults, countOffers, countShared, type LedgerIn, listReceived } from '../federation-reads.ts'
+import { runVerify } from '../watch/audit.ts'
 import type { DrivenRound, Findings, K6Run, Running, Scenario } from './types.ts'
 
 /** Agreement of both chains, and the time of an entry from one to the other. */

@@ -1,4 +1,4 @@
-import type { CpuUse } from '../cpu.ts'
+import type { CpuUse } from '../watch/cpu.ts'
 import type { K6Run } from './types.ts'
 
 /** Use of the parts of a deployment while a script's load was on. */

@@ -1,6 +1,7 @@
-import { OTHERS_CORES_MAX } from '../cpu.ts'
 import { printTable } from '../table.ts'
-import { describeAudit, formatValue, judgeGoal } from './figures.ts'
+import { describeAudit } from '../watch/audit.ts'
+import { OTHERS_CORES_MAX } from '../watch/cpu.ts'
+import { formatValue, judgeGoal } from './figures.ts'
 import type { K6Options, K6Report, K6Run, Published, ScriptName } from './types.ts'
 
 type Failed = { readonly script: ScriptName; readonly error: string }
@@ -21,12 +22,12 @@ export function printReport(report: K6Report): void {
         console.log('  BUSY MACHINE: something else used it meanwhile')
       for (const warning of run.warnings) console.log(`  k6: ${warning}`)
     }
-    console.log(describeAudit({ audit }))
+    console.log(describeAudit(audit))
   }
   for (const fault of report.faults) console.log(`FAULT ${fault}`)
 }
 
-/** Published elsewhere, here, by our generator, goal: the same table in the console, in the report, and in docs. */
+/** Published elsewhere, here, by our generator, goal: the table of the console and of docs. */
 export function rowsOf({ published, figures, extras, rounds, options }: Tabled): string[][] {
   const rows = published.figures.filter(({ id, goal }) => figures[id] !== undefined || goal !== undefined)
   const tried = (extras['tried'] ?? {}) as Readonly<Record<string, number>>

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { type CpuUse, OTHERS_CORES_MAX } from '../cpu.ts'
+import { type CpuUse, OTHERS_CORES_MAX } from '../watch/cpu.ts'
 import { type CpuQuota, limitToOneCpu } from './cpu-quota.ts'
 import { isServer, measureWindow } from './load-window.ts'
 import type { DrivenRound, Findings, K6Run, Round, Running, Scenario } from './types.ts'

@@ -1,10 +1,6 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { drawPage } from './html.ts'
-import { drawPlot } from './plots.ts'
-import { plotsOfRound } from './plots-of-round.ts'
-import { thinSamples } from './samples.ts'
-import { type Flatness, flatness } from './trends.ts'
+import { readFileSync } from 'node:fs'
+import { thinSamples } from '../watch/samples.ts'
+import { type Flatness, flatness } from '../watch/trends.ts'
 import type {
   Findings,
   K6Options,
@@ -110,24 +106,7 @@ function findGrowth({ memory, wallMs }: ReportedRun): string[] {
     .map(([name, { percent }]) => `memory of ${name} grew by ${percent.toFixed(1)} % in the second half`)
 }
 
-/** Answers the paths of what it wrote. */
-export function writeReport(report: K6Report, { outDir, plotsDir }: K6Options): string[] {
-  mkdirSync(outDir, { recursive: true })
-  const time = report.startedAt.replace(/[-:]|\.\d+/g, '')
-  const base = join(outDir, `k6-${report.script}-${report.options.profile}-${report.commit}-${time}`)
-  writeFileSync(`${base}.json`, `${JSON.stringify(report, null, 1)}\n`)
-  writeFileSync(`${base}.html`, drawPage(report))
-  return [`${base}.json`, `${base}.html`, ...(plotsDir === null ? [] : writePlots(report, plotsDir))]
-}
-
-function writePlots({ script, rounds }: K6Report, dir: string): string[] {
-  mkdirSync(dir, { recursive: true })
-  return rounds.flatMap(({ runs }, r) =>
-    plotsOfRound(runs).map((plot) => {
-      const what = plot.title.split(/[ ,]/, 2)[0]!.toLowerCase()
-      const file = join(dir, `${[script, ...(rounds.length > 1 ? [r + 1] : []), what].join('-')}.svg`)
-      writeFileSync(file, `${drawPlot(plot)}\n`)
-      return file
-    }),
-  )
+/** Beginning of the name of a report's file. */
+export function reportName({ script, options }: Pick<K6Report, 'script' | 'options'>): string {
+  return `k6-${script}-${options.profile}`
 }

@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs'
-import type { Target } from '../load-connection.ts'
+import type { Target } from '../load/connection.ts'
 import { type Side, startGuest, stopGuest } from '../pair.ts'
 import { startSystem } from '../system.ts'
+import { auditLedgers, lookBefore } from '../watch/audit.ts'
+import { type Sampling, startSampling } from '../watch/samples.ts'
 import { startWebhookReceiver } from '../webhook-receiver.ts'
-import { auditRound, lookBefore } from './audit.ts'
 import { runK6 } from './k6-process.ts'
-import { type Sampling, startSampling } from './samples.ts'
 import type { K6Run, Round, RoundDeps, RoundResult, Running, Scenario, ScriptName } from './types.ts'
 
 const POINT_EVERY_SECONDS = { short: 1, full: 5 }
@@ -33,7 +33,18 @@ export async function runRound(
     const running = makeRunning(deps, script, scenario, { round, system, receiver, guest })
     undo = (await round.prepare?.(running)) ?? undo
     const runs = await (round.drive ?? driveOnce)(running)
-    const audit = await auditRound(running, runs, before)
+    const audit = await auditLedgers({
+      ownerUrl: database.ownerUrl,
+      system,
+      before,
+      receiver,
+      acknowledged: countOf(runs, 'acknowledged_records'),
+      // With records of requests that were still under way when k6 ended their iteration.
+      unanswered:
+        countOf(runs, 'unanswered_records') +
+        countOf(runs, 'sent_records') -
+        countOf(runs, 'settled_records'),
+    })
     return { round, runs, audit }
   } finally {
     undo()
@@ -41,6 +52,10 @@ export async function runRound(
     if (guest) await stopGuest(guest)
     await system.stop()
   }
+}
+
+function countOf(runs: readonly K6Run[], metric: string): number {
+  return runs.reduce((sum, { summary }) => sum + Number(summary.metrics[metric]?.['count'] ?? 0), 0)
 }
 
 async function driveOnce(running: Running): Promise<K6Run[]> {

@@ -1,19 +1,19 @@
 /*
- * npm run k6 -- NAME|all: starts a deployment, runs a script of k6/ against it, looks at all processes meanwhile, audits every
- * ledger that the script made, and leaves a report with plots. Exit code 0 only if every threshold and every audit holds.
+ * npm run bench -- k6 NAME|all: starts a deployment, runs a script of k6/ against it, looks at all processes meanwhile, audits every
+ * ledger that the script made, and leaves a report. Exit code 0 only if every threshold and every audit holds.
  */
 
 import { statfsSync } from 'node:fs'
 import { type Database, openDatabase } from '../database.ts'
 import { checkGate, inspectDatabase } from '../preflight.ts'
 import { printPreflight } from '../print.ts'
-import { describeCommit } from '../report.ts'
+import { describeCommit, writeReport } from '../report.ts'
 import { onClose, runBench } from '../run-bench.ts'
 import { type Deployment, deploy } from '../system.ts'
 import { describeK6, installK6 } from './install.ts'
-import { parseOptions, USAGE } from './options.ts'
+import { parseOptions } from './options.ts'
 import { printOutcomes, printReport } from './print.ts'
-import { makeReport, writeReport } from './report.ts'
+import { makeReport, reportName } from './report.ts'
 import { runRound } from './round.ts'
 import { combineRounds, roundsOf, SCENARIOS } from './scenarios.ts'
 import type { K6Options, K6Report, RoundResult, ScriptName } from './types.ts'
@@ -26,9 +26,8 @@ async function main(options: K6Options): Promise<boolean> {
   for (const script of options.scripts) {
     try {
       const report = await runScript(script, options, k6)
-      const files = writeReport(report, options)
       printReport(report)
-      log(files.map((file) => `  ${file}`).join('\n'))
+      log(`  ${writeReport(reportName(report), report, options.outDir)}`)
       reports.push(report)
     } catch (error) {
       // The other scripts still say what they have to say.
@@ -114,4 +113,4 @@ function requireDisk({ walDirectory }: Database, bytes: number): void {
 onClose(async () => {
   for (const testbed of [...testbeds]) await close(testbed)
 })
-await runBench(parseOptions, USAGE, main)
+await runBench(parseOptions, main)

@@ -2,10 +2,11 @@ import type { Database } from '../database.ts'
 import type { Side } from '../pair.ts'
 import type { Preflight } from '../preflight.ts'
 import type { Deployment, System } from '../system.ts'
+import type { Audit } from '../watch/audit.ts'
+import type { Sampled } from '../watch/samples.ts'
+import type { Flatness } from '../watch/trends.ts'
 import type { WebhookReceiver } from '../webhook-receiver.ts'
-import type { Sampled } from './samples.ts'
 import type { Point } from './series.ts'
-import type { Flatness } from './trends.ts'
 
 export type Profile = 'short' | 'full'
 
@@ -21,8 +22,6 @@ export type K6Options = {
   readonly seconds: number | null
   readonly seed: number
   readonly outDir: string
-  /** Where the plots go as SVG files too. */
-  readonly plotsDir: string | null
   readonly embedded: boolean
   readonly fsyncGateMs: number
   readonly force: boolean
@@ -128,29 +127,6 @@ export type Scenario = {
   readonly diskBytes?: (options: K6Options) => number
   /** Combines the figures of several rounds or runs; without it those of the last run count. */
   readonly combine?: (rounds: readonly DrivenRound[], options: K6Options) => Findings
-}
-
-/** Findings after a round, in all ledgers that it made. */
-export type Audit = {
-  readonly ledgers: number
-  readonly acknowledged: number
-  /** Sent and never answered: each may or may not have been committed. */
-  readonly unanswered: number
-  readonly found: number
-  readonly entries: number
-  /** By how much the database grew, indexes and jobs included; without its WAL. */
-  readonly bytesPerRecord: number
-  /** Ledgers that `tallystick verify` found good; what it said of the others. */
-  readonly verified: number
-  readonly badVerdicts: readonly string[]
-  /** Started processes that have ended since. Nothing starts one again. */
-  readonly ended: number
-  readonly deadLetters: number
-  /** Deliveries due and received, each once; null: the script has no receiver. */
-  readonly deliveries: { readonly due: number; readonly received: number } | null
-  /** Faults, in words. */
-  readonly faults: readonly string[]
-  readonly ok: boolean
 }
 
 /** Scripts of k6/, in the order in which `all` runs them. */

@@ -1,18 +1,18 @@
 /*
- * npm run bench:cells: records a second through HAProxy (examples/haproxy) of one deployment and of three, each with a Postgres, a server
+ * npm run bench -- cells: records a second through HAProxy (examples/haproxy) of one deployment and of three, each with a Postgres, a server
  * and a worker of its own, on this machine; and of the first one without HAProxy. All three are there in each phase, so that only the ledgers
  * that are written to differ. The CPU by part says what machines of their own would do: a deployment's is its own, and only HAProxy is shared.
  *
- * -- --seconds 6: of each phase; --rounds 2: the phases in turn. It needs HAProxy, and better the system's Postgres.
+ * --seconds 6: of each phase; --rounds 2: the phases in turn. It needs HAProxy, and better the system's Postgres.
  */
 import { parseArgs } from 'node:util'
 import { spawnHaproxy } from '../../test/system/cells/haproxy-process.ts'
-import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from '../cpu.ts'
 import { type Database, openDatabase } from '../database.ts'
-import type { Target } from '../load-connection.ts'
-import { runLoad } from '../load-process.ts'
+import type { Target } from '../load/connection.ts'
+import { runLoad } from '../load/load.ts'
 import { type Deployment, deploy, type System, startSystem } from '../system.ts'
 import { printTable } from '../table.ts'
+import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from '../watch/cpu.ts'
 
 const NAMES = ['a', 'b', 'c'] as const
 const WARM_UP_MS = 1_500
@@ -89,14 +89,12 @@ async function measure(
       connections,
       pace: { kind: 'closed' },
       request: {
-        host: 'localhost',
         bearers: written.map(({ system }) => system.bearer),
         kind: kind === 'batch' ? 'batch' : 'record',
         items,
         payloadBytes: 400,
         idempotencyKeys: false,
         seed: 1,
-        expectedStatus: 201,
       },
       warmUpMs: WARM_UP_MS,
       durationMs,

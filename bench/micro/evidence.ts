@@ -4,17 +4,17 @@ import type { Transport } from '../../sdk/http/transport.ts'
 import { agentSigner } from '../../sdk/signing/index.ts'
 import { ENTRY_BUNDLES_PER_LEDGER_MAX } from '../../src/http/limits.ts'
 import { openDatabase } from '../database.ts'
-import { LoadConnection } from '../load-connection.ts'
-import { get, post } from '../post.ts'
-import { randomFrom } from '../random.ts'
+import { LoadConnection } from '../load/connection.ts'
+import { get, post } from '../load/post.ts'
+import { randomFrom } from '../load/random.ts'
+import { formatRequest, makeOrder } from '../load/requests.ts'
 import { describeCommit } from '../report.ts'
-import { makeOrder } from '../requests.ts'
 import { deploy, type System, startSystem } from '../system.ts'
 import { printTable } from '../table.ts'
 import { tileName } from '../watchers.ts'
 
 /*
- * npm run bench:evidence -- [--rounds 3] [--requests 3000] [--embedded]
+ * npm run bench -- evidence [--rounds 3] [--requests 3000] [--embedded]
  *
  * Measures what evidence costs a server, by 64 connections: records that the server signs and records that their agent has signed, in
  * turns; then tiles, entry bundles, tiles that the reader has already, and receipts. The agent signs before the time begins, as it would
@@ -62,6 +62,8 @@ try {
 
 /** Records a second. */
 async function measureRecords(system: System, rounds: number, count: number): Promise<void> {
+  const write = (body: object) =>
+    formatRequest('POST /v1/records', system.bearer, { body: JSON.stringify(body) })
   const signer = await makeSigner(system)
   const random = randomFrom(1)
   const rows = [['records that the server signs, /s'], ['records that the agent has signed, /s']]
@@ -70,11 +72,10 @@ async function measureRecords(system: System, rounds: number, count: number): Pr
       type: 'generic/1',
       payload: makeOrder(PAYLOAD_BYTES, random),
     }))
-    const plain = bodies.slice(count).map((body) => requestOf(system, '/v1/records', body))
+    const plain = bodies.slice(count).map(write)
     rows[0]!.push(await perSecond(system, plain, 201))
     const signed: Buffer[] = []
-    for (const body of bodies.slice(0, count))
-      signed.push(requestOf(system, '/v1/records', await signer(body)))
+    for (const body of bodies.slice(0, count)) signed.push(write(await signer(body)))
     rows[1]!.push(await perSecond(system, signed, 201))
   }
   printTable(rows)
@@ -114,19 +115,20 @@ async function measureReads(system: System, rounds: number, count: number): Prom
       return found.headers.get('etag')!
     }),
   )
+  const readOf = (path: string, more = {}) => formatRequest(`GET ${path}`, bearer, more)
   const reads: [string, number, (i: number) => Buffer][] = [
-    ['tiles of hashes (8 KiB), /s', 200, (i) => readOf(system, address({ kind: '0' }, i))],
+    ['tiles of hashes (8 KiB), /s', 200, (i) => readOf(address({ kind: '0' }, i))],
     [
       'the same with If-None-Match (304), /s',
       304,
-      (i) => readOf(system, address({ kind: '0' }, i), `If-None-Match: ${etags[i % tiles.length]}\r\n`),
+      (i) => readOf(address({ kind: '0' }, i), { headers: { 'If-None-Match': etags[i % tiles.length]! } }),
     ],
     [
       `bundles of ${TILE} entries, by ${BUNDLE_CONNECTIONS} connections, /s`,
       200,
-      (i) => readOf(system, address({ kind: 'entries' }, i)),
+      (i) => readOf(address({ kind: 'entries' }, i)),
     ],
-    ['receipts, /s', 200, (i) => readOf(system, `/v1/entries/${(i * 7) % size}/receipt`)],
+    ['receipts, /s', 200, (i) => readOf(`/v1/entries/${(i * 7) % size}/receipt`)],
   ]
   for (const [name, status, make] of reads) {
     const row = [name]
@@ -152,18 +154,6 @@ async function untilCovered({ targets: [target], bearer }: System): Promise<numb
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   throw new Error('no checkpoint covers the newest entry')
-}
-
-function requestOf({ bearer }: System, path: string, body: object): Buffer {
-  const text = JSON.stringify(body)
-  const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${bearer}\r\nContent-Type: application/json\r\n`
-  return Buffer.from(`${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`)
-}
-
-function readOf({ bearer }: System, path: string, more = ''): Buffer {
-  return Buffer.from(
-    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${bearer}\r\n${more}\r\n`,
-  )
 }
 
 /** Sends all of them once, each as soon as a connection is free. */

@@ -1,13 +1,13 @@
 import { withClient } from '../../src/db/connect/client.ts'
 import type { Database } from '../database.ts'
-import { runLoad } from '../load-process.ts'
-import { get, post } from '../post.ts'
+import { runLoad } from '../load/load.ts'
+import { get, post } from '../load/post.ts'
+import { randomFrom } from '../load/random.ts'
+import { makeOrder } from '../load/requests.ts'
 import { printProfile } from '../print.ts'
-import { randomFrom } from '../random.ts'
-import { makeOrder } from '../requests.ts'
 import type { System } from '../system.ts'
 import { printTable } from '../table.ts'
-import { watchWindow } from '../window.ts'
+import { watchWindow } from '../watch/window.ts'
 
 export type ListOptions = {
   /** Records of each of the two ledgers. */
@@ -148,7 +148,6 @@ async function measure(
       connections: options.connections,
       pace: { kind: 'closed' },
       request: {
-        host: 'localhost',
         bearers: [bearer],
         kind: 'get',
         paths,
@@ -156,7 +155,6 @@ async function measure(
         payloadBytes: 0,
         idempotencyKeys: false,
         seed: 1,
-        expectedStatus: 200,
       },
       warmUpMs: 700,
       durationMs: options.seconds * 1_000,

@@ -1,5 +1,7 @@
 /*
- * npm run bench:otlp -- [--windows 4] [--seconds 5] [--embedded]
+ * npm run bench -- otlp [--windows 4] [--seconds 5] [--embedded] [--floods [--only NAMES]]
+ *
+ * `--floods`: what many traces, or a large resource, of one ledger cost the others (otlp-floods.ts). Otherwise:
  *
  * Spans by OTLP against the same records in batches: in turns, so that both see the same machine; and the CPU that a span costs, which
  * depends less on what else the machine does. Requests of 500 spans of ten attributes, each request a trace of its own.
@@ -13,11 +15,12 @@ import { OTLP_SETTINGS_DEFAULT } from '../../src/ledgers/otlp-settings.ts'
 import { itemsOf } from '../../src/records/otlp/items.ts'
 import { TRACES } from '../../src/records/otlp/messages.ts'
 import { readProtobuf } from '../../src/records/otlp/read-protobuf.ts'
-import { takeCpuSnapshot } from '../cpu.ts'
 import { openDatabase } from '../database.ts'
 import { describeCommit } from '../report.ts'
 import { deploy, startSystem } from '../system.ts'
 import { printTable } from '../table.ts'
+import { takeCpuSnapshot } from '../watch/cpu.ts'
+import { runFloods } from './otlp-floods.ts'
 
 const SPANS = 500
 const CLIENTS = 8
@@ -27,6 +30,8 @@ const SPAN = 'f00df00df00d'
 
 const { values } = parseArgs({
   options: {
+    floods: { type: 'boolean', default: false },
+    only: { type: 'string' },
     windows: { type: 'string', default: '4' },
     seconds: { type: 'string', default: '5' },
     embedded: { type: 'boolean', default: false },
@@ -45,12 +50,14 @@ type Window = { readonly rate: number; readonly serverUs: number; readonly postg
 
 const request = encodeRequest()
 const records = JSON.stringify({
-  records: itemsOf('traces', readProtobuf(request, TRACES), OTLP_SETTINGS_DEFAULT).items.map(
-    ({ record }) => ({
-      ...record,
-      payload: JSON.parse((record.payload as { text: string }).text),
-    }),
-  ),
+  records: itemsOf('traces', readProtobuf(request, TRACES), {
+    settings: OTLP_SETTINGS_DEFAULT,
+    subjectSalt: new Uint8Array(32),
+    known: new Map(),
+  }).items.map(({ record }) => ({
+    ...record,
+    payload: JSON.parse((record.payload as { text: string }).text),
+  })),
 })
 const WAYS: Way[] = [
   { name: 'batches', path: '/v1/records/batch', type: 'application/json', body: batchBody },
@@ -65,6 +72,11 @@ const database = await openDatabase(
   { databaseUrl: process.env['DATABASE_URL'], embedded: values.embedded },
   console.log,
 )
+if (values.floods) {
+  const options = { windows: Number(values.windows), seconds: Number(values.seconds), only: values.only }
+  await runFloods(database, options).finally(() => database.close())
+  process.exit(0)
+}
 const deployment = await deploy(database.ownerUrl)
 const system = await startSystem(deployment, { servers: 1, worker: true, inspect: false })
 try {

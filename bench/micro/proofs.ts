@@ -1,5 +1,5 @@
 /*
- * npm run bench:proofs: what an inclusion path and a consistency proof cost, by the size of the ledger. The functions that
+ * npm run bench -- proofs: what an inclusion path and a consistency proof cost, by the size of the ledger. The functions that
  * the routes call, without HTTP, one after another on one connection, on a Postgres of its own.
  */
 import { randomBytes } from 'node:crypto'
@@ -16,7 +16,7 @@ import { startPostgres } from '../../src/run/postgres/start.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { findSystemBinaries } from '../database.ts'
-import { randomFrom } from '../random.ts'
+import { randomFrom } from '../load/random.ts'
 import { printTable } from '../table.ts'
 import { fillLedger, publishAll } from './large-ledger.ts'
 
@@ -144,7 +144,7 @@ async function explain(client: pg.PoolClient, prove: (db: pg.ClientBase) => Prom
 const sizes = process.argv.slice(2).map(Number)
 if (sizes.some((size) => !Number.isSafeInteger(size) || size < SIZE_MIN)) {
   console.error(
-    `npm run bench:proofs [-- SIZE…], each at least ${SIZE_MIN}; by default ${SIZES_DEFAULT.join(' ')}`,
+    `npm run bench -- proofs [SIZE…], each at least ${SIZE_MIN}; by default ${SIZES_DEFAULT.join(' ')}`,
   )
   process.exitCode = 2
 } else {

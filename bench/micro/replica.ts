@@ -1,14 +1,15 @@
 /*
- * npm run bench:replica: what a replica brings, and whether anybody reads behind their own write. A primary and a standby of
+ * npm run bench -- replica: what a replica brings, and whether anybody reads behind their own write. A primary and a standby of
  * the system's Postgres on this machine, a server that reads from the standby and one that does not, and writers meanwhile.
  *
  * -- --checked 1000000: so many reads that demand a known size (100,000 by default), a fifth as many that demand none, as a
  * control: some of those must be behind, or nothing was shown.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import http from 'node:http'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -17,9 +18,13 @@ import { clusterDir } from '../../src/run/postgres/layout.ts'
 import { resolveRunAs } from '../../src/run/postgres/run-as.ts'
 import { type RunningPostgres, startPostgres } from '../../src/run/postgres/start.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
+import { environmentOf } from '../../test/system/deployment/environment.ts'
+import { findPort } from '../../test/system/deployment/processes.ts'
+import type { ProductProcess } from '../../test/system/deployment/product-process.ts'
 import { findSystemBinaries } from '../database.ts'
-import { scrapeAll } from '../k6/scrape.ts'
+import { startMeasured } from '../system.ts'
 import { printTable } from '../table.ts'
+import { scrapeAll } from '../watch/metrics.ts'
 
 const MASTER_KEY = new Uint8Array(32)
 const OPERATOR_KEY = `tlo_${'b'.repeat(40)}`
@@ -32,9 +37,8 @@ const WRITERS = 2
 const WRITE_PAUSE_MS = 20
 /** Lag of the standby: on one machine it would have next to none, and a read on a busy one takes longer than that. */
 const APPLY_DELAY_MS = 1_000
-const READY_MS_MAX = 30_000
 
-type Server = { readonly url: string; readonly metricsPort: number; readonly process: ChildProcess }
+type Server = { readonly url: string; readonly metricsPort: number; readonly process: ProductProcess }
 type Answer = { readonly status: number; readonly size: number; readonly text: string }
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 256 })
@@ -63,7 +67,7 @@ async function main(checked: number, roundMs: number): Promise<void> {
     await Promise.all([measuring(), writing])
   } finally {
     stopping.abort()
-    for (const { process } of [alone, replicated]) process.kill()
+    for (const { process } of [alone, replicated]) await process.stop()
     agent.destroy()
     await standby.stop('immediate')
     await primary.stop('immediate')
@@ -261,38 +265,21 @@ async function startStandby(primary: RunningPostgres, binDir: string): Promise<R
   return startPostgres({ dataDir, binDir, settings, temporary: true, log: () => {} })
 }
 
-async function startServer(databaseUrl: string, replicaUrl = ''): Promise<Server> {
-  const port = 20_000 + Math.floor(Math.random() * 20_000)
-  const metricsPort = port - 10_000
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, '..', '..', 'src', 'run', 'command.ts'), 'server'],
+async function startServer(apiUrl: string, replicaUrl = ''): Promise<Server> {
+  const [port, metricsPort] = [await findPort(), await findPort()]
+  const env = environmentOf(
+    { apiUrl, workerUrl: apiUrl, dataDir: tmpdir(), masterKey: MASTER_KEY, operatorKey: OPERATOR_KEY },
     {
-      env: {
-        PATH: process.env['PATH'],
-        TALLYSTICK_PORT: `${port}`,
-        TALLYSTICK_METRICS_PORT: `${metricsPort}`,
-        TALLYSTICK_API_DATABASE_URL: databaseUrl,
-        TALLYSTICK_REPLICA_URL: replicaUrl,
-        TALLYSTICK_MASTER_KEY: Buffer.from(MASTER_KEY).toString('hex'),
-        TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
-        TALLYSTICK_LOG_LEVEL: 'warn',
-      },
-      stdio: ['ignore', 'ignore', 'inherit'],
+      TALLYSTICK_PORT: `${port}`,
+      TALLYSTICK_METRICS_PORT: `${metricsPort}`,
+      TALLYSTICK_REPLICA_URL: replicaUrl,
+      TALLYSTICK_LOG_LEVEL: 'warn',
     },
   )
+  const started = startMeasured('server', env)
   const url = `http://127.0.0.1:${port}`
-  const endsAtMs = performance.now() + READY_MS_MAX
-  while (
-    !(await ask(url, '/readyz', { key: OPERATOR_KEY }).then(
-      () => true,
-      () => false,
-    ))
-  ) {
-    if (performance.now() > endsAtMs || child.exitCode !== null) throw new Error('a server did not start')
-    await sleep(100)
-  }
-  return { url, metricsPort, process: child }
+  await started.isReadyAt(url)
+  return { url, metricsPort, process: started }
 }
 
 function apiUrl({ ownerUrl }: RunningPostgres): string {

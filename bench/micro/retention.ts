@@ -1,5 +1,5 @@
 /*
- * npm run bench:retention -- [--records 20000] [--rows 1000] [--share 1] [--embedded]
+ * npm run bench -- retention [--records 20000] [--rows 1000] [--share 1] [--embedded]
  *
  * Retention over a ledger: documents a second from the rule until all documents are taken away, by the worker's rounds of sweeps and
  * erasures side by side. `--records` come in batches of 1,000, `--rows` one a request, `--share` is the share of the time of sweeps: by default the
@@ -18,15 +18,14 @@ import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
 import { sweepRetention } from '../../src/followers/retention/sweep.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { makeMasterKeys } from '../../src/signing/master-keys.ts'
-import { runVerify } from '../audit.ts'
-import { takeCpuSnapshot } from '../cpu.ts'
 import { openDatabase } from '../database.ts'
-import { post } from '../post.ts'
-import { startChild } from '../process.ts'
-import { randomFrom } from '../random.ts'
+import { post } from '../load/post.ts'
+import { randomFrom } from '../load/random.ts'
+import { makeOrder } from '../load/requests.ts'
 import { describeCommit } from '../report.ts'
-import { makeOrder } from '../requests.ts'
-import { deploy, startSystem } from '../system.ts'
+import { deploy, startMeasured, startSystem } from '../system.ts'
+import { runVerify } from '../watch/audit.ts'
+import { takeCpuSnapshot } from '../watch/cpu.ts'
 
 const CLIENTS = 8
 const BATCH = 1_000
@@ -91,7 +90,7 @@ try {
       : 'THE LEDGER BESIDE IT CHANGED',
   )
   // The worker publishes a checkpoint, without which a ledger that was idle for a minute does not verify.
-  const worker = startChild('src/run/worker.ts', system.env, false)
+  const worker = startMeasured('worker', system.env)
   try {
     await untilPublished(ledgerId)
     console.log(await runVerify(system))

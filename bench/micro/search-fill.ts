@@ -1,6 +1,6 @@
-import type { Target } from '../load-connection.ts'
-import { post } from '../post.ts'
-import { type Random, randomFrom } from '../random.ts'
+import type { Target } from '../load/connection.ts'
+import { post } from '../load/post.ts'
+import { type Random, randomFrom } from '../load/random.ts'
 
 /** A ledger to search: each property has a value that is common, and one that is rare. */
 export type LargeLedger = {

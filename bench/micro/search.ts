@@ -1,23 +1,23 @@
 import { parseArgs } from 'node:util'
 import { withClient } from '../../src/db/connect/client.ts'
 import { parseId } from '../../src/proof/ids.ts'
-import { runVerify } from '../audit.ts'
 import { openDatabase } from '../database.ts'
 import { describeCommit } from '../report.ts'
 import { deploy, startSystem } from '../system.ts'
 import { printTable } from '../table.ts'
+import { runVerify } from '../watch/audit.ts'
 import { measureLists } from './list-load.ts'
 import { fillLedger, type LargeLedger, makeLargeLedger } from './search-fill.ts'
 import { makeQueries, measureQueries } from './search-queries.ts'
 
 /*
- * npm run bench:search -- [--records 10000000] [--small 100000] [--repeats 200] [--embedded]
+ * npm run bench -- search [--records 10000000] [--small 100000] [--repeats 200] [--embedded]
  *
  * Does a ledger of many records answer as fast as a small one? Fills two ledgers of one database through the API, in the same
  * proportions, asks both the same, and prints the ratios; then what a record takes on disk, and how fast the large one
  * verifies. 10 million records take 6 GB of disk, and what WAL there is beside it.
  *
- * npm run bench:search -- --lists [--records 20000] [--connections 16] [--seconds 2] [--only WORD] [--profile]
+ * npm run bench -- search --lists [--records 20000] [--connections 16] [--seconds 2] [--only WORD] [--profile]
  *
  * Measures the cost of a page of ten, and pages a second: asks one server for pages of ledgers of records with an entry of
  * their own, and of batches (list-load.ts).

@@ -1,5 +1,5 @@
 /*
- * npm run bench:volume -- [--records 10000] [--gated 1000] [--embedded]
+ * npm run bench -- volume [--records 10000] [--gated 1000] [--embedded]
  *
  * Measures the bytes of a record, by kind: in tables and indexes, in the log, on the way to clients and to Postgres.
  * None of it depends on how fast the machine is. docs/capacity.md calculates with it.
@@ -10,9 +10,9 @@ import { readFollowerLag } from '../../src/db/audit/audit-cursors.ts'
 import { withClient } from '../../src/db/connect/client.ts'
 import { openDatabase } from '../database.ts'
 import { makeParties } from '../lifecycle.ts'
-import { randomFrom } from '../random.ts'
+import { randomFrom } from '../load/random.ts'
+import { makeOrder } from '../load/requests.ts'
 import { describeCommit } from '../report.ts'
-import { makeOrder } from '../requests.ts'
 import { deploy, type System, startSystem } from '../system.ts'
 import { printTable } from '../table.ts'
 import { type Relay, startRelay } from './relay.ts'

@@ -8,3 +8,8 @@ export const HOOK_INPUT_BYTES_MAX = 16 * 1024 * 1024
 /** How long a call waits until the ledger has it, with --fail-closed and without --timeout. */
 export const FAIL_CLOSED_SECONDS_DEFAULT = 10
 export const FAIL_CLOSED_SECONDS_MAX = 300
+/**
+ * Added to the hook's own timeout for the host's timeout, with --fail-closed: Node starts slowly on a busy machine, and a hook that its host
+ * ends denies nothing.
+ */
+export const HOOK_HOST_EXTRA_SECONDS = 30

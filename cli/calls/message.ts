@@ -1,7 +1,14 @@
-import { type ContentOptions, contentOf, digestMember } from '../../sdk/actions/content.ts'
+import {
+  type ContentDigest,
+  type ContentOptions,
+  contentOf,
+  type ErrorMembers,
+  errorOf,
+  jsonDigest,
+} from '../../sdk/actions/content.ts'
 import { ProofError } from '../../src/proof/error.ts'
 import { endOfString, isSpace } from '../../src/proof/json/json-parser.ts'
-import { parseJsonText } from '../../src/proof/json/json-text.ts'
+import { parseJsonText, withoutBom } from '../../src/proof/json/json-text.ts'
 import { TRACEPARENT } from '../../src/proof/statement/traceparent.ts'
 import { MESSAGE_DEPTH_MAX, MESSAGE_EXACT_CHARS_MAX } from './limits.ts'
 
@@ -13,8 +20,9 @@ export type Message = {
   readonly inexact: string | null
 }
 
-/** null: it is no JSON. */
-export function readMessage(text: string): Message | null {
+/** Reads a JSON text, which may begin with a byte order mark. null: the text is not JSON. */
+export function readMessage(written: string): Message | null {
+  const text = withoutBom(written)
   if (text.length > MESSAGE_EXACT_CHARS_MAX)
     return parseInexact(text, 'it is too long to be looked at closely')
   try {
@@ -34,20 +42,50 @@ function parseInexact(text: string, inexact: string): Message | null {
 }
 
 /**
- * A value of a message, for a record. The digest of what is not exact is that of its bytes as they came; a text is exact where it is JSON
- * at all.
+ * Members of a record for a value of a message. If parsing loses a part of the value, or the value is too deep or too large for a form, the
+ * digest is of its JSON text. Parsing never changes a text.
  */
 export function contentAt(
   name: 'arguments' | 'result',
-  { text, value, inexact }: Message,
+  message: Message,
   path: readonly string[],
   options: ContentOptions,
 ): Record<string, unknown> {
-  const found = valueAt(value, path)
-  if (found === undefined || inexact === null) return contentOf(name, found, options)
-  return typeof found === 'string' && found.isWellFormed()
-    ? digestMember(name, found, 'bytes', options.sha256)
-    : digestMember(name, textAt(text, path), 'bytes', options.sha256)
+  const found = valueAt(message.value, path)
+  const ofText = () => jsonDigest(name, textAt(message.text, path), options.sha256)
+  if (!isExact(message, found))
+    return typeof found === 'string' ? contentOf(name, found, { ...options, keep: false }) : ofText()
+  const content = contentOf(name, found, options)
+  return isNone(content[`${name}Digest`]) ? ofText() : content
+}
+
+/** Members of a record for an error of a message. The text of the error is content. */
+export function errorAt(message: Message, path: readonly string[], options: ContentOptions): ErrorMembers {
+  const found = valueAt(message.value, path)
+  const isRead = isExact(message, found) || typeof found === 'string'
+  const error = isRead ? errorOf(found, options) : undefined
+  return error === undefined || isNone(error.errorDigest)
+    ? jsonDigest('error', textAt(message.text, path), options.sha256)
+    : error
+}
+
+function isNone(digest: unknown): boolean {
+  return (digest as ContentDigest | undefined)?.of === 'none'
+}
+
+function isExact({ inexact }: Message, found: unknown): boolean {
+  return inexact === null || found === undefined
+}
+
+/** Messages of a list, each with its part of the text. */
+export function elementsOf({ text, value, inexact }: Message): Message[] {
+  let at = skipSpace(text, 0)
+  return (value as readonly unknown[]).map((each) => {
+    const from = skipSpace(text, at + 1)
+    const to = endOfValue(text, from)
+    at = skipSpace(text, to)
+    return { text: text.slice(from, to), value: each, inexact }
+  })
 }
 
 export function valueAt(value: unknown, path: readonly string[]): unknown {
@@ -66,23 +104,51 @@ function textAt(text: string, path: readonly string[]): string {
   for (const name of path) {
     let found = -1
     let end = -1
-    for (let at = skipSpace(text, from + 1); text[at] === '"'; ) {
-      const nameEnd = endOfString(text, at + 1) + 1
-      const valueAt = skipSpace(text, skipSpace(text, nameEnd) + 1)
-      const valueEnd = endOfValue(text, valueAt)
-      if (JSON.parse(text.slice(at, nameEnd)) === name) {
-        found = valueAt
-        end = valueEnd
-      }
-      const next = skipSpace(text, valueEnd)
-      if (text[next] !== ',') break
-      at = skipSpace(text, next + 1)
+    for (const member of membersOf(text, from)) {
+      if (member.name !== name) continue
+      found = member.from
+      end = member.to
     }
     if (found < 0) return ''
     from = found
     to = end
   }
   return text.slice(from, to)
+}
+
+/** Members of an object in a JSON text, with the range of each value. `from`: start of the object. */
+function* membersOf(text: string, from: number): Generator<{ name: unknown; from: number; to: number }> {
+  if (text[from] !== '{') return
+  for (let at = skipSpace(text, from + 1); text[at] === '"'; ) {
+    const nameEnd = endOfString(text, at + 1) + 1
+    const start = skipSpace(text, skipSpace(text, nameEnd) + 1)
+    const end = endOfValue(text, start)
+    yield { name: JSON.parse(text.slice(at, nameEnd)), from: start, to: end }
+    const next = skipSpace(text, end)
+    if (text[next] !== ',') return
+    at = skipSpace(text, next + 1)
+  }
+}
+
+/**
+ * Whether one of these members occurs twice in the object at the path, or a name of the path occurs twice above it. Readers of JSON differ in
+ * which of the two they take.
+ */
+export function hasTwice(message: Message, path: readonly string[], names: readonly string[]): boolean {
+  if (message.inexact === null) return false
+  const { text } = message
+  let from = skipSpace(text, 0)
+  for (const name of path) {
+    const found = [...membersOf(text, from)].filter((member) => member.name === name)
+    if (found.length !== 1) return found.length > 1
+    from = found[0]!.from
+  }
+  const seen = new Set<unknown>()
+  for (const { name } of membersOf(text, from)) {
+    if (seen.has(name)) return true
+    if (names.includes(name as string)) seen.add(name)
+  }
+  return false
 }
 
 function skipSpace(text: string, from: number): number {

@@ -33,9 +33,17 @@ agents:manage.`,
   options: { yes: { type: 'boolean' } },
   optionsHelp: "  --yes            needed, because it can't be undone",
   examples: ['agents disable buyer --yes'],
-  check: ({ yes }, agent) => {
+  parse: ({ yes }, agent) => {
     if (!yes)
       throw new UsageError(`disabling ${agent}, and with it all of its keys, can't be undone: add --yes`)
   },
   ask: async (client, agent) => client.agents.disable((await findAgent(client, agent)).id),
+})
+
+export const agentsRegister = showItem({
+  usage: 'agents register NAME',
+  about: `Registers an agent. A name is taken once in a ledger, for good. \`tallystick keys create\` registers the agent of its key's
+name by itself. Needs a key with the scope agents:manage.`,
+  examples: ['agents register buyer', 'agents register buyer | jq -r .id'],
+  ask: (client, name) => client.agents.register({ name }),
 })

@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tallystick } from '../../sdk/client.ts'
 import { TallystickError } from '../../sdk/errors.ts'
 import { plain } from '../../sdk/plain.ts'
-import { countWitnesses, type WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
+import { countCosignatures, type WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
 import { parseNote } from '../../src/proof/tree/note.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { SourceError } from '../../src/verify/source.ts'
 import { onlyArgument, parseCount } from '../arguments.ts'
-import { CheckpointFile, type Prove } from '../checkpoint-file.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
+import { CheckpointFile, type Prove } from '../kept-checkpoints.ts'
 import { RefusedError } from '../run.ts'
 import { parseWitnessOptions, WITNESS_OPTIONS } from '../witness-options.ts'
 
@@ -90,7 +90,7 @@ async function look(
 
 /** The server counts cosignatures of any witness. A next checkpoint may have enough of these, so it is asked again. */
 async function requireWitnesses(note: string, policy: WitnessPolicy): Promise<void> {
-  const cosigned = countWitnesses(parseNote(note), policy, await loadProviders())
+  const { cosigned } = countCosignatures(parseNote(note), policy, await loadProviders())
   if (cosigned >= policy.min) return
   throw new SourceError(
     'unavailable',

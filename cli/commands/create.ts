@@ -4,7 +4,7 @@ import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import { optionObject, parseObject, readObject } from '../json-input.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { parseType, RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
+import { parseType, RECORD_HELP, RECORD_OPTIONS, recordMembers } from '../record-options.ts'
 import { UsageError } from '../run.ts'
 import { parseShare } from '../share-option.ts'
 
@@ -25,11 +25,7 @@ input where neither a file nor --payload is given.
   --deadline TIME        for the completion: RFC 3339, UTC
   --max-revisions N      how often the work may be asked for again (default 3)
   --tolerances JSON      by rule: another tolerance than the type's, as far as it allows
-  --parent RECORD        a record that this one follows from
-  --reference TEXT       what it is about elsewhere, a URI or system:id. Repeatable
-  --metadata JSON        free, not signed
-  --subject LABEL        the person that it is about: kept as a keyed hash, so that all of its documents are found and erased at once
-${WRITE_HELP}
+${RECORD_HELP}
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}
   -h, --help

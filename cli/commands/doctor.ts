@@ -10,7 +10,7 @@ const HELP = `tallystick doctor
 
 Checks everything between this machine and the ledger, and says what to do: Node, credentials, address, readiness,
 version and clock of the server, the key with its scopes and its end, whether the ledger takes entries and its webhooks are
-delivered to, its newest checkpoint, and its first key. Ends with 1 where something fails. Writes nothing to the ledger.
+delivered to, its newest checkpoint, its last audit, and its first key. Ends with 1 where something fails. Writes nothing to the ledger.
 
 ${OUTPUT_HELP}
 ${CONNECTION_HELP}

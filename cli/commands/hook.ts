@@ -8,6 +8,7 @@ import { parseCount } from '../arguments.ts'
 import {
   FAIL_CLOSED_SECONDS_DEFAULT,
   FAIL_CLOSED_SECONDS_MAX,
+  HOOK_HOST_EXTRA_SECONDS,
   HOOK_INPUT_BYTES_MAX,
 } from '../calls/limits.ts'
 import { readMessage, traceparentOf } from '../calls/message.ts'
@@ -29,7 +30,7 @@ Every tool call becomes an action before it and an outcome after it, below the s
   --settings           print the hooks for the settings of Claude Code (~/.claude/settings.json), and end
   --content            keep arguments and results, not only their digests, up to ${CONTENT_BYTES_MAX / 1024} KiB each
   --fail-closed        a tool call waits until the server has recorded it, ${FAIL_CLOSED_SECONDS_DEFAULT} s at most; otherwise it is denied (exit code 2)
-  --timeout S          how long it waits for that
+  --timeout S          how long it waits for that. --settings gives the agent ${HOOK_HOST_EXTRA_SECONDS} s more: a hook that the agent ends denies nothing
   --framework NAME     stands in the records, such as claude-code
   --spool DIR          the outbox; otherwise TALLYSTICK_SPOOL, or ~/.local/state/tallystick/outbox
   --server URL         for the process that sends; otherwise as in every command: TALLYSTICK_URL and TALLYSTICK_API_KEY,
@@ -57,15 +58,17 @@ export const hook = defineCommand({
   help: HELP,
   options: OPTIONS,
   async run(values, _positionals, io) {
-    const seconds = parseCount(values.timeout, '--timeout', { max: FAIL_CLOSED_SECONDS_MAX })
+    const seconds =
+      parseCount(values.timeout, '--timeout', { max: FAIL_CLOSED_SECONDS_MAX }) ?? FAIL_CLOSED_SECONDS_DEFAULT
     if (values.settings) {
-      io.stdout.write(settingsOf(commandOf(values)))
+      const hostSeconds = values['fail-closed'] ? seconds + HOOK_HOST_EXTRA_SECONDS : null
+      io.stdout.write(settingsOf(commandOf(values), hostSeconds))
       return EXIT.ok
     }
     try {
       const record = recordOf(await readEvent(io), recordingOf(values))
       if (record === null) throw new Error('the event has no hook_event_name')
-      return await keep(record, values, seconds ?? FAIL_CLOSED_SECONDS_DEFAULT, io)
+      return await keep(record, values, seconds, io)
     } catch (error) {
       io.stderr.write(`tallystick: this event is not recorded: ${(error as Error).message}\n`)
       return values['fail-closed'] ? EXIT.deny : EXIT.ok
@@ -154,7 +157,7 @@ async function keep(
     sendInBackground(directory, values.server === undefined ? [] : ['--server', values.server])
   }
   if (recorded === null) return EXIT.ok
-  if (await recorded.waitUntilRecorded(directory, handle!, seconds * 1_000, before)) return EXIT.ok
+  if (await recorded.waitUntilRecorded(directory, handle!, seconds * 1_000, { before })) return EXIT.ok
   const error = `the ledger did not record it within ${seconds} s: tallystick hook --fail-closed denied it`
   put('agent-outcome/1', { status: 'denied', error }, { parentHandle: handle })
   io.stderr.write(

@@ -92,7 +92,12 @@ async function chooseServer(
   const kept = [await findServersOwn(), values.force ? null : await readKept(ownCredentialsFile())]
   const url = named ?? kept.find((each) => each !== null)?.url ?? URL_DEFAULT
   const keptKey = kept.find((each) => each !== null && isSameServer(each.url, url))?.key
-  return { url, apiKey: givenKey ?? keptKey ?? (await askSecret(`API key for ${plain(url)}: `, io)) }
+  const asked = {
+    what: 'API key',
+    remedy:
+      'set TALLYSTICK_API_KEY, pipe the key to this command, or run it in the folder in which `npm start` has run',
+  }
+  return { url, apiKey: givenKey ?? keptKey ?? (await askSecret(`API key for ${plain(url)}: `, io, asked)) }
 }
 
 /** null: the key may not read the chain. Throws RefusedError where another first key was pinned before. */

@@ -1,7 +1,9 @@
-import type { ApiKey } from '../../sdk/generated/api.ts'
+import type { ApiKey, OtlpSettings } from '../../sdk/generated/api.ts'
+import type { ValuesOf } from '../command.ts'
 import { findAgent } from '../find-agent.ts'
 import type { Column } from '../output.ts'
 import { listItems, showItem } from '../resource.ts'
+import { UsageError } from '../run.ts'
 
 export const keysList = listItems({
   usage: 'keys list',
@@ -29,3 +31,85 @@ export const keysGet = showItem({
   examples: ['keys get key_01kd2m3n4p5q6r7s8t9v0w1x2y'],
   ask: (client, id) => client.keys.get(id),
 })
+
+const LIMITS = {
+  'per-second': { type: 'string' },
+  burst: { type: 'string' },
+  none: { type: 'boolean' },
+} as const
+
+export const keysLimit = showItem({
+  usage: 'keys limit KEY',
+  flags: `--per-second N --burst N
+tallystick keys limit KEY --none`,
+  about: `Limits the requests of an API key on each server. A request costs one, a batch one more for each 100 records. Needs a key with
+the scope keys:manage.`,
+  options: LIMITS,
+  optionsHelp: `  --per-second N   requests a second; may be a fraction
+  --burst N        requests at once after a pause
+  --none           no limit any more`,
+  examples: [
+    'keys limit key_01kd2m3n4p5q6r7s8t9v0w1x2y --per-second 100 --burst 200',
+    'keys limit key_01kd2m3n4p5q6r7s8t9v0w1x2y --none',
+  ],
+  parse: parseLimit,
+  ask: (client, id, limit) => client.keys.setRateLimit(id, limit),
+})
+
+const OTLP = {
+  take: { type: 'string' },
+  content: { type: 'string' },
+  rest: { type: 'string' },
+  default: { type: 'boolean' },
+} as const
+
+export const keysOtlp = showItem({
+  usage: 'keys otlp KEY',
+  flags: `[--take agents|all] [--content digest|keep] [--rest reject|drop]
+tallystick keys otlp KEY --default`,
+  about: `Sets which spans and logs an API key takes by OTLP, and what of them is kept. An option that is not given is as by default: agents,
+digest, reject. Needs a key with the scope keys:manage.`,
+  options: OTLP,
+  optionsHelp: `  --take WHICH     agents: what tells what an agent did; all: everything
+  --content HOW    digest: prompts, answers, arguments and results by their digests; keep: as they are
+  --rest HOW       reject: the exporter is told how many were not taken; drop: it is not
+  --default        all as by default`,
+  examples: [
+    'keys otlp key_01kd2m3n4p5q6r7s8t9v0w1x2y --rest drop',
+    'keys otlp key_01kd2m3n4p5q6r7s8t9v0w1x2y --take all --content keep',
+  ],
+  parse: parseOtlp,
+  ask: (client, id, settings) => client.keys.setOtlp(id, settings),
+})
+
+/** Throws UsageError for anything but a whole limit or the word that takes it away: half a limit would be a guess. */
+function parseLimit({ 'per-second': perSecond, burst, none }: ValuesOf<typeof LIMITS>) {
+  if (none && perSecond === undefined && burst === undefined) return null
+  if (none || perSecond === undefined || burst === undefined)
+    throw new UsageError('keys limit takes --per-second N and --burst N, or --none')
+  return { requestsPerSecond: parseNumber(perSecond), burst: parseNumber(burst) }
+}
+
+function parseNumber(text: string): number {
+  if (/^\d{1,9}(\.\d{1,6})?$/.test(text)) return Number(text)
+  throw new UsageError(`${JSON.stringify(text)} is no number of requests`)
+}
+
+/** Throws UsageError. */
+function parseOtlp({ take, content, rest, default: all }: ValuesOf<typeof OTLP>): OtlpSettings | null {
+  const given = [take, content, rest].some((value) => value !== undefined)
+  if ((all ?? false) === given)
+    throw new UsageError('keys otlp takes --take, --content and --rest, or --default')
+  if (all) return null
+  return {
+    take: oneOf('--take', take ?? 'agents', ['agents', 'all']),
+    content: oneOf('--content', content ?? 'digest', ['digest', 'keep']),
+    rest: oneOf('--rest', rest ?? 'reject', ['reject', 'drop']),
+  }
+}
+
+function oneOf<Value extends string>(option: string, given: string, values: readonly Value[]): Value {
+  const found = values.find((value) => value === given)
+  if (found === undefined) throw new UsageError(`${option} takes ${values.join(' or ')}`)
+  return found
+}

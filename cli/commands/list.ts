@@ -1,6 +1,11 @@
-import type { GetRecordsQuery, LedgerRecord } from '../../sdk/generated/api.ts'
+import type { LedgerRecord } from '../../sdk/generated/api.ts'
 import type { RecordsQuery } from '../../sdk/resources/records.ts'
 import { RECORD_STATES } from '../../src/proof/statement/kinds.ts'
+import {
+  FILTER_ENTRIES,
+  type FilterName,
+  type RECORD_FILTERS,
+} from '../../src/proof/statement/record-filters.ts'
 import { PAGE_ITEMS_MAX } from '../../src/records/limits.ts'
 import { noArguments, parseChoice } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
@@ -11,24 +16,27 @@ import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItems } from '../output.
 
 const ORDERS = ['asc', 'desc'] as const
 
+type OptionOf<Name extends FilterName> = (typeof RECORD_FILTERS)[Name]['option'][0]
+
+const FILTER_HELP = FILTER_ENTRIES.map(
+  ([
+    name,
+    {
+      option: [option, value, help],
+    },
+  ]) => {
+    const states = [RECORD_STATES.slice(0, 6).join(', '), RECORD_STATES.slice(6).join(', ')]
+    return (
+      `  --${option} ${value}`.padEnd(26) + (name === 'state' ? states.join(`,\n${' '.repeat(26)}`) : help)
+    )
+  },
+).join('\n')
+
 const HELP = `tallystick list [--type TYPE] [--state STATE] [--reference TEXT] … [--limit N]
 
 Records in the order of the chain, newest first, as they come. Filters are joined by "and" (docs/search.md).
 
-  --type TYPE             name/version of a type
-  --state STATE           ${RECORD_STATES.slice(0, 6).join(', ')},
-                          ${RECORD_STATES.slice(6).join(', ')}
-  --actor AGENT           who wrote it (agt_…)
-  --on-behalf-of AGENT    for whom
-  --performer AGENT       of a gated record: who delivers
-  --principal AGENT       of a gated record: who judges
-  --parent RECORD         what follows from that record
-  --reference TEXT        exactly one of its references
-  --trace-id ID           of its traceparent
-  --occurred-after TIME   from this time on, RFC 3339, UTC
-  --occurred-before TIME  before this time
-  --recorded-after TIME   from this time on
-  --recorded-before TIME  before this time
+${FILTER_HELP}
   --order ORDER           asc, or desc (default)
 ${LIMIT_HELP}
 ${OUTPUT_HELP}
@@ -41,29 +49,12 @@ Examples:
   tallystick list --recorded-after 2026-11-22T00:00:00Z | jq -r .id
 `
 
-/** The option of each filter. */
-const FILTERS = {
-  type: 'type',
-  actor: 'actor',
-  'on-behalf-of': 'onBehalfOf',
-  performer: 'performer',
-  principal: 'principal',
-  parent: 'parent',
-  reference: 'reference',
-  'trace-id': 'traceId',
-  'occurred-after': 'occurredAfter',
-  'occurred-before': 'occurredBefore',
-  'recorded-after': 'recordedAfter',
-  'recorded-before': 'recordedBefore',
-} as const satisfies Record<string, keyof GetRecordsQuery>
-
 const TEXT = { type: 'string' } as const
 const OPTIONS = {
-  ...(Object.fromEntries(Object.keys(FILTERS).map((option) => [option, TEXT])) as Record<
-    keyof typeof FILTERS,
+  ...(Object.fromEntries(FILTER_ENTRIES.map(([, { option }]) => [option[0], TEXT])) as Record<
+    OptionOf<FilterName>,
     typeof TEXT
   >),
-  state: TEXT,
   order: TEXT,
   ...LIMIT_OPTIONS,
   ...CONNECTION_OPTIONS,
@@ -95,9 +86,9 @@ export const list = defineCommand({
 
 /** Pages as large as they can be, but not larger than what is asked for. */
 function toQuery(values: Values, limit: number): RecordsQuery {
-  const filters = Object.entries(FILTERS).map(([option, name]) => [
+  const filters = FILTER_ENTRIES.map(([name, { option }]) => [
     name,
-    values[option as keyof typeof FILTERS],
+    values[option[0] as OptionOf<FilterName>],
   ])
   const { state, order } = values
   return {

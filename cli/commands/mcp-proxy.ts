@@ -13,7 +13,7 @@ import { openHttp } from '../mcp-proxy/http-upstream.ts'
 import { PROXY_CLOSE_MS_MAX, PROXY_MESSAGE_BYTES_MAX } from '../mcp-proxy/limits.ts'
 import { openProcess } from '../mcp-proxy/process-upstream.ts'
 import { McpProxy } from '../mcp-proxy/proxy.ts'
-import type { Receive, Upstream } from '../mcp-proxy/upstream.ts'
+import type { Downstream, Upstream } from '../mcp-proxy/upstream.ts'
 import { sendInBackground } from '../outbox/background.ts'
 import { OpenCalls, settleCalls } from '../outbox/calls.ts'
 import { waitUntilRecorded } from '../outbox/recorded.ts'
@@ -39,7 +39,7 @@ killed gets the outcome "unknown" from whoever sends next.
 ${CONNECTION_HELP}
   -h, --help
 
-The server is not given the variables TALLYSTICK_…, which hold the API key.
+The server is given no variable TALLYSTICK_…, and none in which the API key stands.
 
 Examples:
   tallystick mcp-proxy -- npx -y @modelcontextprotocol/server-filesystem /srv/files
@@ -66,7 +66,7 @@ export const mcpProxy = defineCommand({
     const open = openerOf(values, command)
     const seconds = parseCount(values.timeout, '--timeout', { max: FAIL_CLOSED_SECONDS_MAX })
     // A client shows its user that this fails at once; without a key nothing would ever be sent.
-    await findConnection(values)
+    const { apiKey } = await findConnection(values)
     const directory = values.spool ?? environment.outboxDirectory()
     const say = (message: string) => void io.stderr.write(`tallystick: ${plain(message)}\n`)
     settleCalls(directory)
@@ -88,10 +88,13 @@ export const mcpProxy = defineCommand({
       stdin: io.stdin as NodeJS.ReadStream,
       stdout: io.stdout as NodeJS.WriteStream,
       calls,
-      isRecorded: isHeld ? ({ handle }) => waitUntilRecorded(directory, handle, waitMs) : null,
+      isRecorded: isHeld
+        ? ({ handle }, signal) => waitUntilRecorded(directory, handle, waitMs, { signal })
+        : null,
+      stray: (line) => void io.stderr.write(line),
       say,
     })
-    const { why, isFailure } = await proxy.run(open, stopped())
+    const { why, isFailure } = await proxy.run((downstream) => open(downstream, apiKey), stopped())
     openCalls.close()
     if (!(await sender.close(PROXY_CLOSE_MS_MAX))) sendInBackground(directory, connectionArgs(values))
     if (isFailure) say(why)
@@ -99,7 +102,11 @@ export const mcpProxy = defineCommand({
   },
 })
 
-function openerOf(values: Values, command: readonly string[]): (receive: Receive) => Upstream {
+/** Opens the server behind the proxy. Throws UsageError for options that name none. */
+function openerOf(
+  values: Values,
+  command: readonly string[],
+): (downstream: Downstream, apiKey: string) => Upstream {
   if ((values.upstream === undefined) === (command.length === 0))
     throw new UsageError(
       'say: tallystick mcp-proxy -- COMMAND [ARGS…], or tallystick mcp-proxy --upstream URL',
@@ -107,12 +114,17 @@ function openerOf(values: Values, command: readonly string[]): (receive: Receive
   const { upstream, header = [] } = values
   if (upstream === undefined) {
     if (header.length > 0) throw new UsageError('--header goes with --upstream')
-    return (receive) => openProcess(command, environment.withoutOwn(), receive)
+    return (downstream, apiKey) => {
+      const { env, dropped } = environment.forChild(apiKey)
+      for (const name of dropped)
+        downstream.say(`the server does not get the variable ${name}, because it contains an API key`)
+      return openProcess(command, env, downstream)
+    }
   }
   const url = parseUrl(upstream)
   if (url === null) throw new UsageError('--upstream takes a URL, such as https://mcp.example/mcp')
   const headers = header.map(parseHeader)
-  return (receive) => openHttp({ url, headers, receive })
+  return (downstream) => openHttp({ url, headers, downstream })
 }
 
 /** Without a query, which may hold a token. */
@@ -126,6 +138,9 @@ function parseHeader(text: string): [string, string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): *(.*)$/.exec(text) ?? []
   if (name === undefined || value === undefined)
     throw new UsageError("--header takes NAME: VALUE, such as 'Authorization: Bearer $TOKEN'")
+  // The server would read another message than is recorded.
+  if (/^(content|transfer)-/i.test(name))
+    throw new UsageError(`--header ${name}: the proxy sends the body unchanged, as JSON in UTF-8`)
   return [
     name,
     value.replaceAll(/\$(\w+)/g, (_all, variable: string) => {

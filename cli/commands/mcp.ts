@@ -2,12 +2,12 @@ import type { Tallystick } from '../../sdk/client.ts'
 import { AuthenticationError, TallystickError } from '../../sdk/errors.ts'
 import type { OwnKey } from '../../src/mcp/deps.ts'
 import { serveStdio } from '../../src/mcp/serve-stdio.ts'
+import { parseKid } from '../../src/verify/parse-kid.ts'
 import { noArguments } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { parseKid } from '../parse-kid.ts'
 import { parseNoteKey } from './verify-proof.ts'
 
 /** Clients start this while the computer starts, and the server perhaps too: a long wait would be their time-out. */

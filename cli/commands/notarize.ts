@@ -1,4 +1,5 @@
 import { plain } from '../../sdk/plain.ts'
+import { OTHER_MEMBERS } from '../../src/proof/statement/record-members.ts'
 import { parseCount } from '../arguments.ts'
 import { BATCH_LINES_DEFAULT, BATCH_LINES_MAX } from '../batch-lines.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
@@ -8,7 +9,7 @@ import { type Io, write } from '../io.ts'
 import { parseObject, readObject } from '../json-input.ts'
 import { notarizeLines } from '../notarize-lines.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { parseType, RECORD_OPTIONS, recordMembers, WRITE_HELP } from '../record-options.ts'
+import { parseType, RECORD_HELP, RECORD_OPTIONS, recordMembers } from '../record-options.ts'
 import { UsageError } from '../run.ts'
 
 const TYPE_DEFAULT = 'generic/1'
@@ -20,17 +21,13 @@ doubled names and numbers that a double can't hold are refused, because somethin
 
   --payload JSON         the object itself, instead of a file
   --type TYPE            name/version of a type that is not gated (default ${TYPE_DEFAULT})
-  --parent RECORD        a record that this one follows from
-  --reference TEXT       what it is about elsewhere, a URI or system:id. Repeatable
-  --metadata JSON        free, not signed
-  --subject LABEL        the person that it is about: kept as a keyed hash, so that all of its documents are found and erased at once
-${WRITE_HELP}
+${RECORD_HELP}
                          (with several files: KEY/1, KEY/2, …)
 Many at once:
   --ndjson               an object a line, sent in batches as they come; files and pipes of any size
   --items                lines are whole items instead: {"type","payload","metadata"?,"occurredAt"?,"onBehalfOf"?,
-                         "parent"?,"references"?,"traceparent"?}. A parent is an id, or the place of an earlier line
-                         of the same batch, from 0 on
+                         "parent"?,"references"?,"subject"?,"traceparent"?${OTHER_MEMBERS.map(([name]) => `,"${name}"?`).join('')}}. A parent is an id, or the place of an
+                         earlier line of the same batch, from 0 on
   --batch N              how many lines make a batch (default ${BATCH_LINES_DEFAULT}, at most ${BATCH_LINES_MAX}; large ones end it earlier)
                          With --idempotency-key KEY batch i has KEY/i: after a failure, run the same command with the
                          same lines and the same --batch again, and nothing is written twice
@@ -74,8 +71,10 @@ async function run(values: Values, positionals: readonly string[], io: Io): Prom
 
 const WITHOUT_NDJSON = ['items', 'batch'] as const
 const WITH_NDJSON_NOT = ['payload', 'json'] as const
-/** Includes every option of RECORD_OPTIONS that is a member of an item. */
-const WITH_ITEMS_NOT = ['type', 'parent', 'reference', 'metadata', 'occurred-at', 'on-behalf-of'] as const
+/** Options that are members of an item: all of a record's but the key of the request. */
+const WITH_ITEMS_NOT = (Object.keys(RECORD_OPTIONS) as (keyof typeof RECORD_OPTIONS)[]).filter(
+  (name) => name !== 'idempotency-key',
+)
 
 /** An option that would be passed over could be what somebody relies on. */
 function refuseMixture(values: Values, files: readonly string[]): void {

@@ -1,3 +1,4 @@
+import { readText } from '../../src/verify/read-text.ts'
 import { onlyArgument } from '../arguments.ts'
 import { askSecret } from '../ask-secret.ts'
 import { defineCommand } from '../command.ts'
@@ -5,7 +6,6 @@ import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
 import { EXIT } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
-import { readText } from '../read-text.ts'
 
 const HELP = `tallystick peers accept NAME [--invitation-file FILE]
 
@@ -38,6 +38,10 @@ export const peersAccept = defineCommand({
 })
 
 async function readInvitation(file: string, io: Io): Promise<string> {
-  if (file === '-') return askSecret('invitation: ', io, 'invitation')
+  if (file === '-')
+    return askSecret('invitation: ', io, {
+      what: 'invitation',
+      remedy: 'name its file, or pipe it to this command',
+    })
   return (await readText(file, INVITATION_CHARS_MAX)).trim()
 }

@@ -1,7 +1,9 @@
 import type { Peer, PeerDeadLetter, PeerFork, SharedRecord } from '../../sdk/generated/api.ts'
+import { parseCount } from '../arguments.ts'
+import type { Command, ValuesOf } from '../command.ts'
 import type { Column } from '../output.ts'
-import { definePeerChange } from '../peer-change.ts'
 import { listItems, showItem } from '../resource.ts'
+import { UsageError } from '../run.ts'
 
 export const peersList = listItems({
   usage: 'peers list',
@@ -93,7 +95,7 @@ what its ledger has said. Needs a key with the scope peers:manage or audit:read.
   ask: (client, id) => client.peers.forks(id),
 })
 
-export const peersSuspend = definePeerChange({
+export const peersSuspend = peerChange({
   name: 'suspend',
   does:
     'Suspends a peering: nothing is sent to it, and nothing that it sends is taken, until it is\n' +
@@ -101,13 +103,13 @@ export const peersSuspend = definePeerChange({
   codeExample: 'maintenance',
 })
 
-export const peersResume = definePeerChange({
+export const peersResume = peerChange({
   name: 'resume',
   does: 'Resumes a peering that was suspended.',
   codeExample: 'maintenance_over',
 })
 
-export const peersRevoke = definePeerChange({
+export const peersRevoke = peerChange({
   name: 'revoke',
   does:
     'Ends a peering for good: the other side is told, and what was to be sent is dropped. What was\n' +
@@ -115,3 +117,83 @@ export const peersRevoke = definePeerChange({
   codeExample: 'contract_ended',
   isFinal: true,
 })
+
+const BUDGET = {
+  entries: { type: 'string' },
+  bytes: { type: 'string' },
+  default: { type: 'boolean' },
+} as const
+
+export const peersBudget = showItem({
+  usage: 'peers budget PEER',
+  flags: `--entries N --bytes N
+tallystick peers budget PEER --default`,
+  about: `Bounds what a peer may have this side store in 24 hours; beyond it the peer is told to come again later. Needs a key with the scope
+peers:manage. \`tallystick peers get\` shows how much of it is used.`,
+  options: BUDGET,
+  optionsHelp: `  --entries N      entries of the peer, each with the one that receives it
+  --bytes N        of them, and of documents, types and forks
+  --default        as every peer has it`,
+  examples: [
+    'peers budget peer_01kd2m3n4p5q6r7s8t9v0w1x2y --entries 100000 --bytes 1000000000',
+    'peers budget peer_01kd2m3n4p5q6r7s8t9v0w1x2y --default',
+  ],
+  parse: parseBudget,
+  ask: (client, id, budget) => client.peers.setBudget(id, budget),
+})
+
+/** Throws UsageError for anything but a whole budget or the word that takes it away: half of one would be a guess. */
+function parseBudget({ entries, bytes, default: isDefault }: ValuesOf<typeof BUDGET>) {
+  if (isDefault && entries === undefined && bytes === undefined) return null
+  const entriesPerDay = parseCount(entries, '--entries')
+  const bytesPerDay = parseCount(bytes, '--bytes')
+  if (isDefault || entriesPerDay === undefined || bytesPerDay === undefined)
+    throw new UsageError('peers budget takes --entries N and --bytes N, or --default')
+  return { entriesPerDay, bytesPerDay }
+}
+
+export const peersReplay = showItem({
+  usage: 'peers replay PEER [--seq N]…',
+  about: `Sends once more what a peer refused for good, and what waits behind it, and says how many there were. For when the cause was
+mended: otherwise it is refused again. Needs a key with the scope peers:manage.`,
+  options: { seq: { type: 'string', multiple: true } },
+  optionsHelp: `  --seq N          only this entry of \`tallystick peers dead-letters\`, by its seq. Repeatable`,
+  examples: [
+    'peers replay peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
+    'peers replay peer_01kd2m3n4p5q6r7s8t9v0w1x2y --seq 41 --seq 57',
+  ],
+  parse: ({ seq }) => ({ seqs: seq?.map((each) => parseCount(each, '--seq', { min: 0 })!) }),
+  ask: async (client, id, request) => ({ replayed: await client.peers.replay(id, request) }),
+})
+
+type Change = {
+  readonly name: 'suspend' | 'resume' | 'revoke'
+  /** Description of the change: lines for people. */
+  readonly does: string
+  readonly codeExample: string
+  readonly isFinal?: boolean
+}
+
+/** A change of a peering's state, which is an entry of the chain. */
+function peerChange({ name, does, codeExample, isFinal = false }: Change): Command {
+  const yes = isFinal ? ' --yes' : ''
+  return showItem({
+    usage: `peers ${name} PEER${yes}`,
+    flags: '[--code CODE]',
+    about: `${does} Needs a key with the scope peers:manage.`,
+    options: { code: { type: 'string' }, ...(isFinal && { yes: { type: 'boolean' } }) } as {
+      code: { type: 'string' }
+      yes?: { type: 'boolean' }
+    },
+    optionsHelp: `  --code CODE      why, as a word for programs: signed. Default: requested${
+      isFinal ? "\n  --yes            needed, because it can't be undone" : ''
+    }`,
+    examples: [`peers ${name} peer_01kd2m3n4p5q6r7s8t9v0w1x2y --code ${codeExample}${yes}`],
+    parse: (values, id) => {
+      if (isFinal && !(values as { yes?: boolean }).yes)
+        throw new UsageError(`to ${name} ${id} can't be undone: add --yes`)
+      return { code: values.code }
+    },
+    ask: (client, id, request) => client.peers[name](id, request),
+  })
+}

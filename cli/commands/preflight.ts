@@ -2,7 +2,7 @@ import { API_VERSION } from '../../sdk/generated/operations.ts'
 import { parseBaseUrl } from '../../sdk/http/address.ts'
 import { plain } from '../../sdk/plain.ts'
 import { translated } from '../../src/verify/postgres-errors.ts'
-import { noArguments, parseCount } from '../arguments.ts'
+import { noArguments } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
 import { environment } from '../environment.ts'
 import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
@@ -10,21 +10,20 @@ import type { Out } from '../io.ts'
 import { jsonLine } from '../output.ts'
 import { parsePostgresUrl } from '../parse-postgres-url.ts'
 import type { Finding } from '../preflight/finding.ts'
-import { PREFLIGHT_CONNECTIONS_MAX, PREFLIGHT_GATE_MS_DEFAULT } from '../preflight/limits.ts'
+import { PREFLIGHT_GATE_MS_DEFAULT } from '../preflight/limits.ts'
 import { isWell, makeReport } from '../preflight/report.ts'
 import { asUsage, UsageError } from '../run.ts'
 
 const HELP = `tallystick preflight [--database URL]
 
 Measures what a deployment stands on, and says what is wrong with it: how long the database takes to answer, to commit and
-to flush a commit to its disk, its settings, its connections, and how far the clocks are apart. Takes about five seconds. Writes to no table.
+to flush a commit to its disk, its settings, its connections, and how far the clocks are apart. Takes about three seconds. Writes to no table.
 
   --database URL        the database, by the login of the owner, a server or a worker; otherwise the variable DATABASE_URL,
                         which no process list shows
   --replica URL         the standby that servers are to read from, by their login; otherwise the variable TALLYSTICK_REPLICA_URL
   --server URL          an API server as well: whether it is ready, its round trip, version and clock. Needs no key
   --gate-ms MS          what a flush may take, in the median; ${PREFLIGHT_GATE_MS_DEFAULT} by default. Above it, it ends with 1
-  --connections N       so many that commit at once, at most; ${PREFLIGHT_CONNECTIONS_MAX} by default. 1: none beside others
   --json                one JSON object: docs/preflight.md
   -h, --help
 
@@ -42,13 +41,10 @@ const OPTIONS = {
   replica: { type: 'string' },
   server: { type: 'string' },
   'gate-ms': { type: 'string' },
-  connections: { type: 'string' },
   json: { type: 'boolean' },
 } as const
 
 type Values = ValuesOf<typeof OPTIONS>
-
-const CONNECTIONS = [8, PREFLIGHT_CONNECTIONS_MAX]
 
 export const preflight = defineCommand({
   help: HELP,
@@ -105,16 +101,10 @@ function addressOf(url: string): string {
 }
 
 function parseOptions(values: Values) {
-  const most = parseCount(values.connections, '--connections', { max: PREFLIGHT_CONNECTIONS_MAX })
   return {
     gateMs: parseGate(values['gate-ms']),
-    connections: most === undefined ? CONNECTIONS : connectionsUpTo(most),
     server: values.server === undefined ? null : { url: parseBaseUrl(values.server), version: API_VERSION },
   }
-}
-
-function connectionsUpTo(most: number): number[] {
-  return most === 1 ? [] : [...CONNECTIONS.filter((count) => count < most), most]
 }
 
 function parseGate(text: string | undefined): number {

@@ -1,17 +1,16 @@
-import { checkBundle } from '../../sdk/verify/bundle.ts'
 import { VerificationError } from '../../sdk/verify/errors.ts'
+import { parseKid } from '../../src/verify/parse-kid.ts'
 import { onlyArgument, parseChoice } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { EXIT } from '../exit-codes.ts'
 import { openPieces } from '../open-pieces.ts'
 import { refuseTerminal, withOutput } from '../output-file.ts'
-import { parseKid } from '../parse-kid.ts'
-import { NO_MAP, readControlMap } from '../report/control-map.ts'
+import { type ControlMap, NO_MAP, readControlMap } from '../report/control-map.ts'
 import { csvOf } from '../report/csv.ts'
 import { Figures } from '../report/figures.ts'
 import { htmlOf } from '../report/html.ts'
 import { jsonOf } from '../report/json.ts'
-import { rowsOf } from '../report/rows.ts'
+import { type VerifiedRows, withVerifiedRows } from '../report/verified-rows.ts'
 import { RefusedError } from '../run.ts'
 import { formatReport } from './verify-bundle.ts'
 import { parseNoteKey } from './verify-proof.ts'
@@ -52,31 +51,34 @@ export const report = defineCommand({
     return withOutput(values.out, { io, isPrivate: true }, async (output) => {
       refuseTerminal('a report', output)
       const map = values.controls === undefined ? NO_MAP : await readControlMap(values.controls)
-      const verdict = await verify(path, values['note-key'], values.key)
-      const figures = new Figures()
-      for await (const row of rowsOf(path)) figures.add(row)
-      const pieces = {
-        html: () => htmlOf(() => rowsOf(path), map, figures, verdict),
-        csv: () => csvOf(rowsOf(path), map, verdict),
-        json: () => jsonOf(rowsOf(path), map, figures, verdict),
-      }[format]()
-      await output.save(pieces)
+      const noteKey = (await parseNoteKey(values['note-key'])) ?? undefined
+      const given = { kids: (values.key ?? []).map(parseKid), noteKey }
+      await withVerifiedRows(openPieces(path), given, (verified) =>
+        output.save(formatRows(verified, map, format)),
+      ).catch(refuse)
       return EXIT.ok
     })
   },
 })
 
-/** The verifier's last line. Throws RefusedError. */
-async function verify(
-  path: string,
-  noteKey: string | undefined,
-  key: readonly string[] = [],
-): Promise<string> {
-  try {
-    const given = { kids: key.map(parseKid), noteKey: (await parseNoteKey(noteKey)) ?? undefined }
-    return formatReport(await checkBundle(openPieces(path), given))
-  } catch (error) {
-    if (!(error instanceof VerificationError)) throw error
-    throw new RefusedError(formatReport({ seq: error.seq, code: error.code, reason: error.detail }))
-  }
+/** The report, piece by piece. */
+export async function* formatRows(
+  { report, rows }: VerifiedRows,
+  map: ControlMap,
+  format: (typeof FORMATS)[number],
+): AsyncGenerator<string, void, undefined> {
+  const verdict = formatReport(report)
+  const figures = new Figures()
+  for await (const row of rows()) figures.add(row)
+  yield* {
+    html: () => htmlOf(rows, map, figures, verdict),
+    csv: () => csvOf(rows(), map, verdict),
+    json: () => jsonOf(rows(), map, figures, verdict),
+  }[format]()
+}
+
+/** Throws RefusedError with the verifier's last line. */
+function refuse(error: unknown): never {
+  if (!(error instanceof VerificationError)) throw error
+  throw new RefusedError(formatReport({ seq: error.seq, code: error.code, reason: error.detail }))
 }

@@ -1,7 +1,8 @@
 import type { Tallystick } from '../../sdk/client.ts'
 import type { Statement } from '../../sdk/generated/api.ts'
 import type { RegistrationPolicy } from '../../sdk/resources/statements.ts'
-import { ENVELOPE_BYTES_MAX } from '../../src/proof/envelope/envelope-layout.ts'
+import { ENVELOPE_BYTES_MAX } from '../../src/proof/limits.ts'
+import { readBytes } from '../../src/verify/read-text.ts'
 import { onlyArgument } from '../arguments.ts'
 import { defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, connect } from '../connection.ts'
@@ -11,7 +12,6 @@ import type { Io } from '../io.ts'
 import { readObject } from '../json-input.ts'
 import { type Column, OUTPUT_HELP, OUTPUT_OPTIONS, printItem } from '../output.ts'
 import { refuseTerminal, withOutput } from '../output-file.ts'
-import { readBytes } from '../read-text.ts'
 import { listItems, showItem } from '../resource.ts'
 
 const REGISTER_HELP = `tallystick statements register FILE [-o FILE]
@@ -111,34 +111,21 @@ export const statementsPolicy = showItem({
   ask: (client) => client.statements.policy(),
 })
 
-const POLICY_HELP = `tallystick statements set-policy FILE
-
-Replaces the ledger's registration policy, by an entry of the ledger, from the next statement on. FILE is JSON; - is standard input. Needs a
+export const statementsSetPolicy = showItem({
+  usage: 'statements set-policy FILE',
+  about: `Replaces the ledger's registration policy, by an entry of the ledger, from the next statement on. FILE is JSON; - is standard input. Needs a
 key with the scope policies:write.
 
   {"issuers":[{"issuer":"https://build.example","keys":[{"alg":"EdDSA","spki":"<DER SubjectPublicKeyInfo, base64>"}]}],
    "contentTypes":["application/spdx+json"]}
 
-A key may have a "kid", as the issuer's statements have it (hex); otherwise it is the thumbprint of RFC 9679.
-
-${OUTPUT_HELP}
-${CONNECTION_HELP}
-  -h, --help
-
-Examples:
-  tallystick statements set-policy policy.json
-  tallystick statements policy | jq '{issuers, contentTypes}' | tallystick statements set-policy -
-`
-
-export const statementsSetPolicy = defineCommand({
-  help: POLICY_HELP,
-  options: { ...CONNECTION_OPTIONS, ...OUTPUT_OPTIONS },
-  async run(values, positionals, io) {
-    const path = onlyArgument(positionals, 'statements set-policy FILE')
+A key may have a "kid", as the issuer's statements have it (hex); otherwise it is the thumbprint of RFC 9679.`,
+  examples: [
+    'statements set-policy policy.json',
+    `statements policy | jq '{issuers, contentTypes}' | tallystick statements set-policy -`,
+  ],
+  parse: async (_, path, io) =>
     // Whether it is a policy the server says, and where it is none.
-    const policy = (await readObject(path, io)) as unknown as RegistrationPolicy
-    const client = await connect(values)
-    printItem(await client.statements.setPolicy(policy), values.json, io.stdout)
-    return EXIT.ok
-  },
+    (await readObject(path, io)) as unknown as RegistrationPolicy,
+  ask: (client, _, policy) => client.statements.setPolicy(policy),
 })

@@ -1,15 +1,16 @@
 import { type BundleReport, checkBundle } from '../../sdk/verify/bundle.ts'
 import { VerificationError } from '../../sdk/verify/errors.ts'
-import { PROOF_CHARS_MAX } from '../../src/proof/offline/entry-proof.ts'
+import { PROOF_BYTES_MAX } from '../../src/proof/limits.ts'
+import { quoted } from '../../src/proof/quoted.ts'
 import type { WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
+import { readCheckpointFile } from '../../src/verify/checkpoint-file.ts'
+import { parseAgentKeys, parseCompromised, parseKid } from '../../src/verify/parse-kid.ts'
+import { readBytes } from '../../src/verify/read-text.ts'
 import { onlyArgument } from '../arguments.ts'
-import { readCheckpointFile } from '../checkpoint-file.ts'
 import { defineCommand } from '../command.ts'
 import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
 import { openPieces } from '../open-pieces.ts'
 import { jsonLine, textLine } from '../output.ts'
-import { parseAgentKeys, parseCompromised, parseKid } from '../parse-kid.ts'
-import { readText } from '../read-text.ts'
 import { UsageError } from '../run.ts'
 import { parseWitnessOptions, WITNESS_OPTIONS } from '../witness-options.ts'
 import { parseNoteKey } from './verify-proof.ts'
@@ -39,7 +40,7 @@ What to trust (either key is enough: the ledger's first entry ties the two):
 The last line:
   BUNDLE_OK ledger=… of=record:rec_…|run:rec_…|range:<from>-<to>|selection:<from>-<to>,<filter> completeness=complete|selection entries=…
     keys=given|self-asserted note-key=given|self-asserted checkpoint=given|own covered=<size> of <size of the bundle's>
-    selected="N of M" records=… agent-signed=… statements=… erased=… cosigned=… documents=withheld (each where it applies; one line)
+    selected="N of M" records=… agent-signed=… statements=… erased=… cosigned=… unknown-cosignatures=… documents=withheld (each where it applies; one line)
   BUNDLE_FAILED seq=<bad entry> code=… reason="…"
 A range is complete. A record or a run is a selection: all of it is genuine, and the ledger may hold more.
 
@@ -48,9 +49,6 @@ Examples:
   tallystick verify bundle thousand.bundle --key "$FIRST_KID" --checkpoint kept.ndjson --consistency consistency.json
 
 ${HELP_EXIT_CODES}`
-
-/** A character of UTF-8 has three bytes at most for each that counts in a string's length. */
-const CONSISTENCY_BYTES_MAX = 3 * PROOF_CHARS_MAX
 
 export const verifyBundle = defineCommand({
   help: HELP,
@@ -77,7 +75,7 @@ export const verifyBundle = defineCommand({
       kids: key.map(parseKid),
       noteKey: (await parseNoteKey(values['note-key'])) ?? undefined,
       checkpoints: (await Promise.all(checkpoint.map(readCheckpointFile))).flat(),
-      consistency: consistency === undefined ? undefined : await readText(consistency, CONSISTENCY_BYTES_MAX),
+      consistency: consistency === undefined ? undefined : await readBytes(consistency, PROOF_BYTES_MAX),
       compromised: timesOf(parseCompromised(values.compromised)),
       witnesses,
       agentKeys: parseAgentKeys(values['agent-key']),
@@ -136,7 +134,7 @@ function nameOf(of: BundleReport['of']): string {
 export function formatReport(report: BundleReport | Failure): string {
   if ('code' in report) {
     const seq = report.seq === null ? '' : ` seq=${report.seq}`
-    return `BUNDLE_FAILED${seq} code=${report.code} reason=${JSON.stringify(report.reason)}`
+    return `BUNDLE_FAILED${seq} code=${report.code} reason=${quoted(report.reason)}`
   }
   const { ledger, of, completeness, entries, records, keys, noteKey, checkpoint, covered, treeSize } = report
   const parts = [
@@ -155,6 +153,7 @@ export function formatReport(report: BundleReport | Failure): string {
   if (report.statements > 0) parts.push(`statements=${report.statements}`)
   if (report.erased > 0) parts.push(`erased=${report.erased}`)
   if (report.cosigned !== null) parts.push(`cosigned=${report.cosigned}`)
+  if (report.unknownCosignatures) parts.push(`unknown-cosignatures=${report.unknownCosignatures}`)
   if (report.documents === 'withheld') parts.push('documents=withheld')
   return `BUNDLE_OK ${parts.join(' ')}`
 }

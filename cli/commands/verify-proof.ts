@@ -1,19 +1,15 @@
 import type { CompromisedKeys } from '../../src/proof/ledger/compromised-keys.ts'
-import { PROOF_CHARS_MAX } from '../../src/proof/offline/entry-proof.ts'
-import { RECORD_CHARS_MAX } from '../../src/proof/offline/verify-record.ts'
+import { PROOF_BYTES_MAX, RECORD_BYTES_MAX } from '../../src/proof/limits.ts'
 import { parseVerifierKey } from '../../src/proof/tree/checkpoint.ts'
 import type { WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
+import { readCheckpointFile } from '../../src/verify/checkpoint-file.ts'
 import { checkProof, formatProofReport, strictly } from '../../src/verify/proof.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
-import { readCheckpointFile } from '../checkpoint-file.ts'
+import { readBytes } from '../../src/verify/read-text.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonLine, textLine } from '../output.ts'
-import { readText } from '../read-text.ts'
 import { UsageError } from '../run.ts'
-
-/** A character of UTF-8 has three bytes at most for each that counts in a string's length. */
-const CHAR_BYTES_MAX = 3
 
 type ProofValues = {
   readonly proof: string
@@ -46,10 +42,9 @@ export async function verifyProofCommand(
     )
   const noteKey = await parseNoteKey(values['note-key'])
   const found = await checkProof({
-    proof: await readText(values.proof, PROOF_CHARS_MAX * CHAR_BYTES_MAX),
-    record: record === undefined ? null : await readText(record, RECORD_CHARS_MAX * CHAR_BYTES_MAX),
-    consistency:
-      consistency === undefined ? null : await readText(consistency, PROOF_CHARS_MAX * CHAR_BYTES_MAX),
+    proof: await readBytes(values.proof, PROOF_BYTES_MAX),
+    record: record === undefined ? null : await readBytes(record, RECORD_BYTES_MAX),
+    consistency: consistency === undefined ? null : await readBytes(consistency, PROOF_BYTES_MAX),
     keptCheckpoints: (await Promise.all(checkpoint.map(readCheckpointFile))).flat(),
     kids,
     noteKey,

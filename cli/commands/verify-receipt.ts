@@ -1,13 +1,19 @@
 import type { PublishedKey } from '../../sdk/generated/api.ts'
 import { VerificationError } from '../../sdk/verify/errors.ts'
 import { type ReceiptReport, receipt } from '../../sdk/verify/receipt.ts'
-import { RECORD_CHARS_MAX } from '../../src/proof/offline/verify-record.ts'
-import { RECEIPT_FILE_BYTES_MAX } from '../../src/proof/receipt/receipt.ts'
+import { utf8Decode } from '../../src/proof/bytes.ts'
+import { parseJsonText } from '../../src/proof/json/json-text.ts'
+import type { JsonValue } from '../../src/proof/json/json-value.ts'
+import { isKeyHint } from '../../src/proof/ledger/key-hint.ts'
+import { RECEIPT_FILE_BYTES_MAX, RECORD_BYTES_MAX } from '../../src/proof/limits.ts'
+import { findNamedKeys } from '../../src/proof/offline/key-hints.ts'
+import { quoted } from '../../src/proof/quoted.ts'
+import { loadProviders } from '../../src/verify/providers.ts'
+import { readBytes } from '../../src/verify/read-text.ts'
 import { onlyArgument } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
 import { jsonLine, textLine } from '../output.ts'
-import { readBytes, readText } from '../read-text.ts'
 import { UsageError } from '../run.ts'
 import { parseNoteKey } from './verify-proof.ts'
 
@@ -35,8 +41,6 @@ ${HELP_EXIT_CODES}`
 
 /** A keys document has 300 bytes a key. */
 const KEYS_BYTES_MAX = 1024 * 1024
-/** A character of UTF-8 has three bytes at most for each that counts in a string's length. */
-const CHAR_BYTES_MAX = 3
 
 export const verifyReceipt = defineCommand({
   help: HELP,
@@ -50,13 +54,12 @@ export const verifyReceipt = defineCommand({
     const path = onlyArgument(positionals, 'verify receipt FILE')
     const noteKey = await parseNoteKey(values['note-key'])
     if (noteKey === null)
-      throw new UsageError('--note-key is needed: with it alone a receipt is one of a ledger that you know')
+      throw new UsageError(
+        '--note-key is needed (noteVerifierKey of GET /v1/ledger): without it any ledger could have made the receipt',
+      )
     const keys =
-      values.keys === undefined ? undefined : parseKeys(await readText(values.keys, KEYS_BYTES_MAX))
-    const record =
-      values.record === undefined
-        ? undefined
-        : await readText(values.record, RECORD_CHARS_MAX * CHAR_BYTES_MAX)
+      values.keys === undefined ? undefined : await parseKeys(await readBytes(values.keys, KEYS_BYTES_MAX))
+    const record = values.record === undefined ? undefined : await readBytes(values.record, RECORD_BYTES_MAX)
     const report = await receipt(await readBytes(path, RECEIPT_FILE_BYTES_MAX), {
       noteKey,
       keys,
@@ -67,10 +70,16 @@ export const verifyReceipt = defineCommand({
   },
 })
 
-function parseKeys(text: string): PublishedKey[] {
+/** Each key has its own kid, as in the first line of an export. Throws UsageError. */
+async function parseKeys(bytes: Uint8Array): Promise<PublishedKey[]> {
+  const { sha256 } = await loadProviders()
   try {
-    const { keys } = JSON.parse(text) as { keys: PublishedKey[] }
-    if (Array.isArray(keys)) return keys
+    const { keys } = parseJsonText(utf8Decode(bytes)) as { keys: JsonValue[] }
+    if (keys.every(isKeyHint)) {
+      const hints = keys as unknown as PublishedKey[]
+      findNamedKeys(hints, sha256)
+      return hints.map((hint) => ({ ...hint, compromisedAt: hint.compromisedAt ?? null }))
+    }
   } catch {
     // as below
   }
@@ -86,7 +95,7 @@ function toFailure(error: unknown): Failure {
 
 /** Stable: scripts read it. */
 function formatReport(report: ReceiptReport | Failure): string {
-  if ('code' in report) return `RECEIPT_FAILED code=${report.code} reason=${JSON.stringify(report.reason)}`
+  if ('code' in report) return `RECEIPT_FAILED code=${report.code} reason=${quoted(report.reason)}`
   const { entry, seq, subject, size, root, keys, record } = report
   const parts = [
     `ledger=${entry.ledger}`,

@@ -1,12 +1,13 @@
 import { createPublicKey } from 'node:crypto'
 import { VerificationError } from '../../sdk/verify/errors.ts'
 import { type StatementReport, statement } from '../../sdk/verify/statement.ts'
-import { RECEIPT_FILE_BYTES_MAX } from '../../src/proof/receipt/receipt.ts'
+import { RECEIPT_FILE_BYTES_MAX } from '../../src/proof/limits.ts'
+import { quoted } from '../../src/proof/quoted.ts'
+import { PEM_BYTES_MAX, readBytes, readText } from '../../src/verify/read-text.ts'
 import { onlyArgument } from '../arguments.ts'
 import { defineCommand } from '../command.ts'
 import { EXIT, HELP_EXIT_CODES } from '../exit-codes.ts'
 import { jsonLine, textLine } from '../output.ts'
-import { PEM_BYTES_MAX, readBytes, readText } from '../read-text.ts'
 import { UsageError } from '../run.ts'
 import { parseNoteKey } from './verify-proof.ts'
 
@@ -38,7 +39,9 @@ export const verifyStatement = defineCommand({
     const path = onlyArgument(positionals, 'verify statement FILE')
     const noteKey = await parseNoteKey(values['note-key'])
     if (noteKey === null)
-      throw new UsageError('--note-key is needed: with it alone a receipt is one of a ledger that you know')
+      throw new UsageError(
+        '--note-key is needed (noteVerifierKey of GET /v1/ledger): without it any ledger could have made the receipt',
+      )
     const pem = values['issuer-key']
     const issuerKey = pem === undefined ? undefined : parsePem(await readText(pem, PEM_BYTES_MAX))
     const file = await readBytes(path, RECEIPT_FILE_BYTES_MAX)
@@ -74,13 +77,13 @@ function shown(report: StatementReport | Failure): object {
 
 /** Stable: scripts read it. */
 function formatReport(report: StatementReport | Failure): string {
-  if ('code' in report) return `STATEMENT_FAILED code=${report.code} reason=${JSON.stringify(report.reason)}`
+  if ('code' in report) return `STATEMENT_FAILED code=${report.code} reason=${quoted(report.reason)}`
   const { seq, issuer, subject, contentType, kid, size, root, issuerKey } = report
   return `STATEMENT_OK ${[
     `entry=${seq}`,
-    `issuer=${JSON.stringify(issuer)}`,
-    `subject=${JSON.stringify(subject)}`,
-    `type=${JSON.stringify(contentType)}`,
+    `issuer=${quoted(issuer)}`,
+    `subject=${quoted(subject)}`,
+    `type=${quoted(contentType)}`,
     `kid=${kid}`,
     `size=${size}`,
     `root=${root}`,

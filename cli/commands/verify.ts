@@ -1,30 +1,36 @@
+import { parseArgs } from 'node:util'
 import { Tallystick } from '../../sdk/client.ts'
 import { parseAgentKeys as pinnedAgentsOf } from '../../sdk/verify/given.ts'
-import type { ReleasedContent } from '../../src/db/connect/released-content.ts'
-import { RECEIPT_FILE_BYTES_MAX } from '../../src/proof/receipt/receipt.ts'
+import type { ArchiveContent } from '../../src/db/connect/archive.ts'
+import { RECEIPT_FILE_BYTES_MAX } from '../../src/proof/limits.ts'
+import { FILE_KIND_BYTES, fileKindOf } from '../../src/proof/offline/file-kind.ts'
+import { readCheckpointFile } from '../../src/verify/checkpoint-file.ts'
 import { formatErasure } from '../../src/verify/erasures.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
+import { THREADS_MAX } from '../../src/verify/limits.ts'
+import { parseAgentKeys, parseCompromised, parseKid } from '../../src/verify/parse-kid.ts'
+import { readBytes } from '../../src/verify/read-text.ts'
 import { formatReport, strictly, type VerifyReport } from '../../src/verify/report.ts'
-import type { LedgerSource } from '../../src/verify/source.ts'
+import { displayUrl, type LedgerSource, SourceError } from '../../src/verify/source.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { parseCount } from '../arguments.ts'
-import { readCheckpointFile } from '../checkpoint-file.ts'
-import { defineCommand, type ValuesOf } from '../command.ts'
+import { type Command, defineCommand, type ValuesOf } from '../command.ts'
 import { CONNECTION_HELP, CONNECTION_OPTIONS, findConnection } from '../connection.ts'
 import { environment } from '../environment.ts'
 import { EXIT, type ExitCode, HELP_EXIT_CODES } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { pinLedger, readKnownLedgers } from '../known-ledgers.ts'
 import { jsonLine, textLine } from '../output.ts'
-import { parseAgentKeys, parseCompromised, parseKid, THREADS_MAX } from '../parse-kid.ts'
 import { parsePostgresUrl } from '../parse-postgres-url.ts'
 import { openProgressBar } from '../progress.ts'
-import { readBytes } from '../read-text.ts'
 import { asUsage, UsageError } from '../run.ts'
-import { displayUrl, serverLedger } from '../server-ledger.ts'
+import { serverLedger } from '../server-ledger.ts'
 import { parseSpoolMib, SPOOL_HELP, SPOOL_OPTIONS, standardInput } from '../standard-input.ts'
 import { parseWitnessOptions, WITNESS_OPTIONS } from '../witness-options.ts'
+import { verifyBundle } from './verify-bundle.ts'
 import { verifyProofCommand } from './verify-proof.ts'
+import { verifyReceipt } from './verify-receipt.ts'
+import { verifyStatement } from './verify-statement.ts'
 
 const HELP = `tallystick verify [FILE | --server URL | --database URL | --archive PLACE]
 tallystick verify --proof FILE [--record FILE]
@@ -34,7 +40,8 @@ keys and their rotations, who acted, every record's life, erasures, and checkpoi
 column too. Needs nothing but what it reads; trusts nothing but what you give it.
 
 What to read (one of; without any, the server that the API key of this place is for):
-  FILE               an export (\`tallystick export\`); - is standard input
+  FILE               an export (\`tallystick export\`); - is standard input. A bundle, a receipt or a proof is recognized by its first
+                     bytes, and verified with the options of \`verify bundle\`, \`verify receipt\` or --proof
 ${CONNECTION_HELP}
                    (its key needs the scope audit:read; without records:read the server withholds documents)
   --database URL     a Postgres with Tallystick's schema
@@ -81,7 +88,7 @@ The last line:
 With --proof:
   PROOF_OK ledger=… entry=… kind=… subject=… recorded=… keys=given|self-asserted note-key=given|self-asserted
     checkpoint=given|own covered=<size> of <size of the proof's>
-    cosigned=<witnesses> record=same signal=SETTLE|HOLD|RELEASE version=… (each where it applies; one line)
+    cosigned=<witnesses> unknown-cosignatures=<lines of others> record=same signal=SETTLE|HOLD|RELEASE version=… (each where it applies; one line)
   PROOF_FAILED code=… reason="…"
 
 Examples:
@@ -118,7 +125,43 @@ const OPTIONS = {
 
 type Values = ValuesOf<typeof OPTIONS>
 
-export const verify = defineCommand({ help: HELP, options: OPTIONS, run: verifyAny })
+const verifyLedgerOrProof = defineCommand({ help: HELP, options: OPTIONS, run: verifyAny })
+
+export const verify: Command = {
+  ...verifyLedgerOrProof,
+  async run(args, io) {
+    const other = await otherFile(args)
+    return other ? other.command.run(other.args, io) : verifyLedgerOrProof.run(args, io)
+  },
+}
+
+type OtherFile = { readonly command: Command; readonly args: readonly string[] }
+
+/**
+ * Returns the command for a FILE that is not an export, by its first bytes, with the arguments for that command. It refuses options
+ * that it does not have. null: no such file is named. A file that cannot be read, or of an unknown kind, is refused when it is opened.
+ */
+async function otherFile(args: readonly string[]): Promise<OtherFile | null> {
+  // Without these, the value of another command's option would be read as the file.
+  const options = { ...verifyReceipt.options, ...verifyStatement.options, ...verifyLedgerOrProof.options }
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
+  const named = tokens.filter(({ kind }) => kind === 'positional')
+  const [file] = named
+  if (file?.kind !== 'positional' || named.length > 1 || file.value === '-') return null
+  const start = await readBytes(file.value, FILE_KIND_BYTES).catch(() => new Uint8Array())
+  switch (fileKindOf(start)) {
+    case 'bundle':
+      return { command: verifyBundle, args }
+    case 'receipt': {
+      const isStatement = tokens.some((token) => token.kind === 'option' && token.name === 'issuer-key')
+      return { command: isStatement ? verifyStatement : verifyReceipt, args }
+    }
+    case 'proof':
+      return { command: verifyLedgerOrProof, args: args.with(file.index, `--proof=${file.value}`) }
+    default:
+      return null
+  }
+}
 
 async function verifyAny(values: Values, positionals: readonly string[], io: Io): Promise<ExitCode> {
   const kids = (values.key ?? []).map(parseKid)
@@ -220,15 +263,31 @@ async function chooseSource(values: Values, positionals: readonly string[], io: 
     )
   }
   if (archive !== undefined) {
-    const { openArchiveSource } = await import('../archive-source.ts')
+    const { openArchiveSource } = await import('../../src/verify/archive/archive-source.ts')
     return openArchiveSource({
       place: archive,
       ledger: ledger ?? null,
       keyFile: values['archive-key'] ?? null,
+      s3: environment.s3Settings(),
     })
   }
   if (path === '-') return standardInput(io, values)
-  return path === undefined ? connectedSource(values, io) : exportFile(path)
+  if (path === undefined) return connectedSource(values, io)
+  return exportOnly(path)
+}
+
+/** An export. The refusal of another file also names the kinds that `verify FILE` has looked for before. */
+function exportOnly(path: string): LedgerSource {
+  const source = exportFile(path)
+  return {
+    ...source,
+    open: () =>
+      source.open().catch((error: unknown) => {
+        if (!(error instanceof SourceError) || error.kind !== 'not_a_ledger') throw error
+        const message = `${error.message}. It is not a bundle, a proof or a receipt either`
+        throw new SourceError(error.kind, message, { cause: error })
+      }),
+  }
 }
 
 /** Which server it was must be seen where nobody named it: the last line is about that one. */
@@ -240,8 +299,8 @@ async function connectedSource(values: Values, io: Io): Promise<LedgerSource> {
   return serverLedger(client, url, { mibMax: parseSpoolMib(values) })
 }
 
-async function openContent(place: string, keyFile: string | undefined): Promise<ReleasedContent> {
+async function openContent(place: string, keyFile: string | undefined): Promise<ArchiveContent> {
   if (keyFile === undefined) throw new UsageError('--archive beside --database needs --archive-key')
-  const { openContentOfFile } = await import('../archive-source.ts')
-  return openContentOfFile(place, keyFile)
+  const { openContentOfFile } = await import('../../src/verify/archive/archive-source.ts')
+  return openContentOfFile(place, keyFile, environment.s3Settings())
 }

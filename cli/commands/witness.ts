@@ -1,6 +1,7 @@
 import { ProofError } from '../../src/proof/error.ts'
+import { isKeyName } from '../../src/proof/names.ts'
 import type { KnownLog } from '../../src/proof/tree/add-checkpoint.ts'
-import { formatNoteKey, isKeyName, parseNoteKey } from '../../src/proof/tree/note.ts'
+import { formatNoteKey, parseNoteKey } from '../../src/proof/tree/note.ts'
 import { loadProviders } from '../../src/verify/providers.ts'
 import { noArguments } from '../arguments.ts'
 import { defineCommand } from '../command.ts'

@@ -7,6 +7,7 @@ import { loadProviders } from '../../src/verify/providers.ts'
 import { findFirstKid } from '../first-key.ts'
 import { readKnownLedgers } from '../known-ledgers.ts'
 import { type Finding, fail, ok, warn } from '../preflight/finding.ts'
+import { checkAudits } from './check-audits.ts'
 import { checkWebhooks } from './check-webhooks.ts'
 import { messageOf } from './message-of.ts'
 
@@ -50,6 +51,7 @@ export async function* checkLedger(
   yield await checkCheckpoint(client, about, checkpointWaitMs).catch((error) =>
     fail('checkpoint', messageOf(error), null),
   )
+  yield await checkAudits(client).catch((error) => fail('audit', messageOf(error), null))
   yield* await checkWitnesses(client).catch((error) => [fail('witnesses', messageOf(error), null)])
   yield await checkPin(client, about).catch((error) => fail('first key', messageOf(error), null))
 }

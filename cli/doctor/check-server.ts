@@ -1,9 +1,9 @@
 import { API_VERSION, operations } from '../../sdk/generated/operations.ts'
 import { addressOf } from '../../sdk/http/address.ts'
 import { readText } from '../../sdk/http/answers.ts'
+import { displayUrl } from '../../src/verify/source.ts'
 import { isLoopback } from '../parse-url.ts'
 import { type Finding, fail, ok, warn } from '../preflight/finding.ts'
-import { displayUrl } from '../server-ledger.ts'
 
 const ANSWER_TIMEOUT_MS = 10_000
 const CLOCK_MS_MAX = 30_000

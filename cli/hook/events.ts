@@ -1,7 +1,14 @@
-import { type ContentOptions, defined, referencesOf, short } from '../../sdk/actions/content.ts'
+import {
+  type ContentOptions,
+  defined,
+  type ErrorMembers,
+  referencesOf,
+  short,
+} from '../../sdk/actions/content.ts'
 import type { RecordOptions } from '../../sdk/notarizer/items.ts'
 import { utf8Encode } from '../../src/proof/bytes.ts'
-import { contentAt, type Message, valueAt } from '../calls/message.ts'
+import { contentAt, errorAt, type Message, valueAt } from '../calls/message.ts'
+import { statusOfEnd, statusOfFailure, statusOfResponse } from './statuses.ts'
 
 /** A record of one event. */
 export type HookRecord = {
@@ -26,8 +33,8 @@ type Event = {
 }
 
 /**
- * The record of an event, as a coding agent tells it to its hooks: Claude Code's names, and those of Gemini CLI and Cursor for the same. An
- * event that nobody knows here becomes an action of kind `other`. null: the message is no event at all.
+ * The record of an event of a coding agent: Claude Code's names, and those of Gemini CLI and Cursor for the same. An unknown event becomes
+ * an action of kind `other`. null: the message is no event.
  */
 export function recordOf(message: Message, recording: RecordingOptions): HookRecord | null {
   const get = (...names: string[]) =>
@@ -36,12 +43,17 @@ export function recordOf(message: Message, recording: RecordingOptions): HookRec
   if (name === undefined) return null
   const session = short(get('session_id', 'sessionId', 'conversation_id'), 256)
   const event = { message, recording, session, get }
-  return (EVENTS[name.replaceAll(/[^A-Za-z]/g, '').toLowerCase()] ?? otherEvent(name))(event)
+  const key = keyOf(name)
+  const known = Object.hasOwn(EVENTS, key) ? EVENTS[key] : undefined
+  return (known ?? otherEvent(name))(event)
 }
 
 const before = (event: Event) => action(event, toolCall(event), ['tool_input'])
-const after = (event: Event) =>
-  outcome(event, toolCall(event), { status: 'ok' }, ['tool_response', 'tool_output'])
+const after = (event: Event) => {
+  const tool = short(event.get('tool_name', 'toolName'), 512) ?? ''
+  return outcome(event, toolCall(event), statusOfResponse(event.get(...RESPONSES), tool), RESPONSES)
+}
+const RESPONSES = ['tool_response', 'tool_output'] as const
 
 const EVENTS: Readonly<Record<string, (event: Event) => HookRecord>> = {
   pretooluse: before,
@@ -49,18 +61,13 @@ const EVENTS: Readonly<Record<string, (event: Event) => HookRecord>> = {
   posttooluse: after,
   aftertool: after,
   posttoolusefailure: (event) =>
-    outcome(
-      event,
-      toolCall(event),
-      { status: 'error', error: short(event.get('error', 'error_message'), 4096) },
-      [],
-    ),
+    outcome(event, toolCall(event), { ...failure(event), ...statusOfFailure(event) }, []),
   permissionrequest: (event) => approval(event, { decision: 'escalate' }),
   permissiondenied: (event) => approval(event, { decision: 'deny', why: short(event.get('reason'), 4096) }),
   subagentstart: (event) => action(event, subagent(event), []),
-  subagentstop: (event) => outcome(event, subagent(event), { status: 'ok' }, []),
+  subagentstop: (event) => outcome(event, subagent(event), statusOfEnd(event), []),
   sessionstart: (event) => action(event, sessionCall(event), []),
-  sessionend: (event) => outcome(event, sessionCall(event), { status: 'ok' }, []),
+  sessionend: (event) => outcome(event, sessionCall(event), statusOfEnd(event), []),
 }
 
 type Call = {
@@ -76,8 +83,11 @@ type Call = {
 function toolCall(event: Event): Call {
   const { get } = event
   const tool = short(get('tool_name', 'toolName'), 512) ?? 'unknown'
-  // Names of MCP tools, as Claude Code has them.
-  const [, server, name] = /^mcp__(.+?)__(.+)$/.exec(tool) ?? []
+  // Names of MCP tools, as Claude Code has them. Gemini CLI says both in a member.
+  const [, ...named] = /^mcp__(.+?)__(.+)$/.exec(tool) ?? []
+  const [server = named[0], name = named[1]] = ['server_name', 'tool_name'].map((each) =>
+    short(valueAt(get('mcp_context'), [each]), 512),
+  )
   const callId = short(get('tool_use_id', 'toolUseId', 'tool_call_id'), 256)
   const within = handleOf(event, 'agent', short(get('agent_id'), 256)) ?? sessionHandle(event)
   return { kind: 'tool', name: name ?? tool, server, callId, handle: handleOf(event, 'tool', callId), within }
@@ -136,6 +146,12 @@ function outcome(event: Event, call: Call, end: object, paths: readonly string[]
   return following('agent-outcome/1', event, call, payload)
 }
 
+/** Error members of a failed tool. The text is content, because it has what a failed command printed. */
+function failure({ message, recording, get }: Event): ErrorMembers {
+  const name = ['error', 'error_message'].find((each) => get(each) !== undefined)
+  return name === undefined ? {} : errorAt(message, [name], recording)
+}
+
 function approval(event: Event, decided: { decision: string; why?: string | undefined }): HookRecord {
   const call = toolCall(event)
   const payload = {
@@ -144,7 +160,8 @@ function approval(event: Event, decided: { decision: string; why?: string | unde
     by: { kind: 'policy' },
     ...firstContent(event, 'arguments', ['tool_input'], decided.why),
   }
-  return following('approval/1', event, call, payload)
+  // `escalate` comes before the deed, so the deed can still be denied.
+  return { ...following('approval/1', event, call, payload), isBefore: decided.decision === 'escalate' }
 }
 
 /** Below the action, or if the event does not say which it is, beside it. */
@@ -158,6 +175,39 @@ function following(
   return { type, payload, options, isBefore: false }
 }
 
+/**
+ * Events of Claude Code whose hook can deny the deed, though their names do not begin with `pre`. `Stop` and `SubagentStop` are not listed,
+ * because denying a stop makes the agent continue.
+ */
+const BEFORE_KEYS: ReadonlySet<string> = new Set([
+  'userpromptsubmit',
+  'userpromptexpansion',
+  'configchange',
+  'taskcreated',
+  'elicitation',
+  'elicitationresult',
+  'worktreecreate',
+])
+
+/**
+ * Whether the event comes before its deed, and its hook can deny the deed: such as `beforeShellExecution` of Cursor. True if the first or last
+ * word of the name is `before` or `pre`, in camel case or with any separator. A name of one word only has to begin so.
+ */
+function isToldBefore(name: string): boolean {
+  if (BEFORE_KEYS.has(keyOf(name))) return true
+  const words = name.split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/).filter(Boolean)
+  const [first, last] = [words[0], words.at(-1)].map((word) => word?.toLowerCase())
+  return [first, last].some((word) => word === 'before' || word === 'pre') || isOneWordBefore(words)
+}
+
+function isOneWordBefore(words: readonly string[]): boolean {
+  return words.length === 1 && /^(?:before|pre)/i.test(words[0]!)
+}
+
+function keyOf(name: string): string {
+  return name.replaceAll(/[^A-Za-z]/g, '').toLowerCase()
+}
+
 function otherEvent(name: string): (event: Event) => HookRecord {
   return (event) => {
     const call: Call = {
@@ -168,7 +218,10 @@ function otherEvent(name: string): (event: Event) => HookRecord {
       within: sessionHandle(event),
     }
     const content = contentAt('arguments', event.message, [], event.recording)
-    return following('agent-action/1', event, call, { ...members(event, call), ...content, told: 'after' })
+    const isBefore = isToldBefore(name)
+    const before = event.recording.held ? 'held' : 'before'
+    const payload = { ...members(event, call), ...content, told: isBefore ? before : 'after' }
+    return { ...following('agent-action/1', event, call, payload), isBefore }
   }
 }
 

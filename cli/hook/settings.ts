@@ -8,9 +8,9 @@ const WITH_MATCHER = [
 ]
 const OTHERS = ['SubagentStart', 'SubagentStop', 'SessionStart', 'SessionEnd']
 
-/** `hooks` of a settings file of Claude Code. */
-export function settingsOf(command: string): string {
-  const hooks = [{ type: 'command', command }]
+/** `hooks` of a settings file of Claude Code. `timeoutSeconds`: after which the host ends the hook; null: as the host has it. */
+export function settingsOf(command: string, timeoutSeconds: number | null = null): string {
+  const hooks = [{ type: 'command', command, ...(timeoutSeconds !== null && { timeout: timeoutSeconds }) }]
   const entries = [
     ...WITH_MATCHER.map((event) => [event, [{ matcher: '*', hooks }]] as const),
     ...OTHERS.map((event) => [event, [{ hooks }]] as const),

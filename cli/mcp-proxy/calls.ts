@@ -3,9 +3,16 @@ import { referencesOf, type Sha256, short } from '../../sdk/actions/content.ts'
 import { makeIdempotencyKey } from '../../sdk/idempotency-key.ts'
 import { putInInbox } from '../../sdk/node/inbox.ts'
 import { type Item, makeItem, type RecordOptions } from '../../sdk/notarizer/items.ts'
-import { contentAt, type Message, traceparentOf, valueAt } from '../calls/message.ts'
+import { contentAt, hasTwice, type Message, traceparentOf, valueAt } from '../calls/message.ts'
 import type { OpenCalls } from '../outbox/calls.ts'
+import { TOOL_NAME_CHARS_MAX } from './ambiguity.ts'
+import { statusOf, taskIdOf } from './answer-status.ts'
+import { answeredIdOf, keyOf, type RequestId } from './json-rpc.ts'
 import { PROXY_CANCELLED_MS, PROXY_OPEN_CALLS_MAX } from './limits.ts'
+import { CLIENT_INFO, SERVER_INFO, TOOL_USE_ID } from './names.ts'
+import { strayText } from './stray.ts'
+import { type TaskEnd, Tasks } from './tasks.ts'
+import type { NoAnswer } from './upstream.ts'
 
 type Options = {
   readonly directory: string
@@ -26,6 +33,8 @@ type Call = {
   readonly startedAtMs: number
   readonly attributes: Record<string, unknown>
   timer: ReturnType<typeof setTimeout> | null
+  /** Whether another request of its id waited at the same time: nobody knows which of them an answer is of. */
+  isShared: boolean
 }
 
 /** An action that was put into the outbox. `call`: undefined where no answer is waited for. */
@@ -38,16 +47,16 @@ export type Begun = {
 const ACTION = 'agent-action/1'
 const OUTCOME = 'agent-outcome/1'
 const FRAMEWORK = 'mcp-proxy'
-/** Claude Code says by it which of its calls it is; its hooks have the same id. */
-const TOOL_USE_ID = 'claudecode/toolUseId'
-const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
 
 /** Records of the calls that pass. Throws where the outbox cannot be written. */
 export class Calls {
   readonly #options: Options
   readonly #session = randomUUID()
-  /** By the request's id, as JSON; a client that uses an id twice at a time has the first answered first. */
+  /** By the request's id, as JSON. */
   readonly #byRequest = new Map<string, Call[]>()
+  /** Ids of other requests that may still be answered, and of cancelled calls: the newest of them. */
+  readonly #otherRequests = new Set<string>()
+  readonly #tasks = new Tasks<Call>((call, end, message) => this.#settle(call, this.#endOfTask(end, message)))
   #size = 0
   #client: unknown
   #initialize: string | null = null
@@ -60,7 +69,9 @@ export class Calls {
   /** A message of the client, before it is forwarded. An action that was put into the outbox, if it is a call of a tool. */
   fromClient(message: Message): Begun | null {
     const { value } = message
-    switch (valueAt(value, ['method'])) {
+    const method = valueAt(value, ['method'])
+    if (method !== 'tools/call' && method !== undefined) this.#noteOther(keyOf(valueAt(value, ['id'])))
+    switch (method) {
       case 'tools/call':
         return this.#begin(message)
       case 'initialize':
@@ -71,6 +82,7 @@ export class Calls {
         this.#cancel(keyOf(valueAt(value, ['params', 'requestId'])))
         return null
       default:
+        this.#tasks.fromClient(value)
         return null
     }
   }
@@ -84,7 +96,7 @@ export class Calls {
     const callId = short(params('_meta', TOOL_USE_ID), 256) ?? id
     const members = {
       kind: 'tool',
-      name: short(params('name'), 512) ?? 'unknown',
+      name: short(params('name'), TOOL_NAME_CHARS_MAX) ?? 'unknown',
       server: short(this.#options.server ?? this.#serverName ?? this.#options.command, 512) ?? 'unknown',
       callId,
       session: this.#session,
@@ -105,7 +117,7 @@ export class Calls {
     const payload = { ...members, ...content, told: held ? 'held' : 'before', attributes }
     const action = makeItem(payload, { ...options, type: ACTION, handle }, Date.now())
     const outcomeOptions = { ...options, parentHandle: handle }
-    const isAnswered = request !== null && this.#size < PROXY_OPEN_CALLS_MAX
+    const isAnswered = request !== null && this.#size + this.#tasks.size < PROXY_OPEN_CALLS_MAX
     if (isAnswered) open.begin(id, outcomeOf(members, outcomeOptions, NO_OUTCOME))
     try {
       putInInbox(directory, action, makeIdempotencyKey())
@@ -124,66 +136,102 @@ export class Calls {
       startedAtMs: performance.now(),
       attributes: {},
       timer: null,
+      isShared: this.#otherRequests.has(request),
     }
     this.#add(request, call)
     return { handle, request, call }
   }
 
   #add(request: string, call: Call): void {
-    this.#byRequest.set(request, [...(this.#byRequest.get(request) ?? []), call])
+    const calls = [...(this.#byRequest.get(request) ?? []), call]
+    if (calls.length > 1) for (const each of calls) each.isShared = true
+    this.#byRequest.set(request, calls)
     this.#size++
+  }
+
+  #noteOther(request: string | null): void {
+    if (request === null) return
+    for (const call of this.#byRequest.get(request) ?? []) call.isShared = true
+    if (this.#otherRequests.size >= PROXY_OPEN_CALLS_MAX)
+      this.#otherRequests.delete(this.#otherRequests.values().next().value!)
+    this.#otherRequests.add(request)
   }
 
   /** A message of the server, after it was forwarded. */
   fromServer(message: Message): void {
     const { value } = message
-    if (valueAt(value, ['method']) !== undefined) return
-    const request = keyOf(valueAt(value, ['id']))
-    if (request === null) return
-    if (request === this.#initialize)
-      this.#serverName = short(valueAt(value, ['result', 'serverInfo', 'name']), 512)
-    const call = this.#byRequest.get(request)?.[0]
+    const request = keyOf(answeredIdOf(value))
+    if (request !== null) this.#otherRequests.delete(request)
+    if (this.#tasks.fromServer(message) || request === null) return
+    if (request === this.#initialize || this.#serverName === undefined)
+      this.#serverName = short(serverNameOf(value), 512)
+    const call = this.#take(request)
     if (call === undefined) return
-    this.#remove(request, call)
-    this.#settle(call, this.#endOf(message, call))
+    const isTwice = hasTwice(message, ['result'], ['task', 'taskId'])
+    const taskId = isTwice ? undefined : taskIdOf(valueAt(value, ['result']))
+    if (taskId === undefined) this.#settle(call, this.#endOf(message, call))
+    else {
+      call.attributes['task'] = short(taskId, 256)
+      this.#tasks.begin(taskId, call, message)
+    }
   }
 
-  /** The outcome of a call as its answer tells it. The text of an error is content. */
+  /** Outcome of a call, read from its answer. */
   #endOf(message: Message, call: Call): Record<string, unknown> {
-    const { keep, sha256 } = this.#options
     const { value } = message
-    const error = valueAt(value, ['error'])
     const resultType = short(valueAt(value, ['result', 'resultType']), 128)
     if (resultType !== undefined) call.attributes['resultType'] = resultType
-    if (error !== undefined) {
-      const code = valueAt(error, ['code'])
-      const told = keep ? short(valueAt(error, ['message']), 4_096) : undefined
-      return {
-        status: 'error',
-        errorType: typeof code === 'number' ? `${code}` : 'error',
-        ...(told !== undefined && { error: told }),
-        ...contentAt('result', message, ['error'], { keep, sha256, besides: told }),
-      }
-    }
-    const isError = valueAt(value, ['result', 'isError']) === true
+    const { status, errorType } = statusOf(message)
+    // An error after a cancellation may be the cancellation itself.
+    const isCut = status === 'error' && call.attributes['cancelled'] === true
+    const hasError = (valueAt(value, ['error']) ?? null) !== null
     return {
-      status: isError ? 'error' : 'ok',
-      ...(isError && { errorType: 'isError' }),
-      ...contentAt('result', message, ['result'], { keep, sha256 }),
+      status: isCut ? 'unknown' : status,
+      ...(errorType !== undefined && { errorType }),
+      ...this.#contentAt(message, [hasError ? 'error' : 'result']),
     }
+  }
+
+  #endOfTask({ path, ...end }: TaskEnd, message: Message): Record<string, unknown> {
+    return { ...end, ...(path !== null && this.#contentAt(message, path)) }
+  }
+
+  /** Content of a result or an error. The text of a JSON-RPC error is content too. */
+  #contentAt(message: Message, path: readonly string[]): Record<string, unknown> {
+    const { keep, sha256 } = this.#options
+    const text = path.at(-1) === 'error' ? valueAt(message.value, [...path, 'message']) : undefined
+    const told = keep ? short(text, 4_096) : undefined
+    return {
+      ...(told !== undefined && { error: told }),
+      ...contentAt('result', message, path, { keep, sha256, besides: told }),
+    }
+  }
+
+  /** Ends the call of a request that the server did not answer with a message. A text that it sent instead is content. */
+  noAnswer(id: RequestId, { why, sent, isRefused }: NoAnswer): void {
+    const request = keyOf(id)!
+    this.#otherRequests.delete(request)
+    const call = this.#take(request)
+    if (call === undefined) return
+    const told = this.#options.keep && sent !== null ? `${why}: ${strayText(sent)}` : why
+    this.#settle(call, {
+      status: isRefused ? 'error' : 'unknown',
+      errorType: isRefused ? 'refused' : 'no_answer',
+      error: short(told, 4_096),
+    })
   }
 
   /** The call is not forwarded. */
   refuse({ request, call }: Begun, why: string): void {
-    if (request === null || call === undefined) return
-    this.#remove(request, call)
+    if (request === null || call === undefined || !this.#remove(request, call)) return
     this.#settle(call, { status: 'denied', errorType: 'not_recorded', error: short(why, 4_096) })
   }
 
-  /** Bytes of the client that nobody here understands, or that were too many to be read, and were forwarded all the same. */
-  unread(why: string, sha256: string, length: number): void {
-    const { directory, server, command, say } = this.#options
-    say(`a message of the client was forwarded unread: ${why}`)
+  /** Records only the digest of a message, not the calls in it, and prints the reason. Throws if the outbox cannot be written. */
+  unread(why: string, sha256: string, length: number): Begun {
+    const { directory, server, command, held, say } = this.#options
+    say(`only the digest of a message of the client is recorded: ${why}`)
+    const handle = `mcp:${randomUUID()}`
     const payload = {
       kind: 'other',
       name: 'unread message',
@@ -191,18 +239,20 @@ export class Calls {
       session: this.#session,
       framework: FRAMEWORK,
       argumentsDigest: { sha256, of: 'bytes', length },
-      told: 'after',
+      told: held ? 'held' : 'after',
       attributes: { why: short(why, 512) },
     }
     const references = referencesOf({ 'gen_ai.conversation.id': this.#session })
-    putInInbox(directory, makeItem(payload, { type: ACTION, references }, Date.now()), makeIdempotencyKey())
+    const action = makeItem(payload, { type: ACTION, references, handle }, Date.now())
+    putInInbox(directory, action, makeIdempotencyKey())
+    return { handle, request: null, call: undefined }
   }
 
   /** No answer comes any more to what was not answered. */
   end(why: string): void {
-    for (const calls of this.#byRequest.values())
-      for (const call of calls)
-        this.#settle(call, { status: 'unknown', errorType: 'upstream_ended', error: short(why, 4_096) })
+    const calls = [...this.#byRequest.values(), this.#tasks.takeAll()].flat()
+    for (const call of calls)
+      this.#settle(call, { status: 'unknown', errorType: 'upstream_ended', error: short(why, 4_096) })
     this.#byRequest.clear()
     this.#size = 0
   }
@@ -212,27 +262,41 @@ export class Calls {
     if (call === undefined || call.timer !== null) return
     call.attributes['cancelled'] = true
     call.timer = setTimeout(() => {
-      this.#remove(request!, call)
       const error = 'the client cancelled it, and no answer came'
+      if (!this.#remove(request!, call)) return
+      this.#noteOther(request)
       this.#settle(call, { status: 'unknown', errorType: 'cancelled', error })
     }, PROXY_CANCELLED_MS)
   }
 
-  #remove(request: string, call: Call): void {
-    const others = (this.#byRequest.get(request) ?? []).filter((each) => each !== call)
+  /** Removes and returns the first call that waits for an answer to this id. */
+  #take(request: string): Call | undefined {
+    const call = this.#byRequest.get(request)?.[0]
+    if (call !== undefined) this.#remove(request, call)
+    return call
+  }
+
+  /** Removes a call. Returns whether it was waiting. */
+  #remove(request: string, call: Call): boolean {
+    const calls = this.#byRequest.get(request) ?? []
+    const others = calls.filter((each) => each !== call)
+    if (others.length === calls.length) return false
     if (others.length === 0) this.#byRequest.delete(request)
     else this.#byRequest.set(request, others)
     this.#size--
+    return true
   }
 
   #settle(call: Call, end: Record<string, unknown>): void {
     if (call.timer !== null) clearTimeout(call.timer)
     const durationMs = Math.round((performance.now() - call.startedAtMs) * 1000) / 1000
     const attributes = Object.keys(call.attributes).length > 0 ? { attributes: call.attributes } : {}
+    const shared =
+      call.isShared && end['status'] !== 'denied' ? { status: 'unknown', errorType: 'same_id' } : {}
     try {
       this.#options.open.settle(
         call.id,
-        outcomeOf(call.members, call.options, { ...end, durationMs, ...attributes }),
+        outcomeOf(call.members, call.options, { ...end, ...shared, durationMs, ...attributes }),
       )
     } catch (error) {
       this.#options.say(`an outcome could not be written: ${(error as Error).message}`)
@@ -251,9 +315,10 @@ function outcomeOf(members: object, options: RecordOptions, end: object): Item {
   return makeItem({ ...members, ...end }, { ...options, type: OUTCOME }, Date.now())
 }
 
-/** The id of a request as a key; null: it has none. 1 and "1" are two. */
-function keyOf(id: unknown): string | null {
-  return typeof id === 'string' || typeof id === 'number' ? JSON.stringify(id) : null
+/** Name of the server in its answer: to `initialize`, or since MCP 2026-07-28 to any request. */
+function serverNameOf(answer: unknown): unknown {
+  const paths = [['serverInfo'], ['_meta', SERVER_INFO]]
+  return paths.map((path) => valueAt(answer, ['result', ...path, 'name'])).find((name) => name !== undefined)
 }
 
 function clientOf(info: unknown): { client?: string } {

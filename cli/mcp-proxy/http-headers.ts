@@ -1,9 +1,9 @@
 import { valueAt } from '../calls/message.ts'
 import { PROXY_HEADER_TOOLS_MAX } from './limits.ts'
+import { VERSION_META } from './names.ts'
 
 /* Headers of a request to an MCP server, which repeat what stands in its body (MCP 2026-07-28, Streamable HTTP, "Request Metadata"). */
 
-const VERSION_META = 'io.modelcontextprotocol/protocolVersion'
 const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -15,8 +15,12 @@ type Param = { readonly header: string; readonly path: readonly string[] }
 /** Knows which parameters of tools the server wants in headers, from its lists of tools. */
 export class RequestHeaders {
   readonly #tools = new Map<string, readonly Param[]>()
-  /** As the server answered `initialize`; null: nobody asked. */
   #negotiated: string | null = null
+
+  /** Protocol version in the server's answer to `initialize`; null: there was no `initialize`. */
+  get negotiated(): string | null {
+    return this.#negotiated
+  }
 
   of(message: unknown): Record<string, string> {
     const method = valueAt(message, ['method'])

@@ -1,21 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type SseEvent, SseParser } from '../../sdk/http/sse.ts'
+import { SseParser } from '../../sdk/http/sse.ts'
+import { withoutMark } from '../../src/proof/bytes.ts'
 import { mediaTypeOf } from '../../src/proof/http-fields.ts'
 import { valueAt } from '../calls/message.ts'
-import { RequestHeaders } from './http-headers.ts'
+import { readText, tryParse } from './http-body.ts'
+import { causeOf, EVENT_STREAM, HttpSession, type Line, LostSessionError, textsOf } from './http-session.ts'
+import { answeredIdOf, isMessage, keyOf, messagesOf, type RequestId, requestIdOf } from './json-rpc.ts'
 import {
+  PROXY_CANCELLED_MS,
   PROXY_HTTP_END_MS,
+  PROXY_HTTP_ORDER_MS,
   PROXY_HTTP_REQUESTS_MAX,
+  PROXY_HTTP_RESUMES_MAX,
   PROXY_HTTP_RETRY_MS,
   PROXY_HTTP_RETRY_MS_MAX,
   PROXY_MESSAGE_BYTES_MAX,
 } from './limits.ts'
-import type { Ended, Receive, Upstream } from './upstream.ts'
+import { strayText } from './stray.ts'
+import type { Downstream, Ended, NoAnswer, Upstream } from './upstream.ts'
 
 type HttpOptions = {
   readonly url: URL
   readonly headers: readonly (readonly [string, string])[]
-  readonly receive: Receive
+  readonly downstream: Downstream
 }
 
 /** A server behind streamable HTTP (MCP 2025-03-26 and later): each line of the client is the body of a request, and each message of an answer a line. */
@@ -23,203 +30,288 @@ export function openHttp(options: HttpOptions): Upstream {
   return new HttpUpstream(options)
 }
 
-const SESSION = 'mcp-session-id'
-const ANY = 'application/json, text/event-stream'
+/** A request that waits for its answer. */
+type OpenRequest = {
+  readonly id: RequestId
+  readonly closed: AbortController
+  /** Called when the request is answered. */
+  readonly taken: () => void
+  isCancelled: boolean
+}
+
+const NO_RESULT = 'the server ended its answer without a result'
 
 class HttpUpstream implements Upstream {
   readonly ended: Promise<Ended>
-  readonly #options: HttpOptions
-  readonly #headers = new RequestHeaders()
+  readonly #downstream: Downstream
+  readonly #session: HttpSession
   readonly #underWay = new Set<Promise<void>>()
   /** By the request's id, as JSON. */
-  readonly #requests = new Map<string, AbortController>()
+  readonly #open = new Map<string, OpenRequest>()
   readonly #stop = new AbortController()
-  #session: string | null = null
-  #listening = false
-  #held: Buffer[] = []
+  /** Resolves when the server has accepted all notifications and answers that the client has written so far. */
+  #order: Promise<unknown> = Promise.resolve()
+  #isListening = false
+  #waiting: Buffer[] = []
   #resolve: (ended: Ended) => void = () => {}
 
-  constructor(options: HttpOptions) {
-    this.#options = options
+  constructor({ url, headers, downstream }: HttpOptions) {
+    this.#downstream = downstream
+    this.#session = new HttpSession({
+      ...{ url, headers, signal: this.#stop.signal },
+      onRenewed: () => {
+        downstream.say('the server had lost the session: a new one was begun')
+        this.#listen()
+      },
+    })
     this.ended = new Promise((resolve) => {
       this.#resolve = resolve
     })
   }
 
   async send(bytes: Buffer): Promise<void> {
-    this.#held.push(bytes)
-    if (bytes.at(-1) !== 0x0a) return
-    this.#sendHeld()
+    this.#waiting.push(bytes)
+    if (bytes.at(-1) !== LINE_FEED) return
+    this.#sendLine()
     if (this.#underWay.size >= PROXY_HTTP_REQUESTS_MAX) await Promise.race(this.#underWay)
   }
 
-  #sendHeld(): void {
-    const body = withoutEnd(Buffer.concat(this.#held))
-    this.#held = []
-    if (body.length === 0) return
-    const done = this.#post(body).finally(() => this.#underWay.delete(done))
+  /**
+   * Sends a line in the client's order where the order matters: after the server has accepted all earlier notifications and answers, and has
+   * answered `initialize`. Requests do not wait for each other, because their answers may come in any order over stdio too.
+   */
+  #sendLine(): void {
+    const body = bodyOf(Buffer.concat(this.#waiting))
+    this.#waiting = []
+    const text = body.toString('utf8')
+    if (text.trim() === '') return
+    const value = tryParse(text)
+    const line = { body, value, method: valueAt(value, ['method']) }
+    if (line.method === 'notifications/cancelled') this.#cancel(valueAt(value, ['params', 'requestId']))
+    const turn = this.#order
+    const isRequest = messagesOf(value).some((each) => requestIdOf(each) !== undefined)
+    let taken = () => {}
+    if (!isRequest || line.method === 'initialize')
+      this.#order = atMost(PROXY_HTTP_ORDER_MS, new Promise<void>((resolve) => (taken = resolve)))
+    const done = this.#exchange(line, turn, taken).finally(() => {
+      taken()
+      this.#underWay.delete(done)
+    })
     this.#underWay.add(done)
   }
 
   end(): void {
-    this.#sendHeld()
-    void this.#end()
-  }
-
-  async #end(): Promise<void> {
-    await Promise.race([Promise.all(this.#underWay), sleep(PROXY_HTTP_END_MS, undefined, { ref: false })])
-    if (this.#session !== null) {
-      const signal = AbortSignal.timeout(PROXY_HTTP_END_MS)
-      await this.#fetch({ method: 'DELETE', headers: {}, signal }).catch(() => {})
-    }
-    this.stop()
+    this.#sendLine()
+    void (async () => {
+      await atMost(PROXY_HTTP_END_MS, Promise.all(this.#underWay))
+      this.stop()
+    })()
   }
 
   stop(): void {
+    if (this.#stop.signal.aborted) return
     this.#stop.abort()
-    this.#resolve({ why: 'the connection to the server was closed', isFailure: false })
+    void this.#session.close(PROXY_HTTP_END_MS).finally(() => {
+      this.#resolve({ why: 'the connection to the server was closed', isFailure: false })
+    })
   }
 
-  async #post(body: Buffer): Promise<void> {
-    const message = tryParse(body.toString('utf8'))
-    const method = valueAt(message, ['method'])
-    const id = method === undefined ? undefined : valueAt(message, ['id'])
-    // A request that is closed is cancelled; a server of an older version is told as well.
-    if (method === 'notifications/cancelled')
-      this.#requests.get(JSON.stringify(valueAt(message, ['params', 'requestId'])))?.abort()
+  async #exchange(line: Line, turn: Promise<unknown>, taken: () => void): Promise<void> {
     const closed = new AbortController()
-    const key = JSON.stringify(id)
-    if (id !== undefined) this.#requests.set(key, closed)
+    const ids = messagesOf(line.value)
+      .map(requestIdOf)
+      .filter((id) => id !== undefined)
+    const requests = ids.map((id): OpenRequest => ({ id, closed, taken, isCancelled: false }))
+    for (const request of requests) this.#open.set(keyOf(request.id)!, request)
+    const isOpen = (request: OpenRequest) => this.#open.get(keyOf(request.id)!) === request
+    const isAnswered = () => !requests.some(isOpen)
+    let reason: NoAnswer
     try {
+      await turn
       const signal = AbortSignal.any([closed.signal, this.#stop.signal])
-      const headers = { ...this.#headers.of(message), 'content-type': 'application/json', accept: ANY }
-      const response = await this.#fetch({ method: 'POST', headers, body: new Uint8Array(body), signal })
-      this.#session = response.headers.get(SESSION) ?? this.#session
-      const isAnswered = await this.#read(response, id)
-      if (id !== undefined && !isAnswered) await this.#fail(id, describe(response))
-      if (method === 'notifications/initialized' && response.ok) this.#listen()
+      signal.throwIfAborted()
+      const response = await this.#session.post(line, signal)
+      if (line.method !== 'initialize') taken()
+      reason = await this.#read(response, { requests: requests.filter(isOpen), isAnswered, signal })
+      if (line.method === 'notifications/initialized' && response.ok) this.#listen()
     } catch (error) {
-      if (id !== undefined && !closed.signal.aborted && !this.#stop.signal.aborted)
-        await this.#fail(id, `the server cannot be reached: ${causeOf(error)}`)
-    } finally {
-      if (this.#requests.get(key) === closed) this.#requests.delete(key)
+      reason = reasonOf(error)
+    }
+    for (const request of requests) {
+      if (!isOpen(request)) continue
+      this.#open.delete(keyOf(request.id)!)
+      if (!request.isCancelled && !this.#stop.signal.aborted)
+        await this.#downstream.noAnswer(request.id, reason)
     }
   }
 
-  #fetch(request: {
-    readonly method: string
-    readonly headers: Record<string, string>
-    readonly body?: Uint8Array<ArrayBuffer>
-    readonly signal: AbortSignal
-  }): Promise<Response> {
-    const headers = {
-      ...request.headers,
-      ...(this.#session !== null && { [SESSION]: this.#session }),
-      ...Object.fromEntries(this.#options.headers),
-    }
-    // A header may hold a secret, which goes to the server that was named, and to no other.
-    return fetch(this.#options.url, { ...request, headers, redirect: 'manual' })
-  }
-
-  /** Whether the answer to the request was among it. */
-  async #read(response: Response, id: unknown): Promise<boolean> {
-    const type = mediaTypeOf(response.headers.get('content-type'))
-    if (type === 'text/event-stream' && response.body !== null)
-      return this.#readStream(response.body, id, new SseParser(PROXY_MESSAGE_BYTES_MAX))
+  /** Forwards the messages of a response to the client. Returns the error for requests that the response does not answer. */
+  async #read(
+    response: Response,
+    exchange: {
+      readonly requests: readonly OpenRequest[]
+      readonly isAnswered: () => boolean
+      readonly signal: AbortSignal
+    },
+  ): Promise<NoAnswer> {
+    if (mediaTypeOf(response.headers.get('content-type')) === EVENT_STREAM)
+      return this.#follow(response, exchange.isAnswered, exchange.signal)
     const text = await readText(response)
-    if (type !== 'application/json' || text === '') return false
-    return this.#emit(text, id)
+    const [first, ...others] = exchange.requests
+    const value = tryParse(text)
+    if (isAllMessages(value)) {
+      const error = valueAt(value, ['error'])
+      const isOfAnother = !exchange.requests.some(({ id }) => id === valueAt(value, ['id']))
+      // A server that refuses a request without reading it does not know its id: it sends none, or another one.
+      const isForIt = error !== undefined && isOfAnother && first !== undefined && others.length === 0
+      await this.#emit(isForIt ? JSON.stringify({ jsonrpc: '2.0', id: first.id, error }) : text)
+    }
+    return refusalOf(response, text)
   }
 
-  async #readStream(body: ReadableStream<Uint8Array>, id: unknown, parser: SseParser): Promise<boolean> {
-    let isAnswered = false
-    for await (const piece of body as unknown as AsyncIterable<Uint8Array>)
-      for (const event of parser.push(piece)) isAnswered = (await this.#emitEvent(event, id)) || isAnswered
-    return isAnswered
-  }
-
-  async #emitEvent({ type, data }: SseEvent, id: unknown): Promise<boolean> {
-    // An empty event only says where to go on.
-    return type === 'message' && data !== '' && (await this.#emit(data, id))
-  }
-
-  /** Gives a message to the client as a line: an end of a line in JSON is space. Whether it answers the request. */
-  async #emit(text: string, id: unknown): Promise<boolean> {
-    const message = tryParse(text)
-    if (message === undefined) return false
-    const messages = Array.isArray(message) ? message : [message]
-    for (const each of messages) this.#headers.learn(each)
-    await this.#options.receive(Buffer.from(`${text.replaceAll(/[\r\n]/g, ' ')}\n`))
-    return messages.some((each) => valueAt(each, ['method']) === undefined && valueAt(each, ['id']) === id)
-  }
-
-  /** Answers a request that has no answer: the client would wait for ever. */
-  async #fail(id: unknown, message: string): Promise<void> {
-    const error = { code: FAILED_CODE, message: `tallystick mcp-proxy: ${message}` }
-    await this.#options.receive(Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`))
-  }
-
-  /** Servers of versions with sessions send what nobody asked for on a stream of its own. */
-  #listen(): void {
-    if (this.#listening) return
-    this.#listening = true
-    void (async () => {
-      for (let lastEventId = ''; !this.#stop.signal.aborted; ) {
-        const parser = new SseParser(PROXY_MESSAGE_BYTES_MAX)
-        try {
-          const headers = {
-            accept: 'text/event-stream',
-            ...(lastEventId !== '' && { 'last-event-id': lastEventId }),
-          }
-          const response = await this.#fetch({ method: 'GET', headers, signal: this.#stop.signal })
-          if (!response.ok || response.body === null) return void (await response.body?.cancel())
-          await this.#readStream(response.body, undefined, parser)
-        } catch {
-          // Tried again.
-        }
-        lastEventId = parser.lastEventId || lastEventId
-        const retryMs = Math.min(parser.retryMs ?? PROXY_HTTP_RETRY_MS, PROXY_HTTP_RETRY_MS_MAX)
-        await sleep(retryMs, undefined, { signal: this.#stop.signal }).catch(() => {})
+  /** Reads a stream. If it breaks and the server has sent an event id, it is resumed after that event. */
+  async #follow(first: Response, isAnswered: () => boolean, signal: AbortSignal): Promise<NoAnswer> {
+    let lastEventId = ''
+    let failures = 0
+    for (let response = first; ; ) {
+      const parser = new SseParser(PROXY_MESSAGE_BYTES_MAX)
+      let why = NO_RESULT
+      try {
+        for await (const text of textsOf(response, parser)) await this.#emit(text)
+      } catch (error) {
+        why = `the connection broke before the answer: ${causeOf(error)}`
       }
-    })()
+      lastEventId = parser.lastEventId || lastEventId
+      if (isAnswered() || signal.aborted || lastEventId === '') return unknown(why)
+      const retryMs = parser.retryMs ?? PROXY_HTTP_RETRY_MS
+      for (;;) {
+        await sleep(Math.min(retryMs, PROXY_HTTP_RETRY_MS_MAX), undefined, { signal })
+        try {
+          response = await this.#session.listen(lastEventId, signal)
+          break
+        } catch (error) {
+          if (signal.aborted || ++failures > PROXY_HTTP_RESUMES_MAX)
+            return unknown(`${why}, and the server cannot be reached to resume it: ${causeOf(error)}`)
+        }
+      }
+      failures = 0
+      if (!isStream(response)) {
+        await response.body?.cancel()
+        return unknown(`${why}, and the server answered HTTP ${response.status} when it was resumed`)
+      }
+    }
+  }
+
+  /** Forwards messages to the client as one line. Line breaks become spaces: JSON has them between its tokens only. */
+  async #emit(text: string): Promise<void> {
+    const value = tryParse(text)
+    if (!isAllMessages(value)) {
+      this.#downstream.say(`the server sent a text that is not an MCP message: ${strayText(text)}`)
+      return
+    }
+    const messages = messagesOf(value)
+    for (const each of messages) this.#session.messageHeaders.learn(each)
+    await this.#downstream.receive(Buffer.from(`${text.replaceAll(/[\r\n]/g, ' ')}\n`))
+    for (const each of messages) {
+      const key = keyOf(answeredIdOf(each)) ?? ''
+      this.#open.get(key)?.taken()
+      this.#open.delete(key)
+    }
+  }
+
+  /**
+   * In versions with a handshake the server continues after a closed connection: the notification cancels the request, and an answer may
+   * still come. In later versions the closed connection is the cancellation.
+   */
+  #cancel(id: unknown): void {
+    const request = this.#open.get(keyOf(id) ?? '')
+    if (request === undefined) return
+    request.isCancelled = true
+    if (this.#session.messageHeaders.negotiated === null) request.closed.abort()
+    else setTimeout(() => request.closed.abort(), PROXY_CANCELLED_MS).unref()
+  }
+
+  /** Reads messages that are not answers: in versions with a handshake the server sends them on a separate stream. */
+  #listen(): void {
+    if (this.#isListening) return
+    this.#isListening = true
+    void this.#readStreams().finally(() => {
+      this.#isListening = false
+    })
+  }
+
+  async #readStreams(): Promise<void> {
+    const { signal } = this.#stop
+    let lastEventId = ''
+    while (!signal.aborted) {
+      const { number } = this.#session
+      const parser = new SseParser(PROXY_MESSAGE_BYTES_MAX)
+      try {
+        const response = await this.#session.listen(lastEventId, signal)
+        if (!isStream(response)) {
+          await response.body?.cancel()
+          return
+        }
+        for await (const text of textsOf(response, parser)) await this.#emit(text)
+      } catch {
+        // The loop tries again.
+      }
+      lastEventId = number === this.#session.number ? parser.lastEventId || lastEventId : ''
+      const retryMs = Math.min(parser.retryMs ?? PROXY_HTTP_RETRY_MS, PROXY_HTTP_RETRY_MS_MAX)
+      await sleep(retryMs, undefined, { signal }).catch(() => {})
+    }
   }
 }
 
-/** As JSON-RPC has it for errors that servers define. */
-const FAILED_CODE = -32_091
+const [LINE_FEED, CARRIAGE_RETURN] = [0x0a, 0x0d]
 
-function describe({ status, ok }: Response): string {
-  return ok ? 'the server ended its answer without a result' : `the server answered HTTP ${status}`
-}
-
-async function readText(response: Response): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
-  for await (const piece of (response.body ?? []) as unknown as AsyncIterable<Uint8Array>) {
-    bytes += piece.length
-    if (bytes > PROXY_MESSAGE_BYTES_MAX)
-      throw new Error(`it answered with more than the ${PROXY_MESSAGE_BYTES_MAX} bytes that are read`)
-    pieces.push(piece)
-  }
-  return Buffer.concat(pieces).toString('utf8')
-}
-
-function withoutEnd(bytes: Buffer): Buffer {
+/** Returns the bytes of a line without line break and byte order mark. */
+function bodyOf(bytes: Buffer): Buffer {
   let end = bytes.length
-  while (end > 0 && (bytes[end - 1] === 0x0a || bytes[end - 1] === 0x0d)) end--
-  return bytes.subarray(0, end)
+  while (end > 0 && (bytes[end - 1] === LINE_FEED || bytes[end - 1] === CARRIAGE_RETURN)) end--
+  return withoutMark(bytes.subarray(0, end))
 }
 
-/** undefined: it is no JSON. */
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+function isAllMessages(value: unknown): boolean {
+  const messages = messagesOf(value)
+  return messages.length > 0 && messages.every(isMessage)
 }
 
-function causeOf(error: unknown): string {
-  const { message, cause } = error as Error
-  return cause instanceof Error ? cause.message : message
+function isStream({ ok, headers }: Response): boolean {
+  return ok && mediaTypeOf(headers.get('content-type')) === EVENT_STREAM
+}
+
+function unknown(why: string): NoAnswer {
+  return { why, sent: null, isRefused: false }
+}
+
+function reasonOf(error: unknown): NoAnswer {
+  return error instanceof LostSessionError
+    ? {
+        ...unknown(`the server has lost the session, and no new one could be begun: ${error.message}`),
+        isRefused: true,
+      }
+    : unknown(`the server cannot be reached: ${causeOf(error)}`)
+}
+
+/**
+ * Reads an HTTP status. 4xx, 307 and 308 mean that the request was not executed. 408, 5xx and other redirects leave that open: after 303 the
+ * result is at another address. `why` is recorded in clear, so it has no text of the server.
+ */
+function refusalOf({ status, ok, headers }: Response, text: string): NoAnswer {
+  if (ok) return { ...unknown(NO_RESULT), sent: text === '' ? null : text }
+  const isRefused = (status >= 400 && status < 500 && status !== 408) || status === 307 || status === 308
+  const location = status < 400 ? headers.get('location') : null
+  const why = `the server answered HTTP ${status}`
+  if (location === null) return { why, sent: text === '' ? null : text, isRefused }
+  const advice =
+    'a redirect to another address. The proxy does not follow it, because headers may have secrets: if you trust that address, pass it with --upstream'
+  return { why: `${why}, ${advice}`, sent: location, isRefused }
+}
+
+/** Resolves when the promise resolves, or after `ms`. */
+async function atMost(ms: number, promise: Promise<unknown>): Promise<void> {
+  const over = new AbortController()
+  await Promise.race([promise, sleep(ms, undefined, { signal: over.signal, ref: false }).catch(() => {})])
+  over.abort()
 }

@@ -7,10 +7,18 @@ export const PROXY_CANCELLED_MS = 5_000
 export const PROXY_CLOSE_MS_MAX = 1_000
 /** Calls under way; with more, no outcome is recorded of further ones. */
 export const PROXY_OPEN_CALLS_MAX = 10_000
-/** A server that was told to end (SIGTERM) and does not is killed. */
-export const PROXY_KILL_MS = 5_000
+/** Time between the end of a server's input and SIGTERM. */
+export const PROXY_END_MS = 5_000
+/** Time between SIGTERM and SIGKILL for a server: less than clients wait before they kill the proxy. */
+export const PROXY_KILL_MS = 1_500
 /** Requests to a server behind HTTP at a time; more wait. */
 export const PROXY_HTTP_REQUESTS_MAX = 256
+/** Later messages wait at most so long until the server accepts a notification, or answers `initialize`. */
+export const PROXY_HTTP_ORDER_MS = 10_000
+/** Failed attempts in a row to resume an answer after its connection broke. */
+export const PROXY_HTTP_RESUMES_MAX = 5
+/** Characters that an error or a log line quotes of a server's text that is not a message. */
+export const PROXY_STRAY_CHARS_MAX = 400
 /** For answers that are under way when the client has ended, and for the end of the session. */
 export const PROXY_HTTP_END_MS = 2_000
 /** Before a stream of a server behind HTTP is opened again that was cut off. */

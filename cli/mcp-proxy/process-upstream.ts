@@ -1,36 +1,103 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import type { Writable } from 'node:stream'
-import { PROXY_KILL_MS } from './limits.ts'
-import type { Ended, Receive, Upstream } from './upstream.ts'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PROXY_END_MS, PROXY_KILL_MS } from './limits.ts'
+import type { Downstream, Ended, Upstream } from './upstream.ts'
+import { write } from './write.ts'
 
-/** A server that is a process of its own. Its standard error is ours: servers write their logs there. */
+/*
+ * A server as a child process. It leads a process group, so that a signal also reaches its descendants: with a shell or `npx` the server is
+ * a grandchild. It is stopped as MCP specifies (Lifecycle, Shutdown, stdio): end of its input, then SIGTERM, then SIGKILL.
+ */
+
+const HAS_GROUPS = process.platform !== 'win32'
+
+/** Starts the server. Its standard error is that of the proxy, because servers write their logs there. */
 export function openProcess(
   [command, ...args]: readonly string[],
   env: NodeJS.ProcessEnv,
-  receive: Receive,
+  { receive }: Downstream,
 ): Upstream {
-  const child = spawn(command!, args, { stdio: ['pipe', 'pipe', 'inherit'], env, windowsHide: true })
+  const child = spawn(command!, args, {
+    ...{ stdio: ['pipe', 'pipe', 'inherit'], env, windowsHide: true },
+    detached: HAS_GROUPS,
+  })
+  const guard = watchOver(child, env)
   // It has ended, and does not read what the client still writes.
   child.stdin.on('error', () => {})
   const read = (async () => {
     for await (const bytes of child.stdout) await receive(bytes as Buffer)
   })().catch(() => {})
+  let stopping: Promise<void> | null = null
+  const stop = () => {
+    stopping ??= endGroup(child)
+    return stopping
+  }
   return {
     send: (bytes) => write(child.stdin, bytes),
-    end: () => void child.stdin.end(),
-    stop() {
-      child.kill('SIGTERM')
-      setTimeout(() => child.kill('SIGKILL'), PROXY_KILL_MS).unref()
+    end() {
+      child.stdin.end()
+      setTimeout(stop, PROXY_END_MS).unref()
     },
-    ended: exitOf(child).then(async (ended) => {
-      await read
-      return ended
+    stop: () => void stop(),
+    ended: exitOf(child).then(async ({ why, isFailure }) => {
+      const wasStopped = stopping !== null
+      // A descendant that still runs may keep the output open.
+      await stop()
+      await Promise.race([read, sleep(PROXY_END_MS, undefined, { ref: false })])
+      child.stdout.destroy()
+      guard?.stdin?.end('over\n')
+      return { why, isFailure: isFailure && !wasStopped }
     }),
   }
 }
 
-async function exitOf(child: ReturnType<typeof spawn>): Promise<Ended> {
+/** Sends SIGTERM to the group, and after PROXY_KILL_MS SIGKILL. Resolves when the group has ended, or was killed. */
+async function endGroup(child: ChildProcess): Promise<void> {
+  const until = performance.now() + PROXY_KILL_MS
+  for (let isThere = signalGroup(child, 'SIGTERM'); isThere; isThere = signalGroup(child, 0)) {
+    if (performance.now() > until) return void signalGroup(child, 'SIGKILL')
+    await sleep(GROUP_POLL_MS)
+  }
+}
+
+const GROUP_POLL_MS = 20
+
+/** Sends a signal to the group. Returns whether a process got it. */
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
+  const { pid } = child
+  if (pid === undefined) return false
+  if (!HAS_GROUPS) return child.exitCode === null && child.signalCode === null && child.kill(signal)
+  try {
+    return process.kill(-pid, signal)
+  } catch {
+    return false
+  }
+}
+
+/** Exits if it reads a line. `read` fails if the proxy ended without writing one; then it ends the group of $1. */
+const GUARD = `read -r over && exit
+sleep ${PROXY_END_MS / 1_000}; kill -s TERM -- "-$1"
+sleep ${PROXY_KILL_MS / 1_000}; kill -s KILL -- "-$1"`
+
+/**
+ * Starts a shell that ends the server's group if this process is killed. The shell has a group of its own, because clients kill the group of
+ * the proxy. null: the platform has no groups, or the server did not start.
+ */
+function watchOver({ pid }: ChildProcess, env: NodeJS.ProcessEnv): ChildProcess | null {
+  if (!HAS_GROUPS || pid === undefined) return null
+  const guard = spawn('/bin/sh', ['-c', GUARD, 'sh', `${pid}`], {
+    ...{ stdio: ['pipe', 'ignore', 'ignore'], env },
+    detached: true,
+  })
+  // Without a shell, only the end of its input stops the server.
+  guard.on('error', () => {})
+  guard.stdin.on('error', () => {})
+  guard.unref()
+  ;(guard.stdin as unknown as { unref(): void }).unref()
+  return guard
+}
+
+async function exitOf(child: ChildProcess): Promise<Ended> {
   return new Promise((resolve) => {
     child.once('error', (error) =>
       resolve({ why: `the server could not be started: ${error.message}`, isFailure: true }),
@@ -42,14 +109,4 @@ async function exitOf(child: ReturnType<typeof spawn>): Promise<Ended> {
       }),
     )
   })
-}
-
-/** Waits if the reader is slower: nothing piles up here. */
-export async function write(out: Writable, bytes: Buffer): Promise<void> {
-  if (out.write(bytes) || out.destroyed) return
-  const over = new AbortController()
-  const { signal } = over
-  await Promise.race([once(out, 'drain', { signal }), once(out, 'close', { signal })]).catch(() => {})
-  // The one that did not come would be listened for as long as the stream lives.
-  over.abort()
 }

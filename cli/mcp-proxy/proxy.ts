@@ -1,24 +1,31 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { Readable, Writable } from 'node:stream'
-import { LineCutter, type Piece } from '../../src/mcp/line-cutter.ts'
-import { type Message, readMessage, valueAt } from '../calls/message.ts'
+import { JSON_RPC_CODES } from '../../src/json-rpc-codes.ts'
+import { LineCutter, NEWLINE, type Part, type Piece } from '../../src/mcp/line-cutter.ts'
+import { withoutMark } from '../../src/proof/bytes.ts'
+import { elementsOf, type Message, readMessage, valueAt } from '../calls/message.ts'
+import { ambiguityOf, usesTools } from './ambiguity.ts'
 import type { Begun, Calls } from './calls.ts'
+import { answeredIdOf, isMessage, keyOf, type RequestId } from './json-rpc.ts'
 import { PROXY_MESSAGE_BYTES_MAX } from './limits.ts'
-import { write } from './process-upstream.ts'
-import type { Ended, Receive, Upstream } from './upstream.ts'
+import { strayText } from './stray.ts'
+import type { Downstream, Ended, NoAnswer, Upstream } from './upstream.ts'
+import { write } from './write.ts'
 
 export type ProxyOptions = {
   readonly stdin: Readable
   readonly stdout: Writable
   readonly calls: Calls
-  /** Absent: a call is forwarded as soon as its action is in the outbox. Whether the ledger has it. */
-  readonly isRecorded: ((begun: Begun) => Promise<boolean>) | null
+  /** Resolves to whether the ledger has the action of a call. null: a call is forwarded as soon as its action is in the outbox. */
+  readonly isRecorded: ((begun: Begun, signal: AbortSignal) => Promise<boolean>) | null
+  /** Called with each line of the server's standard output that is not a message. */
+  readonly stray: (line: Buffer) => void
   readonly say: (message: string) => void
 }
 
 /**
- * Stands between a client and a server. All that one writes reaches the other byte for byte, in order; only with `isRecorded` some messages of
- * the client are answered here instead, because they cannot be recorded.
+ * Forwards messages between a client and a server, byte for byte and in order. Two things are not forwarded. With `isRecorded`, messages of the
+ * client that cannot be recorded get an error. Lines of the server that are not MCP messages go to `stray`, because a client may stop at them.
  */
 export class McpProxy {
   readonly #options: ProxyOptions
@@ -28,26 +35,38 @@ export class McpProxy {
   readonly #answers: string[] = []
   #hash: Hash = createHash('sha256')
   #bytes = 0
+  /** Whether the long line that the server is writing is forwarded. */
+  #isLongPassed = false
+  /** Aborted when messages can no longer be forwarded. */
+  readonly #over = new AbortController()
 
   constructor(options: ProxyOptions) {
     this.#options = options
   }
 
-  /** Until the server has ended. */
-  async run(open: (receive: Receive) => Upstream, stopped: Promise<unknown>): Promise<Ended> {
-    const { stdin, stdout, calls } = this.#options
+  /** Runs until the server has ended. */
+  async run(open: (downstream: Downstream) => Upstream, stopped: Promise<unknown>): Promise<Ended> {
+    const { stdin, stdout, calls, say } = this.#options
     // The client reads no more. The server's answers are recorded all the same.
     stdout.on('error', () => {})
-    const upstream = open((bytes) => this.#receive(bytes))
-    stopped.then(() => upstream.stop())
-    let isOver = false
+    const upstream = open({
+      receive: (bytes) => this.#receive(bytes),
+      noAnswer: (id, reason) => this.#tellNoAnswer(id, reason),
+      say,
+    })
+    stopped.then(() => {
+      this.#over.abort()
+      upstream.stop()
+    })
     const forwarded = this.#forward(upstream).finally(() => upstream.end())
     const ended = await upstream.ended
-    isOver = true
+    for (const piece of this.#fromServer.end()) await this.#deliver(piece)
+    const isOver = this.#over.signal
+    this.#over.abort()
     calls.end(`${ended.why} before it answered`)
     stdin.destroy()
     await forwarded.catch((error) => {
-      if (!isOver) throw error
+      if (!isOver.aborted) throw error
     })
     return ended
   }
@@ -73,59 +92,58 @@ export class McpProxy {
     const messages = readClientLine(bytes)
     const { isRecorded } = this.#options
     if (messages === null) {
-      if (isRecorded !== null) return this.#refuse([], [], 'it is no JSON')
-      this.#tryUnread('it is no JSON', bytes)
+      if (isRecorded !== null) return this.#refuse([null], [], 'it is no JSON')
+      this.#tryUnread('it is no JSON', sha256Of(bytes), bytes.length)
       return null
     }
     const inexact = messages.find((message) => message.inexact !== null)?.inexact
     if (inexact !== undefined && isRecorded !== null)
-      return this.#refuse(messages, [], `nobody knows how the server reads it: ${inexact}`)
+      return this.#refuse(messages.flatMap(askedBy), [], `servers may read it differently: ${inexact}`)
     return this.#begin(messages, bytes)
   }
 
   async #begin(messages: readonly Message[], bytes: Buffer): Promise<string | null> {
     const { calls, isRecorded, say } = this.#options
     const begun: Begun[] = []
-    let unread: string | null = null
-    for (const message of messages) {
+    const records = messages.map((message) => () => calls.fromClient(message))
+    // An action has only the digest of arguments, not of everything that a server may read in this line.
+    const why = messages.find(({ inexact }) => inexact !== null)?.inexact ?? whyUnread(messages)
+    if (why !== null) records.push(() => calls.unread(why, sha256Of(bytes), bytes.length))
+    for (const record of records) {
       try {
-        const one = calls.fromClient(message)
+        const one = record()
         if (one !== null) begun.push(one)
-        // The action of a call has the digest of its arguments alone, and not of all that a server may read in this line.
-        if (one === null || message.inexact === SPLIT) unread ??= message.inexact
       } catch (error) {
-        const why = (error as Error).message
-        if (isRecorded !== null) return this.#refuse(messages, begun, why)
-        say(`a call is forwarded that could not be recorded: ${why}`)
+        const { message } = error as Error
+        if (isRecorded !== null) return this.#refuse(messages.flatMap(askedBy), begun, message)
+        say(`a message could not be recorded, and is forwarded: ${message}`)
       }
     }
-    if (unread !== null) this.#tryUnread(unread, bytes)
     if (isRecorded === null) return null
-    const recorded = await Promise.all(begun.map((one) => isRecorded(one)))
-    return recorded.includes(false)
-      ? this.#refuse(messages, begun, 'the ledger did not record it in time')
-      : null
+    const { signal } = this.#over
+    const recorded = await Promise.all(begun.map((one) => isRecorded(one, signal)))
+    if (!recorded.includes(false)) return null
+    const late = signal.aborted ? 'the proxy ended' : 'the ledger did not record it in time'
+    return this.#refuse(messages.flatMap(askedBy), begun, late)
   }
 
   /** Why a part of a message that is too long is not forwarded; null: it is. */
   #passPart({ bytes, part }: Piece): string | null {
     const why = `it has more than the ${PROXY_MESSAGE_BYTES_MAX} bytes that are read`
-    if (this.#options.isRecorded !== null) return part!.isLast ? this.#refuse([], [], why) : why
+    const { isLast, isRequest, id } = part!
+    if (this.#options.isRecorded !== null)
+      return isLast ? this.#refuse([isRequest ? id : null], [], why) : why
     this.#hash.update(bytes)
     this.#bytes += bytes.length
-    if (part!.isLast) {
-      this.#sayUnread(why, this.#hash.digest('hex'), this.#bytes)
+    if (isLast) {
+      this.#tryUnread(why, this.#hash.digest('hex'), this.#bytes)
       this.#hash = createHash('sha256')
       this.#bytes = 0
     }
     return null
   }
 
-  #tryUnread(why: string, bytes: Buffer): void {
-    this.#sayUnread(why, createHash('sha256').update(bytes).digest('hex'), bytes.length)
-  }
-
-  #sayUnread(why: string, sha256: string, length: number): void {
+  #tryUnread(why: string, sha256: string, length: number): void {
     try {
       this.#options.calls.unread(why, sha256, length)
     } catch (error) {
@@ -134,18 +152,15 @@ export class McpProxy {
   }
 
   /** Answers what the client asked, instead of the server. */
-  #refuse(messages: readonly Message[], begun: readonly Begun[], why: string): string {
+  #refuse(ids: readonly unknown[], begun: readonly Begun[], why: string): string {
     const { calls, say } = this.#options
     say(`a message of the client was not forwarded: ${why}`)
     for (const one of begun) calls.refuse(one, why)
-    const requests = messages.filter(({ value }) => valueAt(value, ['method']) !== undefined)
-    const ids = requests.map(({ value }) => valueAt(value, ['id'])).filter((id) => id !== undefined)
     const error = {
-      code: REFUSED_CODE,
+      code: JSON_RPC_CODES.notForwarded,
       message: `tallystick: this is not done, because it cannot be recorded: ${why}`,
     }
-    for (const id of messages.length === 0 ? [null] : ids)
-      this.#answers.push(`${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`)
+    for (const id of new Set(ids)) this.#answers.push(`${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`)
     this.#answer()
     return why
   }
@@ -156,49 +171,110 @@ export class McpProxy {
   }
 
   async #receive(bytes: Buffer): Promise<void> {
-    const pieces = [...this.#fromServer.cut(bytes)]
-    const written = write(this.#options.stdout, bytes)
+    for (const piece of this.#fromServer.cut(bytes)) await this.#deliver(piece)
+  }
+
+  /** Forwards a line of the server if it is a message. The last line may lack its line break. */
+  async #deliver({ bytes, part }: Piece): Promise<void> {
+    if (part !== null) return this.#deliverPart(bytes, part)
+    const messages = readLine(bytes)
+    if (messages !== null && messages.length > 0 && messages.every(({ value }) => isMessage(value))) {
+      const line = withoutMark(bytes)
+      const written = write(this.#options.stdout, line.at(-1) === NEWLINE ? line : Buffer.concat([line, END]))
+      this.#answer()
+      await written
+      for (const message of messages) this.#options.calls.fromServer(message)
+    } else if (bytes.some((byte) => byte > SPACE)) await this.#refuseLine(bytes)
+  }
+
+  /** Handles a line of the server that is not a message. If it has the id of a request, the client gets an error: otherwise it would wait forever. */
+  async #refuseLine(bytes: Buffer): Promise<void> {
+    this.#options.stray(bytes)
+    const text = bytes.toString('utf8')
+    for (const { value } of parseLine(text) ?? []) {
+      const id = answeredIdOf(value)
+      const why = 'the answer of the server is not a JSON-RPC 2.0 message in UTF-8'
+      if (id !== undefined) await this.#tellNoAnswer(id, { why, sent: text, isRefused: false })
+    }
+  }
+
+  /** Forwards a part of a line that is too long to be parsed, if the line begins like a message. */
+  async #deliverPart(bytes: Buffer, { index, isLast, id, isRequest }: Part): Promise<void> {
+    const { stdout, stray, calls, say } = this.#options
+    if (index === 0) this.#isLongPassed = /^(?:\ufeff)?[ \t\r]*[{[]/.test(bytes.toString('utf8', 0, 1024))
+    if (this.#isLongPassed) await write(stdout, bytes)
+    else stray(bytes)
+    if (!isLast) return
     this.#answer()
-    await written
-    for (const { bytes: line, part } of pieces)
-      if (part === null) for (const message of readLine(line) ?? []) this.#options.calls.fromServer(message)
-      else if (part.isLast)
-        this.#options.say(
-          `an answer has more than the ${PROXY_MESSAGE_BYTES_MAX} bytes that are read: its call ends without a known outcome`,
-        )
+    if (!this.#isLongPassed) return
+    const why = `an answer is longer than ${PROXY_MESSAGE_BYTES_MAX} bytes`
+    say(`${why}: the outcome of its call is unknown`)
+    if (id !== null && !isRequest) calls.noAnswer(id, { why, sent: null, isRefused: false })
+  }
+
+  /** Answers a request with an error if the server gives no answer: otherwise the client would wait forever. */
+  async #tellNoAnswer(id: RequestId, reason: NoAnswer): Promise<void> {
+    const { why, sent } = reason
+    const text = sent === null ? why : `${why}: ${strayText(sent)}`
+    const error = { code: JSON_RPC_CODES.noAnswer, message: `tallystick mcp-proxy: ${text}` }
+    this.#answers.push(`${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`)
+    this.#answer()
+    this.#options.calls.noAnswer(id, reason)
   }
 }
 
-/** As JSON-RPC has it for errors that servers define. */
-const REFUSED_CODE = -32_090
+/** Ids of requests for which the client waits; null: a request of unknown id. */
+function askedBy({ value, inexact }: Message): unknown[] {
+  const id = valueAt(value, ['id'])
+  if (keyOf(id) !== null && answeredIdOf(value) === undefined) return [id]
+  return inexact === null ? [] : [null]
+}
+
+/** Why the records of the calls in a line do not cover all that a server will do; null: they cover all. */
+function whyUnread(messages: readonly Message[]): string | null {
+  return messages.some(({ value }) => usesTools(value))
+    ? 'it contains a model’s uses of tools, which the server runs itself'
+    : null
+}
+
+function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
 
 const SPLIT = 'it has a carriage return inside, which a server may read as the end of a line'
 const [CARRIAGE_RETURN, SPACE] = [0x0d, 0x20]
+const END = Buffer.from([NEWLINE])
 
 /**
- * JSON has a bare carriage return as space, and readers of text (Python's universal newlines, Node's readline) as the end of a line: within
- * one message that is read here they may find others.
+ * Messages of a line, as readLine returns them, except that a message is inexact if a server may read it in another way. A bare carriage
+ * return is white space in JSON, but ends a line for readers of text (Python's universal newlines, Node's readline). So within one message
+ * such readers may find others.
  */
 function readClientLine(bytes: Buffer): Message[] | null {
-  const messages = readLine(bytes)
   const at = bytes.indexOf(CARRIAGE_RETURN)
   const isSplit = at >= 0 && bytes.subarray(at).some((byte) => byte > SPACE)
-  return isSplit && messages !== null ? messages.map((each) => ({ ...each, inexact: SPLIT })) : messages
+  const split = isSplit ? SPLIT : null
+  return (
+    readLine(bytes)?.map((each) => ({
+      ...each,
+      inexact: each.inexact ?? split ?? ambiguityOf(each.value),
+    })) ?? null
+  )
 }
 
-/** Messages of a line: one, or those of a list. None of an empty line; null: it is no JSON. */
+/** Messages of a line: one, those of a list, or none of an empty line. null: the line is not JSON in UTF-8. */
 function readLine(bytes: Buffer): Message[] | null {
-  let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes).trim()
+    return parseLine(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
   } catch {
     return null
   }
-  if (text === '') return []
+}
+
+function parseLine(text: string): Message[] | null {
+  if (/^[ \t\r\n]*$/.test(text)) return []
   const message = readMessage(text)
   if (message === null) return null
-  const { value, inexact } = message
-  if (!Array.isArray(value)) return [message]
-  // Old clients send several at once. Each is written again: JSON.parse shows all of it, or it is marked as inexact.
-  return value.map((each) => ({ text: JSON.stringify(each), value: each, inexact }))
+  // Old clients send several at once.
+  return Array.isArray(message.value) ? elementsOf(message) : [message]
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import { environment } from '../environment.ts'
 import { SENDER_LOG } from './directory.ts'
 
 /** Begins a sender that outlives this process. If there is one already, it ends at once. */
@@ -10,6 +11,7 @@ export function sendInBackground(directory: string, args: readonly string[]): vo
     const command = [process.argv[1]!, 'flush', '--background', '--spool', directory, ...args]
     spawn(process.execPath, [...process.execArgv, ...command], {
       detached: true,
+      env: environment.forSender(),
       stdio: ['ignore', 'ignore', log ?? 'ignore'],
       windowsHide: true,
     })

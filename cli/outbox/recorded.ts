@@ -10,16 +10,19 @@ export function newestRecorded(directory: string, handle: string): string | null
   return stampOf(path) === '' ? null : newestIn(path, handle)
 }
 
-/** Whether a record with this handle is in the ledger that is not `before`: waits for that, `waitMs` at most. */
+/** Waits until the ledger has a record with this handle other than `before`, at most `waitMs` or until `signal`. Returns whether it does. */
 export async function waitUntilRecorded(
   directory: string,
   handle: string,
   waitMs: number,
-  before: string | null = null,
+  {
+    before = null,
+    signal,
+  }: { readonly before?: string | null | undefined; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<boolean> {
   const path = join(directory, HANDLES_NAME)
   const until = performance.now() + waitMs
-  for (let seen = ''; performance.now() < until; await sleep(OUTBOX_BUSY_POLL_MS)) {
+  for (let seen = ''; performance.now() < until && !signal?.aborted; await sleep(OUTBOX_BUSY_POLL_MS)) {
     const now = stampOf(path)
     if (now === seen) continue
     seen = now

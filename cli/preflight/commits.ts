@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import type pg from 'pg'
 import { commitMessage, roundTrip } from '../../src/db/schema/preflight.ts'
-import { type LatencySummary, makeLatencies, summarize, summarizeMs } from './latencies.ts'
+import { type LatencySummary, summarizeMs } from './latencies.ts'
 import {
   PREFLIGHT_COMMITS,
   PREFLIGHT_COMMITS_MIN,
@@ -16,12 +16,6 @@ export type Commits = {
   readonly unflushed: LatencySummary
   /** Difference of the two: the flush of the log, and the standbys that commits wait for. */
   readonly flush: LatencySummary
-}
-
-export type ConcurrentCommits = {
-  readonly connections: number
-  readonly commitsPerSecond: number
-  readonly latency: LatencySummary
 }
 
 export async function measureRoundTrips(client: pg.ClientBase): Promise<LatencySummary> {
@@ -46,30 +40,6 @@ export async function measureCommits(client: pg.ClientBase): Promise<Commits> {
     unflushed,
     flush: summarizeMs(flushedMs.map((ms) => Math.max(0, ms - controlMs))),
   }
-}
-
-/** A closed loop on each connection: how many commits share a flush. */
-export async function measureConcurrentCommits(
-  clients: readonly pg.ClientBase[],
-  durationMs: number,
-): Promise<ConcurrentCommits> {
-  await Promise.all(clients.map((client) => commitMessage(client, true)))
-  const latencies = makeLatencies()
-  const beganAt = performance.now()
-  const endsAt = beganAt + durationMs
-  await Promise.all(
-    clients.map(async (client) => {
-      for (let at = performance.now(); at < endsAt; ) {
-        await commitMessage(client, true)
-        const now = performance.now()
-        latencies.record(now - at)
-        at = now
-      }
-    }),
-  )
-  const latency = summarize(latencies)
-  const seconds = (performance.now() - beganAt) / 1000
-  return { connections: clients.length, commitsPerSecond: latency.count / seconds, latency }
 }
 
 /** Milliseconds of each. The first one, which loads catalogs and plans, does not count. */

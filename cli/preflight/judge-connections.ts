@@ -21,8 +21,6 @@ export type ConnectionPlan = {
   /** API processes that fit beside one worker. */
   readonly apiProcesses: number
   readonly workerFits: boolean
-  /** How many this login may open yet. */
-  readonly openable: number
 }
 
 /** `own`: the login that is connected, whose limits count besides, whatever its name. */
@@ -40,14 +38,6 @@ export function planConnections(facts: ConnectionFacts, own: string): Connection
     usedByOthers,
     apiProcesses: Math.max(0, Math.floor(Math.min(usable - WORKER_CONNECTIONS, apiMax) / API_CONNECTIONS)),
     workerFits: Math.min(usable, workerMax) >= WORKER_CONNECTIONS,
-    openable: Math.max(
-      0,
-      Math.min(
-        cluster - facts.inUse,
-        limited(facts.databaseMax) - facts.databaseInUse,
-        limitOf(facts, own) - inUseOf(facts, own),
-      ),
-    ),
   }
 }
 
@@ -73,8 +63,4 @@ const limited = (max: number) => (max < 0 ? Infinity : max)
 function limitOf({ logins }: ConnectionFacts, login: string): number {
   const found = logins.find((each) => each.login === login)
   return found === undefined || found.isSuperuser ? Infinity : limited(found.max)
-}
-
-function inUseOf({ logins }: ConnectionFacts, login: string): number {
-  return logins.find((each) => each.login === login)?.inUse ?? 0
 }

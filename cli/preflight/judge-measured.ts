@@ -1,8 +1,7 @@
 import type { ClockOffset } from '../../src/db/connect/clock.ts'
 import type { Pooler } from '../../src/db/connect/pooler.ts'
 import { PREFLIGHT_ANSWER_TIMEOUT_MS } from '../../src/db/limits.ts'
-import type { Commits, ConcurrentCommits } from './commits.ts'
-import type { FsyncLatencies } from './disk.ts'
+import type { Commits } from './commits.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import type { LatencySummary } from './latencies.ts'
 import {
@@ -12,7 +11,7 @@ import {
   PREFLIGHT_ROUND_TRIP_WARN_MS,
 } from './limits.ts'
 import type { ServerAnswers } from './server.ts'
-import { countText, latencyText, msOf } from './text.ts'
+import { latencyText, msOf } from './text.ts'
 
 export function judgeRoundTrip(roundTrip: LatencySummary): Finding {
   const detail = latencyText(roundTrip)
@@ -52,26 +51,6 @@ function judgeFlush({ unflushed, flush }: Commits, gateMs: number): Finding {
   if (flush.p99 / 1e6 > gateMs)
     return warn('flush', `${detail}, and the p99 is above it`, 'is the disk shared, or busy?')
   return ok('flush', detail)
-}
-
-export function judgeConcurrent(all: readonly ConcurrentCommits[]): Finding[] {
-  return all.map(({ connections, commitsPerSecond, latency }) =>
-    ok(
-      'commits',
-      `${connections} connections at once: ${countText(commitsPerSecond)}/s, ${latencyText(latency)}`,
-    ),
-  )
-}
-
-export function judgeFsync(fsync: FsyncLatencies | null): Finding[] {
-  if (fsync === null) return []
-  const { directory, append, overwrite } = fsync
-  return [
-    ok(
-      'fdatasync',
-      `8 KiB appends: ${latencyText(append)}; overwrites: ${latencyText(overwrite)}; in ${directory}`,
-    ),
-  ]
 }
 
 export function judgeClock({ aheadMs, errorMs }: ClockOffset): Finding {

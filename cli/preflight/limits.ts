@@ -10,16 +10,12 @@ export const PREFLIGHT_ROUND_TRIPS = 200
 export const PREFLIGHT_COMMITS = 300
 export const PREFLIGHT_COMMITS_MIN = 20
 export const PREFLIGHT_COMMITS_MS_MAX = 4_000
-/** Appends to a file beside the log, and overwrites, each. */
-export const PREFLIGHT_FSYNC_MS_MAX = 2_000
 /** Samples of each clock: the best one counts. */
 export const PREFLIGHT_CLOCK_SAMPLES = 20
 /** A record waits for two at least: its own, and that of the batch before it. */
 export const PREFLIGHT_ROUND_TRIP_WARN_MS = 5
 /** Length of a server's answer, which may be anybody's. */
 export const PREFLIGHT_ANSWER_CHARS_MAX = 64 * 1024
-export const PREFLIGHT_CONNECTIONS_MAX = 64
-export const PREFLIGHT_LOAD_MS = 1_000
 /** A standby that takes longer to replay what the primary has is not read by servers either (TALLYSTICK_REPLICA_LAG_MS_MAX). */
 export const PREFLIGHT_REPLAY_MS_MAX = 10_000
 export const PREFLIGHT_REPLAY_POLL_MS = 10

@@ -4,7 +4,6 @@ import { Database, type DatabaseOrUrl } from '../../src/db/connect/connection.ts
 import { findPooler, type Pooler } from '../../src/db/connect/pooler.ts'
 import {
   type ConnectionFacts,
-  findSystemIdentifier,
   listLoginSettings,
   openPreflightClient,
   readConnectionFacts,
@@ -13,28 +12,19 @@ import {
   type ServerFacts,
 } from '../../src/db/schema/preflight.ts'
 import { translated } from '../../src/verify/postgres-errors.ts'
-import {
-  type Commits,
-  type ConcurrentCommits,
-  measureCommits,
-  measureConcurrentCommits,
-  measureRoundTrips,
-} from './commits.ts'
-import { type FsyncLatencies, findLocalLog, measureFsync } from './disk.ts'
+import { type Commits, measureCommits, measureRoundTrips } from './commits.ts'
 import { type Finding, fail } from './finding.ts'
 import { type ConnectionPlan, judgeConnections, planConnections } from './judge-connections.ts'
 import * as measured from './judge-measured.ts'
 import { judgeSettings, LOGIN_SETTINGS, SETTINGS } from './judge-settings.ts'
 import type { LatencySummary } from './latencies.ts'
-import { PREFLIGHT_CLOCK_SAMPLES, PREFLIGHT_LOAD_MS } from './limits.ts'
+import { PREFLIGHT_CLOCK_SAMPLES } from './limits.ts'
 import { askReplica, judgeReplica, type ReplicaAnswers } from './replica.ts'
 import { askServer, type ServerAnswers } from './server.ts'
 
 type PreflightOptions = {
   readonly database: DatabaseOrUrl
   readonly gateMs: number
-  /** Commits at once: a second each, as far as the limits let them. */
-  readonly connections: readonly number[]
   readonly server: { readonly url: URL; readonly version: string } | null
   /** A standby that servers are to read from. */
   readonly replica: { readonly database: DatabaseOrUrl; readonly address: string } | null
@@ -49,9 +39,6 @@ export type PreflightResult = {
   readonly roundTrip: LatencySummary
   /** null: nothing can be committed here. */
   readonly commits: Commits | null
-  readonly concurrent: readonly ConcurrentCommits[]
-  /** null: the log is on another machine, or not open to this process. */
-  readonly fsync: FsyncLatencies | null
   readonly clock: ClockOffset
   readonly connections: ConnectionFacts
   readonly plan: ConnectionPlan
@@ -64,7 +51,6 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
   const client = await openPreflightClient(options.database)
   try {
     const asked = await askPostgres(client)
-    const fsync = await measureStorage(client, asked.facts)
     // Last, because a commit that no standby confirms keeps its connection.
     const timed = await timePostgres(client, options, asked)
     const replica = await askedReplica(client, options)
@@ -74,8 +60,6 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
       ...measured.judgePooler(timed.pooler),
       measured.judgeRoundTrip(timed.roundTrip),
       ...measured.judgeCommits(timed.commits, options.gateMs),
-      ...measured.judgeConcurrent(timed.concurrent),
-      ...measured.judgeFsync(fsync),
       measured.judgeClock(timed.clock),
       judgeConnections(asked.connections, asked.plan),
       ...judgeReplicaAnswers(replica),
@@ -85,7 +69,6 @@ export async function runPreflight(options: PreflightOptions): Promise<Preflight
       findings,
       ...asked,
       ...timed,
-      fsync,
       replica: replica instanceof Error ? null : replica,
       server: server instanceof Error ? null : server,
     }
@@ -107,47 +90,15 @@ async function askPostgres(client: pg.Client) {
 async function timePostgres(
   client: pg.Client,
   options: PreflightOptions,
-  { facts, plan }: Pick<PreflightResult, 'facts' | 'plan'>,
+  { facts }: Pick<PreflightResult, 'facts'>,
 ) {
   const pooler = await findPooler(client, options.database).catch((): 'unknown' => 'unknown')
   const roundTrip = await measureRoundTrips(client)
   const clock = await measureClock(client, options.now, PREFLIGHT_CLOCK_SAMPLES)
   const commits = facts.inRecovery ? null : await measureCommits(client).catch(nullIfDeniedOrStuck)
-  const concurrent = commits === null ? [] : await loadTogether(client, options, plan)
-  return { pooler, roundTrip, clock, commits, concurrent }
+  return { pooler, roundTrip, clock, commits }
 }
 
-async function measureStorage(client: pg.Client, facts: ServerFacts): Promise<FsyncLatencies | null> {
-  const dataDirectory = facts.settings['data_directory'] ?? null
-  const log = findLocalLog(dataDirectory, await findSystemIdentifier(client))
-  return log === null ? null : measureLocally(log)
-}
-
-/** No more connections than half of what is left: the other half is for those who work here. */
-async function loadTogether(
-  client: pg.Client,
-  { database, connections }: PreflightOptions,
-  { openable }: ConnectionPlan,
-): Promise<ConcurrentCommits[]> {
-  const results: ConcurrentCommits[] = []
-  const clients = [client]
-  const most = 1 + Math.floor(openable / 2)
-  try {
-    for (const wanted of new Set(connections.map((count) => Math.min(count, most)))) {
-      if (wanted === 1) continue
-      while (clients.length < wanted) clients.push(await openPreflightClient(database))
-      results.push(await measureConcurrentCommits(clients, PREFLIGHT_LOAD_MS))
-    }
-  } catch (error) {
-    // Somebody else took them in between.
-    if ((error as { code?: unknown }).code !== TOO_MANY_CONNECTIONS) throw error
-  } finally {
-    await Promise.all(clients.slice(1).map((each) => each.end()))
-  }
-  return results
-}
-
-const TOO_MANY_CONNECTIONS = '53300'
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 function nullIfDenied(error: unknown): null {
@@ -158,17 +109,6 @@ function nullIfDenied(error: unknown): null {
 /** Commits whose standbys are away come back with them: pg says so in this message, and in no code. */
 function nullIfDeniedOrStuck(error: unknown): null {
   return (error as Error).message === 'Query read timeout' ? null : nullIfDenied(error)
-}
-
-/** A folder that this process may look into, and not write. */
-function measureLocally(directory: string): FsyncLatencies | null {
-  try {
-    return measureFsync(directory)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return null
-    throw error
-  }
 }
 
 /** A replica that cannot be read is a finding: servers go on without it. After the commits, which it has to replay. */

@@ -1,4 +1,3 @@
-import type { ConcurrentCommits } from './commits.ts'
 import type { Finding } from './finding.ts'
 import { API_CONNECTIONS, WORKER_CONNECTIONS } from './judge-connections.ts'
 import type { LatencySummary } from './latencies.ts'
@@ -8,7 +7,7 @@ import type { PreflightResult } from './preflight.ts'
 export type PreflightReport = ReturnType<typeof makeReport>
 
 export function makeReport(result: PreflightResult, about: { address: string; gateMs: number; at: Date }) {
-  const { facts, commits, fsync, server, replica, plan, connections } = result
+  const { facts, commits, server, replica, plan, connections } = result
   return {
     ok: isWell(result.findings),
     at: about.at.toISOString(),
@@ -27,12 +26,6 @@ export function makeReport(result: PreflightResult, about: { address: string; ga
     commit: commits && inMs(commits.commit),
     commitWithoutFlush: commits && inMs(commits.unflushed),
     flush: commits && inMs(commits.flush),
-    commitsAtOnce: result.concurrent.map(concurrentInMs),
-    fdatasync: fsync && {
-      directory: fsync.directory,
-      append: inMs(fsync.append),
-      overwrite: inMs(fsync.overwrite),
-    },
     clock: result.clock,
     connections: {
       max: connections.max,
@@ -65,10 +58,6 @@ export function isWell(findings: readonly Finding[]): boolean {
 
 function inMs({ count, p50, p90, p99, max }: LatencySummary) {
   return { samples: count, p50Ms: p50 / 1e6, p90Ms: p90 / 1e6, p99Ms: p99 / 1e6, maxMs: max / 1e6 }
-}
-
-function concurrentInMs({ connections, commitsPerSecond, latency }: ConcurrentCommits) {
-  return { connections, commitsPerSecond, ...inMs(latency) }
 }
 
 const nullIfUnlimited = (max: number) => (max < 0 ? null : max)

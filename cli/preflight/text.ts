@@ -18,10 +18,6 @@ export function bytesText(bytes: number): string {
   return `${unit === 0 || size >= 100 ? Math.round(size) : size.toPrecision(3)} ${units[unit]}`
 }
 
-export function countText(count: number): string {
-  return Math.round(count).toLocaleString('en')
-}
-
 /** A list as one reads it. */
 export function listText(items: readonly string[]): string {
   return items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`

@@ -1,7 +1,7 @@
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { ENTRY_KINDS, type EntryKind } from '../../src/proof/statement/kinds.ts'
-import { readText } from '../read-text.ts'
+import { readText } from '../../src/verify/read-text.ts'
 import { UsageError } from '../run.ts'
 import { CONTROL_MAP_BYTES_MAX, CONTROLS_MAX } from './limits.ts'
 import type { ReportRow } from './rows.ts'

@@ -1,3 +1,4 @@
+import { plainLines } from '../../sdk/plain.ts'
 import { type Control, type ControlMap, isEvidence } from './control-map.ts'
 import type { Figures } from './figures.ts'
 import { REPORT_ROWS_PER_CONTROL_MAX } from './limits.ts'
@@ -92,5 +93,5 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => ESCAPES[char]!)
+  return plainLines(text).replace(/[&<>"']/g, (char) => ESCAPES[char]!)
 }

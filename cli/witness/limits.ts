@@ -1,6 +1,4 @@
 // tallystick witness (docs/formats/witnesses.md)
-/** As many bytes as characters, for what is not ASCII is refused anyway; and room for a name that is. */
-export const WITNESS_BODY_BYTES_MAX = 160 * 1024
 export const WITNESS_REQUEST_MS_MAX = 10_000
 export const WITNESS_CONNECTIONS_MAX = 256
 /** A request of one log waits until those before it are on disk. More are told to come again. */

@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { RateLimits } from '../../src/ledgers/rate-limits.ts'
+import { utf8Decode } from '../../src/proof/bytes.ts'
+import { ADD_CHECKPOINT_BYTES_MAX } from '../../src/proof/limits.ts'
 import { SourceError } from '../../src/verify/source.ts'
 import {
-  WITNESS_BODY_BYTES_MAX,
   WITNESS_CONNECTIONS_MAX,
   WITNESS_REQUEST_MS_MAX,
   WITNESS_REQUESTS_BURST,
@@ -13,6 +14,7 @@ import type { WitnessState } from './state.ts'
 import { TOO_MANY, type Witness, type WitnessAnswer } from './witness.ts'
 
 const ALL = {
+  name: 'all',
   id: '',
   limit: { requestsPerSecond: WITNESS_REQUESTS_PER_SECOND, burst: WITNESS_REQUESTS_BURST },
 }
@@ -71,20 +73,30 @@ async function answer(
   if (url !== '/add-checkpoint') return { status: 404, body: 'there is /add-checkpoint\n' }
   if (method !== 'POST') return { status: 405, body: 'only POST\n' }
   const body = await readBody(request)
-  if (body === null) return { status: 413, body: `more than ${WITNESS_BODY_BYTES_MAX} bytes\n` }
-  return witness.addCheckpoint(body)
+  if (body === null) return { status: 413, body: `more than ${ADD_CHECKPOINT_BYTES_MAX} bytes\n` }
+  const text = decode(body)
+  return text === null ? { status: 400, body: 'the body is not UTF-8\n' } : witness.addCheckpoint(text)
 }
 
-/** null: it is too long. Bytes that are no UTF-8 become U+FFFD, which no signature fits. */
-async function readBody(request: IncomingMessage): Promise<string | null> {
+/** null: it is not UTF-8. */
+function decode(body: Buffer): string | null {
+  try {
+    return utf8Decode(body)
+  } catch {
+    return null
+  }
+}
+
+/** null: it is too long. */
+async function readBody(request: IncomingMessage): Promise<Buffer | null> {
   const pieces: Buffer[] = []
   let bytes = 0
   for await (const piece of request as AsyncIterable<Buffer>) {
     bytes += piece.length
-    if (bytes > WITNESS_BODY_BYTES_MAX) return null
+    if (bytes > ADD_CHECKPOINT_BYTES_MAX) return null
     pieces.push(piece)
   }
-  return Buffer.concat(pieces).toString('utf8')
+  return Buffer.concat(pieces)
 }
 
 function send(response: ServerResponse, { status, body, isSize = false }: WitnessAnswer): void {

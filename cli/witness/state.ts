@@ -7,7 +7,7 @@ import { SpoolLock } from '../../sdk/node/spool-lock.ts'
 import { toHex, utf8Encode } from '../../src/proof/bytes.ts'
 import type { ProofProviders, Signer } from '../../src/proof/crypto.ts'
 import { ProofError } from '../../src/proof/error.ts'
-import { isFork, type SeenTree, WITNESSED_NOTE_CHARS_MAX } from '../../src/proof/tree/add-checkpoint.ts'
+import { isFork, type SeenTree } from '../../src/proof/tree/add-checkpoint.ts'
 import { type LogTree, parseLogTree } from '../../src/proof/tree/checkpoint.ts'
 import { verifyCosignatures } from '../../src/proof/tree/cosignature.ts'
 import { makeNoteKey, type Note, type NoteKey, parseNote } from '../../src/proof/tree/note.ts'
@@ -150,7 +150,7 @@ export class WitnessState {
     const path = join(this.#folder, file)
     const text = await readFile(path, 'utf8')
     try {
-      const note = parseNote(text, WITNESSED_NOTE_CHARS_MAX)
+      const note = parseNote(text)
       const tree = parseLogTree(note.text)
       if (!this.#isOwn(note) || this.hashOf(tree.origin) !== hash)
         throw lost(path, 'is not as it was written')

@@ -97,7 +97,7 @@ export class Witness {
     // Its own copy of the name, because the request's keeps the whole request.
     const { origin, keys } = logs.get(tree.origin)!
     const isNew = state.findSeen(origin)?.size !== tree.size
-    if (isNew && !this.#limits.charge([{ id: origin, limit: PER_LOG }]).allowed) return TOO_MANY
+    if (isNew && !this.#limits.charge([{ name: 'log', id: origin, limit: PER_LOG }]).allowed) return TOO_MANY
     const last = this.#last.get(origin)
     const nowMs = now()
     if (last?.text === note.text && Math.abs(nowMs - last.atMs) < WITNESS_COSIGN_AGAIN_MS)

@@ -119,7 +119,20 @@ function Keys({ keys, names }: { keys: readonly ApiKey[]; names: ReadonlyMap<str
     { name: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
     { name: 'Ends', cell: ({ expiresAt }) => (expiresAt === null ? 'never' : <Time at={expiresAt} />) },
   ]
-  return <Table caption="API keys" columns={columns} rows={keys} keyOf={({ id }) => id} />
+  return (
+    <Table
+      caption="API keys"
+      columns={columns}
+      rows={keys}
+      keyOf={({ id }) => id}
+      empty={
+        <>
+          None: nobody can write in its name.{' '}
+          <code>npx tallystick keys create NAME --agent AGENT --scopes records:write</code> makes one.
+        </>
+      }
+    />
+  )
 }
 
 function stateOf({ revokedAt, expiresAt }: ApiKey): string {

@@ -6,7 +6,7 @@ import { count, Failure, Page, Section } from '../parts/basics.tsx'
 import { DownloadBundle } from '../parts/download-bundle.tsx'
 import { VerdictSection } from '../parts/verdict.tsx'
 import type { Session } from '../session.ts'
-import { keptOf } from '../trust.ts'
+import { keyOf } from '../trust.ts'
 import type { Verdict } from '../verifier.ts'
 
 const today = () => new Date().toISOString().slice(0, 10)
@@ -29,9 +29,8 @@ export function CaseFilePage({ session }: { session: Session }) {
     const { signal } = running.current
     act(async () => {
       const file = await makeCaseFile(session, { ...given, documents }, setEntries, signal)
-      const { verifyFile } = await import('../verifier.ts')
-      const noteKey = keptOf(session.ledger.id)?.noteKey ?? session.ledger.noteVerifierKey
-      setMade({ ...file, verdict: await verifyFile(file.content, noteKey) })
+      const { verifyCaseFile } = await import('../verifier.ts')
+      setMade({ ...file, verdict: await verifyCaseFile(file.content, keyOf(session.ledger)) })
     })
   }
   const text = (name: 'type' | 'trace', label: string, placeholder: string) => (

@@ -17,7 +17,7 @@ import {
 import { VerdictSection } from '../parts/verdict.tsx'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
-import { forget, keep, keepWitnesses, keptOf, keptWitnesses, sizeOf } from '../trust.ts'
+import { forget, keep, keepWitnesses, keptOf, keptWitnesses, keyOf, sizeOf } from '../trust.ts'
 import type { SignatureView } from '../verifier.ts'
 
 type Place = { readonly size: number; readonly publishedAt: string }
@@ -70,7 +70,19 @@ const TONES = { verified: 'good', 'does not verify': 'bad', 'key not known here'
 const SIGNATURES: Column<SignatureView>[] = [
   { name: 'Signed as', cell: ({ name }) => <code>{name}</code> },
   { name: 'Key id', cell: ({ keyId }) => <code>{keyId}</code> },
-  { name: 'By', cell: ({ role }) => role },
+  {
+    name: 'By',
+    cell: ({ role, at }) => (
+      <>
+        {role}
+        {at !== null && (
+          <>
+            , at <Time at={at} />
+          </>
+        )}
+      </>
+    ),
+  },
   {
     name: 'Cosignature',
     cell: ({ proof }) => proof !== null && <State state={proof} tone={TONES[proof]} />,
@@ -92,8 +104,7 @@ function One({
         client.checkpoints.get(size, { signal }),
         import('../verifier.ts'),
       ])
-      const noteKey = keptOf(ledger.id)?.noteKey ?? ledger.noteVerifierKey
-      return { note, view: await readCheckpoint(note, noteKey, witnesses) }
+      return { note, view: await readCheckpoint(note, keyOf(ledger), witnesses) }
     },
     [size, witnesses],
   )
@@ -119,7 +130,7 @@ function One({
             <p class="quiet">
               {view.signatures.some(({ proof }) => proof !== null)
                 ? 'The note key was verified here, and each witness whose key you have typed in below.'
-                : 'No witness has cosigned it: that nobody was shown another history is the word of the server.'}
+                : 'No witness has cosigned it, so only the server claims that everybody gets the same history.'}
             </p>
             <details>
               <summary>Note</summary>
@@ -184,7 +195,7 @@ function Witnesses({
           />
         </label>
         <button type="submit" class="do">
-          Know it
+          Trust this witness
         </button>
       </form>
       {error !== null && <Failure error={error} />}
@@ -199,7 +210,7 @@ function Kept({ session: { ledger } }: { session: Session }) {
   const pin = (event: Event) => {
     event.preventDefault()
     if (noteKey.trim() === '') return
-    keep(ledger.id, { noteKey: noteKey.trim(), checkpoint: null })
+    keep(ledger.id, { noteKey: noteKey.trim(), isGiven: true, checkpoint: null })
     setKept(keptOf(ledger.id))
   }
   const clear = () => {
@@ -238,7 +249,7 @@ function Kept({ session: { ledger } }: { session: Session }) {
           />
         </label>
         <button type="submit" class="do">
-          Keep it
+          Use this key
         </button>
         {kept !== null && (
           <button type="button" class="do stop" onClick={clear}>

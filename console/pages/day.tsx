@@ -1,11 +1,11 @@
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
 import { useAsked } from '../asking.ts'
+import { type DayDeed, deedsOfDay, type Ending } from '../day.ts'
 import { DAY_RECORDS_MAX, SCAN_ROWS } from '../limits.ts'
 import { go } from '../navigate.ts'
-import { Agent, type Column, count, Page, Section, Shown, State, Table } from '../parts/basics.tsx'
-import { approverOf, Records, wordOf } from '../parts/records.tsx'
+import { Agent, type Column, count, Id, Page, Section, Shown, State, Table, Time } from '../parts/basics.tsx'
+import { Decision, Records, Summary } from '../parts/records.tsx'
 import { linkTo } from '../router.ts'
-import { isAction, isOutcome } from '../runs.ts'
 import type { Session } from '../session.ts'
 
 const DAY_MS = 86_400_000
@@ -53,48 +53,36 @@ function readDay({ client }: Session, day: string, signal: AbortSignal): Promise
 }
 
 function Findings({ session, records }: { session: Session; records: readonly LedgerRecord[] }) {
-  const ended = new Set(records.filter(isOutcome).map(({ parent }) => parent))
-  const open = records.filter((record) => isAction(record) && !ended.has(record.id))
-  const approvals = records.filter(({ type }) => type === 'approval/1')
-  const ofWord = (...words: string[]) => records.filter((record) => words.includes(wordOf(record) ?? ''))
+  const deeds = deedsOfDay(records)
+  const actions = deeds.filter(({ isRun }) => !isRun)
+  const ended = (ending: Ending) => actions.filter((deed) => deed.ending === ending)
+  const runs = deeds.filter(({ isRun, ending }) => isRun && ending !== 'ok')
+  const approved = deeds.filter(({ decisions, ending }) => decisions.length > 0 && ending !== 'denied')
   const judged = records.filter(({ gated }) => gated?.verdict || gated?.overturn)
+  const list = (title: string, shown: readonly DayDeed[], empty: string) => (
+    <Section title={`${title}: ${shown.length}`}>
+      <Deeds caption={title} deeds={shown} session={session} empty={empty} />
+    </Section>
+  )
   return (
     <>
       <p role="status">
         {count(records.length, 'record')}
         {records.length === DAY_RECORDS_MAX && ': the newest ones of the day, which has more'}.
       </p>
+      <p class="quiet">
+        An action is a call of a tool or a model. It counts once, with its outcome and the decisions about it.
+        Runs of agents are counted separately, because a run fails if an action in it fails.
+      </p>
       <Section title="Agents">
-        <ByAgent session={session} records={records} open={open} />
+        <ByAgent session={session} records={records} deeds={deeds} />
       </Section>
-      <Section title={`Denied: ${ofWord('denied', 'deny').length}`}>
-        <Records
-          caption="Denied"
-          records={ofWord('denied', 'deny')}
-          session={session}
-          empty="Nothing was denied."
-        />
-      </Section>
-      <Section title={`Failed: ${ofWord('error').length}`}>
-        <Records caption="Failed" records={ofWord('error')} session={session} empty="Nothing has failed." />
-      </Section>
-      <Section title={`Actions without an outcome: ${open.length}`}>
-        <Records
-          caption="Actions without an outcome"
-          records={open}
-          session={session}
-          empty="Every action of the day has its outcome in it."
-        />
-      </Section>
-      <Section title={`Approvals and refusals: ${approvals.length}`}>
-        <Records
-          caption="Approvals and refusals"
-          records={approvals}
-          session={session}
-          more={[{ name: 'Decided by', cell: ({ payload }) => approverOf(payload?.['by']) ?? '–' }]}
-          empty="Nobody was asked."
-        />
-      </Section>
+      {list('Actions denied', ended('denied'), 'Nothing was denied.')}
+      {list('Actions failed', ended('error'), 'Nothing has failed.')}
+      {list('Actions without an outcome', ended('open'), 'Every action of the day has an outcome.')}
+      {list('Actions with an unknown outcome', ended('unclear'), 'None.')}
+      {list('Runs that did not end well', runs, 'Every run of the day ended well.')}
+      {list('Approved or escalated', approved, 'No approvals.')}
       <Section title={`Verdicts on gated work: ${judged.length}`}>
         <Records
           caption="Verdicts"
@@ -118,46 +106,79 @@ function Findings({ session, records }: { session: Session; records: readonly Le
   )
 }
 
-type Figures = {
-  readonly agent: string
-  counts: Record<'records' | 'ok' | 'error' | 'denied' | 'open' | 'signed', number>
+/** One row a deed, with its outcome and the decisions about it. */
+function Deeds({
+  caption,
+  deeds,
+  session,
+  empty,
+}: {
+  caption: string
+  deeds: readonly DayDeed[]
+  session: Session
+  empty: string
+}) {
+  const columns: Column<DayDeed>[] = [
+    {
+      name: 'What',
+      cell: ({ record, outcomes }) => (
+        <>
+          <Summary record={record} />
+          {outcomes.map((outcome) => outcome !== record && <Summary key={outcome.id} record={outcome} />)}
+        </>
+      ),
+    },
+    { name: 'When', cell: ({ record }) => <Time at={record.recordedAt} /> },
+    { name: 'By', cell: ({ record }) => <Agent id={record.actor} names={session.names} /> },
+    {
+      name: 'Decided by',
+      cell: ({ decisions }) =>
+        decisions.length === 0
+          ? '–'
+          : decisions.map((record) => <Decision key={record.id} session={session} record={record} />),
+    },
+    { name: 'Record', cell: ({ record: { id } }) => <Id id={id} to={linkTo('record', id)} short /> },
+  ]
+  return (
+    <Table caption={caption} columns={columns} rows={deeds} keyOf={({ record }) => record.id} empty={empty} />
+  )
 }
+
+type Figures = { readonly agent: string; readonly counts: Map<string, number> }
 
 function ByAgent({
   session,
   records,
-  open,
+  deeds,
 }: {
   session: Session
   records: readonly LedgerRecord[]
-  open: readonly LedgerRecord[]
+  deeds: readonly DayDeed[]
 }) {
   const figures = new Map<string, Figures>()
-  for (const record of records) {
-    const { actor, entry } = record
-    const row = figures.get(actor) ?? {
-      agent: actor,
-      counts: { records: 0, ok: 0, error: 0, denied: 0, open: 0, signed: 0 },
-    }
-    figures.set(actor, row)
-    const word = wordOf(record)
-    row.counts.records++
-    if (word === 'ok' || word === 'error' || word === 'denied') row.counts[word]++
-    if (entry.signedBy === 'agent') row.counts.signed++
+  const add = (agent: string, ...names: string[]) => {
+    const row = figures.get(agent) ?? { agent, counts: new Map() }
+    figures.set(agent, row)
+    for (const name of names) row.counts.set(name, (row.counts.get(name) ?? 0) + 1)
   }
-  for (const { actor } of open) figures.get(actor)!.counts.open++
-  const number = (name: string, of: keyof Figures['counts']): Column<Figures> => ({
+  for (const { actor, entry } of records) add(actor, 'records', entry.signedBy)
+  for (const { record, ending, isRun } of deeds)
+    if (ending !== null) add(record.actor, ...(isRun ? ['runs'] : ['actions', ending]))
+  const number = (name: string, of: Ending | 'actions' | 'runs' | 'records' | 'agent'): Column<Figures> => ({
     name,
-    cell: ({ counts }) => <span class="number">{counts[of].toLocaleString('en')}</span>,
+    cell: ({ counts }) => <span class="number">{(counts.get(of) ?? 0).toLocaleString('en')}</span>,
   })
   const columns: Column<Figures>[] = [
     { name: 'Agent', cell: ({ agent }) => <Agent id={agent} names={session.names} /> },
-    number('Records', 'records'),
+    number('Actions', 'actions'),
     number('Ended well', 'ok'),
     number('Failed', 'error'),
     number('Denied', 'denied'),
     number('No outcome', 'open'),
-    number('Signed by itself', 'signed'),
+    number('Not known', 'unclear'),
+    number('Runs', 'runs'),
+    number('Records', 'records'),
+    number('Signed by the agent', 'agent'),
   ]
   return (
     <Table
@@ -165,7 +186,7 @@ function ByAgent({
       columns={columns}
       rows={[...figures.values()]}
       keyOf={({ agent }) => agent}
-      empty="No agent did anything."
+      empty="No agent did anything on this day."
     />
   )
 }

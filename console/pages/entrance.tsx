@@ -1,9 +1,16 @@
 import { useState } from 'preact/hooks'
+import type { AuthenticationError } from '../../sdk/errors.ts'
 import { Json, Page } from '../parts/basics.tsx'
 import { linkTo } from '../router.ts'
 import { isKey } from '../session.ts'
 
-const READ_ONLY = 'tallystick keys create console --scopes records:read,audit:read'
+const READ_ONLY = 'npx tallystick keys create console --scopes records:read,audit:read'
+
+/** Text for a refused key. The reader has only this page, so it has no headers and no codes. */
+function refusalOf({ problem: { detail, title }, requestId }: AuthenticationError): string {
+  const why = detail || title
+  return `This server refuses the key: ${why}. Type another one, or ask the person who gave it to you. (Request ${requestId})`
+}
 
 /** Asks for the API key. `refused`: why the last one was. */
 export function EntrancePage({
@@ -12,7 +19,7 @@ export function EntrancePage({
   leave,
 }: {
   enter: (key: string) => void
-  refused?: Error
+  refused?: AuthenticationError
   leave?: () => void
 }) {
   const [key, setKey] = useState('')
@@ -27,7 +34,7 @@ export function EntrancePage({
       <main class="entrance">
         <Page title="Tallystick">
           <p class="note bad" role="alert">
-            {refused.message}
+            {refusalOf(refused)}
           </p>
           <button type="button" class="do main" onClick={leave}>
             Use another key

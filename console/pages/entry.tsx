@@ -4,7 +4,7 @@ import { Envelope } from '../parts/envelope.tsx'
 import { VerdictSection } from '../parts/verdict.tsx'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
-import { keptOf } from '../trust.ts'
+import { keyOf } from '../trust.ts'
 
 /** One entry of the chain, whatever it is about. */
 export function EntryPage({ session, seq: text }: { session: Session; seq: string }) {
@@ -70,11 +70,7 @@ function Proof({ session: { client, ledger }, seq }: { session: Session; seq: nu
   const asked = useAsked(
     async (signal) => {
       const { verifyEntry } = await import('../verifier.ts')
-      const kept = keptOf(ledger.id)
-      return verifyEntry(() => client.entries.proof(seq, {}, { signal }), {
-        noteKey: ledger.noteVerifierKey,
-        kept,
-      })
+      return verifyEntry(() => client.entries.proof(seq, {}, { signal }), keyOf(ledger))
     },
     [seq],
   )

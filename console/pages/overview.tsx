@@ -1,12 +1,11 @@
 import type { Audit, Peer, Webhook } from '../../sdk/generated/api.ts'
 import { useAsked } from '../asking.ts'
 import { NEWEST_ROWS, OVERVIEW_EVERY_MS, OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
+import { AuditReason, AuditResult } from '../parts/audit.tsx'
 import {
-  ago,
   type Column,
   count,
   Failure,
-  Lacking,
   Page,
   Section,
   Shown,
@@ -15,10 +14,12 @@ import {
   Time,
   useNow,
 } from '../parts/basics.tsx'
+import { FirstRecord } from '../parts/first-record.tsx'
 import { Live } from '../parts/live.tsx'
 import { Records } from '../parts/records.tsx'
 import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
+import { ago } from '../times.ts'
 
 /** How the ledger stands, and what comes in. */
 export function OverviewPage({ session }: { session: Session }) {
@@ -33,23 +34,29 @@ export function OverviewPage({ session }: { session: Session }) {
     [],
     OVERVIEW_EVERY_MS,
   )
+  const isEmpty = newest.data?.length === 0
   return (
     <Page title="Overview">
       <Figures session={session} />
-      <Live session={session} />
-      <Section title="Newest records">
-        <Shown of={newest}>
-          {(records) => <Records caption="Newest records" records={records} session={session} />}
-        </Shown>
-      </Section>
-      <div class="two">
-        <Section title="Webhooks">
-          {has(session, 'webhooks:manage') ? (
-            <Webhooks session={session} />
-          ) : (
-            <Lacking scope="webhooks:manage" />
-          )}
+      {isEmpty && (
+        <Section title="First record">
+          <FirstRecord />
         </Section>
+      )}
+      <Live session={session} />
+      {!isEmpty && (
+        <Section title="Newest records">
+          <Shown of={newest}>
+            {(records) => <Records caption="Newest records" records={records} session={session} />}
+          </Shown>
+        </Section>
+      )}
+      <div class="two">
+        {has(session, 'webhooks:manage') && (
+          <Section title="Webhooks">
+            <Webhooks session={session} />
+          </Section>
+        )}
         <Section title="Peers">
           <Shown of={peers}>{({ data }) => <Peers peers={data} />}</Shown>
         </Section>
@@ -100,13 +107,12 @@ function Figures({ session: { client, ledger } }: { session: Session }) {
         <div>
           <dt>Last audit by the server</dt>
           <dd>
-            {audit === undefined ? '–' : auditWord(audit)}
-            {audit?.finishedAt && (
-              <small>
-                <Time at={audit.finishedAt} />
-                {audit.report && `, ${count(audit.report.entries, 'entry', 'entries')}`}
-              </small>
-            )}
+            <a href={linkTo('audits')}>{audit === undefined ? 'none yet' : <AuditResult audit={audit} />}</a>
+            <small>
+              {audit?.finishedAt && <Time at={audit.finishedAt} />}
+              {audit?.report && `, ${count(audit.report.entries, 'entry', 'entries')}`}
+              {audit?.error && `, ${audit.error.reason}`}
+            </small>
           </dd>
         </div>
       </dl>
@@ -117,23 +123,10 @@ function Figures({ session: { client, ledger } }: { session: Session }) {
   )
 }
 
-function auditWord({ ok, state }: Audit): string {
-  if (state === 'failed') return 'could not read'
-  return ok ? 'no fault' : 'fault'
-}
-
 function Fault({ audit }: { audit: Audit }) {
-  const { seq, code, reason } = audit.report!.failure!
   return (
     <p class="note bad" role="alert">
-      The ledger does not verify
-      {seq !== null && (
-        <>
-          {' '}
-          at <a href={linkTo('entry', `${seq}`)}>entry {seq}</a>
-        </>
-      )}
-      : <code>{code}</code> {reason}
+      The ledger does not verify: <AuditReason audit={audit} />
     </p>
   )
 }
@@ -162,7 +155,13 @@ function Webhooks({ session: { client } }: { session: Session }) {
   return (
     <Shown of={asked}>
       {({ data }) => (
-        <Table caption="Webhooks" columns={WEBHOOK_COLUMNS} rows={data} keyOf={({ id }) => id} />
+        <Table
+          caption="Webhooks"
+          columns={WEBHOOK_COLUMNS}
+          rows={data}
+          keyOf={({ id }) => id}
+          empty="None. A webhook sends events to a URL of yours."
+        />
       )}
     </Shown>
   )
@@ -176,5 +175,13 @@ const PEER_COLUMNS: Column<Peer>[] = [
 ]
 
 function Peers({ peers }: { peers: readonly Peer[] }) {
-  return <Table caption="Peers" columns={PEER_COLUMNS} rows={peers} keyOf={({ id }) => id} />
+  return (
+    <Table
+      caption="Peers"
+      columns={PEER_COLUMNS}
+      rows={peers}
+      keyOf={({ id }) => id}
+      empty="None. A peer is a ledger of another organisation that shares records with this one."
+    />
+  )
 }

@@ -5,12 +5,13 @@ import type {
   PeerReconciliation,
   SharedRecord,
 } from '../../sdk/generated/api.ts'
-import { useAsked } from '../asking.ts'
+import { useAct, useAsked } from '../asking.ts'
 import { OVERVIEW_ROWS_MAX, PAGE_ROWS } from '../limits.ts'
 import {
   type Column,
   count,
   Facts,
+  Failure,
   Id,
   Lacking,
   Page,
@@ -22,6 +23,7 @@ import {
 } from '../parts/basics.tsx'
 import { linkTo } from '../router.ts'
 import { has, type Session } from '../session.ts'
+import { wordsOf } from '../words.ts'
 
 /** All peers, or one with its reconciliation. */
 export function PeersPage({ session, id }: { session: Session; id: string }) {
@@ -55,7 +57,12 @@ function AllPeers({ session: { client } }: { session: Session }) {
               columns={COLUMNS}
               rows={data}
               keyOf={({ id }) => id}
-              empty="This ledger shares records with nobody."
+              empty={
+                <>
+                  This ledger shares records with nobody. <code>tallystick peers invite NAME</code> invites a
+                  ledger of another server.
+                </>
+              }
             />
           )}
         </Shown>
@@ -69,6 +76,8 @@ function OnePeer({ session, id }: { session: Session; id: string }) {
   const peer = useAsked((signal) => client.peers.get(id, { signal }), [])
   const reconciliation = useAsked((signal) => client.peers.reconciliation(id, { signal }), [])
   const shared = useAsked((signal) => client.peers.records(id, { limit: PAGE_ROWS }, { signal }).page(), [])
+  const { isBusy, error, act } = useAct()
+  const compare = () => act(() => client.peers.reconcile(id).then(reconciliation.reload))
   const forks = useAsked((signal) => client.peers.forks(id, { limit: PAGE_ROWS }, { signal }).page(), [])
   return (
     <Page title={`Peer ${peer.data?.name ?? id}`}>
@@ -77,11 +86,27 @@ function OnePeer({ session, id }: { session: Session; id: string }) {
       </Section>
       <Section title="Reconciliation">
         <Shown of={reconciliation}>{(found) => <Reconciliation found={found} />}</Shown>
+        {has(session, 'peers:manage') && (
+          <button type="button" class="do" disabled={isBusy} onClick={compare}>
+            Compare now
+          </button>
+        )}
+        {error !== null && <Failure error={error} />}
       </Section>
       <Section title="Shared records">
         <Shown of={shared}>
           {({ data }) => (
-            <Table caption="Shared records" columns={SHARED} rows={data} keyOf={({ id }) => id} />
+            <Table
+              caption="Shared records"
+              columns={SHARED}
+              rows={data}
+              keyOf={({ id }) => id}
+              empty={
+                <>
+                  None yet. <code>tallystick share RECORD --with {id}</code> shares one.
+                </>
+              }
+            />
           )}
         </Shown>
       </Section>
@@ -95,7 +120,15 @@ function OnePeer({ session, id }: { session: Session; id: string }) {
         </Section>
         <Section title="Forks">
           <Shown of={forks}>
-            {({ data }) => <Table caption="Forks" columns={FORKS} rows={data} keyOf={({ leaf }) => leaf} />}
+            {({ data }) => (
+              <Table
+                caption="Forks"
+                columns={FORKS}
+                rows={data}
+                keyOf={({ leaf }) => leaf}
+                empty="None: the peer never signed two entries for one position."
+              />
+            )}
           </Shown>
         </Section>
       </div>
@@ -110,7 +143,15 @@ function DeadLetters({ session: { client }, id }: { session: Session; id: string
   )
   return (
     <Shown of={asked}>
-      {({ data }) => <Table caption="Dead letters" columns={DEAD} rows={data} keyOf={({ seq }) => seq} />}
+      {({ data }) => (
+        <Table
+          caption="Dead letters"
+          columns={DEAD}
+          rows={data}
+          keyOf={({ seq }) => seq}
+          empty="None: the peer accepted everything that was sent."
+        />
+      )}
     </Shown>
   )
 }
@@ -150,21 +191,29 @@ type Difference = NonNullable<PeerReconciliation['summary']>['differences'][numb
 
 const DIFFERENCES: Column<Difference>[] = [
   { name: 'Record', cell: ({ record }) => <Id id={record} to={linkTo('record', record)} short /> },
-  { name: 'Difference', cell: ({ difference }) => difference },
+  { name: 'Difference', cell: ({ difference }) => wordsOf(difference) },
   { name: 'Ours', cell: ({ ours }) => (ours === null ? '–' : `version ${ours.version}`) },
   { name: 'Theirs', cell: ({ theirs }) => (theirs === null ? '–' : `version ${theirs.version}`) },
 ]
 
-function Reconciliation({
-  found: { reconciled, reasons, sent, received, summary },
-}: {
-  found: PeerReconciliation
-}) {
+/** Whether both sides have the same entries. A peer without a comparison is not a fault. */
+function Agreement({ found: { reconciled, reasons } }: { found: PeerReconciliation }) {
+  if (reconciled) return <State state="both have the same" tone="good" />
+  const faults = reasons.filter((reason) => reason !== 'not_asked')
+  if (faults.length === 0) return <State state="not compared yet" tone="plain" />
+  return (
+    <>
+      <State state="not the same" tone="bad" /> {faults.map(wordsOf).join(', ')}
+    </>
+  )
+}
+
+function Reconciliation({ found }: { found: PeerReconciliation }) {
+  const { sent, received, summary } = found
   return (
     <>
       <p>
-        <State state={reconciled ? 'reconciled' : 'not reconciled'} tone={reconciled ? 'good' : 'bad'} />{' '}
-        {reasons.join(', ')}
+        <Agreement found={found} />
       </p>
       <Facts
         facts={[
@@ -205,7 +254,7 @@ const SHARED: Column<SharedRecord>[] = [
   { name: 'Home', cell: ({ role }) => (role === 'home' ? 'ours' : 'theirs') },
   { name: 'State', cell: ({ state }) => <State state={state} /> },
   { name: 'Type', cell: ({ type }) => <code>{type}</code> },
-  { name: 'Shared', cell: ({ documents }) => documents },
+  { name: 'Shared', cell: ({ documents }) => wordsOf(documents) },
 ]
 
 const DEAD: Column<PeerDeadLetter>[] = [

@@ -1,16 +1,19 @@
 import { useEffect, useState } from 'preact/hooks'
+import { PermissionError } from '../../sdk/errors.ts'
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
 import type { RecordEntry } from '../../sdk/resources/records.ts'
+import { SHOWN_OTHERS } from '../../src/proof/statement/record-members.ts'
 import { useAsked } from '../asking.ts'
 import { STEPS_MAX } from '../limits.ts'
 import { Agent, Facts, Failure, Id, Json, Page, Section, Shown, State, Time } from '../parts/basics.tsx'
 import { DownloadBundle } from '../parts/download-bundle.tsx'
 import { Envelope } from '../parts/envelope.tsx'
-import { Steps } from '../parts/steps.tsx'
+import { Decision } from '../parts/records.tsx'
+import { Next } from '../parts/steps.tsx'
 import { VerdictSection } from '../parts/verdict.tsx'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
-import { keep, keptOf } from '../trust.ts'
+import { keep, keptOf, keyOf } from '../trust.ts'
 import type { RecordVerdict } from '../verifier.ts'
 
 /** A record: where it stands, whether it is true, and every entry of it. */
@@ -43,7 +46,7 @@ export function RecordPage({ session, id, query }: { session: Session; id: strin
                 <Delivered session={session} record={record} />
               </div>
             )}
-            {record.nextEvents.length > 0 && <Steps session={session} record={record} done={asked.reload} />}
+            {record.nextEvents.length > 0 && <Next session={session} record={record} done={asked.reload} />}
             <Timeline session={session} record={record} peer={peer} />
           </>
         )}
@@ -61,12 +64,15 @@ function VerdictOfRecord({ session, record }: { session: Session; record: Ledger
     let isCurrent = true
     const verify = async () => {
       const { verifyRecord } = await import('../verifier.ts')
-      const kept = keptOf(ledger.id)
-      const found = await verifyRecord(client, record, { noteKey: ledger.noteVerifierKey, kept })
+      const key = keyOf(ledger)
+      const found = await verifyRecord(client, record, {
+        key,
+        checkpoint: keptOf(ledger.id)?.checkpoint ?? null,
+      })
       if (!isCurrent) return
       setVerdict(found)
-      if (found.checkpoint !== null)
-        keep(ledger.id, { noteKey: kept?.noteKey ?? ledger.noteVerifierKey, checkpoint: found.checkpoint })
+      const { noteKey, isGiven } = key
+      if (found.checkpoint !== null) keep(ledger.id, { noteKey, isGiven, checkpoint: found.checkpoint })
     }
     setVerdict(null)
     setError(null)
@@ -99,7 +105,8 @@ function VerdictOfRecord({ session, record }: { session: Session; record: Ledger
   )
 }
 
-function Standing({ session: { names }, record }: { session: Session; record: LedgerRecord }) {
+function Standing({ session, record }: { session: Session; record: LedgerRecord }) {
+  const { names } = session
   const { gated, parent, batch, entry, erasure } = record
   const agent = (id: string | null | undefined) => (id == null ? null : <Agent id={id} names={names} />)
   return (
@@ -109,6 +116,10 @@ function Standing({ session: { names }, record }: { session: Session; record: Le
           ['State', <State key="state" state={record.state} />],
           ['Type', <code key="type">{record.type}</code>],
           ['By', agent(record.actor)],
+          [
+            'Decided by',
+            record.type === 'approval/1' ? <Decision session={session} record={record} /> : null,
+          ],
           ['On behalf of', agent(record.onBehalfOf)],
           ['Principal', agent(gated?.principal)],
           ['Performer', gated === null ? null : (agent(gated.performer) ?? 'nobody yet')],
@@ -132,20 +143,23 @@ function Standing({ session: { names }, record }: { session: Session; record: Le
           ['Signed by', entry.signedBy],
           ['Parent', parent === null ? null : <Id id={parent} to={linkTo('record', parent)} short />],
           ['Batch', batch === null ? null : <Id id={batch} short />],
+          ...SHOWN_OTHERS.map((name) => [name, record[name]] as [string, string | null]),
           ['References', record.references && <References references={record.references} />],
           [
             'Erased',
             erasure && (
               <>
-                by {agent(erasure.by)}, <Time at={erasure.recordedAt} />, {erasure.code ?? 'no code'}
+                by {agent(erasure.by)}, <Time at={erasure.recordedAt} />, {erasure.code ?? 'no code'},{' '}
+                <a href={linkTo('entry', `${erasure.seq}`)}>entry {erasure.seq}</a>
               </>
             ),
           ],
           [
             'Run',
-            <a key="run" href={linkTo('run', record.id)}>
-              tree of its run
-            </a>,
+            <>
+              <a href={linkTo('run', record.id)}>tree of its run</a>
+              {record.type === 'agent-action/1' && ': how it ended, and who decided'}
+            </>,
           ],
         ]}
       />
@@ -300,8 +314,13 @@ function Timeline({
 }) {
   const { client } = session
   const entries = useAsked(
-    (signal) => client.records.entries(record.id, { peer, signal }).toArray(STEPS_MAX),
-    [record.id, record.version, peer],
+    async (signal) => {
+      const steps = await client.records.entries(record.id, { peer, signal }).toArray(STEPS_MAX)
+      const own =
+        record.ledger === session.ledger.id ? await readErasures(session, record, steps, signal) : []
+      return [...steps, ...own].sort((one, other) => one.seq - other.seq)
+    },
+    [record.id, record.version, record.erasure, peer],
   )
   return (
     <Section title="Timeline">
@@ -318,6 +337,32 @@ function Timeline({
   )
 }
 
+/** Returns the entries that erased documents of the record, which are not among its own entries. Empty if the key may not read them. */
+async function readErasures(
+  { client }: Session,
+  { erasure }: LedgerRecord,
+  steps: readonly RecordEntry[],
+  signal: AbortSignal,
+): Promise<RecordEntry[]> {
+  const seqs = new Set([erasure?.seq, ...steps.map(({ document }) => document?.erasedBy)])
+  const read = async (seq: number): Promise<RecordEntry[]> => {
+    for await (const { signer, ...entry } of client.entries.stream({ after: seq - 1, limit: 1, signal }))
+      return [{ ...entry, signedBy: signer ? 'agent' : 'server', document: null }]
+    return []
+  }
+  const found = await Promise.all(
+    [...seqs]
+      .filter((seq) => seq != null)
+      .map((seq) =>
+        read(seq).catch((error: Error) => {
+          if (error instanceof PermissionError) return []
+          throw error
+        }),
+      ),
+  )
+  return found.flat()
+}
+
 function Entry({ entry }: { entry: RecordEntry }) {
   const { seq, kind, recordedAt, signedBy, document, leaf, envelope, received } = entry
   return (
@@ -326,7 +371,7 @@ function Entry({ entry }: { entry: RecordEntry }) {
         <strong>{kind}</strong>
         <a href={linkTo('entry', `${seq}`)}>entry {seq}</a>
         {signedBy && <span>signed by the {signedBy}</span>}
-        <time dateTime={recordedAt}>{recordedAt}</time>
+        <Time at={recordedAt} />
         <Id id={leaf} short />
       </div>
       {!isEmpty(document?.document) && (

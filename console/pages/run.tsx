@@ -1,17 +1,21 @@
-import { useAsked } from '../asking.ts'
-import { Agent, count, Id, Page, Section, Shown, State, Time } from '../parts/basics.tsx'
-import { Summary } from '../parts/records.tsx'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { type Deed, deedsOf, everyDeed, isRun, NO_OUTCOME, sumsOf } from '../deeds.ts'
+import { RUN_DRAW_EVERY_MS } from '../limits.ts'
+import { type Column, count, Failure, Id, Page, Section, State, Table } from '../parts/basics.tsx'
+import { shorten, wordOf } from '../parts/records.tsx'
+import { Waterfall } from '../parts/waterfall.tsx'
 import { linkTo } from '../router.ts'
-import { type Branch, type Run, readRun, readTrace } from '../runs.ts'
+import { type Run, readRun, readTrace } from '../runs.ts'
 import type { Session } from '../session.ts'
+import { duration } from '../times.ts'
 
-/** Records of one run, or of one trace, as a tree. */
+/** Page of a run or a trace: actions with their nesting, times and outcomes. */
 export function RunPage({ session, id, query }: { session: Session; id: string; query: URLSearchParams }) {
   const trace = query.get('trace')
-  const asked = useAsked(
-    (signal) =>
-      trace === null ? readRun(session.client, id, signal) : readTrace(session.client, trace, signal),
-    [id, trace],
+  const { drawn, error } = useRun((show, signal) =>
+    trace === null
+      ? readRun(session.client, id, show, signal)
+      : readTrace(session.client, trace, show, signal),
   )
   return (
     <Page
@@ -27,53 +31,134 @@ export function RunPage({ session, id, query }: { session: Session; id: string; 
         )
       }
     >
-      <Shown of={asked}>
-        {(run) => (
-          <Section title="Records">
-            <p>
-              {count(run.records, 'record')}
-              {run.isWhole ? '' : ' are shown, and there are more'}; {openText(run)}
-            </p>
-            <ul class="tree">
-              {run.branches.map((branch) => (
-                <Node key={branch.record.id} branch={branch} session={session} />
-              ))}
-            </ul>
-          </Section>
-        )}
-      </Shown>
+      {error !== null && <Failure error={error} />}
+      {drawn === null && error === null && <p class="quiet">Loading…</p>}
+      {drawn !== null && drawn.records === 0 && (
+        <p>
+          No record has this trace.{' '}
+          <a href={linkTo('search', '', { text: trace ?? id })}>Find it as a text</a>
+        </p>
+      )}
+      {drawn !== null && drawn.records > 0 && (
+        <>
+          <Totals drawn={drawn} />
+          <Waterfall deeds={drawn.deeds} session={session} />
+          <Sums deeds={drawn.deeds} />
+        </>
+      )}
     </Page>
   )
 }
 
-function Node({ branch: { record, isOpen, below }, session }: { branch: Branch; session: Session }) {
+type Drawn = { readonly deeds: readonly Deed[]; readonly records: number; readonly state: Run['state'] }
+
+/** Returns the deeds of a run while it is read, renewed every RUN_DRAW_EVERY_MS. */
+function useRun(read: (show: (run: Run) => void, signal: AbortSignal) => Promise<void>) {
+  const [drawn, setDrawn] = useState<Drawn | null>(null)
+  const [error, setError] = useState<Error | null>(null)
+  useEffect(() => {
+    const controller = new AbortController()
+    let shown = 0
+    let newest: Run | null = null
+    const draw = () => {
+      if (newest === null) return
+      const { records, isRead, state } = newest
+      newest = null
+      shown++
+      setDrawn({ deeds: deedsOf(records, isRead), records: records.length, state })
+    }
+    const timer = setInterval(draw, RUN_DRAW_EVERY_MS)
+    read((run) => {
+      newest = run
+      if (shown === 0) draw()
+    }, controller.signal)
+      .then(draw)
+      .catch((failure: Error) => {
+        if (!controller.signal.aborted) setError(failure)
+      })
+      .finally(() => clearInterval(timer))
+    return () => {
+      controller.abort()
+      clearInterval(timer)
+    }
+  }, [])
+  return { drawn, error }
+}
+
+/** Totals of the whole run. Runs of agents are counted separately, because a run fails if an action in it fails. */
+function Totals({ drawn: { deeds, records, state } }: { drawn: Drawn }) {
+  const [actions, runs, decisions] = [new Map(), new Map(), new Map()] as Map<string, number>[]
+  for (const deed of everyDeed(deeds)) {
+    if (deed.ending !== null) add(isRun(deed.record) ? runs! : actions!, deed.ending)
+    for (const decision of deed.decisions) add(decisions!, wordOf(decision) ?? 'erased')
+  }
+  const open = (actions!.get(NO_OUTCOME) ?? 0) + (runs!.get(NO_OUTCOME) ?? 0)
   return (
-    <li>
-      <div>
-        <Id id={record.id} to={linkTo('record', record.id)} short />
-        <code>{record.type}</code>
-        {record.gated !== null && <State state={record.state} />}
-        {isOpen && <State state="no outcome" />}
-        <Summary record={record} />
-        <span class="quiet">
-          <Agent id={record.actor} names={session.names} />, signed by the {record.entry.signedBy},{' '}
-          <Time at={record.recordedAt} />
-        </span>
-      </div>
-      {below.length > 0 && (
-        <ul>
-          {below.map((branch) => (
-            <Node key={branch.record.id} branch={branch} session={session} />
-          ))}
-        </ul>
-      )}
-    </li>
+    <div role="status">
+      <p>
+        {state === 'reading' && 'Reading… '}
+        {count(records, 'record')}
+        {state === 'cut' && ' are shown, and there are more'}
+        {state === 'whole' &&
+          `; ${open === 0 ? 'every action has its outcome' : `${count(open, 'action')} without an outcome`}`}
+        .
+      </p>
+      <p class="totals">
+        <Counts name="Actions" counts={actions!} />
+        <Counts name="Runs of agents" counts={runs!} />
+        <Counts name="Decisions" counts={decisions!} />
+      </p>
+    </div>
   )
 }
 
-function openText({ branches }: Run): string {
-  const countOpen = (list: readonly Branch[]): number =>
-    list.reduce((sum, { isOpen, below }) => sum + (isOpen ? 1 : 0) + countOpen(below), 0)
-  const open = countOpen(branches)
-  return open === 0 ? 'every action has its outcome.' : `${count(open, 'action')} without an outcome.`
+function add(counts: Map<string, number>, word: string): void {
+  counts.set(word, (counts.get(word) ?? 0) + 1)
+}
+
+function Counts({ name, counts }: { name?: string; counts: ReadonlyMap<string, number> }) {
+  if (counts.size === 0) return null
+  return (
+    <span class="marks">
+      {name && `${name}:`}
+      {[...counts].map(([word, number]) => (
+        <span key={word}>
+          {number.toLocaleString('en')} <State state={word} />
+        </span>
+      ))}
+    </span>
+  )
+}
+
+const SUM_COLUMNS: Column<ReturnType<typeof sumsOf>[number]>[] = [
+  { name: 'Name', cell: ({ name }) => shorten(name) },
+  { name: 'Kind', cell: ({ kind }) => kind },
+  { name: 'Deeds', cell: ({ deeds }) => <span class="number">{deeds.toLocaleString('en')}</span> },
+  {
+    name: 'How they ended',
+    cell: ({ endings }) => <Counts counts={endings} />,
+  },
+  {
+    name: 'Total time',
+    cell: ({ inAllMs }) => <span class="number">{inAllMs === 0 ? '–' : duration(inAllMs)}</span>,
+  },
+  {
+    name: 'Longest',
+    cell: ({ longestMs }) => <span class="number">{longestMs === 0 ? '–' : duration(longestMs)}</span>,
+  },
+]
+
+function Sums({ deeds }: { deeds: readonly Deed[] }) {
+  const sums = useMemo(() => sumsOf(deeds), [deeds])
+  if (sums.length === 0) return null
+  return (
+    <Section title="Totals by name">
+      <Table
+        caption="Totals by name"
+        columns={SUM_COLUMNS}
+        rows={sums}
+        keyOf={({ kind, name }) => JSON.stringify([kind, name])}
+      />
+    </Section>
+  )
 }

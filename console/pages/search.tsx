@@ -1,58 +1,44 @@
-import { useEffect, useState } from 'preact/hooks'
-import type { GetRecordsQuery, LedgerRecord } from '../../sdk/generated/api.ts'
-import { useAct } from '../asking.ts'
-import { PAGE_ROWS, SCAN_RECORDS_MAX, SCAN_ROWS } from '../limits.ts'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { GetRecordsQuery } from '../../sdk/generated/api.ts'
+import { FILTER_ENTRIES } from '../../src/proof/statement/record-filters.ts'
+import { type Findings, type FoundRecord, find, READ_MEMBERS } from '../find.ts'
+import { PAGE_ROWS, SCAN_RECORDS_MAX } from '../limits.ts'
 import { go } from '../navigate.ts'
-import { count, Failure, Page } from '../parts/basics.tsx'
+import { count, Failure, Page, Time } from '../parts/basics.tsx'
+import { FirstRecord } from '../parts/first-record.tsx'
 import { Records } from '../parts/records.tsx'
 import { placeOf } from '../places.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
 
-/** Filters of `GET /v1/records`, with what they are called here. */
-const FILTERS = [
-  ['type', 'Type, as agent-action/1'],
-  ['actor', 'By agent'],
-  ['onBehalfOf', 'On behalf of'],
-  ['performer', 'Performer'],
-  ['principal', 'Principal'],
-  ['parent', 'Parent'],
-  ['reference', 'Reference'],
-  ['traceId', 'Trace id'],
-  ['recordedAfter', 'Recorded at or after (UTC)'],
-  ['recordedBefore', 'Recorded before (UTC)'],
-] as const
+/** Filters of `GET /v1/records` that have a field here, with its label. */
+const FILTERS = FILTER_ENTRIES.flatMap(([name, { label }]) => (label ? [[name, label] as const] : []))
 const STATES =
   'RECORDED CREATED ACTIVE SUBMITTED VERIFIED DISCREPANT ACCEPTED REJECTED CANCELLED EXPIRED'.split(' ')
-
-type Found = {
-  readonly records: readonly LedgerRecord[]
-  readonly next: string | null
-  readonly looked: number
-}
 
 /** One box for whatever a reader has in hand, and filters that are the address. */
 export function SearchPage({ session, query }: { session: Session; query: URLSearchParams }) {
   return (
     <Page title="Search">
-      <Box session={session} />
+      <Box key={`box ${query}`} session={session} query={query} />
       <FilterForm key={`${query}`} query={query} />
       <Results key={`r ${query}`} session={session} query={query} />
     </Page>
   )
 }
 
-function Box({ session }: { session: Session }) {
-  const [text, setText] = useState('')
+function Box({ session, query }: { session: Session; query: URLSearchParams }) {
+  const [text, setText] = useState(query.get('text') ?? '')
   const submit = (event: Event) => {
     event.preventDefault()
-    if (text.trim() !== '') go(placeOf(text.trim(), session.names))
+    if (text.trim() !== '') go(placeOf(text.trim(), session, Object.fromEntries(query)))
   }
   return (
     <search>
       <form onSubmit={submit}>
         <label class="wide">
-          An id, the seq of an entry, a trace, a reference, or the name of an agent
+          Any text, an id, the seq of an entry, a trace, or the name of an agent
           <input
             class="mono"
             value={text}
@@ -72,7 +58,7 @@ function Box({ session }: { session: Session }) {
 function FilterForm({ query }: { query: URLSearchParams }) {
   const [given, setGiven] = useState<Record<string, string>>(() => Object.fromEntries(query))
   const set = (name: string, value: string) => setGiven({ ...given, [name]: value })
-  const isOpen = [...query.keys()].some((name) => name !== 'contains')
+  const isOpen = [...query.keys()].some((name) => name !== 'text')
   const submit = (event: Event) => {
     event.preventDefault()
     go(linkTo('search', '', given))
@@ -104,13 +90,6 @@ function FilterForm({ query }: { query: URLSearchParams }) {
           </select>
         </label>
         <label>
-          Payload contains (looked for here)
-          <input
-            value={given['contains'] ?? ''}
-            onInput={({ currentTarget }) => set('contains', currentTarget.value)}
-          />
-        </label>
-        <label>
           Order
           <select
             value={given['order'] ?? ''}
@@ -132,50 +111,157 @@ function FilterForm({ query }: { query: URLSearchParams }) {
 }
 
 function Results({ session, query }: { session: Session; query: URLSearchParams }) {
-  const [found, setFound] = useState<Found | null>(null)
-  const { isBusy, error, act } = useAct()
-  const read = (from: Found | null) => act(async () => setFound(await readOn(session, query, from)))
+  const { text = '', ...filters } = Object.fromEntries(query)
+  const [findings, setFindings] = useState<Findings | null>(null)
+  const [isReading, setIsReading] = useState(true)
+  const [error, setError] = useState<Error | null>(null)
+  const reading = useRef<AbortController | null>(null)
+  const read = async (from: Findings | null) => {
+    const controller = new AbortController()
+    reading.current = controller
+    setIsReading(true)
+    setError(null)
+    const asked = { text, filters: filters as GetRecordsQuery }
+    try {
+      for await (const now of find(session.client, asked, from, controller.signal)) setFindings(now)
+    } catch (failure) {
+      if (!controller.signal.aborted) setError(failure as Error)
+    }
+    if (!controller.signal.aborted) setIsReading(false)
+  }
   useEffect(() => {
     read(null)
+    return () => reading.current?.abort()
   }, [])
-  if (found === null) return error === null ? <p class="quiet">Loading…</p> : <Failure error={error} />
-  const { records, next, looked } = found
+  if (findings === null) return error === null ? <p class="quiet">Loading…</p> : <Failure error={error} />
+  const { found, next } = findings
   return (
     <section class="card">
       <h2>Records</h2>
       <p role="status" class="quiet">
-        {count(records.length, 'record')}
-        {looked > records.length && ` in ${looked.toLocaleString('en')} looked at`}
-        {next === null ? '.' : ', and more may follow.'}
+        {text === '' ? (
+          <>
+            {count(found.length, 'record')}
+            {next === null ? '.' : ', and more may follow.'}
+          </>
+        ) : (
+          <Read findings={findings} isReading={isReading} isOldestFirst={filters['order'] === 'asc'} />
+        )}
       </p>
-      <Records caption="Records found" records={records} session={session} empty="No record." />
+      {found.length > 0 && (
+        <Records
+          caption="Records found"
+          records={found.map(({ record }) => record)}
+          session={session}
+          more={text === '' ? [] : [{ name: 'Found in', cell: ({ id }) => <Where id={id} found={found} /> }]}
+        />
+      )}
       {error !== null && <Failure error={error} />}
-      {next !== null && (
+      {isReading ? null : next !== null ? (
         <div class="row">
-          <button type="button" class="do" disabled={isBusy} onClick={() => read(found)}>
-            Show more
+          <button type="button" class="do" onClick={() => read(findings)}>
+            {text === '' ? 'Show more' : `Read ${SCAN_RECORDS_MAX.toLocaleString('en')} more`}
           </button>
         </div>
+      ) : null}
+      {!isReading && error === null && (
+        <NextToTry session={session} text={text} filters={filters} found={found} />
       )}
     </section>
   )
 }
 
-/** One page more; with a text to look for, as many as it takes to find a page of records, within bounds. */
-async function readOn({ client }: Session, query: URLSearchParams, from: Found | null): Promise<Found> {
-  const { contains = '', ...filters } = Object.fromEntries(query)
-  const limit = contains === '' ? PAGE_ROWS : SCAN_ROWS
-  const list = client.records.list({ ...(filters as GetRecordsQuery), limit })
-  const records = [...(from?.records ?? [])]
-  const enough = records.length + PAGE_ROWS
-  let next = from?.next ?? null
-  let looked = from?.looked ?? 0
-  const end = looked + SCAN_RECORDS_MAX
-  do {
-    const page = await list.page(next ?? undefined)
-    looked += page.data.length
-    records.push(...page.data.filter((record) => JSON.stringify(record.payload)?.includes(contains)))
-    next = page.nextCursor
-  } while (next !== null && records.length < enough && looked < end)
-  return { records, next, looked }
+function Where({ id, found }: { id: string; found: readonly FoundRecord[] }) {
+  return <code>{found.find(({ record }) => record.id === id)?.where}</code>
+}
+
+/** Sentence about how many records were searched for a text, and what cannot be found. */
+function Read({
+  findings: { found, read, readTo, withoutPayload, next },
+  isReading,
+  isOldestFirst,
+}: {
+  findings: Findings
+  isReading: boolean
+  isOldestFirst: boolean
+}) {
+  return (
+    <>
+      {isReading && 'Reading… '}
+      {count(found.length, 'record')} found, by {READ_MEMBERS} of{' '}
+      {next === null && !isReading ? 'all' : isOldestFirst ? 'the oldest' : 'the newest'}{' '}
+      {count(read, 'record')}
+      {readTo !== null && next !== null && (
+        <>
+          {' '}
+          ({isOldestFirst ? 'up to' : 'back to'} <Time at={readTo} />)
+        </>
+      )}
+      , and by whole references and labels of persons of all. Erased texts
+      {withoutPayload > 0 && ` (here the payload of ${count(withoutPayload, 'record')})`} cannot be found, nor
+      texts of which only the digest is recorded.
+    </>
+  )
+}
+
+/** Suggestions: for a name that was read as an agent's, and if nothing was found. */
+function NextToTry({
+  session: { names, ledger },
+  text,
+  filters,
+  found,
+}: {
+  session: Session
+  text: string
+  filters: Readonly<Record<string, string>>
+  found: readonly FoundRecord[]
+}) {
+  const { order, ...narrowing } = filters
+  const narrowed = Object.keys(narrowing)
+  const name = names.get(filters['actor'] ?? '')
+  const ways: ComponentChildren[] = []
+  if (name !== undefined && narrowed.length === 1 && text === '')
+    ways.push(
+      <>
+        These are by the agent {name}.{' '}
+        <a href={linkTo('search', '', { text: name })}>Find “{name}” as a text</a>
+      </>,
+    )
+  if (found.filter(({ where }) => where === 'references').length >= PAGE_ROWS)
+    ways.push(
+      <a href={linkTo('search', '', { ...filters, reference: text })}>All records with this reference</a>,
+    )
+  if (found.length === 0) {
+    if (narrowed.length > 0)
+      ways.push(
+        <a href={linkTo('search', '', { text, order })}>
+          Search without {count(narrowed.length, 'filter')} ({narrowed.join(', ')})
+        </a>,
+      )
+    if (text !== '') {
+      const agents = [...names].filter(([, one]) => one.toLowerCase().includes(text.toLowerCase()))
+      for (const [id, one] of agents)
+        ways.push(<a href={linkTo('search', '', { actor: id })}>Records by the agent {one}</a>)
+      ways.push(
+        'Try fewer words, or a part of a word: the whole text has to match.',
+        <>
+          Or go by time: <a href={linkTo('day')}>a day of all agents</a>
+        </>,
+      )
+    }
+    if (!ledger.key.scopes.includes('records:read'))
+      ways.push('This key reads only records of its own agent.')
+    if (text === '' && narrowed.length === 0) return <FirstRecord />
+  }
+  if (ways.length === 0) return null
+  return (
+    <>
+      {found.length === 0 && <p>No record has this text. What to try next:</p>}
+      <ul>
+        {ways.map((way, i) => (
+          <li key={`${i} ${narrowed}`}>{way}</li>
+        ))}
+      </ul>
+    </>
+  )
 }

@@ -3,8 +3,10 @@ import { useEffect, useState } from 'preact/hooks'
 import { ApiError } from '../../sdk/errors.ts'
 import { CLOCK_EVERY_MS, COPIED_MS } from '../limits.ts'
 import { linkTo } from '../router.ts'
+import { ago, clockTime } from '../times.ts'
+import { JsonTree } from './json-tree.tsx'
 
-/* Small parts of all pages. Texts of a ledger become text nodes. */
+/* Components of all pages. Texts of a ledger become text nodes, with marks for hidden characters: console/shown-text.ts. */
 
 /** An id with a button that copies it; `to`: the page that shows it. `short`: its end alone, which is what ids of one time differ in. */
 export function Id({ id, to, short }: { id: string; to?: string | undefined; short?: boolean }) {
@@ -26,7 +28,8 @@ function shortened(id: string): string {
 const COPY_PATH = 'M5.5 5.5h8v8h-8zM3.5 10.5h-1v-8h8v1'
 const COPIED_PATH = 'M2.5 8.5l4 4 7-9'
 
-export function Copy({ text }: { text: string }) {
+/** Button that copies a text. `label`: name of the text; default: the text itself. */
+export function Copy({ text, label = text }: { text: string; label?: string }) {
   const [isCopied, setIsCopied] = useState(false)
   useEffect(() => {
     if (!isCopied) return
@@ -37,7 +40,7 @@ export function Copy({ text }: { text: string }) {
   if (navigator.clipboard === undefined) return null
   const copy = () => navigator.clipboard.writeText(text).then(() => setIsCopied(true))
   return (
-    <button type="button" class="copy" onClick={copy} aria-label={`Copy ${text}`}>
+    <button type="button" class="copy" onClick={copy} aria-label={`Copy ${label}`}>
       <svg viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
         <path d={isCopied ? COPIED_PATH : COPY_PATH} fill="none" stroke="currentColor" stroke-width="1.5" />
       </svg>
@@ -57,13 +60,15 @@ export function Agent({ id, names }: { id: string; names: ReadonlyMap<string, st
   )
 }
 
-/** How long ago, with the time itself as its title. */
+/** Clock time in the browser's time zone. The tooltip has the time in UTC and the age. */
 export function Time({ at }: { at: string | null }) {
   const nowMs = useNow()
   if (at === null) return <>never</>
+  const ms = Date.parse(at)
+  if (Number.isNaN(ms)) return <>{at}</>
   return (
-    <time dateTime={at} title={at}>
-      {ago(Date.parse(at), nowMs)}
+    <time dateTime={at} title={`${at} (UTC), ${ago(ms, nowMs)}`}>
+      {clockTime(ms, nowMs)}
     </time>
   )
 }
@@ -81,20 +86,6 @@ export function useNow(): number {
     return () => void watchers.delete(setNowMs)
   }, [])
   return nowMs
-}
-
-const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-] as const
-
-export function ago(thenMs: number, nowMs: number): string {
-  const ms = Math.abs(nowMs - thenMs)
-  const [unit, unitMs] = UNITS.find(([, length]) => ms >= length) ?? ['s', 1_000]
-  const text = `${Math.floor(ms / unitMs)} ${unit}`
-  return thenMs > nowMs + 999 ? `in ${text}` : `${text} ago`
 }
 
 export type Tone = 'good' | 'bad' | 'wait' | 'plain'
@@ -121,6 +112,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   revoked: 'bad',
   failing: 'bad',
   unknown: 'wait',
+  'outcome erased': 'wait',
   escalate: 'wait',
   paused: 'wait',
   suspended: 'wait',
@@ -129,14 +121,20 @@ const TONES: Readonly<Record<string, Tone>> = {
 }
 
 /** A state as text, with a colour besides. */
-export function State({ state, tone = TONES[state] ?? 'plain' }: { state: string; tone?: Tone }) {
+export function State({ state, tone = toneOf(state) }: { state: string; tone?: Tone }) {
   return <span class={`state ${tone}`}>{state}</span>
 }
 
+/** Tone of a state. Writers may use any word, such as `constructor`, so only own members are read. */
+function toneOf(state: string): Tone {
+  return Object.hasOwn(TONES, state) ? TONES[state]! : 'plain'
+}
+
+/** Shows a JSON value, which can be folded and copied. A text is shown unchanged. */
 export function Json({ value, label }: { value: unknown; label: string }) {
   return (
     <Scrolled label={label} kind="text">
-      <pre>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>
+      {typeof value === 'string' ? <pre>{value}</pre> : <JsonTree value={value} label={label} />}
     </Scrolled>
   )
 }
@@ -196,7 +194,10 @@ function Scrolled({
 
 export type Column<T> = { readonly name: string; readonly cell: (row: T) => ComponentChildren }
 
-/** `caption`: for screen readers. Wide ones are scrolled by themselves, not with the page. */
+/**
+ * `caption`: for screen readers. A wide table scrolls separately from the page. On a phone each row is a card: the first cell is its heading, the
+ * others follow the names of their columns.
+ */
 export function Table<T>({
   caption,
   columns,
@@ -228,7 +229,9 @@ export function Table<T>({
           {rows.map((row) => (
             <tr key={keyOf(row)}>
               {columns.map(({ name, cell }) => (
-                <td key={name}>{cell(row)}</td>
+                <td key={name} data-name={name}>
+                  {cell(row)}
+                </td>
               ))}
             </tr>
           ))}
@@ -252,9 +255,9 @@ export function Failure({ error }: { error: Error }) {
 /** A key that lacks a scope is told which, and how to get one that has it. */
 export function Lacking({ scope }: { scope: string }) {
   return (
-    <p class="note">
+    <p class="quiet">
       This key lacks the scope <code>{scope}</code>. Make one that has it:{' '}
-      <code>tallystick keys create NAME --scopes {scope}</code>
+      <code>npx tallystick keys create NAME --scopes {scope}</code>
     </p>
   )
 }

@@ -49,11 +49,10 @@ export function Live({ session }: { session: Session }) {
   }, [client])
 
   const columns: Column<TailedEvent>[] = [
-    { name: 'Event', cell: ({ type }) => <code>{type}</code> },
-    { name: 'About', cell: (event) => <About event={event} /> },
-    { name: 'State', cell: ({ data }) => stateOf(data) },
-    { name: 'By', cell: ({ data }) => actorOf(data, session) },
+    { name: 'Event', cell: ({ type, data }) => <Happened type={type} data={data} /> },
     { name: 'When', cell: ({ timestamp }) => <Time at={timestamp} /> },
+    { name: 'By', cell: ({ data }) => actorOf(data, session) },
+    { name: 'About', cell: (event) => <About event={event} /> },
   ]
   return (
     <section class="card live">
@@ -104,9 +103,14 @@ function About({ event: { data } }: { event: TailedEvent }) {
   return entry ? <a href={linkTo('entry', `${entry.seq}`)}>entry {entry.seq}</a> : null
 }
 
-function stateOf(data: unknown) {
+/** Shows an event, and the state of a gated record after it. */
+function Happened({ type, data }: { type: string; data: unknown }) {
   const state = (data as Data).record?.state
-  return state === undefined ? null : <State state={state} />
+  return (
+    <>
+      <code>{type}</code> {state !== undefined && state !== 'RECORDED' && <State state={state} />}
+    </>
+  )
 }
 
 function actorOf(data: unknown, { names }: Session) {

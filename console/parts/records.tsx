@@ -2,9 +2,11 @@ import type { LedgerRecord } from '../../sdk/generated/api.ts'
 import { SUMMARY_CHARS_MAX } from '../limits.ts'
 import { linkTo } from '../router.ts'
 import type { Session } from '../session.ts'
+import { duration } from '../times.ts'
 import { Agent, type Column, Id, State, Table, Time } from './basics.tsx'
+import { nameOf } from './json-tree.tsx'
 
-/** Records as rows. `more`: further columns. */
+/** Table of records: what happened and when comes first, the id last. `more`: additional columns. */
 export function Records({
   caption,
   records,
@@ -19,13 +21,12 @@ export function Records({
   empty?: string
 }) {
   const columns: Column<LedgerRecord>[] = [
-    { name: 'Record', cell: ({ id }) => <Id id={id} to={linkTo('record', id)} short /> },
-    { name: 'State', cell: ({ state }) => <State state={state} /> },
-    { name: 'Type', cell: ({ type }) => <code class="type">{type}</code> },
-    { name: 'By', cell: ({ actor }) => <Agent id={actor} names={session.names} /> },
     { name: 'What', cell: (record) => <Summary record={record} /> },
-    ...more,
     { name: 'When', cell: ({ recordedAt }) => <Time at={recordedAt} /> },
+    { name: 'By', cell: ({ actor }) => <Agent id={actor} names={session.names} /> },
+    ...more,
+    { name: 'Type', cell: ({ type }) => <code class="type">{type}</code> },
+    { name: 'Record', cell: ({ id }) => <Id id={id} to={linkTo('record', id)} short /> },
   ]
   return (
     <Table
@@ -38,11 +39,11 @@ export function Records({
   )
 }
 
-/** One line of a payload: for built-in types what matters there. */
+/** Outcome or state of a record, and one line of its payload. For built-in types the line has the most important members. */
 export function Summary({ record }: { record: LedgerRecord }) {
-  const { payload, erasure } = record
-  if (payload === null) return <i class="quiet">{erasure === null ? 'not shared' : 'erased'}</i>
-  const word = wordOf(record)
+  const { payload, erasure, gated, state } = record
+  // A record without gating has only one state, which is not shown.
+  const word = gated === null ? wordOf(record) : state
   return (
     <span class="summary">
       {word !== null && (
@@ -50,7 +51,11 @@ export function Summary({ record }: { record: LedgerRecord }) {
           <State state={word} />{' '}
         </>
       )}
-      {summaryOf(record)}
+      {payload === null ? (
+        <i class="quiet">{erasure === null ? 'not shared' : 'erased'}</i>
+      ) : (
+        summaryOf(record)
+      )}
     </span>
   )
 }
@@ -64,7 +69,7 @@ export function wordOf({ type, payload }: LedgerRecord): string | null {
 
 export function summaryOf({ type, payload }: LedgerRecord): string {
   const said = (payload ?? {}) as Record<string, unknown>
-  const parts = SUMMARIES[type]?.(said) ?? [JSON.stringify(payload)]
+  const parts = SUMMARIES[type]?.(said) ?? [membersOf(payload)]
   return shorten(parts.filter((part) => part !== null).join(' · '))
 }
 
@@ -75,19 +80,45 @@ const SUMMARIES: Readonly<Record<string, Parts>> = {
     text(kind),
     text(name),
     text(server),
-    given === undefined ? null : JSON.stringify(given),
+    given === undefined ? null : membersOf(given),
   ],
   'agent-outcome/1': ({ name, errorType, error, durationMs, result }) => [
     text(name),
     text(errorType),
     text(error),
-    typeof durationMs === 'number' ? `${durationMs} ms` : null,
-    result === undefined ? null : JSON.stringify(result),
+    typeof durationMs === 'number' ? duration(durationMs) : null,
+    result === undefined ? null : membersOf(result),
   ],
   'approval/1': ({ by, name, why }) => [approverOf(by), text(name), text(why)],
   'mcp-call/1': ({ method, name, error }) => [text(method), text(name), text(error)],
   'otel-span/1': ({ name, kind }) => [text(name), text(kind)],
   'otel-log/1': ({ eventName, body }) => [text(eventName), body === undefined ? null : JSON.stringify(body)],
+}
+
+/** A value in one line. Members of an object are listed: `boxes: 40, deliver: "wire"`. Texts are quoted, so that no text looks like a member. */
+export function membersOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
+  const members = Object.entries(value).map(([name, member]) => `${nameOf(name)}: ${JSON.stringify(member)}`)
+  return members.join(', ') || '{}'
+}
+
+/**
+ * Shows the decision of an `approval/1`. The decider is a claim of the record's writer. The signature proves only who wrote the record, or that the
+ * server accepted it from that agent.
+ */
+export function Decision({ record, session }: { record: LedgerRecord; session: Session }) {
+  const { actor, entry, payload } = record
+  return (
+    <div>
+      <a href={linkTo('record', record.id)}>
+        <State state={wordOf(record) ?? 'erased'} />
+      </a>{' '}
+      {approverOf(payload?.['by']) ?? 'nobody is named'}{' '}
+      <small class="quiet">
+        so claims <Agent id={actor} names={session.names} />, signed by the {entry.signedBy}
+      </small>
+    </div>
+  )
 }
 
 /** Name of the party that decided, by an `approval/1`. */

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { LedgerRecord } from '../../sdk/generated/api.ts'
 import { useAct } from '../asking.ts'
 import { has, type Session } from '../session.ts'
+import { wordsOf } from '../words.ts'
 import { Failure, Section } from './basics.tsx'
 
 /** A step that the reader's agent may take, if the record's state, the agent's part and the key's scopes allow it. */
@@ -73,7 +74,28 @@ export function stepsOf(session: Session, { nextEvents, gated }: LedgerRecord): 
   ]
 }
 
-/** Buttons, each with a second one that takes the step: a step is for good. */
+/** Shows the possible next steps, with buttons for those that this key may take. */
+export function Next({
+  session,
+  record,
+  done,
+}: {
+  session: Session
+  record: LedgerRecord
+  done: () => void
+}) {
+  const isForKey = stepsOf(session, record).length > 0
+  return (
+    <Section title="Next">
+      <p class="quiet">
+        Next can be: {record.nextEvents.map(wordsOf).join(', ')}.{!isForKey && ' This key can take none.'}
+      </p>
+      <Steps session={session} record={record} done={done} />
+    </Section>
+  )
+}
+
+/** Buttons for steps. A second button confirms each step, because a step is final. Nothing if the key may take no step. */
 export function Steps({
   session,
   record,
@@ -87,14 +109,7 @@ export function Steps({
   const [reason, setReason] = useState('')
   const { isBusy, error, act } = useAct()
   const steps = stepsOf(session, record)
-  const next = `Next can be: ${record.nextEvents.join(', ')}.`
-  if (steps.length === 0) {
-    return (
-      <Section title="Next">
-        <p class="quiet">{next} None of it is for this key.</p>
-      </Section>
-    )
-  }
+  if (steps.length === 0) return null
   const take = (event: Event) => {
     event.preventDefault()
     if (chosen === null) return
@@ -106,8 +121,7 @@ export function Steps({
     })
   }
   return (
-    <Section title="Next">
-      <p class="quiet">{next}</p>
+    <>
       <div class="row">
         {steps.map((step) => (
           <button
@@ -139,6 +153,6 @@ export function Steps({
         </form>
       )}
       {error !== null && <Failure error={error} />}
-    </Section>
+    </>
   )
 }

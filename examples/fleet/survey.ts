@@ -6,7 +6,7 @@ type Money = { readonly amount: string; readonly currency: string }
 export type Survey = { readonly topic: string; readonly prices: number; readonly budget: Money }
 export type Delivery = { readonly prices: number; readonly cost: Money; readonly sheet: string }
 
-/** For the compiler; `tallystick types codegen` writes such a type from what a ledger has registered. */
+/** For the compiler: what the registered types hold. */
 export interface FleetTypes extends TypeMap {
   readonly 'survey/1': { readonly payload: Survey; readonly evidence: Delivery }
 }

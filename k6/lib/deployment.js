@@ -7,7 +7,9 @@ import http from 'k6/http'
 const URLS = (__ENV.TALLYSTICK_URLS ?? '').split(',').filter((url) => url !== '')
 const OPERATOR_KEY = __ENV.OPERATOR_KEY ?? ''
 if (URLS.length === 0 || OPERATOR_KEY === '')
-  throw new Error('TALLYSTICK_URLS and OPERATOR_KEY say what is to be measured: npm run k6 sets them')
+  throw new Error(
+    'TALLYSTICK_URLS and OPERATOR_KEY say what is to be measured: npm run bench -- k6 sets them',
+  )
 
 const SUCCESSES = [200, 201, 202]
 

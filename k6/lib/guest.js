@@ -60,6 +60,6 @@ function guestServer() {
   const url = __ENV.GUEST_URL ?? ''
   const operatorKey = __ENV.GUEST_OPERATOR_KEY ?? ''
   if (url === '' || operatorKey === '')
-    throw new Error('GUEST_URL and GUEST_OPERATOR_KEY say who the guest is: npm run k6 sets them')
+    throw new Error('GUEST_URL and GUEST_OPERATOR_KEY say who the guest is: npm run bench -- k6 sets them')
   return { url, operatorKey }
 }

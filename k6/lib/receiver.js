@@ -47,7 +47,8 @@ export function lags() {
 
 /** @param {object} asked a command of bench/webhook-receiver.ts @returns {any} its result */
 function command(asked) {
-  if (RECEIVER_URL === '') throw new Error('RECEIVER_URL says where deliveries go: npm run k6 sets it')
+  if (RECEIVER_URL === '')
+    throw new Error('RECEIVER_URL says where deliveries go: npm run bench -- k6 sets it')
   const answer = http.put(RECEIVER_URL, JSON.stringify(asked), {
     tags: { name: 'the receiver' },
     responseType: 'text',

@@ -45,7 +45,9 @@ begin
     select ledger_id, subject_id, "agentId", name, scopes, "expiresAt", seq from made
   )
   insert into api_key_secrets (ledger_id, secret_hash, key_id, mac, expires_at)
-  select ledger_id, decode("secretHash", 'hex'), subject_id, decode(mac, 'hex'), "expiresAt" from made;
+  select ledger_id, decode("secretHash", 'hex'), subject_id, decode(mac, 'hex'), "expiresAt" from made
+  -- Without one: of a ledger that comes back from its archive.
+  where "secretHash" is not null;
 
   insert into types (ledger_id, name, gated, definition, digest, registered_seq)
   select i.ledger_id, d.name, d.gated, convert_to(d.definition, 'UTF8'), sha256(convert_to(d.definition, 'UTF8')), i.seq

@@ -64,15 +64,16 @@
 -- because they brought nothing that stood out of the noise: entries_extend_chain in one statement instead of two (510),
 -- and with a way of its own for one entry (505).
 --
--- A new argument stands in six places here (argument, mac, unnest, its alias, select, insert), and in the same order in the table of
--- columns of src/db/chain/append-entries.ts.
+-- This function decides, and write_entries writes. A new argument stands in both: here as argument, in the mac and in the call, there as
+-- argument and in its insert; and in the same order in the table of columns of src/db/chain/append-entries.ts.
 create or replace function append_entries(
   ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
   item_counts int4[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], kids bytea[], recorded_ats timestamptz[], leaves bytea[],
   envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[], unseen_befores int8[],
   record_items int4[], record_ids uuid[], record_types text[], record_digests bytea[],
-  record_salts bytea[], record_payloads bytea[], record_on_behalf_of uuid[], record_occurred_ats timestamptz[],
-  record_traceparents text[], record_metadata bytea[], record_parents uuid[], record_reference_lists bytea[], record_subjects bytea[],
+  record_salts bytea[], record_payloads bytea[], record_occurred_ats timestamptz[], record_on_behalf_ofs uuid[], record_parent_ids uuid[],
+  record_traceparents text[], record_other_members text[], record_metadata bytea[], record_reference_lists bytea[],
+  record_subjects bytea[],
   chunk_items int4[], chunk_numbers int4[], chunk_record_ids uuid[], chunk_counts int4[], chunk_contents bytea[],
   chunk_key_items int4[], chunk_key_numbers int4[], chunk_keys bytea[],
   gated_items int4[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamptz[],
@@ -86,14 +87,18 @@ set search_path = tallystick, pg_temp
 set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
-  by_worker constant boolean := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
+  by_worker boolean;
+  is_sure boolean := false;
   others bigint[];
   outcomes int2[];
   seqs bigint[];
+  chains bytea[];
+  prev_seqs bigint[];
+  signer_kids bytea[];
+  was_written boolean;
   answer bytea;
   head chain_heads;
-  -- An agent's key begins and ends with its entry, so nothing else is decided in a call behind one.
-  keys_change constant int8 := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
+  keys_change int8;
   signing boolean;
   overtaken int4[];
 begin
@@ -103,9 +108,10 @@ begin
       array_send(kids), array_send(recorded_ats), array_send(leaves), array_send(envelopes), array_send(idempotency_hashes),
       array_send(request_salts), array_send(request_hashes), array_send(details), array_send(unseen_befores), array_send(record_items),
       array_send(record_ids), array_send(record_types), array_send(record_digests),
-      array_send(record_salts), array_send(record_payloads), array_send(record_on_behalf_of),
-      array_send(record_occurred_ats), array_send(record_traceparents), array_send(record_metadata),
-      array_send(record_parents), array_send(record_reference_lists), array_send(record_subjects), array_send(chunk_items), array_send(chunk_numbers),
+      array_send(record_salts), array_send(record_payloads), array_send(record_occurred_ats),
+      array_send(record_on_behalf_ofs), array_send(record_parent_ids), array_send(record_traceparents),
+      array_send(record_other_members), array_send(record_metadata), array_send(record_reference_lists),
+      array_send(record_subjects), array_send(chunk_items), array_send(chunk_numbers),
       array_send(chunk_record_ids), array_send(chunk_counts), array_send(chunk_contents), array_send(chunk_key_items),
       array_send(chunk_key_numbers), array_send(chunk_keys), array_send(gated_items),
       array_send(gated_performers), array_send(gated_gates), array_send(gated_deadlines), array_send(gated_max_revisions),
@@ -141,9 +147,11 @@ begin
       and (head.envelope_kid = all (kids) or own_signatures_hold(head.ledger_id, head.envelope_kid, kids, actor_ids, subject_ids, recorded_ats))
       and not exists (select from agent_signing_keys x where x.ledger_id = head.ledger_id and x.required and (
         head.envelope_kid = any (kids) or x.agent_id = any (party_ids) or '\x42'::bytea || uuid_send(x.agent_id) = any (chunk_keys)))
-      and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats)
-      and (case when cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1] then true
-        else (
+      and clock_timestamp() - interval '30 s' <= all (recorded_ats) and clock_timestamp() + interval '30 s' >= all (recorded_ats) then
+      is_sure := cardinality(kinds) = 1 and idempotency_hashes[1] is null and record_items || chunk_items[:1] = array[1];
+      -- Apart, because a query of one item would pay for the plan of this one.
+      if not is_sure then
+        is_sure := (
           select count(distinct i.subject_id) = count(*) and count(distinct n.item) = count(*)
             and count(distinct (i.actor_id, i.key_hash)) filter (where i.key_hash is not null) = count(i.key_hash)
             and count(k.known) = 0
@@ -153,225 +161,214 @@ begin
             where x.ledger_id = ledger_ids[1] and x.actor_id = i.actor_id and x.key_hash = i.key_hash offset 0
           ) k on true
           left join (select distinct item from unnest(record_items || chunk_items) r (item)) n on n.item = i.ix
-        ) end) then
-      with appended as (
-        select i.*, head.size + i.ix - 1 as seq, chain_extend(i.leaf, head.chain) over (order by i.ix) as chain
-        from unnest(kinds, subject_ids, item_counts, actor_ids, key_ids, kids, recorded_ats, leaves, envelopes, idempotency_hashes,
-            request_salts, request_hashes)
-          with ordinality i (kind, subject_id, item_count, actor_id, key_id, kid, recorded_at, leaf, envelope, idempotency_hash,
-            request_salt, request_hash, ix)
-      ), new_entries as (
-        insert into entries (ledger_id, seq, kind, subject_id, version, item_count, actor_id, key_id, recorded_at, leaf, chain,
-          envelope, signer_kid)
-        select head.ledger_id, seq, kind, subject_id, 1, item_count, actor_id, key_id, recorded_at, leaf, chain, envelope,
-          nullif(kid, head.envelope_kid)
-        from appended
-      ), new_idempotency_keys as (
-        insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
-        select head.ledger_id, actor_id, idempotency_hash, request_salt, sha256(request_salt || request_hash), seq
-        from appended
-        where idempotency_hash is not null
-      ), new_records as (
-        insert into records (ledger_id, record_id, type, first_seq, actor_id,
-          on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, subject)
-        select head.ledger_id, n.record_id, n.type, head.size + n.item - 1, actor_ids[n.item],
-          n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata, n.parent_id, n.subject
-        from unnest(record_items, record_ids, record_types, record_digests, record_salts,
-            record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata, record_parents, record_subjects)
-          n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
-            parent_id, subject)
-      )
-      select string_agg('\x00'::bytea || int8send(a.seq) || a.chain, '' order by a.ix) into answer from appended a;
-      if cardinality(chunk_items) > 0 then
-        perform append_chunks(ledger_ids, array(select head.size + ix - 1 from generate_subscripts(kinds, 1) ix),
-          chunk_items, chunk_numbers, chunk_record_ids, chunk_counts, chunk_contents,
-          chunk_key_items, chunk_key_numbers, chunk_keys);
+        );
       end if;
-      if not exists (select from chain_heads h where h.ledger_id = head.ledger_id and h.size = head.size + cardinality(kinds)) then
-        perform refuse_unmoved();
+    end if;
+    if is_sure then
+      outcomes := array_fill(0::int2, array[cardinality(kinds)]);
+      seqs[1] := head.size;
+      chains[1] := chain_link(head.chain, leaves[1]);
+      for ix in 2 .. cardinality(kinds) loop
+        chains[ix] := chain_link(chains[ix - 1], leaves[ix]);
+      end loop;
+      if cardinality(kinds) > 1 then seqs := array(select head.size + ix - 1 from generate_subscripts(kinds, 1) ix); end if;
+      if head.envelope_kid <> any (kids) then
+        signer_kids := array(select nullif(i.kid, head.envelope_kid) from unnest(kids) with ordinality i (kid, ix) order by i.ix);
       end if;
-      return answer;
     end if;
   end if;
 
-  -- In id order, so that two calls never wait for each other in a circle.
-  perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
-  signing := exists (select from agent_signing_keys s where s.ledger_id = any (ledger_ids));
-  if num_nonnulls(variadic unseen_befores) > 0 then
-    overtaken := items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys);
+  if outcomes is null then
+    by_worker := has_table_privilege(session_user, 'tallystick.checkpoints', 'insert');
+    -- An agent's key begins and ends with its entry, so nothing else is decided in a call behind one.
+    keys_change := least(array_position(kinds, 'agent-key-registered'), array_position(kinds, 'agent-key-revoked'));
+    -- In id order, so that two calls never wait for each other in a circle.
+    perform from chain_heads h where h.ledger_id = any (ledger_ids) order by h.ledger_id for update;
+    signing := exists (select from agent_signing_keys s where s.ledger_id = any (ledger_ids));
+    if num_nonnulls(variadic unseen_befores) > 0 then
+      overtaken := items_overtaken(ledger_ids, actor_ids, unseen_befores, chunk_key_items, chunk_keys);
+    end if;
+
+    -- Place of the other item, for each item of a pair.
+    if 'statement-registered' = any (kinds) then
+      select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
+      into others
+      from (
+        select f.*, lead(f.follows) over (order by f.ix) as leads
+        from (
+          select i.ix, i.kind = 'statement-registered' and lag(i.kind) over w = 'statement'
+            and lag(i.ledger_id) over w = i.ledger_id and lag(i.subject_id) over w = i.subject_id
+            and lag(i.leaf) over w = i.previous_leaf as follows
+          from unnest(ledger_ids, kinds, subject_ids, previous_leaves, leaves)
+            with ordinality i (ledger_id, kind, subject_id, previous_leaf, leaf, ix)
+          window w as (order by i.ix)
+        ) f
+      ) p;
+    elsif by_worker and 'completion-verified' = any (kinds) then
+      select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
+      into others
+      from (
+        select f.*, lead(f.follows) over (order by f.ix) as leads
+        from (
+          select i.ix, i.kind = 'verdict-rendered' and i.actor_id is null and lag(i.kind) over w = 'completion-verified'
+            and lag(i.ledger_id) over w = i.ledger_id and lag(i.subject_id) over w = i.subject_id
+            and lag(i.version) over w = i.version - 1 and lag(i.leaf) over w = i.previous_leaf as follows
+          from unnest(ledger_ids, kinds, subject_ids, versions, previous_leaves, actor_ids, leaves)
+            with ordinality i (ledger_id, kind, subject_id, version, previous_leaf, actor_id, leaf, ix)
+          window w as (order by i.ix)
+        ) f
+      ) p;
+    end if;
+
+    with item as (
+      select i.*, h.size as head_size, h.chain as head_chain, h.envelope_kid, h.closed,
+        k.seq as first_seq, k.salt as first_salt, k.fingerprint as first_fingerprint,
+        o.place as other, o.place < i.ix as follows,
+        case when o.place < i.ix then to_states[o.place] else r.state end as from_state,
+        case when o.place < i.ix then i.version - 1 else r.version end as from_version,
+        case when o.place < i.ix then i.previous_leaf else r.last_leaf end as last_leaf,
+        s.holds as by_agent, q.agents as unsigned,
+        r.last_seq, r.principal_id, r.performer_id, r.gate, r.deadline, r.revisions < r.max_revisions as may_revise,
+        i.idempotency_hash is not null
+          and row_number() over (partition by i.ledger_id, i.actor_id, i.idempotency_hash order by i.ix) > 1 as same_key,
+        i.version is not null
+          and row_number() over (partition by i.ledger_id, i.subject_id order by i.ix) > 1 as same_subject
+      from unnest(ledger_ids, kinds, subject_ids, versions, to_states, previous_leaves, item_counts, actor_ids, party_ids, key_ids,
+          kids, recorded_ats, leaves, envelopes, idempotency_hashes, request_salts, request_hashes)
+        with ordinality i (ledger_id, kind, subject_id, version, to_state, previous_leaf, item_count, actor_id, party_id, key_id, kid,
+          recorded_at, leaf, envelope, idempotency_hash, request_salt, request_hash, ix)
+      cross join lateral (select others[i.ix] as place) o
+      left join lateral (
+        select c.size, c.chain, c.envelope_kid, c.closed from chain_heads c where c.ledger_id = i.ledger_id offset 0
+      ) h on true
+      left join lateral (
+        select x.seq, x.salt, x.fingerprint from idempotency_keys x
+        where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
+        offset 0
+      ) k on true
+      -- Keys of agents: whether the actor's own has signed, and which agents that sign for themselves the entry names besides.
+      left join lateral (
+        select x.agent_id = i.actor_id and x.revoked_seq is null as holds from agent_signing_keys x
+        where signing and i.kid <> h.envelope_kid and x.ledger_id = i.ledger_id and x.kid = i.kid
+        offset 0
+      ) s on true
+      left join lateral (
+        select array_agg(x.agent_id) as agents from agent_signing_keys x
+        where signing and x.ledger_id = i.ledger_id and x.required
+          and not (x.agent_id = i.actor_id and coalesce(s.holds, i.kind in ('agent-key-registered', 'agent-key-revoked')))
+          and (x.agent_id in (i.actor_id, i.party_id) or i.kind = 'batch-notarized' and exists (
+            select from unnest(chunk_key_items, chunk_keys) c (item, key)
+            where c.item = i.ix and c.key = '\x42'::bytea || uuid_send(x.agent_id)))
+        offset 0
+      ) q on true
+      -- A first event needs no look: the primary key of records refuses a second record of that id.
+      left join lateral (
+        select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
+          e.leaf as last_leaf
+        from gated_records x
+        -- A plain join that is planned on empty tables, and kept, reads all entries of the ledger for each step.
+        cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
+        where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
+        offset 0
+      ) r on true
+    ), decided as (
+      select i.*, case
+          when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
+          when i.first_seq is not null then
+            case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
+          -- The worker moves a frozen ledger to a new key too: the old one could never be retired otherwise.
+          when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
+          when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
+          when i.closed = 'moving' then 15
+          when i.closed = 'moved' then 16
+          when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
+          -- A step that the record has passed is decided at once: otherwise only the first of many steps for one record
+          -- would be, call after call.
+          when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
+          when k.kind is null or k.record_event <> (i.version is not null) then 8
+          -- A statement is appended with the entry that registers it, right behind it, or not at all.
+          when i.kind in ('statement', 'statement-registered') and i.other is null then 8
+          -- The worker alone speaks of a record as `system`, and erases by a rule of retention.
+          when (k.worker_only or (i.actor_id is null and (k.record_event or i.kind = 'payload-erased'))) and not by_worker then 8
+          when i.kid is distinct from i.envelope_kid and i.by_agent is null or i.ix = any (overtaken) then 6
+          when i.by_agent is false or i.unsigned is not null then 13
+          when i.by_agent and i.version = 1 and (
+            exists (select from records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id)
+            or exists (select from batch_chunks x where x.ledger_id = i.ledger_id and x.first_record_id = i.subject_id)) then 14
+          when k.record_event and not exists (
+            select from record_transitions t
+            where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
+          when i.kind = 'revision-requested' and not i.may_revise then 3
+          -- its peers know the keys of servers alone
+          when i.by_agent and i.version > 1
+            and exists (select from shared_records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id) then 3
+          when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
+          when i.version > 1 and case
+              when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
+              -- accepted where the rules pass, rejected where they fail
+              when i.kind = 'verdict-rendered' and i.gate = 'auto' then
+                i.actor_id is null and (i.from_state = 'VERIFIED') = (i.to_state = 'ACCEPTED')
+              when i.actor_id is null then false
+              when i.kind = 'record-activated' then
+                i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
+              when i.kind = 'completion-submitted' then i.party_id = i.performer_id
+              -- no verdict by the performer, in any agent's name
+              when i.kind = 'verdict-overturned' then i.performer_id <> all (array[i.party_id, i.actor_id])
+              when i.kind = 'verdict-rendered' then i.party_id = i.principal_id and i.actor_id <> i.performer_id
+              else i.party_id = i.principal_id
+            end is not true then 12
+          when i.kind in ('record-activated', 'completion-submitted') and i.deadline <= clock_timestamp() then 11
+          when i.kind = 'record-expired' and (i.deadline is null or i.deadline > clock_timestamp()) then 11
+          when abs(extract(epoch from i.recorded_at - clock_timestamp())) > 30 - 10 * (i.by_agent is true)::int then 4
+          else 0
+        end as outcome
+      from item i left join entry_kinds k on k.kind = i.kind
+    ), appended as (
+      select d.*, d.head_size + row_number() over w - 1 as seq, chain_extend(d.leaf, d.head_chain) over w as chain
+      from decided d
+      where d.outcome = 0
+        and (d.other is null or d.other <> all (array(select x.ix from decided x where x.outcome <> 0)))
+      window w as (partition by d.ledger_id order by d.ix)
+    )
+    select array_agg(o.outcome order by d.ix), array_agg(coalesce(a.seq, d.first_seq, 0) order by d.ix),
+      array_agg(a.chain order by d.ix), array_agg(case when a.follows then a.seq - 1 else a.last_seq end order by d.ix),
+      array_agg(case when a.by_agent then a.kid end order by d.ix),
+      string_agg(set_byte('\x00'::bytea, 0, o.outcome) || int8send(coalesce(a.seq, d.first_seq, 0))
+        || coalesce(a.chain, '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea), '' order by d.ix)
+    into outcomes, seqs, chains, prev_seqs, signer_kids, answer
+    from decided d left join appended a on a.ix = d.ix
+    -- One of a pair whose other one was not to be appended.
+    cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
+
+    -- An entry without the rows that it is about is a caller's fault, and would be found by nobody but an auditor.
+    if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
+      <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
+      raise exception 'an entry that begins records comes with them'
+        using errcode = 'integrity_constraint_violation', constraint = 'entries_make_records';
+    end if;
   end if;
 
-  -- Place of the other item, for each item of a pair.
-  if 'statement-registered' = any (kinds) then
-    select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
-    into others
-    from (
-      select f.*, lead(f.follows) over (order by f.ix) as leads
-      from (
-        select i.ix, i.kind = 'statement-registered' and lag(i.kind) over w = 'statement'
-          and lag(i.ledger_id) over w = i.ledger_id and lag(i.subject_id) over w = i.subject_id
-          and lag(i.leaf) over w = i.previous_leaf as follows
-        from unnest(ledger_ids, kinds, subject_ids, previous_leaves, leaves)
-          with ordinality i (ledger_id, kind, subject_id, previous_leaf, leaf, ix)
-        window w as (order by i.ix)
-      ) f
-    ) p;
-  elsif by_worker and 'completion-verified' = any (kinds) then
-    select array_agg(case when p.follows then p.ix - 1 when p.leads then p.ix + 1 end order by p.ix)
-    into others
-    from (
-      select f.*, lead(f.follows) over (order by f.ix) as leads
-      from (
-        select i.ix, i.kind = 'verdict-rendered' and i.actor_id is null and lag(i.kind) over w = 'completion-verified'
-          and lag(i.ledger_id) over w = i.ledger_id and lag(i.subject_id) over w = i.subject_id
-          and lag(i.version) over w = i.version - 1 and lag(i.leaf) over w = i.previous_leaf as follows
-        from unnest(ledger_ids, kinds, subject_ids, versions, previous_leaves, actor_ids, leaves)
-          with ordinality i (ledger_id, kind, subject_id, version, previous_leaf, actor_id, leaf, ix)
-        window w as (order by i.ix)
-      ) f
-    ) p;
+  if 0 = any (outcomes) then
+    was_written := write_entries(false, outcomes, seqs, chains, prev_seqs, signer_kids,
+      ledger_ids, kinds, subject_ids, versions, to_states, previous_leaves, item_counts, actor_ids, party_ids, key_ids,
+      recorded_ats, leaves, envelopes, idempotency_hashes, request_salts, request_hashes, details,
+      record_items, record_ids, record_types, record_digests, record_salts, record_payloads, record_occurred_ats,
+      record_on_behalf_ofs, record_parent_ids, record_traceparents, record_other_members, record_metadata, record_reference_lists,
+      record_subjects,
+      chunk_items, chunk_numbers, chunk_record_ids, chunk_counts, chunk_contents, chunk_key_items, chunk_key_numbers, chunk_keys,
+      gated_items, gated_performers, gated_gates, gated_deadlines, gated_max_revisions, gated_tolerances,
+      document_items, document_names, document_subjects, document_digests, document_salts, document_contents);
   end if;
-
-  with item as (
-    select i.*, h.size as head_size, h.chain as head_chain, h.envelope_kid, h.closed,
-      k.seq as first_seq, k.salt as first_salt, k.fingerprint as first_fingerprint,
-      o.place as other, o.place < i.ix as follows,
-      case when o.place < i.ix then to_states[o.place] else r.state end as from_state,
-      case when o.place < i.ix then i.version - 1 else r.version end as from_version,
-      case when o.place < i.ix then i.previous_leaf else r.last_leaf end as last_leaf,
-      s.holds as by_agent, q.agents as unsigned,
-      r.last_seq, r.principal_id, r.performer_id, r.gate, r.deadline, r.revisions < r.max_revisions as may_revise,
-      i.idempotency_hash is not null
-        and row_number() over (partition by i.ledger_id, i.actor_id, i.idempotency_hash order by i.ix) > 1 as same_key,
-      i.version is not null
-        and row_number() over (partition by i.ledger_id, i.subject_id order by i.ix) > 1 as same_subject
-    from unnest(ledger_ids, kinds, subject_ids, versions, to_states, previous_leaves, item_counts, actor_ids, party_ids, key_ids,
-        kids, recorded_ats, leaves, envelopes, idempotency_hashes, request_salts, request_hashes)
-      with ordinality i (ledger_id, kind, subject_id, version, to_state, previous_leaf, item_count, actor_id, party_id, key_id, kid,
-        recorded_at, leaf, envelope, idempotency_hash, request_salt, request_hash, ix)
-    cross join lateral (select others[i.ix] as place) o
-    left join lateral (
-      select c.size, c.chain, c.envelope_kid, c.closed from chain_heads c where c.ledger_id = i.ledger_id offset 0
-    ) h on true
-    left join lateral (
-      select x.seq, x.salt, x.fingerprint from idempotency_keys x
-      where x.ledger_id = i.ledger_id and x.actor_id = i.actor_id and x.key_hash = i.idempotency_hash
-      offset 0
-    ) k on true
-    -- Keys of agents: whether the actor's own has signed, and which agents that sign for themselves the entry names besides.
-    left join lateral (
-      select x.agent_id = i.actor_id and x.revoked_seq is null as holds from agent_signing_keys x
-      where signing and i.kid <> h.envelope_kid and x.ledger_id = i.ledger_id and x.kid = i.kid
-      offset 0
-    ) s on true
-    left join lateral (
-      select array_agg(x.agent_id) as agents from agent_signing_keys x
-      where signing and x.ledger_id = i.ledger_id and x.required
-        and not (x.agent_id = i.actor_id and coalesce(s.holds, i.kind in ('agent-key-registered', 'agent-key-revoked')))
-        and (x.agent_id in (i.actor_id, i.party_id) or i.kind = 'batch-notarized' and exists (
-          select from unnest(chunk_key_items, chunk_keys) c (item, key)
-          where c.item = i.ix and c.key = '\x42'::bytea || uuid_send(x.agent_id)))
-      offset 0
-    ) q on true
-    -- A first event needs no look: the primary key of records refuses a second record of that id.
-    left join lateral (
-      select x.state, x.version, x.last_seq, x.principal_id, x.performer_id, x.gate, x.deadline, x.revisions, x.max_revisions,
-        e.leaf as last_leaf
-      from gated_records x
-      -- A plain join that is planned on empty tables, and kept, reads all entries of the ledger for each step.
-      cross join lateral (select n.leaf from entries n where n.ledger_id = x.ledger_id and n.seq = x.last_seq offset 0) e
-      where i.version > 1 and x.ledger_id = i.ledger_id and x.record_id = i.subject_id
-      offset 0
-    ) r on true
-  ), decided as (
-    select i.*, case
-        when i.head_size is null or (i.kind = 'ledger-created' and i.head_size > 0) then 5
-        when i.first_seq is not null then
-          case when i.first_fingerprint = sha256(i.first_salt || i.request_hash) then 1 else 2 end
-        -- The worker moves a frozen ledger to a new key too: the old one could never be retired otherwise.
-        when i.closed = 'frozen' and not (i.kind = 'server-key-rotated' and by_worker) then 9
-        when i.closed = 'restored' and i.kind <> 'ledger-restored' then 10
-        when i.closed = 'moving' then 15
-        when i.closed = 'moved' then 16
-        when i.closed is distinct from 'restored' and i.kind = 'ledger-restored' then 3
-        -- A step that the record has passed is decided at once: otherwise only the first of many steps for one record
-        -- would be, call after call.
-        when i.ix > keys_change or i.same_key or (i.same_subject and i.follows is not true and i.version > coalesce(i.from_version, 0)) then 7
-        when k.kind is null or k.record_event <> (i.version is not null) then 8
-        -- A statement is appended with the entry that registers it, right behind it, or not at all.
-        when i.kind in ('statement', 'statement-registered') and i.other is null then 8
-        -- The worker alone speaks of a record as `system`, and erases by a rule of retention.
-        when (k.worker_only or (i.actor_id is null and (k.record_event or i.kind = 'payload-erased'))) and not by_worker then 8
-        when i.kid is distinct from i.envelope_kid and i.by_agent is null or i.ix = any (overtaken) then 6
-        when i.by_agent is false or i.unsigned is not null then 13
-        when i.by_agent and i.version = 1 and (
-          exists (select from records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id)
-          or exists (select from batch_chunks x where x.ledger_id = i.ledger_id and x.first_record_id = i.subject_id)) then 14
-        when k.record_event and not exists (
-          select from record_transitions t
-          where t.from_state = coalesce(i.from_state, '') and t.kind = i.kind and t.to_state = i.to_state) then 3
-        when i.kind = 'revision-requested' and not i.may_revise then 3
-        -- its peers know the keys of servers alone
-        when i.by_agent and i.version > 1
-          and exists (select from shared_records x where x.ledger_id = i.ledger_id and x.record_id = i.subject_id) then 3
-        when i.version <> coalesce(i.from_version, 0) + 1 or i.previous_leaf is distinct from i.last_leaf then 6
-        when i.version > 1 and case
-            when i.kind in ('completion-verified', 'record-expired') then i.actor_id is null
-            -- accepted where the rules pass, rejected where they fail
-            when i.kind = 'verdict-rendered' and i.gate = 'auto' then
-              i.actor_id is null and (i.from_state = 'VERIFIED') = (i.to_state = 'ACCEPTED')
-            when i.actor_id is null then false
-            when i.kind = 'record-activated' then
-              i.party_id <> i.principal_id and i.party_id = coalesce(i.performer_id, i.party_id)
-            when i.kind = 'completion-submitted' then i.party_id = i.performer_id
-            -- no verdict by the performer, in any agent's name
-            when i.kind = 'verdict-overturned' then i.performer_id <> all (array[i.party_id, i.actor_id])
-            when i.kind = 'verdict-rendered' then i.party_id = i.principal_id and i.actor_id <> i.performer_id
-            else i.party_id = i.principal_id
-          end is not true then 12
-        when i.kind in ('record-activated', 'completion-submitted') and i.deadline <= clock_timestamp() then 11
-        when i.kind = 'record-expired' and (i.deadline is null or i.deadline > clock_timestamp()) then 11
-        when abs(extract(epoch from i.recorded_at - clock_timestamp())) > 30 - 10 * (i.by_agent is true)::int then 4
-        else 0
-      end as outcome
-    from item i left join entry_kinds k on k.kind = i.kind
-  ), appended as (
-    select d.*, d.head_size + row_number() over w - 1 as seq, chain_extend(d.leaf, d.head_chain) over w as chain
-    from decided d
-    where d.outcome = 0
-      and (d.other is null or d.other <> all (array(select x.ix from decided x where x.outcome <> 0)))
-    window w as (partition by d.ledger_id order by d.ix)
-  ), new_entries as (
-    insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
-      leaf, chain, envelope, signer_kid)
-    select ledger_id, seq, kind, subject_id, version, item_count, case when follows then seq - 1 else last_seq end, actor_id,
-      key_id, recorded_at, leaf, chain, envelope, case when by_agent then kid end
-    from appended
-  ), new_idempotency_keys as (
-    insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
-    select ledger_id, actor_id, idempotency_hash, request_salt, sha256(request_salt || request_hash), seq
-    from appended
-    where idempotency_hash is not null
-  ), new_records as (
-    insert into records (ledger_id, record_id, type, first_seq, actor_id,
-      on_behalf_of, occurred_at, traceparent, digest, salt, payload, metadata, parent_id, reference_list, subject)
-    select a.ledger_id, n.record_id, n.type, a.seq, a.actor_id,
-      n.on_behalf_of, n.occurred_at, n.traceparent, n.digest, n.salt, n.payload, n.metadata,
-      n.parent_id, n.reference_list, n.subject
-    from unnest(record_items, record_ids, record_types, record_digests, record_salts,
-        record_payloads, record_on_behalf_of, record_occurred_ats, record_traceparents, record_metadata,
-        record_parents, record_reference_lists, record_subjects)
-      n (item, record_id, type, digest, salt, payload, on_behalf_of, occurred_at, traceparent, metadata,
-        parent_id, reference_list, subject)
-    join appended a on a.ix = n.item
-  )
-  select array_agg(o.outcome order by d.ix), array_agg(coalesce(a.seq, d.first_seq, 0) order by d.ix),
-    string_agg(set_byte('\x00'::bytea, 0, o.outcome) || int8send(coalesce(a.seq, d.first_seq, 0))
-      || coalesce(a.chain, '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea), '' order by d.ix)
-  into outcomes, seqs, answer
-  from decided d left join appended a on a.ix = d.ix
-  -- One of a pair whose other one was not to be appended.
-  cross join lateral (select case when d.outcome = 0 and a.ix is null then 7 else d.outcome end as outcome) o;
+  if answer is null and outcomes is not null then
+    if not exists (select from chain_heads h where h.ledger_id = head.ledger_id and h.size = head.size + cardinality(kinds)) then
+      perform refuse_unmoved();
+    end if;
+    if cardinality(kinds) = 1 then return '\x00'::bytea || int8send(seqs[1]) || chains[1]; end if;
+    return (
+      select string_agg('\x00'::bytea || int8send(a.seq) || a.chain, '' order by a.ix)
+      from unnest(seqs, chains) with ordinality a (seq, chain, ix)
+    );
+  end if;
 
   if exists (
     select from (
@@ -381,99 +378,6 @@ begin
     left join lateral (select c.size from chain_heads c where c.ledger_id = n.ledger_id offset 0) h on true
     where h.size is distinct from n.size) then
     perform refuse_unmoved();
-  end if;
-
-  -- An entry without the rows that it is about is a caller's fault, and would be found by nobody but an auditor.
-  if (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version = 1)
-    <> (select count(distinct n.item) from unnest(record_items || chunk_items) n (item) where outcomes[n.item] = 0) then
-    raise exception 'an entry that begins records comes with them'
-      using errcode = 'integrity_constraint_violation', constraint = 'entries_make_records';
-  end if;
-
-  if cardinality(chunk_items) > 0 then
-    perform append_chunks(ledger_ids,
-      array(select case i.outcome when 0 then i.seq end from unnest(outcomes, seqs) with ordinality i (outcome, seq, ix) order by i.ix),
-      chunk_items, chunk_numbers, chunk_record_ids, chunk_counts, chunk_contents,
-      chunk_key_items, chunk_key_numbers, chunk_keys);
-  end if;
-
-  -- Gated records: none in a call that only notarizes.
-  if 'record-created' = any (kinds) or cardinality(gated_items) > 0 then
-    insert into gated_records (ledger_id, record_id, first_seq, principal_id, performer_id, gate, deadline, max_revisions,
-      tolerances, state, version, last_seq)
-    select ledger_ids[n.item], subject_ids[n.item], seqs[n.item], party_ids[n.item], n.performer_id, n.gate, n.deadline,
-      n.max_revisions, n.tolerances, to_states[n.item], 1, seqs[n.item]
-    from unnest(gated_items, gated_performers, gated_gates, gated_deadlines, gated_max_revisions, gated_tolerances)
-      n (item, performer_id, gate, deadline, max_revisions, tolerances)
-    where outcomes[n.item] = 0;
-    if (select count(*) from unnest(kinds, outcomes) i (kind, outcome) where i.outcome = 0 and i.kind = 'record-created')
-      <> (select count(*) from unnest(gated_items) n (item) where outcomes[n.item] = 0) then
-      raise exception 'an entry that creates a gated record comes with its terms'
-        using errcode = 'integrity_constraint_violation', constraint = 'entries_make_gated_records';
-    end if;
-  end if;
-  if 2 <= any (versions) or cardinality(document_items) > 0 then
-    -- Twice for a pair: each of its steps is one.
-    for nth in 1 .. case when num_nonnulls(variadic others) > 0 then 2 else 1 end loop
-      update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq,
-        performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
-        revisions = r.revisions + (i.kind = 'revision-requested')::int4
-      from (
-        select s.*, row_number() over (partition by s.ledger_id, s.subject_id order by s.version) as place
-        from unnest(ledger_ids, kinds, subject_ids, party_ids, to_states, versions, outcomes, seqs)
-          s (ledger_id, kind, subject_id, party_id, to_state, version, outcome, seq)
-        where s.outcome = 0 and s.version > 1
-      ) i
-      where i.place = nth and r.ledger_id = i.ledger_id and r.record_id = i.subject_id;
-    end loop;
-    insert into documents (ledger_id, seq, document, subject_id, digest, salt, content)
-    select ledger_ids[n.item], seqs[n.item], n.document, n.subject_id, n.digest, n.salt, n.content
-    from unnest(document_items, document_names, document_subjects, document_digests, document_salts, document_contents)
-      n (item, document, subject_id, digest, salt, content)
-    where outcomes[n.item] = 0;
-    if (select count(*) from unnest(kinds, outcomes) i (kind, outcome)
-        where i.outcome = 0 and i.kind in ('completion-submitted', 'completion-verified'))
-      <> (select count(*) from unnest(document_items, document_names) n (item, document)
-        where outcomes[n.item] = 0 and n.document in ('evidence', 'values') and kinds[n.item] <> 'step-offered') then
-      raise exception 'a completion comes with its evidence, and its verification with the values'
-        using errcode = 'integrity_constraint_violation', constraint = 'entries_make_documents';
-    end if;
-  end if;
-
-  if num_nonnulls(variadic record_reference_lists) > 0 then
-    insert into record_references (ledger_id, reference, first_seq, record_id)
-    select distinct ledger_ids[n.item], reference, seqs[n.item], n.record_id
-    from unnest(record_items, record_ids, record_reference_lists) n (item, record_id, reference_list)
-    cross join lateral jsonb_array_elements_text(convert_from(n.reference_list, 'UTF8')::jsonb) reference
-    where outcomes[n.item] = 0;
-  end if;
-
-  -- Rows that administrative entries (no version) name: ledgers, agents, keys. Details hold their columns as JSON.
-  if array_position(versions, null) is not null then
-    perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
-  end if;
-  if kinds && '{retention-set,hold-set,hold-lifted}' then
-    perform append_keeping(ledger_ids, kinds, details, outcomes, seqs);
-  end if;
-  if 'payload-erased' = any (kinds) and (
-    num_nonnulls(variadic actor_ids) < cardinality(actor_ids)
-    or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
-    perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
-  end if;
-  -- After that: an erasure of this call may stand before the lift.
-  if 'hold-lifted' = any (kinds) then
-    delete from hold_records r
-    using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h
-    where i.outcome = 0 and i.kind = 'hold-lifted'
-      and h.ledger_id = i.ledger_id and coalesce(h.lifted_seq, 9223372036854775807) = i.seq
-      and r.ledger_id = h.ledger_id and r.record_id = any (h.record_ids) and r.seq = h.seq;
-  end if;
-  -- And entries about peers, shares of records, and offers.
-  if num_nonnulls(variadic details) > 0 then
-    perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
-  end if;
-  if 'statement-registered' = any (kinds) then
-    perform append_statements(ledger_ids, kinds, subject_ids, previous_leaves, details, outcomes, seqs);
   end if;
   -- A ledger-created that was refused leaves nothing behind.
   if 'ledger-created' = any (kinds) then

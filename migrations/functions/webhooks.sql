@@ -15,28 +15,35 @@ language sql stable set search_path = tallystick, pg_temp as $$
   from chain_heads h where h.ledger_id = ledger
 $$;
 
+-- Members of `row` that are settings of an endpoint: each column of `webhooks` that a tenant gives. A new one needs no change here.
+create or replace function webhook_settings(of_row jsonb) returns jsonb
+language sql immutable set search_path = tallystick, pg_temp as $$
+  select of_row - '{ledger_id,webhook_id,created_by,created_at,state,reason,state_at}'::text[]
+$$;
+
 -- Creates an endpoint that hears of what is appended from now on. Answers it, or one just like it, because a client without an
 -- answer asks again, or null if the ledger has `webhooks_max` of them.
 create or replace function create_webhook(
-  ledger uuid, webhook uuid, new_url text, new_description text, new_events text[], new_types text[], new_include text[],
-  creator uuid, secret uuid, new_sealed bytea, new_public_key bytea, webhooks_max int4
+  ledger uuid, webhook uuid, settings jsonb, creator uuid, secret uuid, new_sealed bytea, new_public_key bytea, webhooks_max int4
 ) returns uuid
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
 declare
+  w constant webhooks := jsonb_populate_record(null::webhooks, webhook_settings(settings) || jsonb_build_object(
+    'ledger_id', ledger, 'webhook_id', webhook, 'created_by', creator, 'created_at', clock_timestamp(),
+    'state', 'active', 'state_at', clock_timestamp()));
   twin uuid;
 begin
   -- One after another for each ledger: none comes between the look at the others and the new one.
   perform pg_advisory_xact_lock(hashtextextended('webhooks ' || ledger, 0));
-  select w.webhook_id into twin from webhooks w
-  where w.ledger_id = ledger and w.state <> 'deleted' and w.url = new_url and w.events = new_events and w.types = new_types
-    and w.include = new_include
+  select o.webhook_id into twin from webhooks o
+  where o.ledger_id = ledger and o.state <> 'deleted'
+    and webhook_settings(to_jsonb(o)) - 'description' = webhook_settings(to_jsonb(w)) - 'description'
   limit 1;
   if found then return twin; end if;
-  if (select count(*) from webhooks w where w.ledger_id = ledger and w.state <> 'deleted') >= webhooks_max then
+  if (select count(*) from webhooks o where o.ledger_id = ledger and o.state <> 'deleted') >= webhooks_max then
     return null;
   end if;
-  insert into webhooks (ledger_id, webhook_id, url, description, events, types, include, created_by)
-  values (ledger, webhook, new_url, new_description, new_events, new_types, new_include, creator);
+  insert into webhooks select w.*;
   insert into webhook_secrets (ledger_id, webhook_id, secret_id, sealed, public_key)
   values (ledger, webhook, secret, new_sealed, new_public_key);
   insert into webhook_cursors (ledger_id, webhook_id, next_seq, checkpoint_size)
@@ -44,21 +51,24 @@ begin
   return webhook;
 end $$;
 
--- Changes an endpoint; null leaves a member as it is. Answers `missing`, `documents` (it would send documents, and
+-- Changes the settings that are members of `settings`. Answers `missing`, `documents` (it would send documents, and
 -- `with_documents` says that this caller may not ask for that), or `changed`.
-create or replace function change_webhook(
-  ledger uuid, webhook uuid, new_url text, new_description text, keeps_description boolean, new_events text[],
-  new_types text[], new_include text[], with_documents boolean
-) returns text
+create or replace function change_webhook(ledger uuid, webhook uuid, settings jsonb, with_documents boolean) returns text
 language plpgsql security definer set search_path = tallystick, pg_temp as $$
+declare
+  w webhooks;
 begin
   if not lock_webhook(ledger, webhook) then return 'missing'; end if;
-  update webhooks w set url = coalesce(new_url, w.url),
-    description = case when keeps_description then w.description else new_description end,
-    events = coalesce(new_events, w.events), types = coalesce(new_types, w.types), include = coalesce(new_include, w.include)
-  where w.ledger_id = ledger and w.webhook_id = webhook
-    and (with_documents or not 'documents' = any (coalesce(new_include, w.include)));
-  return case when found then 'changed' else 'documents' end;
+  select * into w from webhooks o where o.ledger_id = ledger and o.webhook_id = webhook;
+  w = jsonb_populate_record(w, webhook_settings(settings));
+  if 'documents' = any (w.include) and not with_documents then return 'documents'; end if;
+  -- All columns, because a statement that names them would have to name each new setting. The row is locked.
+  execute (
+    select format('update webhooks set (%1$s) = (select %1$s from (select ($1).*) n) where ledger_id = $2 and webhook_id = $3',
+      string_agg(quote_ident(a.attname), ', '))
+    from pg_attribute a where a.attrelid = 'webhooks'::regclass and a.attnum > 0 and not a.attisdropped
+  ) using w, ledger, webhook;
+  return 'changed';
 end $$;
 
 -- Pauses an endpoint. A paused or disabled one stays so, with its reason. false: no such endpoint.

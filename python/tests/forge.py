@@ -119,6 +119,8 @@ class Chain:
         self.notarized: list[str] = []
         self.payloads: dict[str, str] = {}
         self.completions: dict[str, tuple[str, str]] = {}
+        self.definitions: dict[int, str] = {}
+        """Texts of the types that entries register, by seq: an archive has them."""
         self.known: tuple[str, str] = ('', '')
         """An agent that signs for itself, and the kid of its first key."""
         self.types = {
@@ -217,6 +219,7 @@ class Chain:
     def type(self, name: str, by: tuple[str, str], agent_signed: bool = False) -> None:
         definition = {'name': name.split('/')[0], 'version': 1, **({'agentSigned': True} if agent_signed else {})}
         self.types[name] = digest_of(definition)
+        self.definitions[len(self.lines)] = canonical(definition).decode()
         self.add('type-registered', [(name, self.types[name])], {'agentSigned': True} if agent_signed else {}, by)
 
     # Records

@@ -1,13 +1,17 @@
-"""The verifier in TypeScript, as a black box: verdicts of many files by one process (test/system/python/verdicts.ts)."""
+"""Both verifiers as commands: `verdicts` of that in TypeScript, as a black box and of many files by one process; `ours`."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+
+from tallystick.verify.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 _VERDICT = re.compile(r'([A-Z_]+)(?: |$)')
@@ -19,7 +23,7 @@ Verdict = tuple[int, str, str, str]
 
 
 def verdicts(commands: Iterable[list[str]]) -> list[Verdict]:
-    """Exit code, verdict, code, and where."""
+    """Exit code, verdict, code, and where (test/system/python/verdicts.ts)."""
     asked = ''.join(json.dumps(command) + '\n' for command in commands)
     environment = {**os.environ, 'XDG_CONFIG_HOME': '/nowhere', 'HOME': '/nowhere'}
     command = ['node', 'tools/run.mjs', 'test/system/python/verdicts.ts']
@@ -29,9 +33,24 @@ def verdicts(commands: Iterable[list[str]]) -> list[Verdict]:
     return [read(answer['exit'], answer['stdout']) for answer in map(json.loads, run.stdout.splitlines())]
 
 
+def ours(arguments: list[str]) -> Verdict:
+    """The same of this package."""
+    stdout = io.StringIO()
+    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            code = main(arguments)
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    return read(code, stdout.getvalue())
+
+
 def read(exit_code: int, text: str) -> Verdict:
     line = text.rstrip('\n').rpartition('\n')[2]
     word, code, seq = _VERDICT.match(line), _CODE.search(line), _SEQ.search(line)
     if code is None:
         return exit_code, word[1] if word else '', '', line.partition(' ')[2]
     return exit_code, word[1] if word else '', code[1], seq[1] if seq else ''
+
+
+def placed(arguments: list[str], path: Path) -> list[str]:
+    return [str(path) if argument == 'FILE' else argument for argument in arguments]

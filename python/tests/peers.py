@@ -114,34 +114,3 @@ class Pair:
         seq = self.last(self.home)
         said = {'newKey': self.home.server.public(), 'received': self.claim(self.home, seq)}
         self.guest.add('peer-key-rotated', [(self.peer, self.handshake)], said, received=self.home.lines[seq].envelope())
-
-
-def two_that_share() -> Pair:
-    pair = Pair()
-    first = pair.create(performer=pair.remote)
-    at = pair.offer(first, 'record-activated')
-    pair.take(first, at, 'ACTIVE')
-    pair.refuse(first, pair.offer(first, 'record-activated'))
-    pair.rotate()
-    pair.take(first, pair.offer(first, 'completion-submitted', {'done': True}), 'SUBMITTED')
-    pair.home.step('completion-verified', first, 'VERIFIED', None, values=[], outcome='pass', rules=[])
-    pair.receive(pair.guest, pair.home, pair.last(pair.home))
-    settle = {'decision': 'SETTLE', 'code': 'accepted', 'failingRules': [], 'validUntil': None}
-    pair.home.step('verdict-rendered', first, 'ACCEPTED', pair.boss, reason='good', verdict='accept', by='principal', signal=settle)
-    pair.receive(pair.guest, pair.home, pair.last(pair.home))
-    later = pair.home.create(pair.boss, {'later': 1})
-    created = pair.last(pair.home)
-    share = {'record': later, 'share': [{'peer': pair.peer, 'documents': 'digests'}]}
-    pair.home.add('record-shared', [(later, pair.home.payloads[later])], share, pair.boss)
-    pair.receive(pair.guest, pair.home, pair.last(pair.home))
-    pair.receive(pair.guest, pair.home, created)
-    pair.home.erase(pair.boss, created)
-    pair.receive(pair.guest, pair.home, pair.last(pair.home))
-    pair.offer(later, 'record-activated')
-    pair.create()
-    for kind in ('peer-suspended', 'peer-resumed'):
-        pair.guest.add(kind, [(pair.peer, pair.handshake)], {'code': 'maintenance'}, pair.helper)
-    pair.create(performer=pair.remote)
-    pair.guest.add('peer-revoked', [(pair.peer, pair.handshake)], {'code': 'done'}, pair.helper)
-    pair.receive(pair.home, pair.guest, pair.last(pair.guest))
-    return pair

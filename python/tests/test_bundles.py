@@ -14,11 +14,10 @@ from typing import Any
 
 import forge
 import pytest
-from differ import ours
 from forge import SCOPES, Chain, Signer, compact
 from forged_server import ForgedServer, serving
 from ledger import URL, Ledger, needs_server
-from oracle import ROOT, verdicts
+from oracle import ROOT, ours, verdicts
 
 from tallystick import AsyncTallystick, NotFoundError, PermissionError, Tallystick, TallystickError, UnexpectedAnswerError, UsageError
 from tallystick._canonical import stringify

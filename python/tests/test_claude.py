@@ -7,8 +7,10 @@ import json
 import subprocess
 from typing import Any
 
+import pytest
 from ledger import QUICK, Ledger, Proxy, ledger, needs_server, proxy
 from oracle import ROOT
+from outcomes import Recorder
 
 from tallystick.actions import Actions
 from tallystick.adapters.claude import record_of, tallystick_hooks
@@ -24,6 +26,40 @@ MCP = {
     'agent_id': 'a1',
     'agent_type': 'reader',
 }
+WHY = 'the action did not begin, because the ledger has no record of it: not in the ledger after 10 ms'
+ANSWERS: list[Any] = [
+    {'stdout': '', 'interrupted': True},
+    {'stdout': '', 'backgroundTaskId': 'b1'},
+    {'isAsync': True, 'status': 'async_launched', 'agentId': 'a1'},
+    {'content': [], 'isError': True},
+    {'llmContent': 'x', 'error': {'message': 'no such file'}},
+    {'success': False},
+    {'exitCode': -9},
+    {'exitCode': 2.5},
+    json.dumps({'exitCode': 1, 'stdout': ''}),
+    json.dumps({'exitCode': 0, 'stdout': ''}),
+    {'success': True, 'error': None, 'isError': False},
+    {'exitCode': True},
+    {'exit_code': 1},
+    {'returncode': '2'},
+    {'exitCode': '0'},
+    {'exitCode': 'none', 'returncode': 3},
+    {'timedOut': True},
+    {'cancelled': True},
+    '{ no JSON',
+    '{"isError": NaN}',
+    '',
+    [{'type': 'text', 'text': 'error'}],
+    None,
+]
+FAILURES: list[dict[str, Any]] = [
+    {},
+    {'is_interrupt': True},
+    {'is_interrupt': False},
+    {'failure_type': 'permission_denied'},
+    {'failure_type': 'timeout'},
+]
+ENDS = ['completed', 'Done', 'error', 'failure', 'aborted', 'interrupted', 'timeout', 'user_close', 'paused']
 EVENTS: list[dict[str, Any]] = [
     {**SESSION, 'hook_event_name': 'SessionStart', 'source': 'startup'},
     {**BASH, 'hook_event_name': 'PreToolUse'},
@@ -35,7 +71,12 @@ EVENTS: list[dict[str, Any]] = [
     {**SESSION, 'hook_event_name': 'SubagentStop', 'agent_id': 'a1', 'agent_type': 'reader'},
     {**BASH, 'tool_use_id': 't3', 'hook_event_name': 'PermissionDenied', 'reason': 'not that'},
     {**SESSION, 'hook_event_name': 'UserPromptSubmit', 'prompt': 'Käse'},
+    {**SESSION, 'hook_event_name': 'PreCompact', 'trigger': 'auto'},
+    {**SESSION, 'hook_event_name': 'Notification', 'message': 'waits'},
     {'hook_event_name': 'PreToolUse', 'tool_name': 'Read'},
+    *({**BASH, 'hook_event_name': 'PostToolUse', 'tool_response': answer} for answer in ANSWERS),
+    *({**BASH, 'hook_event_name': 'PostToolUseFailure', 'error': 'no', **how} for how in FAILURES),
+    *({**SESSION, 'hook_event_name': 'SubagentStop', 'agent_id': 'a1', 'status': status} for status in ENDS),
     {**SESSION, 'hook_event_name': 'SessionEnd', 'reason': 'other'},
 ]
 
@@ -64,11 +105,28 @@ def test_a_session_with_a_subagent_an_error_and_a_denial_is_the_tree_of_it(ledge
         'agent session · before · ok',
         '  tool Bash · before · ok',
         '  agent reader · before · ok',
-        '    tool read_all · before · error · no such file',
+        '    tool read_all · before · error',
         '      escalate by policy',
         'deny by policy',
     ]
     assert [record['payload']['decision'] for record in ledger.records(type='approval/1')] == ['escalate', 'deny']
+
+
+@pytest.mark.parametrize(
+    ('name', 'denial'),
+    [
+        (
+            'PermissionRequest',
+            {'hookSpecificOutput': {'hookEventName': 'PermissionRequest', 'decision': {'behavior': 'deny', 'message': WHY}}},
+        ),
+        ('UserPromptSubmit', {'decision': 'block', 'reason': WHY}),
+        ('PreCompact', {'decision': 'block', 'reason': WHY}),
+        ('Notification', {}),
+    ],
+)
+def test_with_fail_closed_each_event_before_a_deed_is_denied_in_the_form_of_its_host(name: str, denial: dict[str, Any]) -> None:
+    actions = Recorder(is_away=True).actions(fail_closed=True, hold_s_max=0.01)
+    assert asyncio.run(_tell(actions, [{**BASH, 'hook_event_name': name}])) == [denial]
 
 
 @needs_server

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import forge
 import pytest
-from differ import ours
-from oracle import verdicts
+from oracle import ROOT, ours, verdicts
 
 from tallystick.verify import Trust, open_lines, verify_export
 from tallystick.verify import export as exports
+from tallystick.verify.cli import main
 from tallystick.verify.limits import PORTION_BYTES
 
 
@@ -178,3 +178,23 @@ def test_what_cannot_be_read_is_no_verdict(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(exports, 'verify_line', broken)
     assert ours([str(path)]) == (70, '', '', '')
+
+
+NOT_ONE = 'not an export: its first line is not {"export":1,…} with the id of a ledger and its keys'
+
+
+@pytest.mark.parametrize('text', ['# Tallystick\n\nA ledger.\n', 'one line', '', '{"export":1}\n{}\n', '{"export":2}\n{}\n'])
+def test_another_file_is_refused_in_the_words_of_the_verifier_in_typescript(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / 'README.md'
+    path.write_text(text)
+    assert NOT_ONE in (ROOT / 'src/proof/ledger/export-ends.ts').read_text()
+    for options, either in (([], '. It is not a bundle, a proof or a receipt either'), (['--as', 'export'], '')):
+        assert main([str(path), *options]) == 65
+        assert capsys.readouterr().err == f'tallystick-verify: {path} is {NOT_ONE}{either}\n'
+    assert 'It is not a bundle, a proof or a receipt either' in (ROOT / 'cli/commands/verify.ts').read_text()
+    other = tmp_path / 'export'
+    other.write_bytes(forge.a_little_of_everything().export())
+    assert main([str(other), '--reconcile', str(path)]) == 65
+    assert capsys.readouterr().err == f'tallystick-verify: {path} is {NOT_ONE}\n'

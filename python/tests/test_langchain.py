@@ -137,11 +137,11 @@ def test_a_tool_and_a_model_that_fail_end_the_run(ledger: Ledger) -> None:
             agent.invoke(QUESTION)
     actions.close()
     assert ledger.lines() == [
-        'agent hasty · before · error · LookupError · no price of gold',
+        'agent hasty · before · error · LookupError',
         '  model fake-1 · before · ok',
-        '  tool look_up · before · error · LookupError · no price of gold',
-        'agent hasty · before · error · TypeError · out of order',
-        '  model fake-1 · before · error · TypeError · out of order',
+        '  tool look_up · before · error · LookupError',
+        'agent hasty · before · error · TypeError',
+        '  model fake-1 · before · error · TypeError',
     ]
 
 
@@ -196,6 +196,6 @@ def test_a_graph_that_is_no_agent_is_told_by_callbacks(ledger: Ledger, is_async:
     assert ledger.lines() == [
         'other prices · before · ok',
         '  tool look_up · before · ok',
-        '  tool look_up · before · error · LookupError · no price of gold',
+        '  tool look_up · before · error · LookupError',
         '  model fake-1 · before · ok',
     ]

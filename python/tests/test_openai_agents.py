@@ -76,7 +76,7 @@ def test_a_run_with_tools_an_error_a_subagent_and_a_hand_over_is_the_tree_of_the
         '  agent analyst · before · ok',
         '    model fake · after · ok',
         '    tool look_up · before · ok',
-        '    tool look_up · before · error · no price of gold',
+        '    tool look_up · before · error',
         '    model fake · after · ok',
         '    tool check · before · ok',
         '      agent checker · before · ok',

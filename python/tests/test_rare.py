@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import forge
 import pytest
-from differ import ours
 from forge import SCOPES, Chain, compact
-from oracle import verdicts
+from oracle import ours, verdicts
 from peers import Pair
 
 from tallystick.verify import formats as f
@@ -21,7 +22,7 @@ from tallystick.verify import registered as registrations
 from tallystick.verify.cbor import bytes_head, signature_structure
 from tallystick.verify.errors import Refused
 from tallystick.verify.note import note_key, parse_checkpoint
-from tallystick.verify.proof import OfflineTrust, cover
+from tallystick.verify.proof import OfflineTrust, cover, join
 from tallystick.verify.strict_json import canonical
 
 
@@ -98,8 +99,8 @@ def test_one_of_many_checkpoints_that_were_kept_is_enough() -> None:
     joins = [{'from': 4, 'to': 8, 'path': [merkle.root_of(leaves[4:]).hex()]}]
 
     def covered(sizes: tuple[int, ...], consistency: list[dict[str, Any]], seq: int = 3) -> tuple[bool, int]:
-        trust = OfflineTrust(checkpoints=[note[size] for size in sizes], consistency=consistency)
-        found = cover(own, key, trust, seq)
+        trust = OfflineTrust(checkpoints=[note[size] for size in sizes])
+        found = cover(own, join(own, key, trust, consistency), None, seq)
         return found.given, found.covered
 
     assert covered((2, 4, 6), joins) == (True, 4)
@@ -222,6 +223,74 @@ def test_a_key_of_a_peer_does_not_come_back(tmp_path: Path) -> None:
     assert both(tmp_path / 'back', pair.guest.export()) == (1, 'INTEGRITY_FAILED', 'key_not_current')
 
 
+def test_the_first_note_that_is_refused_names_the_code(tmp_path: Path) -> None:
+    """Notes that were kept come first, then the ledger's own, then entries behind the first."""
+    chain, admin = begun('notes')
+    chain.notarize(admin, {})
+    lines = chain.export().splitlines()
+    good: str = json.loads(lines[-1])['checkpoint']
+    text = good[: good.rindex('\n\n') + 2]
+    witness = forge.Signer('witness')
+    vkey = note_key('w.example', witness.spki, 4)
+
+    def cosigned(seconds: int) -> str:
+        signature = witness.sign(f'cosignature/v1\ntime {seconds}\n{text[:-1]}'.encode())
+        return good + f'\u2014 w.example {f.to_base64(vkey.id + seconds.to_bytes(8, "big") + signature)}\n'
+
+    notes = {
+        'good': cosigned(1),
+        'note_syntax': good.replace('\u2014 ', '\u2014  '),
+        'checkpoint_syntax': good.replace('\nchain ', '\nchains '),
+        'note_unsigned': text + '\u2014 w.example AAAAAAA=\n',
+        'signature_invalid': cosigned(2**63),
+        'checkpoint_mismatch': chain.checkpoint(0, sha256(b'').digest(), merkle.genesis(f.id_bytes(chain.led))),
+    }
+    broken = json.loads(lines[2]) | {'chain': '0' * 64}
+    asked: list[tuple[str, list[str], str]] = []
+    for own, kept, body in product(notes, [None, *notes], [lines[1:-1], [lines[1], compact(broken), *lines[3:-1]]]):
+        place = tmp_path / f'{len(asked)}'
+        place.write_bytes(b'\n'.join([lines[0], *body, compact({'checkpoint': notes[own]})]) + b'\n')
+        held = tmp_path / f'{kept}.note'
+        if kept is not None:
+            held.write_text(notes[kept])
+        options = ['--witness', vkey.text, *(['--checkpoint', str(held)] if kept is not None else [])]
+        first = next((code for code in (kept, own) if code not in (None, 'good')), 'chain_broken' if body[1] != lines[2] else '')
+        asked.append((str(place), options, first))
+    theirs = verdicts([['verify', file, *options] for file, options, _ in asked])
+    for (file, options, code), verdict in zip(asked, theirs, strict=True):
+        assert ours([file, '--as', 'export', *options]) == verdict, (options, code)
+        assert verdict[2] == code, (options, code)
+
+
+class Named(Pair):
+    """Peers of which the guest is named by other words."""
+
+    def __init__(self, member: str, value: str) -> None:
+        self._named = {member: value}
+        super().__init__()
+
+    def _identity(self, chain: Chain) -> dict[str, Any]:
+        named = {name: value.replace('LEDGER', chain.led) for name, value in self._named.items()}
+        return {**super()._identity(chain), **(named if chain is self.guest else {})}
+
+
+@pytest.mark.parametrize(
+    ('member', 'value'),
+    [
+        *(('url', url) for url in ('ftp://a', 'https://', 'https://a b', 'https://é', 'https://a\x7f', 'https://' + 'a' * 2_041)),
+        *(('origin', origin + '/LEDGER') for origin in ('', '/', 'a b', 'a+b', 'a\x85', 'a\u3000', 'a\x7f', 'a' * 1_000)),
+        ('origin', 'a/led_01jegv5gyme00r000000000001'),
+    ],
+)
+def test_a_peer_that_no_verifier_would_take(member: str, value: str, tmp_path: Path) -> None:
+    assert both(tmp_path / 'home', Named(member, value).home.export()) == (1, 'INTEGRITY_FAILED', 'statement_predicate')
+
+
+def test_a_peer_has_any_host_and_any_address_of_the_form(tmp_path: Path) -> None:
+    for member, value in (('url', 'http://h:1/a?b#c'), ('origin', 'a:8080/b/LEDGER'), ('origin', '\ufeff/LEDGER')):
+        assert both(tmp_path / 'home', Named(member, value).home.export()) == (0, 'INTEGRITY_OK', '')
+
+
 def text(said: str | bytes) -> bytes:
     data = said.encode() if isinstance(said, str) else said
     head = bytearray(bytes_head(len(data)))
@@ -229,7 +298,9 @@ def text(said: str | bytes) -> bytes:
     return bytes(head) + data
 
 
-def registered(subject: str | bytes, said: str, content: bytes, said_content: str, more: bytes = b'') -> bytes:
+def registered(
+    subject: str | bytes, said: str, content: bytes, said_content: str, more: bytes = b'', unprotected: bytes = b'\xa0'
+) -> bytes:
     """An export with a statement of somebody else. `more`: a member of its protected header."""
     chain, admin = begun('registered')
     issuer = forge.Signer('issuer')
@@ -240,7 +311,7 @@ def registered(subject: str | bytes, said: str, content: bytes, said_content: st
     size = bytes([0xA5 if more else 0xA4])
     protected = size + b'\x01\x27\x03' + content + b'\x04\x42k1\x0f' + claims + more
     signature = issuer.sign(signature_structure(protected, b'{}'))
-    sent = b'\xd2\x84' + bytes_head(len(protected)) + protected + b'\xa0\x42{}\x58\x40' + signature
+    sent = b'\xd2\x84' + bytes_head(len(protected)) + protected + unprotected + b'\x42{}\x58\x40' + signature
     predicate = {
         'policy': chain.lines[-1].leaf().hex(),
         'issuer': 'https://build.example',
@@ -285,6 +356,8 @@ def test_statements_of_others(make: Callable[[], bytes], tmp_path: Path) -> None
         ('cose_header', lambda: registered(b'\xed\xa0\x80', '', *OF_JSON)),
         ('statement_pair', lambda: registered('\ufeffa', 'a', *OF_JSON)),
         ('cose_header', lambda: registered('a', 'a', b'\x1b\x00\x20' + bytes(6), str(2**53))),
+        ('cose_header', lambda: registered('a', 'a', *OF_JSON, b'\x41x\x01')),
+        ('cose_unprotected', lambda: registered('a', 'a', *OF_JSON, unprotected=b'\xa1\x19\x01\x8a\x80')),
         ('cbor_malformed', lambda: registered('a', 'a', *OF_JSON, LABEL_100 + b'\x81' * 8 + b'\x01')),
         ('cbor_malformed', lambda: registered('a', 'a', *OF_JSON, LABEL_100 + b'\xa2\x41a\x01\x41a\x02')),
         ('cbor_malformed', lambda: registered('a', 'a', *OF_JSON, LABEL_100 + b'\xa2\x81\x01\x01\x81\x01\x02')),
@@ -322,3 +395,96 @@ def test_a_key_of_an_agent_that_is_disabled_signs_nothing(tmp_path: Path) -> Non
     chain.ms += 120_000
     chain.notarize(gone, {}, own)
     assert both(tmp_path / 'signed', chain.export())[2] == 'agent_disabled'
+
+
+def test_a_missing_member_is_no_other_name_of_a_subject(tmp_path: Path) -> None:
+    pair = Pair()
+    record = pair.create()
+    seq = pair.offer(record, 'completion-submitted', {})
+    statement = pair.guest.lines[seq].statement
+    assert statement is not None
+    del statement['predicate']['completion']
+    assert both(tmp_path / 'guest', pair.guest.export()) == (1, 'INTEGRITY_FAILED', 'statement_predicate')
+
+
+def test_the_key_of_a_received_entry_comes_before_what_was_received(tmp_path: Path) -> None:
+    pair = Pair()
+    record = pair.create()
+    created = pair.last(pair.home)
+    pair.rotate()
+    pair.home.step('record-cancelled', record, 'CANCELLED', pair.boss, reason='over')
+    line = pair.home.lines[pair.last(pair.home)]
+    claim = {**pair.claim(pair.home, pair.last(pair.home)), 'seq': created}
+    subject = (f'{pair.home.led}/{created}', claim['leaf'])
+    pair.guest.add('entry-received', [subject], {'peer': pair.peer, 'received': claim}, received=line.envelope())
+    assert both(tmp_path / 'guest', pair.guest.export()) == (1, 'INTEGRITY_FAILED', 'key_not_current')
+
+
+def test_two_missing_documents_of_one_erasure_are_refused_at_the_second(tmp_path: Path) -> None:
+    chain, admin = begun('twice')
+    for _ in range(2):
+        chain.notarize(admin, {})
+    first, second = len(chain.lines) - 2, len(chain.lines) - 1
+    chain.erase(admin, first)
+    chain.erase(admin, first)
+    chain.lines[second].documents[0].update({'salt': None, 'document': None, 'erasedBy': len(chain.lines) - 1})
+    file = tmp_path / 'twice'
+    assert both(file, chain.export())[2] == 'erasure_unexplained'
+    assert ours([str(file), '--as', 'export'])[2:] == ('erasure_unexplained', str(second))
+
+
+def test_a_single_line_is_no_export(tmp_path: Path) -> None:
+    assert both(tmp_path / 'line', b'{"export":1,"ledger":{"id":"led_')[2] == ''
+
+
+@pytest.mark.parametrize(
+    ('code', 'step', 'changes'),
+    [
+        ('', 'verdict-overturned', {'completion': None}),
+        ('subject_unknown', 'verdict-overturned', {'completion': None, 'evidence': '0' * 64}),
+        ('subject_unknown', 'verdict-overturned', {'payload': '0' * 64, 'to': 'REJECTED'}),
+        ('transition_refused', 'record-cancelled', {'previous': '0' * 64}),
+        ('time_out_of_order', 'record-activated', {}),
+    ],
+)
+def test_faults_of_a_step_have_one_order(code: str, step: str, changes: dict[str, Any], tmp_path: Path) -> None:
+    """A final record comes first, then subjects, then the transition, then time, then the agent."""
+    chain, admin = begun('order')
+    worker = chain.api_key(chain.agent('worker', admin), ['records:write'], admin)
+    judged = 'completion-submitted' if step == 'verdict-overturned' else ''
+    deadline = {'deadline': forge.seconds_text(chain.ms + 2_000)} if step == 'record-activated' else {}
+    record = chain.create(admin, {}, performer=worker[0], **deadline)
+    if judged:
+        chain.step('record-activated', record, 'ACTIVE', worker)
+        chain.step('completion-submitted', record, 'SUBMITTED', worker, evidence={})
+        chain.step('completion-verified', record, 'DISCREPANT', None, values=[], outcome='fail', rules=[])
+        signal = {'code': 'bad', 'failingRules': [], 'validUntil': None}
+        said = {'verdict': 'reject', 'by': 'principal', 'signal': {'decision': 'HOLD', **signal}}
+        chain.step('verdict-rendered', record, 'REJECTED', admin, **said)
+        verdict = chain.lines[-1].leaf().hex()
+        chain.step(step, record, 'ACCEPTED', admin, signal={'decision': 'RELEASE', **signal}, supersedes=verdict)
+    elif step == 'record-cancelled':
+        chain.step(step, record, 'CANCELLED', admin)
+        chain.step(step, record, 'CANCELLED', admin)
+    else:
+        chain.ms += 60_000
+        chain.step(step, record, 'ACTIVE', admin)
+    statement = chain.lines[-1].statement
+    assert statement is not None
+    for name, value in changes.items():
+        if name in ('payload', 'evidence'):
+            statement['subject'][name == 'evidence']['digest']['sha256'] = value
+        elif value is None:
+            del statement['predicate'][name]
+        else:
+            statement['predicate'][name] = value
+    assert both(tmp_path / 'order', chain.export())[2] == code
+
+
+def test_a_peer_shares_no_record_of_the_ledger_itself(tmp_path: Path) -> None:
+    pair = Pair()
+    record = pair.guest.create(pair.helper, {})
+    share = {'record': record, 'share': [{'peer': pair.peer, 'documents': 'whole'}]}
+    pair.home.add('record-shared', [(record, pair.guest.payloads[record])], share, pair.boss)
+    pair.receive(pair.guest, pair.home, pair.last(pair.home))
+    assert both(tmp_path / 'guest', pair.guest.export()) == (1, 'INTEGRITY_FAILED', 'not_home')

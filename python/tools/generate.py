@@ -1,4 +1,4 @@
-"""Makes src/tallystick/_sync of _async, the raw methods of both, and the models of the server's schemas.
+"""Makes src/tallystick/_sync of _async, and the models of the server's schemas.
 
     python tools/generate.py SCHEMAS [--check]
 
@@ -7,19 +7,17 @@ SCHEMAS: the file that test/system/python/schemas.ts writes. With --check nothin
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
 PACKAGE: Final = Path(__file__).parent.parent / 'src' / 'tallystick'
 BIN: Final = Path(sys.executable).parent
-MADE_BY: Final = '# Made by `npm run python:generate`; not to be edited.\n'
+MADE_BY: Final = '# Made by `npm run python -- generate`; not to be edited.\n'
 WRITTEN_TWICE: Final = 'io.py'
 """The module that both flavours have of their own."""
 CODEGEN: Final = [
@@ -37,8 +35,6 @@ PARAMS: Final = ['--output-model-type', 'typing.TypedDict']
 def main(schemas: Path, is_check: bool) -> int:
     made: dict[Path, str] = {}
     texts = read_async()
-    texts['raw.py'] = raw_methods(texts)
-    made[PACKAGE / '_async' / 'raw.py'] = texts['raw.py']
     for name, text in texts.items():
         made[PACKAGE / '_sync' / name] = synchronous(text)
     said = json.loads(schemas.read_text())
@@ -49,7 +45,7 @@ def main(schemas: Path, is_check: bool) -> int:
 
 def read_async() -> dict[str, str]:
     root = PACKAGE / '_async'
-    paths = [path for path in sorted(root.rglob('*.py')) if path.name not in (WRITTEN_TWICE, 'raw.py')]
+    paths = [path for path in sorted(root.rglob('*.py')) if path.name != WRITTEN_TWICE]
     return {str(path.relative_to(root)): path.read_text() for path in paths}
 
 
@@ -90,42 +86,6 @@ def unwrapped(text: str, opening: str) -> str:
     return text
 
 
-def raw_methods(texts: dict[str, str]) -> str:
-    """A class for each resource and client, with a RawResponse for each of its methods that answers once."""
-    imports: list[str] = []
-    made: dict[str, str] = {}
-    # Clients come last: they consist of resources.
-    for name in sorted(texts, key=lambda name: (name == 'client.py', name)):
-        if not name.startswith('resources/') and name != 'client.py':
-            continue
-        module = name.removesuffix('.py').replace('/', '.')
-        for node in ast.parse(texts[name]).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith('_') and (lines := raw_lines(node, made)):
-                imports.append(f'from .{module} import {node.name}')
-                head = f'class {node.name}WithRawResponse:\n    def __init__(self, wrapped: {node.name}) -> None:'
-                made[node.name] = '\n'.join([head, *(f'        {line}' for line in lines)])
-    head = '"""The methods of the client, answering a RawResponse."""\n\nfrom __future__ import annotations\n\n'
-    return head + '\n'.join([*imports, 'from .raw_call import raw', '\n', *made.values()])
-
-
-def raw_lines(node: ast.ClassDef, made: Collection[str]) -> list[str]:
-    """Its calls, and the resources that it has."""
-    methods = [part for part in node.body if isinstance(part, ast.AsyncFunctionDef)]
-    lines = [f'self.{method.name} = raw(wrapped.{method.name})' for method in methods if answers_once(method)]
-    for part in ast.walk(node):
-        match part:
-            case ast.Assign(targets=[ast.Attribute(attr=name)], value=ast.Call(func=ast.Name(id=kind))) if kind in made and name[0] != '_':
-                lines.append(f'self.{name} = {kind}WithRawResponse(wrapped.{name})')
-    return lines
-
-
-def answers_once(method: ast.AsyncFunctionDef) -> bool:
-    """Streams are no answers that are read whole."""
-    is_generator = any(isinstance(part, ast.Yield) for part in ast.walk(method))
-    is_call = not method.name.startswith('_') and method.name not in ('aclose', 'save')
-    return is_call and not is_generator and 'Export' not in ast.unparse(method.returns or ast.Constant(None))
-
-
 def models(schema: object, options: list[str]) -> str:
     with tempfile.TemporaryDirectory() as folder:
         given, out = Path(folder, 'schema.json'), Path(folder, 'out.py')
@@ -151,7 +111,7 @@ def settle(made: dict[Path, str], is_check: bool) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(formatted)
         elif not path.exists() or path.read_text() != formatted:
-            print(f'{path.relative_to(PACKAGE)} is not what it is made of: run `npm run python:generate`', file=sys.stderr)
+            print(f'{path.relative_to(PACKAGE)} is not what it is made of: run `npm run python -- generate`', file=sys.stderr)
             status = 1
     return status
 

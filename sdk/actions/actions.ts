@@ -8,16 +8,28 @@ import type { Notarizer } from '../notarizer/notarizer.ts'
 import type { NotarizerOptions, NotarizerStats } from '../notarizer/options.ts'
 import type { WaitOptions } from '../notarizer/wait.ts'
 import type { AnyTypes } from '../typed.ts'
-import { Action, type Call, type Decision, type Outcome, type Told, type Writer } from './action.ts'
+import {
+  Action,
+  type Call,
+  type Decision,
+  type Outcome,
+  outcomeOfThrown,
+  type Told,
+  type Writer,
+} from './action.ts'
 import {
   attributesOf,
   type ContentOptions,
   contentOf,
   defined,
+  type ErrorMembers,
+  errorOf,
+  errorType,
+  isOfDigest,
   referencesOf,
   short,
-  textOf,
 } from './content.ts'
+import { follow } from './follow.ts'
 
 export type ActionsOptions = Omit<NotarizerOptions, 'onError'> & {
   /** Absent: the one of TALLYSTICK_URL and TALLYSTICK_API_KEY. */
@@ -26,21 +38,35 @@ export type ActionsOptions = Omit<NotarizerOptions, 'onError'> & {
   readonly framework?: string | undefined
   /** Keep arguments and results, of at most 48 KiB each, instead of their digests. */
   readonly content?: boolean | undefined
-  /** An action begins only when its record is in the ledger, and is denied otherwise. Absent: nobody waits. */
+  /** An action begins only when its record is in the ledger, and is denied otherwise. Default: actions do not wait. */
   readonly failClosed?: boolean | undefined
   /** How long such an action waits for its record: 10 000 by default. */
   readonly holdMsMax?: number | undefined
-  /** Hears of attempts that failed, and of records that could not be taken. Absent: the console, as with a notarizer. */
+  /** Called for failed attempts, and for records that could not be accepted. Default: the console, as with a notarizer. */
   readonly onError?: ((error: unknown) => unknown) | undefined
 }
 
 const HOLD_MS_MAX = 10_000
+/** `close` waits so long for open actions if it has no `timeoutMs`. Otherwise it waits half of `timeoutMs`, and sends in the rest. */
+const OPEN_MS_MAX = 5_000
+/** Limit of open actions, because some may never end. Beyond it the oldest ends as `unknown`. */
+const OPEN_MAX = 10_000
 /** The server takes trees of 16 records: an outcome is one, and what lies deeper than this hangs at the action that is as deep. */
 const ACTION_DEPTH_MAX = 14
 const NAME_CHARS_MAX = 512
 const ID_CHARS_MAX = 256
 const FRAMEWORK_CHARS_MAX = 128
-const ERROR_CHARS_MAX = 4_096
+const REASON_CHARS_MAX = 4_096
+
+/**
+ * Returns whether a digest of a record, such as `payload.resultDigest`, is the digest of this value. For a digest of a JSON text (`json`) pass
+ * that text. False if `of` is `none`, or if `digest` is not a digest. Never throws.
+ */
+export function matchesDigest(value: unknown, digest: unknown): boolean {
+  return isOfDigest(value, digest, sha256Hex)
+}
+
+const sha256Hex = (bytes: Uint8Array) => toHex(sha256(bytes))
 
 /**
  * Writes down what agents do: an action before it, an outcome after it, approvals in between. They are records of the types
@@ -49,7 +75,7 @@ const ERROR_CHARS_MAX = 4_096
  *     const actions = new Actions()
  *     const found = await actions.run({ kind: 'tool', name: 'search', arguments: query }, () => search(query))
  *
- * It never throws at an agent, unless it is told to fail closed, and then only from `run` and `permitted`.
+ * It never throws at an agent, unless `failClosed` is set, and then only from `run` and `permitted`.
  */
 export class Actions implements Writer {
   readonly #failClosed: boolean
@@ -58,7 +84,13 @@ export class Actions implements Writer {
   readonly #content: ContentOptions
   readonly #holdMsMax: number
   readonly #onError: ((error: unknown) => unknown) | undefined
+  /** Actions that have not ended, the oldest first. */
+  readonly #open = new Set<Action>()
   readonly #ended = new WeakSet<Action>()
+  /** Actions that have not begun, because they wait for their record. */
+  readonly #waiting = new WeakSet<Action>()
+  /** Called when the last open action has ended. */
+  #onIdle: (() => void) | undefined
   /** Waiters for a record, by its handle. */
   readonly #awaited = new Map<string, (id: string | null, error?: unknown) => void>()
   /** Since the last record that was taken: the next one says so, or the ledger would hide it. */
@@ -68,7 +100,7 @@ export class Actions implements Writer {
     const { tallystick = new Tallystick(), framework, content = false, failClosed = false } = options
     this.#failClosed = failClosed
     this.#framework = short(framework, FRAMEWORK_CHARS_MAX)
-    this.#content = { keep: content, sha256: (bytes) => toHex(sha256(bytes)) }
+    this.#content = { keep: content, sha256: sha256Hex }
     this.#holdMsMax = options.holdMsMax ?? HOLD_MS_MAX
     this.#onError = options.onError
     const { onRecorded, onRefused } = options
@@ -90,18 +122,22 @@ export class Actions implements Writer {
     return this.#failClosed ? 'held' : 'before'
   }
 
-  /** Begins an action, does it, and says how it ended. The deed is told the action, for what is a part of it. */
+  /**
+   * Begins an action, calls the deed, and records how it ended. The deed gets the action, which is the parent of its parts. If the deed returns
+   * a generator, an async iterable or a stream, the action ends when that ends. The caller gets the same object; for a ReadableStream it gets a
+   * new stream that reads the original. Throws what the deed throws.
+   */
   async run<Result>(call: Call, deed: (action: Action) => Result | Promise<Result>): Promise<Result> {
     const action = this.begin(call, this.toldFirst)
     await action.permitted
+    let result: Result
     try {
-      const result = await deed(action)
-      action.end({ result })
-      return result
+      result = await deed(action)
     } catch (error) {
-      action.end({ error })
+      action.end(outcomeOfThrown(error))
       throw error
     }
+    return follow(result, (outcome) => action.end(outcome))
   }
 
   /** Records an action. `isAwaited`: somebody waits for its id. */
@@ -121,13 +157,17 @@ export class Actions implements Writer {
     }
     const recorded = isAwaited ? this.#await(payload, options, handle) : Promise.resolve(null)
     if (!isAwaited) this.#record('agent-action/1', payload, options)
-    recorded.catch((error) => {
-      if (told === 'held') action.end({ status: 'denied', error })
-    })
+    recorded.then(
+      () => this.#waiting.delete(action),
+      (error) => {
+        if (told === 'held') action.end({ status: 'denied', error })
+      },
+    )
     const permitted = told === 'held' ? recorded : Promise.resolve()
     const depth = parent ? parent.depth + 1 : 0
+    const { arguments: _recorded, ...described } = call
     const action = new Action(this, {
-      call,
+      call: described,
       handle,
       traceparent,
       depth,
@@ -135,21 +175,42 @@ export class Actions implements Writer {
       recorded,
       beganAtMs: performance.now(),
     })
+    if (told === 'held') this.#waiting.add(action)
+    this.#open.add(action)
+    if (action.root !== action) action.root.open.add(action)
+    if (this.#open.size > OPEN_MAX) this.#write(this.#open.values().next().value!, UNSEEN)
     return action
   }
 
-  end(action: Action, { status, result, error, durationMs, attributes, occurredAt }: Outcome): void {
+  end(action: Action, outcome: Outcome): void {
+    this.#write(action, outcome)
+    // A part that waits ends as `denied` if its wait fails. Otherwise it begins and ends by itself.
+    for (const part of action.open) if (!this.#waiting.has(part)) part.end(UNSEEN)
+  }
+
+  #write(action: Action, outcome: Outcome): void {
     if (this.#ended.has(action)) return
     this.#ended.add(action)
-    const told = errorOf(error)
+    action.root.open.delete(action)
+    this.#open.delete(action)
+    const { result, durationMs, attributes, occurredAt } = outcome
+    const told = this.#errorOf(outcome)
     const payload = {
       ...this.#payloadOf({ ...action.call, attributes }),
-      status: status ?? (error === undefined ? 'ok' : 'error'),
+      status: statusOf(outcome),
       ...told,
       ...contentOf('result', result, { ...this.#content, besides: told.error }),
       durationMs: durationMs ?? Math.round((performance.now() - action.beganAtMs) * 1_000) / 1_000,
     }
     this.#record('agent-outcome/1', payload, optionsAfter(action, occurredAt))
+    if (this.#open.size === 0) this.#onIdle?.()
+  }
+
+  /** Members for an error. The text of a NotRecordedError is our own, not content. */
+  #errorOf(outcome: Outcome): ErrorMembers {
+    const keep = this.#content.keep || outcome.error instanceof NotRecordedError
+    const told = 'error' in outcome ? errorOf(outcome.error, { ...this.#content, keep }) : {}
+    return { ...told, ...defined({ errorType: errorType(outcome.errorType) }) }
   }
 
   decide(action: Action, { decision, by, why, lasts, occurredAt }: Decision): void {
@@ -158,7 +219,7 @@ export class Actions implements Writer {
       ...this.#payloadOf({ ...action.call, attributes: undefined }),
       decision,
       by: { kind: by.kind, ...(id !== undefined && { id }) },
-      ...defined({ why: short(why, ERROR_CHARS_MAX), lasts }),
+      ...defined({ why: short(why, REASON_CHARS_MAX), lasts }),
     }
     this.#record('approval/1', payload, optionsAfter(action, occurredAt))
   }
@@ -168,9 +229,20 @@ export class Actions implements Writer {
     return this.#notarizer.flush(options)
   }
 
-  /** Takes no more, and flushes. Records in a spool stay there for the next process if that fails. */
-  close(options?: WaitOptions): Promise<void> {
-    return this.#notarizer.close(options)
+  /**
+   * Waits for open actions: half of `timeoutMs`, or 5 s without one. Then it ends the actions that are still open as `unknown`, accepts no new
+   * ones, and flushes. If that fails, records in a spool stay there for the next process.
+   */
+  async close(options: WaitOptions = {}): Promise<void> {
+    const { timeoutMs, signal } = options
+    const beganAtMs = performance.now()
+    await this.#idle(timeoutMs === undefined ? OPEN_MS_MAX : timeoutMs / 2, signal)
+    for (const action of this.#open) action.end(UNSEEN)
+    const spentMs = performance.now() - beganAtMs
+    await this.#notarizer.close({
+      ...options,
+      ...(timeoutMs !== undefined && { timeoutMs: timeoutMs - spentMs }),
+    })
   }
 
   get stats(): NotarizerStats {
@@ -186,7 +258,7 @@ export class Actions implements Writer {
     agent,
     framework,
     attributes,
-  }: Call): Record<string, unknown> {
+  }: Action['call']): Record<string, unknown> {
     return {
       kind,
       name: short(name, NAME_CHARS_MAX) ?? '(without a name)',
@@ -206,6 +278,21 @@ export class Actions implements Writer {
     const found = attributesOf({ ...attributes, ...lost })
     // Too long together: the number stays.
     return found.attributes === undefined ? attributesOf(lost) : found
+  }
+
+  /** Resolves when no action is open, when the time is up or at the signal. */
+  async #idle(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#open.size === 0 || signal?.aborted) return
+    const { promise, resolve } = withResolvers<void>()
+    const timer = setTimeout(resolve, Math.min(waitMs, TIMER_MS_MAX))
+    signal?.addEventListener('abort', () => resolve(), { once: true })
+    const others = this.#onIdle
+    this.#onIdle = () => {
+      others?.()
+      resolve()
+    }
+    await promise
+    clearTimeout(timer)
   }
 
   #record(type: `${string}/1`, payload: object, options: RecordOptions): void {
@@ -266,6 +353,14 @@ export class Actions implements Writer {
   }
 }
 
+/** Outcome of an action whose end was not observed. */
+const UNSEEN: Outcome = { status: 'unknown' }
+
+/** Callers without types may leave the status out. */
+function statusOf(outcome: Outcome): Outcome['status'] {
+  return outcome.status ?? ('error' in outcome ? 'error' : 'result' in outcome ? 'ok' : 'unknown')
+}
+
 function complain(what: string): void {
   console.error(`tallystick: a record was ${what}`)
 }
@@ -289,12 +384,6 @@ function ancestorWithRoom(action: Action): Action {
   let found = action
   while (found.depth >= ACTION_DEPTH_MAX && found.call.parent) found = found.call.parent
   return found
-}
-
-function errorOf(error: unknown): { errorType?: string; error?: string } {
-  if (error === undefined) return {}
-  const { name, message } = error instanceof Error ? error : { name: undefined, message: textOf(error) }
-  return defined({ errorType: short(name, ID_CHARS_MAX), error: short(message, ERROR_CHARS_MAX) })
 }
 
 function makeTraceparent(traceId = random(16)): string {

@@ -1,7 +1,8 @@
 import { utf8Encode } from '../../src/proof/bytes.ts'
-import { canonicalize } from '../../src/proof/json/jcs.ts'
-import type { JsonValue } from '../../src/proof/json/json-value.ts'
+import { refuseCost } from '../../src/proof/json/json-text.ts'
+import { REFERENCE_CHARS_MAX } from '../../src/proof/request-limits.ts'
 import { toJson } from '../json.ts'
+import { type Form, formOf, type NoForm } from './content-form.ts'
 
 /*
  * Puts arguments and results of a call into its records: those of adapters, hooks and proxies alike, so that the same value has the same
@@ -17,10 +18,11 @@ export const CONTENT_BYTES_MAX = 48 * 1024
 const BESIDES_BYTES_MAX = 2 * 1024
 /** The server reads 32 levels, of which a record has some for itself. */
 const CONTENT_DEPTH_MAX = 24
-/** A longer value is not put into its canonical form, which takes three times JSON.stringify. */
-const CANONICAL_CHARS_MAX = 4 * 1024 * 1024
+/** A longer text has no digest, because hashing 64 MiB takes half a second. */
+const TEXT_CHARS_MAX = 64 * 1024 * 1024
+const ERROR_TYPE_CHARS_MAX = 256
+const ERROR_CHARS_MAX = 4_096
 const ATTRIBUTES_BYTES_MAX = 4 * 1024
-const REFERENCE_CHARS_MAX = 256
 
 /** In lower-case hex. */
 export type Sha256 = (bytes: Uint8Array) => string
@@ -33,70 +35,127 @@ export type ContentOptions = {
   readonly besides?: string | undefined
 }
 
+/** Digest of a value in a record (docs/formats/content-digests.md). `none`: the value has no exact form. */
+export type ContentDigest =
+  | { readonly sha256: string; readonly of: Form['of'] | 'bytes' | 'json'; readonly length: number }
+  | { readonly of: 'none'; readonly why: NoForm }
+
+/** Name of a payload's member for content, without `Digest`. */
+type Name = 'arguments' | 'result' | 'error'
+
 /**
- * Member of a payload that stands for a value: `NAME` with the value itself if it is to be kept and a record can hold it, otherwise
- * `NAMEDigest`. A text's digest is that of its UTF-8 bytes, any other value's that of its canonical JSON (RFC 8785). Never throws: what a
- * tool answers must not decide whether its call is recorded.
+ * Member of a payload for a value: `NAME` with the value itself if `keep` is set and a record can hold it, otherwise `NAMEDigest`. No member for
+ * undefined. Never throws, because the result of a tool must not decide whether its call is recorded.
  */
 export function contentOf(
-  name: 'arguments' | 'result',
+  name: Name,
   value: unknown,
   { keep, sha256, besides = '' }: ContentOptions,
 ): Record<string, unknown> {
   if (value === undefined) return {}
-  const text = typeof value === 'string' ? value : jsonOf(value)
-  const bytesMax = CONTENT_BYTES_MAX - Math.max(0, bytesOf(JSON.stringify(besides)) - BESIDES_BYTES_MAX)
-  if (keep && isShort(text, bytesMax)) {
-    const kept = keepable(value, bytesMax)
+  const written = writtenOf(value)
+  if (keep && typeof written !== 'string') {
+    const bytesMax = CONTENT_BYTES_MAX - Math.max(0, bytesOf(JSON.stringify(besides)) - BESIDES_BYTES_MAX)
+    const kept = keepable(written, bytesMax)
     if (kept !== undefined) return { [name]: kept }
   }
-  const canonical = typeof value === 'string' || text.length > CANONICAL_CHARS_MAX ? null : canonicalOf(text)
-  return digestMember(name, canonical ?? text, canonical === null ? 'bytes' : 'jcs', sha256)
+  return { [`${name}Digest`]: digestOfWritten(written, sha256) }
 }
 
-/** Member of a payload with the digest of a value's text. */
-export function digestMember(
-  name: 'arguments' | 'result',
+/** Member of a payload with the digest of a JSON text, for a text of which parsing loses a part. */
+export function jsonDigest<Of extends Name>(
+  name: Of,
   text: string,
-  of: 'jcs' | 'bytes',
   sha256: Sha256,
-): Record<string, unknown> {
+): { [Member in `${Of}Digest`]: ContentDigest } {
+  return { [`${name}Digest`]: digestOfText(text, 'json', sha256) } as never
+}
+
+/** Returns whether a digest is that of this value: `matchesDigest` with a given SHA-256. */
+export function isOfDigest(value: unknown, digest: unknown, sha256: Sha256): boolean {
+  const { of, sha256: wanted } = (digest ?? {}) as Readonly<Record<string, unknown>>
+  const found =
+    of === 'json' && typeof value === 'string'
+      ? digestOfText(value, 'json', sha256)
+      : digestOfWritten(writtenOf(value), sha256)
+  return found.of !== 'none' && found.of === of && found.sha256 === wanted
+}
+
+export type ErrorMembers = {
+  readonly errorType?: string
+  readonly error?: string
+  readonly errorDigest?: ContentDigest
+}
+
+/**
+ * Members for a thrown value: its class as `errorType`, and its text, which is content. `error` has the text if `keep` is set, `errorDigest` its
+ * digest if `keep` is not set or the text does not fit. Never throws.
+ */
+export function errorOf(error: unknown, { keep, sha256 }: ContentOptions): ErrorMembers {
+  const { type, written } = readError(error)
+  const [of, text] = typeof written === 'string' ? ['none', undefined] : [written.of, written.text]
+  const kept = keep ? short(text, ERROR_CHARS_MAX) : undefined
+  const isWhole = of === 'bytes' && (text === '' || kept === text)
+  return defined({
+    errorType: errorType(type),
+    error: kept,
+    errorDigest: isWhole ? undefined : digestOfWritten(written, sha256),
+  })
+}
+
+/** Returns a class or a code of letters, digits and `_ $ . : -`. undefined for another text, which may be content. */
+export function errorType(type: unknown): string | undefined {
+  return typeof type === 'string' && type.length <= ERROR_TYPE_CHARS_MAX && ERROR_TYPE.test(type)
+    ? type
+    : undefined
+}
+
+const ERROR_TYPE = /^[\p{L}\p{N}_$.:-]+$/u
+
+function readError(error: unknown): { readonly type?: unknown; readonly written: Written } {
+  try {
+    return error instanceof Error
+      ? { type: error.name, written: writtenOf(error.message) }
+      : { written: writtenOf(error) }
+  } catch {
+    return { written: 'unreadable' }
+  }
+}
+
+/** Digest of any value. Never throws. */
+export function digestOf(value: unknown, sha256: Sha256): ContentDigest {
+  return digestOfWritten(writtenOf(value), sha256)
+}
+
+type Written = Form | { readonly of: 'bytes'; readonly text: string } | NoForm
+
+function writtenOf(value: unknown): Written {
+  if (typeof value !== 'string') return formOf(value)
+  if (value.length > TEXT_CHARS_MAX) return 'too-large'
+  return value.isWellFormed() ? { of: 'bytes', text: value } : formOf(value)
+}
+
+function digestOfWritten(written: Written, sha256: Sha256): ContentDigest {
+  if (typeof written === 'string') return { of: 'none', why: written }
+  return digestOfText(written.text, written.of, sha256)
+}
+
+function digestOfText(text: string, of: Form['of'] | 'bytes' | 'json', sha256: Sha256): ContentDigest {
   const bytes = utf8Encode(text)
-  return { [`${name}Digest`]: { sha256: sha256(bytes), of, length: bytes.length } }
+  return { sha256: sha256(bytes), of, length: bytes.length }
 }
 
-/** null: no JSON, or half of a surrogate pair is in it. */
-function canonicalOf(text: string): string | null {
+/** The value as the record would have it. undefined: a record cannot hold it, because it has U+0000, or is too deep or too large. */
+function keepable(written: Written, bytesMax: number): unknown {
+  if (typeof written === 'string' || !isShort(written.text, bytesMax)) return undefined
+  const { of, text } = written
+  const value: unknown = of === 'bytes' ? text : JSON.parse(text)
   try {
-    return canonicalize(JSON.parse(text) as JsonValue)
-  } catch {
-    return null
-  }
-}
-
-/** JSON; for a circle, a BigInt or a function the text that JavaScript has for it. */
-function jsonOf(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? textOf(value)
-  } catch {
-    return textOf(value)
-  }
-}
-
-/** Text that JavaScript has for a value. An object without a prototype, such as a row of a database, has none, and others throw. */
-export function textOf(value: unknown): string {
-  try {
-    return String(value)
-  } catch {
-    return '[object]'
-  }
-}
-
-/** The value as the record would have it, if that is the value: with U+0000, `NaN` or a Map in it a record would say something else. */
-function keepable(value: unknown, bytesMax: number): unknown {
-  try {
-    const text = toJson(value, '', CONTENT_DEPTH_MAX)
-    return isShort(text, bytesMax) ? JSON.parse(text) : undefined
+    if (of === 'bytes' || text.includes('\\u0000'))
+      return isShort(toJson(value, '', CONTENT_DEPTH_MAX), bytesMax) ? value : undefined
+    // A form is JSON already. Only its depth is not known.
+    refuseCost(text, { depthMax: CONTENT_DEPTH_MAX })
+    return value
   } catch {
     return undefined
   }
@@ -113,7 +172,7 @@ function bytesOf(text: string): number {
 /** `attributes`, of what a record can hold; nothing, if nothing is left. */
 export function attributesOf(attributes: Readonly<Record<string, unknown>>): { attributes?: object } {
   const kept = Object.entries(attributes).flatMap(([name, value]) => {
-    const found = keepable(value, ATTRIBUTES_BYTES_MAX)
+    const found = value === undefined ? undefined : keepable(writtenOf(value), ATTRIBUTES_BYTES_MAX)
     return found === undefined || name.includes('\0') || !name.isWellFormed() ? [] : [[name, found] as const]
   })
   if (kept.length === 0 || !isShort(JSON.stringify(kept), ATTRIBUTES_BYTES_MAX)) return {}

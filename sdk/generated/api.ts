@@ -1920,7 +1920,7 @@ export interface Audit {
    */
   requestedAt: string
   /**
-   * done: see `ok`; failed: the ledger could not be read, and nothing is said about it
+   * done: see `ok`; failed: see `error`, which says nothing about the ledger
    */
   state: 'queued' | 'running' | 'done' | 'failed'
   progress: {
@@ -1934,6 +1934,14 @@ export interface Audit {
    */
   ok: boolean | null
   report: AuditReport | null
+  /**
+   * why the newest of up to six attempts failed. null: no attempt has failed, or the audit is done
+   */
+  error: {
+    code:
+      'unavailable' | 'denied' | 'not_a_ledger' | 'io' | 'archive_unavailable' | 'worker_lost' | 'internal'
+    reason: string
+  } | null
 }
 export interface AuditReport {
   /**

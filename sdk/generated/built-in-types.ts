@@ -2,7 +2,7 @@
 
 /** Types that every ledger has (docs/types.md). */
 export type BuiltInTypes = {
-  /** digest 8784b47f758c04ce65323023de0144271418e793abc41040ea635f04d9cd3cdb */
+  /** digest b38b493a3bccc1a4768ae7b3e9536a71082365462aa2c7d4eefcc6ec4ced7b95 */
   "agent-action/1": {
     payload: {
       /** a call of a tool, of a model, of another agent (a handover, a subagent), or something else */
@@ -21,37 +21,65 @@ export type BuiltInTypes = {
       framework?: string
       /** the arguments: any JSON value */
       arguments?: unknown
-      /** SHA-256 of the arguments: of its RFC 8785 form in UTF-8 (jcs), or of its bytes as they were passed (bytes; a text in UTF-8) */
-      argumentsDigest?: {
-        sha256: string
-        of: "jcs" | "bytes"
-        /** number of those bytes */
-        length?: number
-      }
+      /** SHA-256 of the arguments, or why there is none */
+      argumentsDigest?: 
+        | {
+            sha256: string
+            /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+            of: "bytes" | "jcs" | "tagged-jcs" | "json"
+            /** number of those bytes */
+            length?: number
+          }
+        | {
+            of: "none"
+            /** why the value has no digest */
+            why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+          }
       /** held: it begins when the ledger has this record; before: it may begin sooner; after: it was told when it was done */
       told?: "held" | "before" | "after"
       /** anything else */
       attributes?: object
     }
   }
-  /** digest 2bdc05b3f508d64d1bcbfa2347a6552a29330827a52dc9201c5cf7b674cb3955 */
+  /** digest 42b3fa531f0b20aade42dfbd4d6a2b1f09dd7d84ace669c16d255a533e00e26b */
   "agent-outcome/1": {
     payload: {
       /** unknown: nobody saw how it ended, for the connection or the process was gone */
       status: "ok" | "error" | "denied" | "unknown"
-      /** class or code of the error */
+      /** class or code of the error: never content */
       errorType?: string
-      /** what went wrong, shortened */
+      /** text of the error, shortened: content */
       error?: string
+      /** SHA-256 of the error’s text, or why there is none */
+      errorDigest?: 
+        | {
+            sha256: string
+            /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+            of: "bytes" | "jcs" | "tagged-jcs" | "json"
+            /** number of those bytes */
+            length?: number
+          }
+        | {
+            of: "none"
+            /** why the value has no digest */
+            why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+          }
       /** the result: any JSON value */
       result?: unknown
-      /** SHA-256 of the result: of its RFC 8785 form in UTF-8 (jcs), or of its bytes as they were passed (bytes; a text in UTF-8) */
-      resultDigest?: {
-        sha256: string
-        of: "jcs" | "bytes"
-        /** number of those bytes */
-        length?: number
-      }
+      /** SHA-256 of the result, or why there is none */
+      resultDigest?: 
+        | {
+            sha256: string
+            /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+            of: "bytes" | "jcs" | "tagged-jcs" | "json"
+            /** number of those bytes */
+            length?: number
+          }
+        | {
+            of: "none"
+            /** why the value has no digest */
+            why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+          }
       durationMs?: number
       /** a call of a tool, of a model, of another agent (a handover, a subagent), or something else */
       kind?: "tool" | "model" | "agent" | "other"
@@ -71,7 +99,7 @@ export type BuiltInTypes = {
       attributes?: object
     }
   }
-  /** digest ed3e4c96195048c46712624b8935370b696e7a53d2666dbee08be3eabcedc93a */
+  /** digest 0b89f7f577243f02fca40b09a6f4f513547f3e10665d8d3bcdf85bbe1e227338 */
   "approval/1": {
     payload: {
       decision: "allow" | "deny" | "escalate"
@@ -100,13 +128,20 @@ export type BuiltInTypes = {
       framework?: string
       /** the arguments that were decided upon: any JSON value */
       arguments?: unknown
-      /** SHA-256 of the arguments that were decided upon: of its RFC 8785 form in UTF-8 (jcs), or of its bytes as they were passed (bytes; a text in UTF-8) */
-      argumentsDigest?: {
-        sha256: string
-        of: "jcs" | "bytes"
-        /** number of those bytes */
-        length?: number
-      }
+      /** SHA-256 of the arguments that were decided upon, or why there is none */
+      argumentsDigest?: 
+        | {
+            sha256: string
+            /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+            of: "bytes" | "jcs" | "tagged-jcs" | "json"
+            /** number of those bytes */
+            length?: number
+          }
+        | {
+            of: "none"
+            /** why the value has no digest */
+            why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+          }
       /** anything else */
       attributes?: object
     }
@@ -115,7 +150,7 @@ export type BuiltInTypes = {
   "generic/1": {
     payload: object
   }
-  /** digest e86183cd0375763301bcf82766c672a5359b850a7d7dcec6599c868e91523814 */
+  /** digest 2a564b170a3ac61f2d91bcdf5d9abbf0ed10f27fd077830b47666a203c2bc2c0 */
   "mcp-call/1": {
     payload: {
       /** such as `resources/read`, `prompts/get`, `sampling/createMessage` */
@@ -138,78 +173,135 @@ export type BuiltInTypes = {
       framework?: string
       /** the parameters of the request: any JSON value */
       arguments?: unknown
-      /** SHA-256 of the parameters of the request: of its RFC 8785 form in UTF-8 (jcs), or of its bytes as they were passed (bytes; a text in UTF-8) */
-      argumentsDigest?: {
-        sha256: string
-        of: "jcs" | "bytes"
-        /** number of those bytes */
-        length?: number
-      }
+      /** SHA-256 of the parameters of the request, or why there is none */
+      argumentsDigest?: 
+        | {
+            sha256: string
+            /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+            of: "bytes" | "jcs" | "tagged-jcs" | "json"
+            /** number of those bytes */
+            length?: number
+          }
+        | {
+            of: "none"
+            /** why the value has no digest */
+            why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+          }
       /** unknown: nobody saw how it ended, for the connection or the process was gone */
       status: "ok" | "error" | "denied" | "unknown"
-      /** class or code of the error */
+      /** class or code of the error: never content */
       errorType?: string
-      /** what went wrong, shortened */
+      /** text of the error, shortened: content */
       error?: string
+      /** SHA-256 of the error’s text, or why there is none */
+      errorDigest?: 
+        | {
+            sha256: string
+            /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+            of: "bytes" | "jcs" | "tagged-jcs" | "json"
+            /** number of those bytes */
+            length?: number
+          }
+        | {
+            of: "none"
+            /** why the value has no digest */
+            why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+          }
       /** the result: any JSON value */
       result?: unknown
-      /** SHA-256 of the result: of its RFC 8785 form in UTF-8 (jcs), or of its bytes as they were passed (bytes; a text in UTF-8) */
-      resultDigest?: {
-        sha256: string
-        of: "jcs" | "bytes"
-        /** number of those bytes */
-        length?: number
-      }
+      /** SHA-256 of the result, or why there is none */
+      resultDigest?: 
+        | {
+            sha256: string
+            /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+            of: "bytes" | "jcs" | "tagged-jcs" | "json"
+            /** number of those bytes */
+            length?: number
+          }
+        | {
+            of: "none"
+            /** why the value has no digest */
+            why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+          }
       durationMs?: number
       /** anything else */
       attributes?: object
     }
   }
-  /** digest e368316351060defde4a0050798844d3e978740bc3d39fba38c09a83a0e68024 */
+  /** digest 592f1c341e1009f5e1de1658ab917787b5ce43e387414afb861736df1e8e3290 */
   "otel-log/1": {
     payload: {
       /** ns since 1970 */
       timeUnixNano?: string
       /** ns since 1970 */
       observedTimeUnixNano?: string
+      /** 1 (TRACE) to 24 (FATAL4) */
       severityNumber?: number
       severityText?: string
       eventName?: string
       /** the body: any JSON value */
       body?: unknown
-      /** SHA-256 of the body: of its RFC 8785 form in UTF-8 (jcs), or of its bytes as they were passed (bytes; a text in UTF-8) */
-      bodyDigest?: {
-        sha256: string
-        of: "jcs" | "bytes"
-        /** number of those bytes */
-        length?: number
-      }
+      /** SHA-256 of the body, or why there is none */
+      bodyDigest?: 
+        | {
+            sha256: string
+            /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+            of: "bytes" | "jcs" | "tagged-jcs" | "json"
+            /** number of those bytes */
+            length?: number
+          }
+        | {
+            of: "none"
+            /** why the value has no digest */
+            why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+          }
       traceId?: string
       spanId?: string
       /** of W3C Trace Context; 1: sampled */
       flags?: number
-      /** as the exporter sent them */
+      /** attributes that are known to be metadata, or all of them */
       attributes?: object
-      /** attributes with content, of which only digests are kept */
+      /** digests of all other attributes */
       digests?: {
-        [name: string]: {
-          sha256: string
-          of: "jcs" | "bytes"
-          /** number of those bytes */
-          length?: number
-        }
+        [name: string]: 
+          | {
+              sha256: string
+              /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+              of: "bytes" | "jcs" | "tagged-jcs" | "json"
+              /** number of those bytes */
+              length?: number
+            }
+          | {
+              of: "none"
+              /** why the value has no digest */
+              why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+            }
       }
       /** attributes that the exporter left out */
       droppedAttributesCount?: number
       /** it was told when it was done */
       told: "after"
-      /** the process that told it: `attributes`, `schemaUrl` */
+      /** SHA-256 of the list of the original values that this record replaces: U+FFFD in texts, integers beyond 2^53, NaN, -0, bytes, or why there is none */
+      replaced?: 
+        | {
+            sha256: string
+            /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+            of: "bytes" | "jcs" | "tagged-jcs" | "json"
+            /** number of those bytes */
+            length?: number
+          }
+        | {
+            of: "none"
+            /** why the value has no digest */
+            why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+          }
+      /** the process that sent it: `attributes`, `digests`, `schemaUrl` */
       resource?: object
-      /** the library that told it: `name`, `version`, `attributes`, `schemaUrl` */
+      /** the library that made it: `name`, `version`, `attributes`, `digests`, `schemaUrl` */
       scope?: object
     }
   }
-  /** digest 82b49ecbaae09547b52213660eda2dc8ac4852eeddb39b07fd764be0f7b3664d */
+  /** digest 1ead4e9821cb4118c3facf07a91d0f2472810417620da93f9b355f8999383cb9 */
   "otel-span/1": {
     payload: {
       traceId: string
@@ -219,25 +311,46 @@ export type BuiltInTypes = {
       /** of W3C Trace Context; 1: sampled */
       flags?: number
       name: string
-      kind?: "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER"
+      kind?: "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER" | number
       /** ns since 1970 */
       startTimeUnixNano?: string
       /** ns since 1970 */
       endTimeUnixNano?: string
       status?: {
-        code?: "OK" | "ERROR"
+        code?: "OK" | "ERROR" | number
         message?: string
+        /** SHA-256 of the message, or why there is none */
+        messageDigest?: 
+          | {
+              sha256: string
+              /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+              of: "bytes" | "jcs" | "tagged-jcs" | "json"
+              /** number of those bytes */
+              length?: number
+            }
+          | {
+              of: "none"
+              /** why the value has no digest */
+              why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+            }
       }
-      /** as the exporter sent them */
+      /** attributes that are known to be metadata, or all of them */
       attributes?: object
-      /** attributes with content, of which only digests are kept */
+      /** digests of all other attributes */
       digests?: {
-        [name: string]: {
-          sha256: string
-          of: "jcs" | "bytes"
-          /** number of those bytes */
-          length?: number
-        }
+        [name: string]: 
+          | {
+              sha256: string
+              /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+              of: "bytes" | "jcs" | "tagged-jcs" | "json"
+              /** number of those bytes */
+              length?: number
+            }
+          | {
+              of: "none"
+              /** why the value has no digest */
+              why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+            }
       }
       /** attributes that the exporter left out */
       droppedAttributesCount?: number
@@ -249,9 +362,23 @@ export type BuiltInTypes = {
       droppedLinksCount?: number
       /** it was told when it was done */
       told: "after"
-      /** the process that told it: `attributes`, `schemaUrl` */
+      /** SHA-256 of the list of the original values that this record replaces: U+FFFD in texts, integers beyond 2^53, NaN, -0, bytes, or why there is none */
+      replaced?: 
+        | {
+            sha256: string
+            /** bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text */
+            of: "bytes" | "jcs" | "tagged-jcs" | "json"
+            /** number of those bytes */
+            length?: number
+          }
+        | {
+            of: "none"
+            /** why the value has no digest */
+            why: "no-form" | "cyclic" | "too-deep" | "too-large" | "unreadable"
+          }
+      /** the process that sent it: `attributes`, `digests`, `schemaUrl` */
       resource?: object
-      /** the library that told it: `name`, `version`, `attributes`, `schemaUrl` */
+      /** the library that made it: `name`, `version`, `attributes`, `digests`, `schemaUrl` */
       scope?: object
     }
   }

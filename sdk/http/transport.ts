@@ -15,6 +15,7 @@ import {
 } from './answers.ts'
 import { Doubt, explain } from './failures.ts'
 import { KnownSizes } from './known-sizes.ts'
+import { Listing } from './listing.ts'
 import { Patience } from './patience.ts'
 import { parseRetryPolicy, type RetryPolicy, withRetries } from './retries.ts'
 import { watchedStream } from './streams.ts'
@@ -126,6 +127,11 @@ export class Transport {
     const doubt = new Doubt()
     const send = (asked: Call) => this.#call(operation, asked, 'application/json', whole(readJson<T>), doubt)
     return this.#signer ? this.#signed(this.#signer, operation, call, send) : send(call)
+  }
+
+  /** The list of an operation that answers pages. */
+  list<T>(operation: Operation, call: Call): Listing<T> {
+    return new Listing((cursor) => this.json(operation, { ...call, query: { ...call.query, cursor } }))
   }
 
   /**

@@ -2,16 +2,18 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Makes a directory and its parents, for their owner only. Returns whether it was missing. Throws errors of the file system.
- * Node's recursive `mkdir` never returns if an existing directory answers ENOENT, as `/proc` does.
+ * Makes a directory and its parents, by default for their owner only. Returns whether it was missing, and adds each directory that was made to
+ * `made`, the outermost first. Throws errors of the file system. Node's recursive `mkdir` never returns if an existing directory answers ENOENT, as
+ * `/proc` does.
  */
-export function makeDirectory(path: string): boolean {
+export function makeDirectory(path: string, mode = 0o700, made: string[] = []): boolean {
   const directory = resolve(path)
   if (isDirectory(directory)) return false
   const parent = dirname(directory)
-  if (parent !== directory) makeDirectory(parent)
+  if (parent !== directory) makeDirectory(parent, mode, made)
   try {
-    mkdirSync(directory, { mode: 0o700 })
+    mkdirSync(directory, { mode })
+    made.push(directory)
     return true
   } catch (error) {
     // Another process may have made it meanwhile.

@@ -1,9 +1,16 @@
+import {
+  DOCUMENT_BYTES_MAX,
+  JSON_DEPTH_MAX,
+  METADATA_BYTES_MAX,
+  REFERENCES_BYTES_MAX,
+} from '../../src/proof/request-limits.ts'
+import { type OtherRequest, otherMembersOf } from '../../src/proof/statement/record-members.ts'
 import { TRACEPARENT } from '../../src/proof/statement/traceparent.ts'
 import { UsageError } from '../errors.ts'
-import { JSON_DEPTH_MAX, toJson } from '../json.ts'
+import { toJson } from '../json.ts'
 
 /** Members of a record besides its payload. */
-export type RecordOptions<Name extends string = string> = {
+export type RecordOptions<Name extends string = string> = OtherRequest & {
   /** Absent: `generic/1`, which takes any object. */
   readonly type?: Name | undefined
   /** Absent: now. The ledger has its own time of a record, which is later by as long as the record waited here. */
@@ -47,10 +54,6 @@ export type MeasuredItem = Item & {
   readonly bytes: number
 }
 
-// As the server has them (docs/api.md).
-const DOCUMENT_BYTES_MAX = 64 * 1024
-const METADATA_BYTES_MAX = 4 * 1024
-const REFERENCES_BYTES_MAX = 4 * 1024
 const TAG_CHARS_MAX = 255
 const HANDLE = /^[!#-[\]-~]{1,255}$/
 /** Type, time, agent, parent and trace, with room. */
@@ -90,11 +93,18 @@ export function makeItem(payload: object, options: RecordOptions, nowMs: number)
     onBehalfOf === undefined ? '' : `,"onBehalfOf":${toJson(onBehalfOf, '/onBehalfOf')}`
   }${parent === undefined ? '' : `,"parent":${toJson(parent, '/parent')}`}${
     references === undefined ? '' : `,"references":${referencesText(references)}`
-  }${subject === undefined ? '' : `,"subject":${toJson(subject, '/subject')}`}${traceparent === undefined ? '' : `,"traceparent":"${traceparent}"`}}`
+  }${subject === undefined ? '' : `,"subject":${toJson(subject, '/subject')}`}${traceparent === undefined ? '' : `,"traceparent":"${traceparent}"`}${othersText(options)}}`
   const bytes = utf8Bytes(text)
   if (bytes > ITEM_BYTES_MAX)
     throw new UsageError('a type, an agent, a parent or a time is no longer than some words')
   return { text, tag, handle, parentHandle, type, parent: parent ?? parentHandle, bytes }
+}
+
+function othersText(options: OtherRequest): string {
+  let text = ''
+  for (const [name, value] of Object.entries(otherMembersOf(options) ?? {}))
+    text += `,"${name}":${toJson(value, `/${name}`)}`
+  return text
 }
 
 /** The text of a record with a parent: an id, or the place of an earlier record of its batch. */

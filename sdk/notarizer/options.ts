@@ -1,3 +1,4 @@
+import type { OtherMembers } from '../../src/proof/statement/record-members.ts'
 import { type TallystickError, UsageError } from '../errors.ts'
 import type { Batch } from '../resources/batches.ts'
 import { ITEM_BYTES_MAX } from './items.ts'
@@ -41,7 +42,7 @@ export type RecordedBatch = Pick<Batch, 'batch' | 'entry'> & {
 }
 
 /** As it was sent. */
-export type RefusedRecord = {
+export type RefusedRecord = OtherMembers & {
   readonly type: string
   readonly payload: object
   readonly metadata?: object

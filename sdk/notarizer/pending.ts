@@ -1,14 +1,10 @@
+import { BATCH_PARENTS_MAX, BATCH_TYPES_MAX } from '../../src/proof/request-limits.ts'
 import type { MeasuredItem } from './items.ts'
 import type { Limits } from './options.ts'
 import type { SpooledBatch } from './spool.ts'
 
 /** The server takes 4 MiB, but what is put before servers often 1 MiB only. 1000 usual records have half of that. */
 const BATCH_BYTES_MAX = 1_000_000
-/** The server's bound for registered types in one batch. */
-const BATCH_TYPES_MAX = 32
-
-/** The server's bound for records outside a batch that its items name as parents. */
-const BATCH_PARENTS_MAX = 64
 
 /** Begun, and not settled: `settled` when all of it is recorded or refused. */
 export type Pending = {

@@ -1,6 +1,6 @@
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
-import { Listing } from '../http/listing.ts'
+import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
 /** Answer of `signer.registration(…)`, and whether the agent signs everything from then on. */
@@ -23,9 +23,7 @@ export class Agents {
 
   /** `GET /v1/agents`: in the order in which they were registered. */
   list(query: AgentsQuery = {}, options?: CallOptions): Listing<api.Agent> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getAgents, { query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getAgents, { query, options })
   }
 
   /** `GET /v1/agents/{id}`. */
@@ -48,13 +46,7 @@ export class Agents {
     query: Omit<api.GetAgentsByIdSigningKeysQuery, 'cursor'> = {},
     options?: CallOptions,
   ): Listing<api.SigningKey> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getAgentsByIdSigningKeys, {
-        params: { id },
-        query: { ...query, cursor },
-        options,
-      }),
-    )
+    return this.#http.list(operations.getAgentsByIdSigningKeys, { params: { id }, query, options })
   }
 
   /** `POST /v1/agents/{id}/signing-keys/{kid}/revoke`: it signs nothing from then on; not to be undone. */

@@ -1,6 +1,6 @@
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
-import { Listing } from '../http/listing.ts'
+import type { Listing } from '../http/listing.ts'
 import { sleep } from '../http/retries.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 
@@ -32,9 +32,7 @@ export class Audits {
 
   /** `GET /v1/audits`: newest first. */
   list(query: AuditsQuery = {}, options?: CallOptions): Listing<api.Audit> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getAudits, { query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getAudits, { query, options })
   }
 
   /** `GET /v1/audits/{id}`. */

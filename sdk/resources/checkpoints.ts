@@ -1,7 +1,7 @@
 import { ConflictError } from '../errors.ts'
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
-import { Listing } from '../http/listing.ts'
+import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 import { COSE } from './receipts.ts'
 
@@ -43,9 +43,7 @@ export class Checkpoints {
 
   /** `GET /v1/checkpoints`: their sizes, newest first. */
   list(query: CheckpointsQuery = {}, options?: CallOptions): Listing<CheckpointPlace> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getCheckpoints, { query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getCheckpoints, { query, options })
   }
 
   /**

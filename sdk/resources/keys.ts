@@ -1,7 +1,7 @@
 import { SecretLostError } from '../errors.ts'
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
-import { Listing } from '../http/listing.ts'
+import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
 export type KeysQuery = Omit<api.GetKeysQuery, 'cursor'>
@@ -25,9 +25,7 @@ export class Keys {
 
   /** `GET /v1/keys`: in the order in which they were made, without their secrets. */
   list(query: KeysQuery = {}, options?: CallOptions): Listing<api.ApiKey> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getKeys, { query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getKeys, { query, options })
   }
 
   /** `GET /v1/keys/{id}`. */

@@ -1,6 +1,6 @@
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
-import { Listing } from '../http/listing.ts'
+import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type LedgersQuery = Omit<api.GetLedgersQuery, 'cursor'>
@@ -38,9 +38,7 @@ export class Ledgers {
 
   /** `GET /v1/ledgers`: in the order in which they were made. */
   list(query: LedgersQuery = {}, options?: CallOptions): Listing<api.LedgerSummary> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getLedgers, { query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getLedgers, { query, options })
   }
 
   /** `GET /v1/ledgers/{id}`. */

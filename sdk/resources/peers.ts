@@ -2,7 +2,7 @@ import { TallystickError } from '../errors.ts'
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
 import { wrongServer } from '../http/answers.ts'
-import { Listing } from '../http/listing.ts'
+import type { Listing } from '../http/listing.ts'
 import { sleep } from '../http/retries.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
@@ -44,9 +44,7 @@ export class Peers {
 
   /** `GET /v1/peers`: in the order in which they were invited. */
   list(query: PeersQuery = {}, options?: CallOptions): Listing<api.Peer> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getPeers, { query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getPeers, { query, options })
   }
 
   /** `GET /v1/peers/{id}`: `drain` says how far it has heard, and how it answers. */
@@ -86,13 +84,7 @@ export class Peers {
     query: Omit<api.GetPeersByIdRecordsQuery, 'cursor'> = {},
     options?: CallOptions,
   ): Listing<api.SharedRecord> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getPeersByIdRecords, {
-        params: { id },
-        query: { ...query, cursor },
-        options,
-      }),
-    )
+    return this.#http.list(operations.getPeersByIdRecords, { params: { id }, query, options })
   }
 
   /** `GET /v1/peers/{id}/records/{record}`: with the definition of its type, where that came along. */
@@ -109,13 +101,7 @@ export class Peers {
     query: Omit<api.GetPeersByIdDeadLettersQuery, 'cursor'> = {},
     options?: CallOptions,
   ): Listing<api.PeerDeadLetter> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getPeersByIdDeadLetters, {
-        params: { id },
-        query: { ...query, cursor },
-        options,
-      }),
-    )
+    return this.#http.list(operations.getPeersByIdDeadLetters, { params: { id }, query, options })
   }
 
   /** `POST /v1/peers/{id}/replay`: sends dead letters again, all or those of `seqs`, and what waits behind them; how many. */
@@ -134,9 +120,7 @@ export class Peers {
     query: Omit<api.GetPeersByIdForksQuery, 'cursor'> = {},
     options?: CallOptions,
   ): Listing<api.PeerFork> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getPeersByIdForks, { params: { id }, query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getPeersByIdForks, { params: { id }, query, options })
   }
 
   /**

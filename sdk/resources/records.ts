@@ -1,15 +1,18 @@
 import { TallystickError } from '../errors.ts'
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
-import { Listing } from '../http/listing.ts'
+import type { Listing } from '../http/listing.ts'
 import { sleep } from '../http/retries.ts'
 import type { CallOptions, StepOptions, Transport, WriteOptions } from '../http/transport.ts'
 import type { EvidenceOf, PayloadOf, RecordOf, TypeMap, TypeName } from '../typed.ts'
 import { COSE, RECEIPT_QUERY } from './receipts.ts'
 
-export type NotarizeRequest<Types extends TypeMap, Name extends TypeName<Types>> = Pick<
+/** Members of gated records alone. */
+type Terms = 'performer' | 'gate' | 'deadline' | 'maxRevisions' | 'tolerances' | 'share'
+
+export type NotarizeRequest<Types extends TypeMap, Name extends TypeName<Types>> = Omit<
   api.PostRecordsBody,
-  'metadata' | 'occurredAt' | 'onBehalfOf' | 'salt' | 'parent' | 'references' | 'subject'
+  'type' | 'payload' | 'envelope' | Terms
 > & {
   /** Absent: `generic/1`, which takes any object. */
   readonly type?: Name
@@ -210,9 +213,7 @@ export class Records<Types extends TypeMap> {
   ): Listing<RecordOf<PayloadOf<Types, Name>>>
   list(query?: RecordsQuery, options?: CallOptions): Listing<api.LedgerRecord>
   list(query: RecordsQuery = {}, options?: CallOptions): Listing<api.LedgerRecord> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getRecords, { query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getRecords, { query, options })
   }
 
   /** `GET /v1/records/{id}/entries`: the record's own entries, oldest first, with the documents of its steps. */
@@ -220,13 +221,11 @@ export class Records<Types extends TypeMap> {
     id: string,
     { peer, limit, ...options }: ReadOptions & { readonly limit?: number | undefined } = {},
   ): Listing<RecordEntry> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getRecordsByIdEntries, {
-        params: { id },
-        query: { peer, limit, cursor },
-        options,
-      }),
-    )
+    return this.#http.list(operations.getRecordsByIdEntries, {
+      params: { id },
+      query: { peer, limit },
+      options,
+    })
   }
 
   /** `GET /v1/records/{id}/tree`: the record, its ancestors, and a page of its children. */

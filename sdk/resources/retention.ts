@@ -1,7 +1,7 @@
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
 import { wrongServer } from '../http/answers.ts'
-import { Listing } from '../http/listing.ts'
+import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type RuleRequest = api.PostRetentionRulesBody
@@ -72,8 +72,6 @@ export class Holds {
   /** `GET /v1/holds`: the newest first. */
   list({ standing, limit }: HoldsQuery = {}, options?: CallOptions): Listing<api.Hold> {
     const query = { ...(standing !== undefined && { standing: standing ? 'true' : 'false' }), limit }
-    return new Listing((cursor) =>
-      this.#http.json(operations.getHolds, { query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getHolds, { query, options })
   }
 }

@@ -1,7 +1,7 @@
 import { type Bytes, requireBytes } from '../bytes.ts'
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
-import { Listing } from '../http/listing.ts'
+import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 import { COSE, RECEIPT_QUERY } from './receipts.ts'
 
@@ -24,9 +24,7 @@ export class Statements {
 
   /** `GET /v1/statements`: the newest first. */
   list(query: StatementsQuery = {}, options?: CallOptions): Listing<api.Statement> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getStatements, { query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getStatements, { query, options })
   }
 
   /** `GET /v1/statements/{id}`. */

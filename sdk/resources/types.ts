@@ -1,7 +1,7 @@
 import { UsageError } from '../errors.ts'
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
-import { Listing } from '../http/listing.ts'
+import type { Listing } from '../http/listing.ts'
 import type { CallOptions, Transport, WriteOptions } from '../http/transport.ts'
 
 export type TypesQuery = Omit<api.GetTypesQuery, 'cursor'>
@@ -26,9 +26,7 @@ export class RecordTypes {
 
   /** `GET /v1/types`: in the order of their names, those of every ledger among them. */
   list(query: TypesQuery = {}, options?: CallOptions): Listing<TypeSummary> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getTypes, { query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getTypes, { query, options })
   }
 
   /** `GET /v1/types/{name}/{version}`: `get('order/1')`. */

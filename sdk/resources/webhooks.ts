@@ -2,7 +2,7 @@ import { ConflictError, SecretLostError, UnknownOutcomeError } from '../errors.t
 import type * as api from '../generated/api.ts'
 import { operations } from '../generated/operations.ts'
 import { wrongServer } from '../http/answers.ts'
-import { Listing } from '../http/listing.ts'
+import type { Listing } from '../http/listing.ts'
 import { Retries } from '../http/retries.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 
@@ -47,9 +47,7 @@ export class Webhooks {
 
   /** `GET /v1/webhooks`: in the order in which they were made, without their secrets. */
   list(query: WebhooksQuery = {}, options?: CallOptions): Listing<api.Webhook> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getWebhooks, { query: { ...query, cursor }, options }),
-    )
+    return this.#http.list(operations.getWebhooks, { query, options })
   }
 
   /** `GET /v1/webhooks/{id}`: `standing` says how far it has heard, and how it answers. */
@@ -104,13 +102,7 @@ export class Webhooks {
 
   /** `GET /v1/webhooks/{id}/deliveries`: newest first, without their attempts. */
   deliveries(id: string, query: DeliveriesQuery = {}, options?: CallOptions): Listing<api.DeliverySummary> {
-    return new Listing((cursor) =>
-      this.#http.json(operations.getWebhooksByIdDeliveries, {
-        params: { id },
-        query: { ...query, cursor },
-        options,
-      }),
-    )
+    return this.#http.list(operations.getWebhooksByIdDeliveries, { params: { id }, query, options })
   }
 
   /** `GET /v1/webhooks/{id}/deliveries/{event}`: with its attempts. `event`: `evt_…`, the `webhook-id`. */

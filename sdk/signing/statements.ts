@@ -1,9 +1,11 @@
 import { toHex } from '../../src/proof/bytes.ts'
 import { formatId, parseId } from '../../src/proof/ids.ts'
+import { GATED_REVISIONS_DEFAULT } from '../../src/proof/request-limits.ts'
 import { batchRoot, itemBytes, itemLeaf } from '../../src/proof/statement/batch.ts'
 import { firstRecordId, formatRecordIds, ownRecordId } from '../../src/proof/statement/batch-ids.ts'
 import { completionIdOf } from '../../src/proof/statement/completion-ids.ts'
 import type { EntryKind, Subject } from '../../src/proof/statement/kinds.ts'
+import { MEMBER_NAMES, type SignedMembers } from '../../src/proof/statement/record-members.ts'
 import { UsageError } from '../errors.ts'
 import type * as api from '../generated/api.ts'
 import { digestWith, saltDocument, sha256, timeOf, uuidv7 } from './parts.ts'
@@ -24,31 +26,23 @@ export type Unsigned = {
 /** Facts about a type that its records' statements name. */
 export type TypeFacts = { readonly gated: boolean; readonly digest: string }
 
-const MAX_REVISIONS_DEFAULT = 3
-
 /** A record: notarized, or created where its type is gated. */
 export function ofRecord(
   body: api.PostRecordsBody,
   { gated, digest: typeDigest }: TypeFacts,
   { nowMs, traceparent }: { readonly nowMs: number; readonly traceparent: string | undefined },
 ): Unsigned {
-  const { type, references, onBehalfOf, parent } = body
+  const { type } = body
   const record = formatId('rec', ownRecordId(uuidv7(nowMs)))
   const { salt, saltText, digest } = saltDocument(body.payload, body.salt)
-  const origin = {
-    onBehalfOf,
-    occurredAt: body.occurredAt && timeOf(body.occurredAt),
-    traceparent,
-    parent,
-    references: references?.length ? digestWith(salt, references) : undefined,
-  }
+  const origin = signedMembers({ ...body, traceparent }, salt)
   const terms = {
     to: 'CREATED',
     typeDigest,
     performer: body.performer,
     gate: body.gate ?? 'principal',
     deadline: body.deadline && timeOf(body.deadline),
-    maxRevisions: body.maxRevisions ?? MAX_REVISIONS_DEFAULT,
+    maxRevisions: body.maxRevisions ?? GATED_REVISIONS_DEFAULT,
     tolerances: body.tolerances,
   }
   return {
@@ -70,13 +64,7 @@ export function ofBatch({ records }: api.PostRecordsBatchBody, nowMs: number): U
       record: ids[i]!,
       type: item.type,
       digest,
-      ...(item.onBehalfOf !== undefined && { onBehalfOf: item.onBehalfOf }),
-      ...(item.occurredAt !== undefined && { occurredAt: timeOf(item.occurredAt) }),
-      ...(item.parent !== undefined && {
-        parent: typeof item.parent === 'number' ? parentAt(ids, item.parent) : item.parent,
-      }),
-      ...(item.references?.length && { references: digestWith(salt, item.references) }),
-      ...(item.traceparent !== undefined && { traceparent: item.traceparent }),
+      ...signedMembers(item, salt, ids),
     }
     return { leaf: itemLeaf(sha256, itemBytes(signed)), item: { ...item, salt: saltText } }
   })
@@ -92,6 +80,30 @@ export function ofBatch({ records }: api.PostRecordsBatchBody, nowMs: number): U
     predicate: { batch, count: records.length, tree: 'RFC9162_SHA256' },
     body: { records: salted.map(({ item }) => item) },
   }
+}
+
+/** Optional members as they are signed: times as UTC with milliseconds, references by digest, the parent by its id. */
+function signedMembers(
+  body: Omit<api.PostRecordsBody, 'payload' | 'parent'> & {
+    readonly parent?: string | number | undefined
+    readonly traceparent?: string | undefined
+  },
+  salt: Uint8Array,
+  ids: readonly string[] = [],
+): SignedMembers {
+  const asSigned: { readonly [name: string]: (value: never) => string | undefined } = {
+    occurredAt: timeOf,
+    references: (list: readonly string[]) => (list.length > 0 ? digestWith(salt, list) : undefined),
+    parent: (parent: string | number) => (typeof parent === 'number' ? parentAt(ids, parent) : parent),
+  }
+  const signed: Record<string, string> = {}
+  for (const name of MEMBER_NAMES) {
+    const value = (body as { readonly [name: string]: unknown })[name]
+    if (value === undefined) continue
+    const text = asSigned[name] ? asSigned[name](value as never) : (value as string)
+    if (text !== undefined) signed[name] = text
+  }
+  return signed
 }
 
 function parentAt(ids: readonly string[], index: number): string {

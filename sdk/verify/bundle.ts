@@ -1,4 +1,8 @@
-import { type BundleEntry, verifyBundleLine } from '../../src/proof/bundle/bundle-entry.ts'
+import {
+  type BundleEntry,
+  type VerifiedBundleEntry,
+  verifyBundleLine,
+} from '../../src/proof/bundle/bundle-entry.ts'
 import { parseBundleEnd, parseBundleHead, parseBundleLine } from '../../src/proof/bundle/bundle-lines.ts'
 import {
   type BundleFindings,
@@ -47,6 +51,9 @@ export type BundleOptions = {
   readonly witnesses?: WitnessOptions | undefined
 }
 
+/** Called for each entry of a bundle that was verified. */
+export type OnBundleEntry = (entry: VerifiedBundleEntry) => void
+
 /** Findings, and their basis. `notices`: limits of the finding, for people. */
 export type BundleReport = BundleFindings & { readonly notices: readonly string[] }
 
@@ -61,19 +68,22 @@ export async function bundle(source: ExportSource, options: BundleOptions = {}):
   return report
 }
 
-/** `bundle`, which here counts the witnesses and asks for no number of them. */
+/**
+ * `bundle`, which here counts the witnesses and asks for no number of them. `onEntry` is called for each entry that was verified, in order; what
+ * it was told counts once this has returned.
+ */
 export async function checkBundle(
   source: ExportSource,
   options: Omit<BundleOptions, 'witnesses'> & { readonly witnesses?: WitnessPolicy | undefined },
+  onEntry: OnBundleEntry = () => {},
 ): Promise<BundleReport> {
   const { checkpoints = [], consistency, noteKey = null, witnesses } = options
   if (consistency !== undefined && checkpoints.length === 0)
     throw new UsageError('consistency joins the bundle to a checkpoint that you kept: name it in checkpoints')
   const kids = parseKids(options.kids ?? [])
   const compromised = parseCompromised(options.compromised ?? {})
-  const consistencyText = consistency === undefined ? null : textOf(consistency, 'a consistency proof')
   const joined = await refusing(() =>
-    consistencyText === null ? null : parseConsistencyProof(consistencyText),
+    consistency === undefined ? null : parseConsistencyProof(textOf(consistency, 'a consistency proof')),
   )
   const pinnedAgents = parseAgentKeys(options.agentKeys)
   const trust = {
@@ -85,7 +95,7 @@ export async function checkBundle(
     witnesses,
     pinnedAgents,
   }
-  const findings = await readBundle(source, trust)
+  const findings = await readBundle(source, trust, onEntry)
   const { documents, completeness, statements, issuersJudged } = findings
   const notices = [
     ...(completeness === 'selection' ? [IS_SELECTION] : []),
@@ -106,17 +116,21 @@ type Reading = {
   readonly verify: (lines: Uint8Array) => Promise<VerifiedLines<BundleEntry>>
 }
 
-async function readBundle(source: ExportSource, trust: Trust): Promise<BundleFindings> {
+async function readBundle(
+  source: ExportSource,
+  trust: Trust,
+  onEntry: OnBundleEntry,
+): Promise<BundleFindings> {
   const engine = chooseEngine()
   let reading: Reading | null = null
   for await (const { lines, isLast } of openExport(source).blocks()) {
     const headEnd: number = reading === null ? lines.indexOf(NEWLINE) + 1 || lines.length : 0
-    const { verifier, verify }: Reading =
-      reading ?? (await refusing(() => begin(lines.subarray(0, headEnd), trust, engine)))
+    const head: Uint8Array = lines.subarray(0, lines[headEnd - 1] === NEWLINE ? headEnd - 1 : headEnd)
+    const { verifier, verify }: Reading = reading ?? (await refusing(() => begin(head, trust, engine)))
     reading = { verifier, verify }
     const rest = lines.subarray(headEnd)
-    if (isLast) return refusing(() => verifier.finish(parseBundleEnd(utf8Decode(rest))))
-    await follow(verifier, await verify(rest))
+    if (isLast) return refusing(() => verifier.finish(parseBundleEnd(rest)))
+    await follow(verifier, await verify(rest), onEntry)
   }
   throw new Error('a source has a last line, if an empty one')
 }
@@ -139,13 +153,17 @@ function begin(line: Uint8Array, trust: Trust, engine: Engine): Reading {
   return { verifier, verify }
 }
 
-function follow(verifier: BundleVerifier, { steps, failure }: VerifiedLines<BundleEntry>): Promise<void> {
+function follow(
+  verifier: BundleVerifier,
+  { steps, failure }: VerifiedLines<BundleEntry>,
+  onEntry: OnBundleEntry,
+): Promise<void> {
   let seq: number | null = null
   return refusing(
     () => {
       for (const entry of steps) {
         seq = entry.seq
-        verifier.append(entry)
+        onEntry(verifier.append(entry))
       }
       seq = null
       if (failure) throw failure

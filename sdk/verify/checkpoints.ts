@@ -3,7 +3,7 @@ import type { ProofProviders } from '../../src/proof/crypto.ts'
 import { ProofError } from '../../src/proof/error.ts'
 import { parseConsistencyProof } from '../../src/proof/offline/entry-proof.ts'
 import { type Checkpoint, parseVerifierKey, verifyCheckpoint } from '../../src/proof/tree/checkpoint.ts'
-import { countWitnesses } from '../../src/proof/tree/cosignature.ts'
+import { countCosignatures } from '../../src/proof/tree/cosignature.ts'
 import { verifyConsistency } from '../../src/proof/tree/merkle.ts'
 import { parseNote } from '../../src/proof/tree/note.ts'
 import { refusing } from './errors.ts'
@@ -31,7 +31,8 @@ export async function checkpoint(
   return refusing(() =>
     chooseEngine().run((providers) => {
       const { origin, size, root, chain } = verifyNote(note, options.noteKey, providers)
-      if (witnesses) requireWitnesses(countWitnesses(parseNote(note), witnesses, providers), witnesses)
+      if (witnesses)
+        requireWitnesses(countCosignatures(parseNote(note), witnesses, providers).cosigned, witnesses)
       return { origin, size, root: toHex(root), chain: toHex(chain) }
     }),
   )

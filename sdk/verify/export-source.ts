@@ -1,6 +1,6 @@
 import { concat } from '../../src/proof/bytes.ts'
 import { ProofError } from '../../src/proof/error.ts'
-import { END_LINE_BYTES_MAX, LINE_BYTES_MAX } from '../../src/proof/ledger/export-ends.ts'
+import { END_LINE_BYTES_MAX, LINE_BYTES_MAX } from '../../src/proof/limits.ts'
 import { asBytes, type Bytes } from '../bytes.ts'
 import { UsageError } from '../errors.ts'
 import { bytesOf } from '../http/answers.ts'
@@ -40,7 +40,8 @@ export function openExport(source: ExportSource): OpenExport {
 function openBlob(blob: Blob): OpenExport {
   return {
     bytesTotal: () => blob.size,
-    readLastLine: () => lastLineOf(bytesOf(blob.slice(-END_LINE_BYTES_MAX).stream())),
+    // With the newline before it, and one behind it
+    readLastLine: () => lastLineOf(bytesOf(blob.slice(-END_LINE_BYTES_MAX - 2).stream())),
     blocks: () => blocksOf(bytesOf(blob.stream())),
   }
 }

@@ -1,18 +1,19 @@
-import { utf8Decode } from '../../src/proof/bytes.ts'
 import { type Erasure, erasureOf } from '../../src/proof/entry/erasures.ts'
 import { type VerifiedLines, verifyLines } from '../../src/proof/entry/verify-lines.ts'
 import { verifyStep } from '../../src/proof/entry/verify-step.ts'
+import { ProofError } from '../../src/proof/error.ts'
 import type { PinnedAgents } from '../../src/proof/ledger/agent-keys.ts'
 import { type CompromisedKeys, compromisedKeys } from '../../src/proof/ledger/compromised-keys.ts'
 import {
   DOCUMENTS_WITHHELD,
   type ExportHead,
+  NO_EXPORT,
   parseExportHead,
   parseExportTail,
 } from '../../src/proof/ledger/export-ends.ts'
 import { findingsOf, type LedgerFindings, verifyTrust } from '../../src/proof/ledger/findings.ts'
 import { LedgerVerifier } from '../../src/proof/ledger/verify-ledger.ts'
-import { makeFindKey } from '../../src/proof/offline/key-hints.ts'
+import { findNamedKeys, makeFindKey } from '../../src/proof/offline/key-hints.ts'
 import type { WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
 import { type Bytes, requireBytes } from '../bytes.ts'
 import type { Engine } from './engine.ts'
@@ -71,7 +72,7 @@ export async function verifyExport(source: ExportSource, options: ExportOptions 
   }
   const receipts = options.receipts?.map((file) => requireBytes(file, 'a receipt')) ?? []
   const opened = openExport(source)
-  const note = await refusing(async () => parseExportTail(utf8Decode(await opened.readLastLine())))
+  const note = await refusing(async () => parseExportTail(await opened.readLastLine()))
   const { head, verifier, erasures } = await readEntries(opened, note, { ...options, receipts }, trust)
   return refusing(() => {
     verifier.finish()
@@ -128,7 +129,7 @@ async function readEntries(
     begun?.catch(() => {})
     if (ahead) await follow(verification, await ahead)
     ahead = begun
-    if (isLast) await refusing(() => parseExportTail(utf8Decode(rest)))
+    if (isLast) await refusing(() => parseExportTail(rest))
     done += lines.length
     onProgress?.({ entries: verification.verifier.summary.size, done, total: opened.bytesTotal() })
   }
@@ -139,8 +140,11 @@ const NEWLINE = 0x0a
 
 function splitHead(lines: Uint8Array): Promise<{ head: ExportHead; rest: Uint8Array }> {
   return refusing(() => {
-    const end = lines.indexOf(NEWLINE) + 1 || lines.length
-    return { head: parseExportHead(utf8Decode(lines.subarray(0, end))), rest: lines.subarray(end) }
+    const end = lines.indexOf(NEWLINE)
+    const head = parseExportHead(end < 0 ? lines : lines.subarray(0, end))
+    if (head === null) throw new ProofError('export_incomplete', NO_EXPORT)
+    findNamedKeys(head.keys, chooseEngine().providers.sha256)
+    return { head, rest: end < 0 ? lines.subarray(lines.length) : lines.subarray(end + 1) }
   })
 }
 

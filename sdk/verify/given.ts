@@ -1,14 +1,17 @@
+import { utf8Decode } from '../../src/proof/bytes.ts'
 import type { ProofProviders } from '../../src/proof/crypto.ts'
 import { ProofError } from '../../src/proof/error.ts'
 import { isId } from '../../src/proof/ids.ts'
 import { parseWitnessPolicy, type WitnessPolicy } from '../../src/proof/tree/cosignature.ts'
 import { UsageError } from '../errors.ts'
 
-/** Answer of a server, as text or already parsed. */
+/** Answer of a server: its bytes, its text, or already parsed. */
 export type Answer = object | string
 
+/** Throws `bad_utf8` for bytes that are no text. */
 export function textOf(answer: Answer, name: string): string {
   if (typeof answer === 'string') return answer
+  if (answer instanceof Uint8Array) return utf8Decode(answer)
   if (typeof answer === 'object' && answer !== null) return JSON.stringify(answer)
   throw new UsageError(`${name} is what the server answered: its text, or an object`)
 }

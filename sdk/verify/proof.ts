@@ -47,24 +47,24 @@ export async function proof(proof: Answer, options: ProofOptions = {}): Promise<
   const compromised = parseCompromised(options.compromised ?? {})
   if (consistency !== undefined && checkpoints.length === 0)
     throw new UsageError('consistency joins the proof to a checkpoint that you kept: name it in checkpoints')
-  const text = textOf(proof, 'a proof')
   const witnesses = parseWitnesses(options.witnesses, chooseEngine().providers)
-  const recordText = record === undefined ? null : textOf(record, 'a record')
-  const consistencyText = consistency === undefined ? null : textOf(consistency, 'a consistency proof')
   return refusing(async () => {
-    const parsed = parseEntryProof(text)
+    const parsed = parseEntryProof(textOf(proof, 'a proof'))
+    const joins =
+      consistency === undefined ? null : parseConsistencyProof(textOf(consistency, 'a consistency proof'))
+    const recordText = record === undefined ? null : textOf(record, 'a record')
     const trust = {
       kids,
       noteKey,
       keptCheckpoints: checkpoints,
       compromised,
       witnesses,
-      consistency: consistencyText === null ? null : parseConsistencyProof(consistencyText),
+      consistency: joins,
     }
     const verified = await chooseEngine().run((providers) => {
       const found = verifyProof(parsed, trust, providers)
       if (recordText !== null) verifyRecord(recordText, found, providers)
-      if (witnesses) requireWitnesses(found.cosigned!, witnesses)
+      if (witnesses) requireWitnesses(found.cosignatures!.cosigned, witnesses)
       return found
     })
     const findings = findingsOfProof(verified, { kids, noteKey, record: recordText })

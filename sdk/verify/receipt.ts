@@ -49,9 +49,9 @@ export async function receipt(
 ): Promise<ReceiptReport> {
   const bytes = requireBytes(file, 'a receipt')
   if (typeof noteKey !== 'string') throw new UsageError('noteKey is noteVerifierKey of GET /v1/ledger')
-  const text = record === undefined ? null : textOf(record, 'a record')
-  return refusing(() =>
-    chooseEngine().run((providers) => {
+  return refusing(() => {
+    const text = record === undefined ? null : textOf(record, 'a record')
+    return chooseEngine().run((providers) => {
       const findKey = keys ? (kid: string) => findEnvelopeKey(keys, kid, providers.sha256) : null
       const found = verifyReceipt(bytes, { noteKey, findKey }, providers)
       if (text !== null) verifyRecord(text, found, providers)
@@ -65,11 +65,11 @@ export async function receipt(
         size,
         root: toHex(root),
         subject: item?.record ?? statement.subjects[0].name,
-        keys: keys ? 'given' : 'not given',
-        record: text === null ? 'not given' : 'same',
+        keys: keys ? ('given' as const) : ('not given' as const),
+        record: text === null ? ('not given' as const) : ('same' as const),
       }
-    }),
-  )
+    })
+  })
 }
 
 /** `root`: hex, of the tree of `to` entries. */

@@ -1,7 +1,10 @@
+import { FairQueue } from '../load/fair-queue.ts'
+import { Counts, restOf } from '../load/shares.ts'
 import type { Uuid } from '../proof/ids.ts'
 import {
   APPEND_BATCH_BYTES_MAX,
   APPEND_BATCH_ENTRIES_MAX,
+  APPEND_BATCH_KEYS_MAX,
   APPEND_BATCH_RECORDS_MAX,
   APPEND_GATHER_MS_MAX,
   APPEND_GATHER_RECORDS_MAX,
@@ -10,7 +13,6 @@ import {
   APPEND_OVERLAP_RECORDS_MIN,
   APPEND_QUEUE_BYTES_MAX,
   APPEND_QUEUE_ENTRIES_MAX,
-  APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX,
   APPEND_QUEUE_RECORDS_MAX,
   APPEND_WAIT_MS_MAX,
 } from './limits.ts'
@@ -20,6 +22,8 @@ export type Queued = {
   readonly ledgerId: Uuid
   /** Records that it makes; 0 for other entries. */
   readonly records: number
+  /** Keys of its chunks, by which searches find them. */
+  readonly keys: number
   readonly bytes: number
   /**
    * Number of entries that a batch with it may hold, all of its own ledger, because it comes with rows that the constraints of tables
@@ -37,9 +41,6 @@ export type Batch<T> = {
 }
 
 type Size = { entries: number; records: number; bytes: number }
-
-/** Entries of one ledger that wait. `work`: theirs, as `workOf` has it. */
-type LedgerQueue<T> = { readonly items: T[]; work: number }
 
 /**
  * Entries that wait for a batch, and the rule that says when one goes.
@@ -60,13 +61,14 @@ type LedgerQueue<T> = { readonly items: T[]; work: number }
  * Pure: it is told the time, and what is coming.
  */
 export class AppendQueue<T extends Queued> {
-  /** Ledgers that wait, in the order of their turns: a deep one can't delay a shallow one. */
-  readonly #queues = new Map<Uuid, LedgerQueue<T>>()
+  /** By ledger. */
+  readonly #waiting = new FairQueue<T>()
+  /** The same, as `workOf` has it. */
+  readonly #waitingWork = new Counts()
   readonly #inFlight = new Set<Batch<T>>()
-  /** In how many batches in flight a ledger is; absent: in none. */
-  readonly #flights = new Map<Uuid, number>()
+  /** Batches in flight, by ledger that is in them. */
+  readonly #flights = new Counts()
   readonly #size: Size = { entries: 0, records: 0, bytes: 0 }
-  #waitingWork = 0
   #inFlightWork = 0
   /** Since when the open batch has waited. */
   #openSince = 0
@@ -91,11 +93,8 @@ export class AppendQueue<T extends Queued> {
 
   add(item: T, now: number, place: 'first' | 'last' = 'last'): void {
     if (this.#size.entries === 0) this.#openSince = now
-    const queue = this.#queues.get(item.ledgerId) ?? { items: [], work: 0 }
-    if (queue.items.length === 0) this.#queues.set(item.ledgerId, queue)
-    if (place === 'last') queue.items.push(item)
-    else queue.items.unshift(item)
-    this.#count(queue, item, 1)
+    this.#waiting.add(item.ledgerId, item, place)
+    this.#count(item, 1)
   }
 
   /** How long the item would wait if it must not be added, in ms; null: it may be. */
@@ -106,9 +105,9 @@ export class AppendQueue<T extends Queued> {
       this.#size.bytes / APPEND_BATCH_BYTES_MAX,
     )
     const waitMs = Math.max(batchesAhead * this.#batchMs, this.#stalledMs(item.ledgerId, now))
+    const own = this.#waiting.lengthOf(item.ledgerId)
     const isFull =
-      (this.#queues.get(item.ledgerId)?.items.length ?? 0) >= APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX ||
-      this.#size.entries >= APPEND_QUEUE_ENTRIES_MAX ||
+      own >= restOf(APPEND_QUEUE_ENTRIES_MAX, this.#size.entries - own) ||
       this.#size.records + item.records > APPEND_QUEUE_RECORDS_MAX ||
       this.#size.bytes + item.bytes > APPEND_QUEUE_BYTES_MAX
     return isFull || waitMs > APPEND_WAIT_MS_MAX ? waitMs : null
@@ -133,11 +132,7 @@ export class AppendQueue<T extends Queued> {
   end(batch: Batch<T>, now: number): void {
     this.#inFlight.delete(batch)
     this.#inFlightWork -= workOfAll(batch.items)
-    for (const ledger of batch.ledgers) {
-      const flights = this.#flights.get(ledger)! - 1
-      if (flights === 0) this.#flights.delete(ledger)
-      else this.#flights.set(ledger, flights)
-    }
+    for (const ledger of batch.ledgers) this.#flights.add(ledger, -1)
     // A batch that overlapped the one before it took the time since that one's end.
     const ms = now - Math.max(batch.startedAt, this.#endedAt)
     this.#batchMs += (ms - this.#batchMs) / 8
@@ -146,14 +141,15 @@ export class AppendQueue<T extends Queued> {
 
   /** Work that waits of ledgers which are in so many batches in flight. */
   #workAt(flights: number): number {
-    if (flights === 0 && this.#flights.size === 0) return this.#waitingWork
+    if (flights === 0 && this.#flights.owners === 0) return this.#waitingWork.total
     let work = 0
-    for (const [ledger, queue] of this.#queues) if (this.#isAt(flights, ledger, queue)) work += queue.work
+    for (const [ledger, items] of this.#waiting.entries())
+      if (this.#isAt(flights, ledger, items)) work += this.#waitingWork.of(ledger)
     return work
   }
 
-  #isAt(flights: number, ledger: Uuid, { items }: LedgerQueue<T>): boolean {
-    if ((this.#flights.get(ledger) ?? 0) !== flights) return false
+  #isAt(flights: number, ledger: string, items: readonly T[]): boolean {
+    if (this.#flights.of(ledger) !== flights) return false
     // A batch of one ledger's own is decided alone: it waits until its ledger is free.
     return flights === 0 || items[0]!.ownBatchMax === null
   }
@@ -168,31 +164,31 @@ export class AppendQueue<T extends Queued> {
   }
 
   #underWay(coming: number): number {
-    return this.#inFlightWork + this.#waitingWork + coming
+    return this.#inFlightWork + this.#waitingWork.total + coming
   }
 
   /** One entry in turn of each ledger that is in so many batches in flight, until the batch is full. */
   #takeAt(flights: number, now: number): Batch<T> {
     const items: T[] = []
-    let records = 0
-    let bytes = 0
-    // A ledger that is put back behind the others is visited again by the same iteration.
-    for (const [ledger, queue] of this.#queues) {
-      if (!this.#isAt(flights, ledger, queue)) continue
-      const next = queue.items[0]!
+    let [records, keys, bytes] = [0, 0, 0]
+    for (const [ledger, waiting] of this.#waiting.entries()) {
+      if (!this.#isAt(flights, ledger, waiting)) continue
+      const next = waiting[0]!
       if (next.ownBatchMax !== null) {
         if (items.length > 0) continue // its ledger stays first in line
-        this.#takeOwn(queue, items)
-        this.#putBack(ledger, queue)
+        this.#takeOwn(ledger, waiting, items)
         break
       }
       const isFull =
-        items.length === APPEND_BATCH_ENTRIES_MAX || records + next.records > APPEND_BATCH_RECORDS_MAX
-      if ((isFull || bytes + next.bytes > APPEND_BATCH_BYTES_MAX) && items.length > 0) break
-      items.push(this.#shift(queue))
+        items.length === APPEND_BATCH_ENTRIES_MAX ||
+        records + next.records > APPEND_BATCH_RECORDS_MAX ||
+        keys + next.keys > APPEND_BATCH_KEYS_MAX ||
+        bytes + next.bytes > APPEND_BATCH_BYTES_MAX
+      if (isFull && items.length > 0) break
+      items.push(this.#shift(ledger))
       records += next.records
+      keys += next.keys
       bytes += next.bytes
-      this.#putBack(ledger, queue)
     }
     return this.#begin(items, records, now)
   }
@@ -202,13 +198,13 @@ export class AppendQueue<T extends Queued> {
    * as a whole, for example because an agent's name is taken; halving then finds the guilty entry, and 300 of them in one
    * batch held up everybody else in it for a second.
    */
-  #takeOwn(queue: LedgerQueue<T>, items: T[]): void {
-    while (items.length < (queue.items[0]?.ownBatchMax ?? 0)) items.push(this.#shift(queue))
+  #takeOwn(ledger: string, waiting: readonly T[], items: T[]): void {
+    while (items.length < (waiting[0]?.ownBatchMax ?? 0)) items.push(this.#shift(ledger))
   }
 
   #begin(items: T[], records: number, now: number): Batch<T> {
     const ledgers = new Set(items.map(({ ledgerId }) => ledgerId))
-    for (const ledger of ledgers) this.#flights.set(ledger, (this.#flights.get(ledger) ?? 0) + 1)
+    for (const ledger of ledgers) this.#flights.add(ledger, 1)
     const batch = { items, ledgers, records, startedAt: now }
     this.#inFlight.add(batch)
     this.#inFlightWork += workOfAll(batch.items)
@@ -216,16 +212,10 @@ export class AppendQueue<T extends Queued> {
     return batch
   }
 
-  #shift(queue: LedgerQueue<T>): T {
-    const item = queue.items.shift()!
-    this.#count(queue, item, -1)
+  #shift(ledger: string): T {
+    const item = this.#waiting.take(ledger)
+    this.#count(item, -1)
     return item
-  }
-
-  /** Behind all other ledgers. */
-  #putBack(ledger: Uuid, queue: LedgerQueue<T>): void {
-    this.#queues.delete(ledger)
-    if (queue.items.length > 0) this.#queues.set(ledger, queue)
   }
 
   /** For how long the batch that the ledger waits behind has been in flight. */
@@ -238,19 +228,20 @@ export class AppendQueue<T extends Queued> {
     return this.hasFreeLane || youngestAt === null ? 0 : now - youngestAt
   }
 
-  #count(queue: LedgerQueue<T>, item: T, sign: 1 | -1): void {
-    const work = sign * workOf(item)
-    queue.work += work
-    this.#waitingWork += work
+  #count(item: T, sign: 1 | -1): void {
+    this.#waitingWork.add(item.ledgerId, sign * workOf(item))
     this.#size.entries += sign
     this.#size.records += sign * item.records
     this.#size.bytes += sign * item.bytes
   }
 }
 
-/** About how much Postgres has to do, in entries: 16 records of a batch, a quarter of a chunk, cost as much as a record of its own. */
-function workOf({ records }: Queued): number {
-  return Math.max(1, records / 16)
+/**
+ * About how much Postgres has to do, in entries: 16 records of a batch, a quarter of a chunk, cost as much as a record of its own, and so do
+ * four keys.
+ */
+function workOf({ records, keys }: Queued): number {
+  return Math.max(1, records / 16, keys / 4)
 }
 
 function workOfAll(items: readonly Queued[]): number {

@@ -72,6 +72,7 @@ export class Appender {
     const waiting = {
       ledgerId: entry.ledgerId,
       records: countRecords(entry),
+      keys: entry.chunks.reduce((sum, { keys }) => sum + keys.length, 0),
       bytes: bytesOf(entry),
       ownBatchMax: ownBatchMaxOf(entry),
       entry,

@@ -1,55 +1,8 @@
-// A request: how long it may take to arrive, and what it may hold
+// A request: how old its proof may be
 /** Between a caller's authentication and its signature: the body may take REQUEST_TIMEOUT_MS of it, and the types the rest. */
 export const CALLER_AGE_MS_MAX = 40_000
 /** Between the time in an id that an agent chose and that of its signature: clocks of both are the agent's. */
 export const CHOSEN_ID_AGE_MS_MAX = 60_000
-/** Beyond these a request is refused at once, but for bursts (src/append/admission.ts). */
-export const REQUESTS_UNDER_WAY_MAX = 256
-/**
- * Reads have places of their own: REQUESTS_UNDER_WAY_MAX at least, more as far as the process answers them in READS_WAIT_MS_MAX, and so
- * many at most. With 256, a third of the reads of 1,000 users was refused, and two thirds of 6,000 users', who wrote a fifth of their
- * requests, while no write was.
- */
-export const READS_UNDER_WAY_MAX = 4_096
-export const READS_WAIT_MS_MAX = 1_000
-export const REQUESTS_BURST_MAX = 2_048
-export const REQUESTS_BURST_PER_SECOND = 100
-/** Requests that begin before others are looked at. */
-export const REQUESTS_PER_TURN_MAX = 16
-export const TURN_BYTES_MAX = 64 * 1024
-/** Limit of every route that names no other. A body of this size is parsed in one turn: 3 ms, and 16 ms for a hostile one. */
-export const BODY_BYTES_MAX = 64 * 1024
-/** Bodies that are on their way, or were not handled yet (src/append/byte-budget.ts); one ledger alone may have half. */
-export const BODIES_BYTES_MAX = 192 * 1024 * 1024
-export const JSON_DEPTH_MAX = 32
-/** Names and values in a text above BODY_BYTES_MAX, which a thread parses: 0.5 s at the worst. Usual records of 4 MiB have half. */
-export const JSON_TOKENS_MAX = 512 * 1024
-/** A piece, for example one record, is taken over in one turn, 20 ms at the worst. A document of DOCUMENT_BYTES_MAX has 43,690 at most. */
-export const JSON_TOKENS_IN_PIECE_MAX = 48 * 1024
-/** Twenty times as long: then something else is wrong. */
-export const JSON_THREAD_MS_MAX = 10_000
-
-// Answers that were written and not taken (src/append/byte-budget.ts, src/http/write-deadlines.ts)
-/** One ledger alone may have half. */
-export const READ_ANSWERS_BYTES_MAX = 192 * 1024 * 1024
-/** The largest, of a full batch, has 500 KB. */
-export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
-
-// Work on large inputs (src/append/turn.ts, src/append/threads)
-/** Time on the event loop before others have their turn. */
-export const TURN_MS_MAX = 5
-export const THREADS_MAX = 64
-/** Pieces of work that wait for a thread; one owner may have THREAD_WORK_OF_ONE_SHARE of them, and of their bytes. */
-export const THREAD_WORK_WAITING_MAX = 256
-export const THREAD_WORK_BYTES_WAITING_MAX = 64 * 1024 * 1024
-export const THREAD_WORK_OF_ONE_SHARE = 1 / 2
-/** 4 MiB of the smallest objects take 60 MiB. */
-export const THREAD_HEAP_MIB_MAX = 256
-/**
- * Heap of a thread below which V8 collects young objects only. By default it collects everything each time that a few more batches
- * have come. Batches of 1,000, 4 producers: 44,800 records/s by default, 49,000 with 64, 57,800 with 128, 55,800 with 256.
- */
-export const THREAD_INITIAL_HEAP_MIB = 128
 
 // The append queue of one process
 export const APPEND_BATCH_ENTRIES_MAX = 512
@@ -61,6 +14,8 @@ export const APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX = 8
  */
 export const APPEND_BATCH_PEER_ENTRIES_MAX = 32
 export const APPEND_BATCH_RECORDS_MAX = 4_000
+/** A search key costs Postgres as much as five records. A batch of 1,000 records usually has 50 keys, and 1,050 if each record has a trace of its own. */
+export const APPEND_BATCH_KEYS_MAX = 1_024
 export const APPEND_BATCH_BYTES_MAX = 16 * 1024 * 1024
 /** Batches in flight of one process. */
 export const APPEND_LANES = 3
@@ -71,8 +26,8 @@ export const APPEND_OVERLAP_RECORDS_MIN = 16
 /** Records and time for which a batch waits while requests that have arrived are still being prepared (append-queue.ts). */
 export const APPEND_GATHER_RECORDS_MAX = 256
 export const APPEND_GATHER_MS_MAX = 20
+/** One ledger may have half of what the others leave. */
 export const APPEND_QUEUE_ENTRIES_MAX = 4_096
-export const APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX = 2_048
 export const APPEND_QUEUE_RECORDS_MAX = 65_536
 export const APPEND_QUEUE_BYTES_MAX = 128 * 1024 * 1024
 export const APPEND_WAIT_MS_MAX = 2_000

@@ -81,6 +81,13 @@ export const PEER_CONNECTIONS_MAX = 2
  */
 export const LOOKUPS_PER_QUERY_MAX = 64
 export const LOOKUP_QUERIES_MAX = 2
+/**
+ * Look-ups of peerings: per query, queries at a time, and look-ups that wait. A look-up brings the key that verifies a peer's request,
+ * so anybody can cause one. Beyond the limit a request is answered 503.
+ */
+export const CONTACTS_PER_QUERY_MAX = 32
+export const CONTACT_QUERIES_MAX = 1
+export const CONTACTS_WAITING_MAX = 1_024
 /** Compressed chunks of batches that one such query brings. */
 export const LOOKUP_CHUNK_BYTES_MAX = 4 * 1024 * 1024
 export const READ_STATEMENT_TIMEOUT_MS = 30_000
@@ -93,7 +100,7 @@ export const PREFLIGHT_STATEMENT_TIMEOUT_MS = 5_000
 export const PREFLIGHT_ANSWER_TIMEOUT_MS = 10_000
 
 // Keys
-/** Rows that `npm run rotate-master-key` seals anew at a time. */
+/** Rows that `npm run op -- rotate-master-key` seals anew at a time. */
 export const RESEALED_PER_QUERY = 2_000
 
 // Streams: rows that one query fetches of a longer answer
@@ -197,3 +204,5 @@ export const PRIMARY_LOG_LOOKS_MAX = 36_000
 export const PRIMARY_LOG_SPACING_MS = 100
 /** A primary whose log stays behind what it was for so long is another one. */
 export const PRIMARY_LOG_BACK_MS = 10_000
+/** Signature line in a row of `cosignatures`. A line of an Ed25519 key has 200 characters. */
+export const COSIGNATURE_LINE_CHARS_MAX = 512

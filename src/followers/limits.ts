@@ -10,11 +10,11 @@ export const CHECKPOINT_LEDGERS_PER_ROUND = 500
 // Witnesses (docs/formats/witnesses.md)
 export const WITNESSES_MAX = 16
 /** A signature line has 512 characters at most: 108 are the signature's. */
-export const WITNESS_NAME_CHARS_MAX = 384
+export const WITNESS_NAME_BYTES_MAX = 384
 export const WITNESS_EVERY_MS = 1_000
 /** Under way to one witness: one that never answers holds no more than so many, for 15 s each. */
 export const WITNESS_POSTS_MAX = 4
-/** The oldest peerings of a ledger, which witness it unless that is switched off. A note has 64 signatures at most, and 16,384 characters. */
+/** Peers that witness a ledger, unless that is switched off: those of its oldest peerings. A note has at most 64 signatures. */
 export const PEER_WITNESSES_MAX = 16
 /** As `WITNESS_POSTS_MAX`, to all peers together: 32 ledgers whose peers are all slow would fill it. */
 export const PEER_WITNESS_POSTS_MAX = 64
@@ -30,8 +30,8 @@ export const WITNESS_SWEEP_EVERY_MS = 60_000
 export const WITNESS_SWEEP_AGE_MS = 30_000
 export const WITNESS_PAUSE_MS_MIN = 1_000
 export const WITNESS_PAUSE_MS_MAX = 300_000
-/** A cosignature has 300 bytes; several keys of one witness may sign. */
-export const WITNESS_ANSWER_BYTES_MAX = 16 * 1024
+/** A cosignature has 300 bytes, one of a post-quantum type 7 kB. A witness may sign with several keys. */
+export const WITNESS_ANSWER_BYTES_MAX = 128 * 1024
 /** Times that a witness may name another size than the one before, for one checkpoint. */
 export const WITNESS_CONFLICTS_MAX = 2
 
@@ -119,6 +119,8 @@ export const AUDIT_ENQUEUE_EVERY_MS = 1_000
 export const AUDITS_PER_ROUND = 100
 /** Share of one core that an audit takes: half a million entries in a few minutes, or ten million records in batches. */
 export const AUDIT_TIME_SHARE_MAX = 0.5
+/** Other processes on the machine go first. */
+export const AUDIT_NICENESS_MIN = 10
 export const AUDIT_PROGRESS_EVERY_MS = 1_000
 /** Six times an hour: 72,000 ledgers a day. */
 export const AUDIT_SCHEDULE_CRON = '*/10 * * * *'

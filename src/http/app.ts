@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
-import { BODY_BYTES_MAX } from '../append/limits.ts'
+import { BODY_BYTES_MAX } from '../load/limits.ts'
+import { makeProve } from './connections/prove.ts'
 import type { Deps } from './deps.ts'
 import { CONNECTIONS_LOOK_EVERY_MS, KEPT_CONNECTION_MS, REQUEST_TIMEOUT_MS } from './limits.ts'
 import { collectOperations } from './openapi/operations.ts'
@@ -16,7 +17,7 @@ import { useRateLimits } from './plugins/rate-limit.ts'
 import { useRequestLog } from './plugins/request-log.ts'
 import { useTracing } from './plugins/trace.ts'
 import { useUnreadAnswers } from './plugins/unread-answers.ts'
-import { requireReads } from './reads.ts'
+import { requireReads } from './reads/reads.ts'
 import { agentRoutes } from './routes/agents.ts'
 import { auditRoutes } from './routes/audits.ts'
 import { checkpointRoutes } from './routes/checkpoints.ts'
@@ -96,11 +97,12 @@ export function buildApp(deps: Deps): FastifyInstance {
   useProblems(app)
   // The request, before Fastify hears of it
   useMalformed(app)
-  useAdmission(app, deps)
+  const prove = makeProve(deps)
+  useAdmission(app, { ...deps, prove })
   // The headers
   refuseMalformedHeaders(app)
   refuseOtherMethods(app, ROUTER)
-  useAuthentication(app, deps)
+  useAuthentication(app, { ...deps, prove })
   useRateLimits(app)
   // The body
   useBodyBudget(app, deps)
@@ -146,7 +148,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   federationRoutes(app, deps)
   mcpRoutes(app, deps)
   predicateRoutes(app)
-  openApiRoutes(app, operations)
+  openApiRoutes(app, operations, deps)
   docsRoutes(app)
   consoleRoutes(app, deps)
   return app

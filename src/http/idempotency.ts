@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { IdempotencyRow } from '../db/chain/append-entries.ts'
 import { ApiError } from '../errors.ts'
-import { fingerprint } from '../records/idempotency.ts'
+import { fingerprint } from '../records/write/idempotency.ts'
 import type { Entropy } from '../signing/entropy.ts'
 
 /** Fingerprint of the request's Idempotency-Key, as it is stored; null without one. */

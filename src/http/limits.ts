@@ -28,7 +28,7 @@ export const REQUEST_ABANDONED_MS_MAX = 60_000
 export const REFUSED_RETRY_AFTER_SECONDS_MAX = 2
 /** Head of a request that is refused from its bytes; a longer one is read by Node. */
 export const WHOLE_REQUEST_HEAD_BYTES_MAX = 4 * 1024
-/** Refusals beyond these leave their connection unread for a while (src/http/unread-connections.ts): a tenth of a processor. */
+/** Refusals beyond these leave their connection unread for a while (src/http/connections/unread-connections.ts): a tenth of a processor. */
 export const REFUSALS_PER_SECOND = 4_000
 /** So many at once after a pause, as time of REFUSALS_PER_SECOND. */
 export const REFUSALS_BURST_MS_MAX = 100
@@ -57,16 +57,13 @@ export const BATCH_THREAD_BYTES_MIN = 16 * 1024
 /** Names and values of a batch that is built on the event loop: a usual record of 400 bytes has 30. */
 export const BATCH_LOOP_TOKENS_MAX = 1_024
 export const NAME_CHARS_MAX = 200
-export const SUBJECT_CHARS_MAX = 256
 export const REASON_CHARS_MAX = 1_000
-export const REFERENCES_MAX = 16
-export const REFERENCE_CHARS_MAX = 256
 export const GATED_REVISIONS_MAX = 100
 
 /** A browser keeps a file of the console whose name holds the hash of its contents. */
 export const CONSOLE_FILE_SECONDS = 365 * 24 * 3_600
 
-// Answers that were written and not taken (src/append/byte-budget.ts, src/http/write-deadlines.ts)
+// Answers that were written and not taken (src/load/budgets.ts, src/http/connections/write-deadlines.ts)
 /** Bytes that are pending at one moment must be taken within this time, and a second more for each ANSWER_BYTES_PER_SECOND_MIN. */
 export const ANSWER_STALL_MS_MAX = 60_000
 export const ANSWER_BYTES_PER_SECOND_MIN = 128 * 1024

@@ -7,8 +7,8 @@ import { type MacKey, makeRowMac, type RowMac } from '../signing/row-mac.ts'
  * An API key: `tly_` ‖ the ledger's id (26) ‖ secret (40 hex digits, 160 bits) ‖ checksum (8 hex digits of the
  * CRC-32 of what stands before). The ledger stands in the key, so that it is found by primary key in a database that is
  * distributed by ledger; the checksum lets scanners know a leaked key from noise, and the server refuse a
- * typing error without asking the database. Only the SHA-256 of the whole text is stored: 160 random bits
- * need no slow hash.
+ * typing error without asking the database. It keeps nobody out (docs/decisions/0003): anybody can compute it. Only the SHA-256 of the
+ * whole text is stored: 160 random bits need no slow hash.
  */
 const PREFIX = 'tly_'
 const KEY_PATTERN = /^tly_([0-7][0-9a-hjkmnp-tv-z]{25})([0-9a-f]{40})([0-9a-f]{8})$/
@@ -31,9 +31,13 @@ export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
-/** Constant-time comparison of a presented key with a configured one. */
-export function isSameKey(presented: string, expected: string): boolean {
-  return timingSafeEqual(hashKey(presented), hashKey(expected))
+/** Makes the comparison of a presented key with configured ones, in constant time. */
+export function makeKeyTest(expected: readonly string[]): (presented: string) => boolean {
+  const hashes = expected.map(hashKey)
+  return (presented) => {
+    const presentedHash = hashKey(presented)
+    return hashes.some((one) => timingSafeEqual(presentedHash, one))
+  }
 }
 
 export type GrantedKey = {

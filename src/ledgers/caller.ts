@@ -1,13 +1,27 @@
+import { hash } from 'node:crypto'
 import type pg from 'pg'
-import { findApiKey } from '../db/ledgers/api-keys.ts'
+import { Coalescer } from '../db/connect/coalescer.ts'
+import { findApiKeys } from '../db/ledgers/api-keys.ts'
 import { alone } from '../proof/bytes.ts'
 import { formatId, type Uuid } from '../proof/ids.ts'
 import type { SignedLedger } from '../signing/signers.ts'
-import { findLedgerOfKey, hashKey, type KeyMac } from './api-keys.ts'
-import { KEY_CACHE_AGE_MS_MAX, KEY_CACHE_KEYS_MAX } from './limits.ts'
+import { findLedgerOfKey, type KeyMac } from './api-keys.ts'
+import { KnownKeys } from './known-keys.ts'
+import {
+  KEY_CACHE_AGE_MS_MAX,
+  KEY_CACHE_KEYS_MAX,
+  KEY_LOOKUP_QUERIES_MAX,
+  KEY_LOOKUPS_PER_QUERY_MAX,
+  KEY_LOOKUPS_WAITING_MAX,
+  KEY_REFRESH_AGE_MS,
+  KEY_REFRESH_QUERIES_MAX,
+  KEY_REFRESHES_PER_QUERY_MAX,
+  UNKNOWN_KEYS_MAX,
+} from './limits.ts'
 import { OTLP_SETTINGS_DEFAULT, type OtlpSettings } from './otlp-settings.ts'
 import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
+import { UnknownKeys } from './unknown-keys.ts'
 
 /** Caller: an agent of a ledger, by one of its keys. */
 export type Caller = KnownCaller & {
@@ -34,22 +48,45 @@ type KnownCaller = {
   readonly subjectSalt: Uint8Array
 }
 
+/** A key that was valid when it was found. The object is changed in place, so that a request that has it sees later changes. */
+export type KnownKey = { readonly caller: KnownCaller | null }
+
+type Known = {
+  readonly hash: string
+  readonly ledgerId: Uuid
+  /** null: the key has ended since. */
+  caller: KnownCaller | null
+  /** When the query began that found `caller`. */
+  readAtMs: number
+  /** Number of calls of `forget` for its ledger. */
+  forgotten: number
+  reading: Promise<KnownCaller | null> | null
+}
+
+type Read = { readonly readAtMs: number; readonly caller: KnownCaller | null }
+
 type CallerLog = { error(details: object, message: string): void }
 
 /**
- * Finds callers by their keys. The database's answer about a key is believed for 5 s at most, so a revoked key is
- * refused everywhere within that time. The clock MUST be one that never goes back. Keys are looked up by hash: the time that takes tells
- * nothing about them.
+ * Finds callers by their keys. The database's answer about a key is used for at most KEY_CACHE_AGE_MS_MAX, so a revoked key is refused
+ * everywhere within that time. The clock MUST never go back. Keys are looked up by hash, so the time of a look-up reveals nothing about
+ * them.
+ *
+ * Valid keys have a cache and queries of their own, because anybody can invent new keys with a right checksum.
  */
 export class CallerCache {
   readonly #pool: pg.Pool
   readonly #now: () => number
   readonly #keyMac: KeyMac
   readonly #log: CallerLog
-  readonly #callers = new Map<
-    string,
-    { ledgerId: Uuid; readAtMs: number; caller: Promise<KnownCaller | null> }
-  >()
+  /** Valid keys by hash. */
+  readonly #known = new KnownKeys<Known>(KEY_CACHE_KEYS_MAX)
+  /** Looked up, and not found. */
+  readonly #unknown = new UnknownKeys(UNKNOWN_KEYS_MAX)
+  /** Looked up now for the first time. */
+  readonly #lookUps = new Map<string, { readonly ledgerId: Uuid; readonly found: Promise<KnownKey | null> }>()
+  readonly #firstReads: Coalescer<Pick<Known, 'hash' | 'ledgerId'>, Read>
+  readonly #refreshes: Coalescer<Pick<Known, 'hash' | 'ledgerId'>, Read>
   #figures = { hits: 0, misses: 0 }
 
   constructor(deps: { readPool: pg.Pool; now: () => number; keyMac: KeyMac; log: CallerLog }) {
@@ -57,22 +94,44 @@ export class CallerCache {
     this.#now = deps.now
     this.#keyMac = deps.keyMac
     this.#log = deps.log
+    this.#firstReads = new Coalescer((keys) => this.#read(keys), {
+      keysMax: KEY_LOOKUPS_PER_QUERY_MAX,
+      queriesMax: KEY_LOOKUP_QUERIES_MAX,
+      waitingMax: KEY_LOOKUPS_WAITING_MAX,
+    })
+    this.#refreshes = new Coalescer((keys) => this.#read(keys), {
+      keysMax: KEY_REFRESHES_PER_QUERY_MAX,
+      queriesMax: KEY_REFRESH_QUERIES_MAX,
+    })
   }
 
-  /** null: there is no such key. An expired key is found too: the caller must look at `expiresAtMs`. */
-  find(apiKey: string): Promise<KnownCaller | null> {
-    const secretHash = hashKey(apiKey)
-    const cacheKey = secretHash.toString('latin1')
-    const cached = this.#callers.get(cacheKey)
-    if (cached && this.#now() - cached.readAtMs < KEY_CACHE_AGE_MS_MAX) {
+  /**
+   * Returns null for an unknown key, and a promise if a query is needed. Expired keys are found too: check `expiresAtMs`. Rejects with
+   * ApiError `overloaded` if too many new keys wait for their look-up,
+   * and with the database's error if its answer took too long.
+   */
+  find(apiKey: string): KnownKey | null | Promise<KnownKey | null> {
+    const digest = hash('sha256', apiKey, 'binary')
+    const known = this.#known.get(digest)
+    if (known) {
+      if (!this.#isBelieved(known)) return this.#refresh(known).then((caller) => (caller ? known : null))
       this.#figures.hits++
-      return cached.caller
+      return known
     }
-    // Only what is a key by its own checksum was ever put there.
     const ledgerId = findLedgerOfKey(apiKey)
-    if (!ledgerId) return Promise.resolve(null)
-    this.#figures.misses++
-    return this.#read(cacheKey, ledgerId, secretHash)
+    if (!ledgerId) return null
+    const unknown = this.#unknown.get(digest)
+    if (unknown && this.#now() - unknown.readAtMs < KEY_CACHE_AGE_MS_MAX) {
+      this.#figures.hits++
+      return null
+    }
+    return this.#lookUp(digest, ledgerId)
+  }
+
+  /** The caller of a key that was found before, as it is now. null: the key has ended since. */
+  callerOf(key: KnownKey): KnownCaller | null | Promise<KnownCaller | null> {
+    const known = key as Known
+    return this.#isBelieved(known) ? known.caller : this.#refresh(known)
   }
 
   /**
@@ -80,13 +139,18 @@ export class CallerCache {
    * other ledgers stay, or one could have all of them looked up again and again.
    */
   forget(ledgerId: Uuid): void {
-    for (const [cacheKey, known] of this.#callers) {
-      if (known.ledgerId === ledgerId) this.#callers.delete(cacheKey)
+    for (const known of this.#known.of(ledgerId)) {
+      known.readAtMs = Number.NEGATIVE_INFINITY
+      known.forgotten++
+      known.reading = null
     }
+    this.#unknown.forget(ledgerId)
+    for (const [digest, key] of this.#lookUps) if (key.ledgerId === ledgerId) this.#lookUps.delete(digest)
   }
 
+  /** Keys that were let in. */
   get size(): number {
-    return this.#callers.size
+    return this.#known.size
   }
 
   /** Looks that the cache answered, and that the database was asked for. */
@@ -94,20 +158,81 @@ export class CallerCache {
     return this.#figures
   }
 
-  #read(cacheKey: string, ledgerId: Uuid, secretHash: Buffer): Promise<KnownCaller | null> {
-    // The oldest goes first; unknown keys are kept as well, so that they can't be used to load the database.
-    this.#callers.delete(cacheKey)
-    if (this.#callers.size >= KEY_CACHE_KEYS_MAX) this.#callers.delete(this.#callers.keys().next().value!)
-    const caller = this.#readCaller(ledgerId, secretHash)
-    this.#callers.set(cacheKey, { ledgerId, readAtMs: this.#now(), caller })
-    // A failed look is not remembered.
-    caller.catch(() => this.#callers.delete(cacheKey))
-    return caller
+  #isBelieved(known: Known): boolean {
+    const ageMs = this.#now() - known.readAtMs
+    if (ageMs >= KEY_CACHE_AGE_MS_MAX) return false
+    // The next look-up reports a failure, because it waits for the database.
+    if (ageMs >= KEY_REFRESH_AGE_MS && known.reading === null) this.#refresh(known).catch(() => {})
+    return true
   }
 
-  async #readCaller(ledgerId: Uuid, secretHash: Buffer): Promise<KnownCaller | null> {
-    const row = await findApiKey(this.#pool, ledgerId, secretHash)
-    if (!row) return null
+  #refresh(known: Known): Promise<KnownCaller | null> {
+    if (known.reading) return known.reading
+    const reading = this.#readAnew(known).finally(() => {
+      if (known.reading === reading) known.reading = null
+    })
+    known.reading = reading
+    return reading
+  }
+
+  async #readAnew(known: Known): Promise<KnownCaller | null> {
+    for (;;) {
+      const { forgotten } = known
+      const read = await this.#refreshes.find(known)
+      // Else it may have been read before the change.
+      if (known.forgotten !== forgotten) continue
+      known.caller = read.caller
+      known.readAtMs = read.readAtMs
+      if (read.caller) this.#known.set(known)
+      else {
+        this.#known.delete(known.hash)
+        this.#unknown.set(known.hash, { ledgerId: known.ledgerId, readAtMs: read.readAtMs })
+      }
+      return read.caller
+    }
+  }
+
+  #lookUp(digest: string, ledgerId: Uuid): Promise<KnownKey | null> {
+    const begun = this.#lookUps.get(digest)
+    if (begun) return begun.found
+    const found: Promise<KnownKey | null> = this.#readFirst(
+      digest,
+      ledgerId,
+      () => this.#lookUps.get(digest)?.found === found,
+    ).finally(() => {
+      if (this.#lookUps.get(digest)?.found === found) this.#lookUps.delete(digest)
+    })
+    this.#lookUps.set(digest, { ledgerId, found })
+    return found
+  }
+
+  /** `isWanted`: false after `forget`. Then the caller is not trusted, and is read again where needed. */
+  async #readFirst(digest: string, ledgerId: Uuid, isWanted: () => boolean): Promise<KnownKey | null> {
+    const { caller, readAtMs } = await this.#firstReads.find({ hash: digest, ledgerId })
+    if (caller === null) {
+      if (isWanted()) this.#unknown.set(digest, { ledgerId, readAtMs })
+      return null
+    }
+    const known: Known = { hash: digest, ledgerId, caller, readAtMs, forgotten: 0, reading: null }
+    if (isWanted()) this.#known.set(known)
+    else known.readAtMs = Number.NEGATIVE_INFINITY
+    return known
+  }
+
+  async #read(keys: readonly Pick<Known, 'hash' | 'ledgerId'>[]): Promise<Read[]> {
+    this.#figures.misses += keys.length
+    const readAtMs = this.#now()
+    const secrets = keys.map(({ hash, ledgerId }) => ({ ledgerId, secretHash: Buffer.from(hash, 'binary') }))
+    const rows = await findApiKeys(this.#pool, secrets)
+    // The key may have been revoked while the answer was on its way.
+    if (this.#now() - readAtMs >= KEY_CACHE_AGE_MS_MAX) throw tooLate()
+    return rows.map((row, i) => ({ readAtMs, caller: row && this.#callerOfRow(secrets[i]!, row) }))
+  }
+
+  #callerOfRow(
+    { ledgerId, secretHash }: { readonly ledgerId: Uuid; readonly secretHash: Buffer },
+    row: NonNullable<Awaited<ReturnType<typeof findApiKeys>>[number]>,
+  ): KnownCaller | null {
     const caller = {
       ledger: formatId('led', ledgerId),
       ledgerId,
@@ -129,4 +254,9 @@ export class CallerCache {
     this.#log.error({ ledger: caller.ledger, key: caller.key }, 'an API key was made or changed by no server')
     return null
   }
+}
+
+/** As of a database that does not answer (isUnavailable): requests are answered 503, and streams look again. */
+function tooLate(): Error {
+  return Object.assign(new Error('the database took too long to look up API keys'), { code: 'ETIMEDOUT' })
 }

@@ -2,7 +2,7 @@
 export const RATE_LIMIT_PER_SECOND_MIN = 0.001
 export const RATE_LIMIT_PER_SECOND_MAX = 1_000_000
 export const RATE_LIMIT_BURST_MAX = 1_000_000
-/** Buckets of one process: keys and ledgers that have a limit and were used. */
+/** Buckets of one process: so many keys, and so many ledgers, that have a limit and were used; and as many peers, and public ledgers. */
 export const RATE_LIMIT_BUCKETS_MAX = 20_000
 /** So many records of a batch cost as much as one request, because they take as much of a core. */
 export const RATE_LIMIT_RECORDS_PER_REQUEST = 100
@@ -22,8 +22,26 @@ export const POLICY_BYTES_MAX = 24_576
 export const STATEMENT_RETRIES_MAX = 2
 
 // Keys
+/** Longest time for which the database's answer about a key is used. */
 export const KEY_CACHE_AGE_MS_MAX = 5_000
+/** A key in use is read again from this age on. Its requests meanwhile use the old answer. */
+export const KEY_REFRESH_AGE_MS = 4_000
+/** Valid keys in the cache. */
 export const KEY_CACHE_KEYS_MAX = 20_000
+/** Remembered texts that look like keys but are not. */
+export const UNKNOWN_KEYS_MAX = 20_000
+/** Keys from the cache that one query reads again; and such queries at a time. */
+export const KEY_REFRESHES_PER_QUERY_MAX = 64
+export const KEY_REFRESH_QUERIES_MAX = 2
+/**
+ * Keys new to the server that one query looks up; and such queries at a time. Anybody can invent keys, so these queries have only one of
+ * READ_CONNECTIONS_MAX connections, and answer few keys in a slice of the event loop. With 2 queries of 256 keys, a flood of 800
+ * connections made a record of a ledger wait for 7 s.
+ */
+export const KEY_LOOKUPS_PER_QUERY_MAX = 32
+export const KEY_LOOKUP_QUERIES_MAX = 1
+/** New keys that wait for their query. Beyond the limit a request is answered 503. */
+export const KEY_LOOKUPS_WAITING_MAX = 4_096
 /** Secrets of a key at a time: its own, and those before rotations. The database refuses more. */
 export const KEY_SECRETS_MAX = 3
 /** With one that is revoked: those that it has made, and those that they have. A request signs as many entries. */

@@ -1,10 +1,10 @@
+import type { RateLimit } from '../db/ledgers/rate-limits.ts'
 import { RATE_LIMIT_BUCKETS_MAX } from './limits.ts'
+
+export type { RateLimit }
 
 /** Rounding of a bucket's arithmetic on doubles, which must not refuse the last request of a burst. */
 const ROUNDING_MS = 0.001
-
-/** As many requests a second in the long run, and `burst` at once after a pause. */
-export type RateLimit = { readonly requestsPerSecond: number; readonly burst: number }
 
 /** State of a limit after a charge. `remaining`: requests that it would let in at once. */
 export type RateLimitState = {
@@ -18,8 +18,14 @@ type Charge =
   | { readonly allowed: true; readonly states: readonly RateLimitState[] }
   | { readonly allowed: false; readonly states: readonly RateLimitState[]; readonly retryAfterMs: number }
 
-/** A limited caller, under a unique name. */
-export type Limited = { readonly id: string; readonly limit: RateLimit }
+/** A limited caller. `name`: of the kind of limit, as headers have it; among those of one kind the id is unique. */
+export type Limited = {
+  readonly name: string
+  readonly id: string
+  readonly limit: RateLimit
+}
+
+type Bucket = { readonly limit: RateLimit; fullAtMs: number }
 
 /**
  * Token buckets, as the time at which each is full again (GCRA): one number each, and nothing that runs. They are of this process
@@ -27,7 +33,8 @@ export type Limited = { readonly id: string; readonly limit: RateLimit }
  */
 export class RateLimits {
   readonly #now: () => number
-  readonly #buckets = new Map<string, { limit: RateLimit; fullAtMs: number }>()
+  /** By kind, because a ledger makes keys and peerings: they must not push out its own limit, which the operator has set. */
+  readonly #buckets = new Map<string, Map<string, Bucket>>()
 
   constructor(now: () => number) {
     this.#now = now
@@ -52,22 +59,24 @@ export class RateLimits {
     for (const one of limited) take(this.#bucketOf(one), requests, this.#now())
   }
 
-  #bucketOf({ id, limit }: Limited) {
-    const known = this.#buckets.get(id)
+  #bucketOf({ name, id, limit }: Limited): Bucket {
+    const buckets = this.#buckets.get(name) ?? new Map<string, Bucket>()
+    this.#buckets.set(name, buckets)
+    const known = buckets.get(id)
     if (known && isSame(known.limit, limit)) return known
     // The oldest is forgotten, which only gives it its burst anew.
-    if (this.#buckets.size >= RATE_LIMIT_BUCKETS_MAX) this.#buckets.delete(this.#buckets.keys().next().value!)
+    if (buckets.size >= RATE_LIMIT_BUCKETS_MAX) buckets.delete(buckets.keys().next().value!)
     const bucket = { limit, fullAtMs: 0 }
-    this.#buckets.set(id, bucket)
+    buckets.set(id, bucket)
     return bucket
   }
 }
 
-function take(bucket: { limit: RateLimit; fullAtMs: number }, requests: number, nowMs: number): void {
+function take(bucket: Bucket, requests: number, nowMs: number): void {
   bucket.fullAtMs = Math.max(bucket.fullAtMs, nowMs) + requests * intervalMs(bucket.limit)
 }
 
-function stateOf({ limit, fullAtMs }: { limit: RateLimit; fullAtMs: number }, nowMs: number): RateLimitState {
+function stateOf({ limit, fullAtMs }: Bucket, nowMs: number): RateLimitState {
   const fullInMs = Math.max(0, fullAtMs - nowMs - ROUNDING_MS)
   return { limit, fullInMs, remaining: Math.max(0, Math.floor(limit.burst - fullInMs / intervalMs(limit))) }
 }

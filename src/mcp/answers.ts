@@ -3,7 +3,7 @@ import { TallystickError } from '../../sdk/errors.ts'
 import { MCP_ANSWER_BYTES_MAX } from './limits.ts'
 
 /** The answer of a tool: structure for programs, and the same as text for clients that know none. */
-export function toResult(value: object): CallToolResult {
+export function toResult(value: object, note: string | null): CallToolResult {
   const text = JSON.stringify(value)
   const bytes = Buffer.byteLength(text)
   if (bytes > MCP_ANSWER_BYTES_MAX)
@@ -11,17 +11,22 @@ export function toResult(value: object): CallToolResult {
       `the answer has ${bytes} bytes, more than the ${MCP_ANSWER_BYTES_MAX} that a tool answers. What to do: ask for fewer with \`limit\`, ` +
         'or read it over the REST API',
     )
-  return { content: [{ type: 'text', text }], structuredContent: value as Record<string, unknown> }
+  return { ...toContent(text, note), structuredContent: value as Record<string, unknown> }
 }
 
-/** A tool that did not do it, and what to do: the model reads this. */
-export function toError(text: string): CallToolResult {
-  return { content: [{ type: 'text', text }], isError: true }
+/** Answer of a tool that failed. `text`: why, and what to do; the model reads it. */
+export function toError(text: string, note: string | null = null): CallToolResult {
+  return { ...toContent(text, note), isError: true }
 }
 
-/** Message of an error for whoever asks. One that nobody threw on purpose is told to `report` alone. */
+/** Content of an answer: one text each. null is left out. */
+function toContent(...texts: readonly (string | null)[]): CallToolResult {
+  return { content: texts.filter((text) => text !== null).map((text) => ({ type: 'text', text })) }
+}
+
+/** Message of an error for the client. An error that is not a TallystickError is passed to `report`, and the client gets a fixed text. */
 export function explain(error: unknown, report: (error: unknown) => void): string {
   if (error instanceof TallystickError) return error.message
   report(error)
-  return 'this is a fault of the MCP server, not of the call: whether it was done is not known. Look before you repeat it'
+  return 'this is a fault of the MCP server, not of the call: whether the call was executed is unknown. Check before you repeat it'
 }

@@ -9,6 +9,8 @@ export const MCP_COMPLETIONS_MAX = 100
 export const MCP_WORK_ITEMS_MAX = 50
 
 // A tool's call
+/** Ignored arguments that the answer of a tool names. */
+export const MCP_IGNORED_NAMES_MAX = 8
 /** How often its client asks the server again: a checkpoint comes a second after an entry, two at most while the worker keeps up. */
 export const MCP_RETRIES_MAX = 4
 /** Less than clients of MCP wait for an answer by default, which is a minute. */

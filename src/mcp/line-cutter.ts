@@ -1,8 +1,19 @@
+import { IdFinder } from './id-finder.ts'
+
 /** A piece of a stream of lines: a whole line with its end, or a part of one that is too long to be kept. */
 export type Piece = {
   readonly bytes: Buffer
   /** null: a whole line. Parts of a line that is too long are numbered; `isLast` has its end. */
-  readonly part: { readonly index: number; readonly isLast: boolean } | null
+  readonly part: Part | null
+}
+
+export type Part = {
+  readonly index: number
+  readonly isLast: boolean
+  /** Id of the JSON-RPC message, found in the bytes so far; null: none was found. */
+  readonly id: string | number | null
+  /** Whether a `method` was found. Otherwise the id is that of an answer. */
+  readonly isRequest: boolean
 }
 
 export const NEWLINE = 0x0a
@@ -14,6 +25,7 @@ export class LineCutter {
   #heldBytes = 0
   /** Parts of the line that were given out; 0 while it may be whole. */
   #parts = 0
+  #finder = new IdFinder()
 
   constructor(lineBytesMax: number) {
     this.#lineBytesMax = lineBytesMax
@@ -44,10 +56,17 @@ export class LineCutter {
     const isTooLong = this.#parts > 0 || this.#heldBytes > this.#lineBytesMax
     if (!isEnd && !isTooLong) return
     const whole = Buffer.concat(this.#held)
-    const part = isTooLong ? { index: this.#parts, isLast: isEnd } : null
+    const part = isTooLong ? this.#nextPart(whole, isEnd) : null
     this.#held = []
     this.#heldBytes = 0
     this.#parts = isEnd ? 0 : this.#parts + 1
     yield { bytes: whole, part }
+  }
+
+  #nextPart(bytes: Buffer, isLast: boolean): Part {
+    if (this.#parts === 0) this.#finder = new IdFinder()
+    this.#finder.push(bytes)
+    const { id, isRequest } = this.#finder
+    return { index: this.#parts, isLast, id, isRequest }
   }
 }

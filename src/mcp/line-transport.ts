@@ -6,8 +6,9 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server'
 import { ProofError } from '../proof/error.ts'
-import { parseJsonText } from '../proof/json/json-text.ts'
+import { parseJsonText, withoutBom } from '../proof/json/json-text.ts'
 import type { JsonValue } from '../proof/json/json-value.ts'
+import { INVALID_PARAMS, refusedInitialize } from './initialize.ts'
 import {
   MCP_DRAIN_MS_MAX,
   MCP_LINE_BYTES_MAX,
@@ -68,25 +69,25 @@ export class LineTransport implements Transport {
 
   #take(pieces: Iterable<Piece>): void {
     for (const { bytes, part } of pieces) {
-      // Nothing is kept of a line that is too long, but that it is.
+      // A line that is too long leaves only its id.
       if (part === null) this.#takeLine(bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes)
-      else if (part.isLast) this.#refuseLength()
+      else if (part.isLast) this.#refuseLength(part.isRequest ? part.id : null)
     }
     this.#deliver()
   }
 
   #takeLine(line: Buffer): void {
-    const text = line.toString('utf8')
-    if (line.length > MCP_LINE_BYTES_MAX) this.#refuseLength()
+    const text = withoutBom(line.toString('utf8'))
+    if (line.length > MCP_LINE_BYTES_MAX) this.#refuseLength(idOf(text))
     else if (!isUtf8(line)) this.#refuse(null, PARSE_ERROR, 'the message holds bytes that are not UTF-8')
     else if (text.trim() !== '') this.#ready.push(text)
   }
 
-  #refuseLength(): void {
+  #refuseLength(id: Id | null): void {
     this.#refuse(
-      null,
+      id,
       INVALID_REQUEST,
-      `a message has at most ${MCP_LINE_BYTES_MAX} bytes: send less at once`,
+      `a message may have at most ${MCP_LINE_BYTES_MAX} bytes: send less at once`,
     )
   }
 
@@ -143,7 +144,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** A line that is no message; the sender hears of it. */
+/** Thrown for a line that is not a message. The sender gets `code` and `message` as an error. */
 class BadLine extends Error {
   readonly code: number
 
@@ -157,6 +158,13 @@ function parseMessage(line: string): JSONRPCMessage {
   const value = parseLine(line)
   if (Array.isArray(value))
     throw new BadLine(INVALID_REQUEST, 'batches are not taken: send one message a line')
+  const message = readMessage(value)
+  const refused = refusedInitialize(message)
+  if (refused !== null) throw new BadLine(INVALID_PARAMS, refused)
+  return message
+}
+
+function readMessage(value: JsonValue): JSONRPCMessage {
   try {
     return parseJSONRPCMessage(value)
   } catch {

@@ -1,5 +1,6 @@
 import type { McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import { isId } from '../proof/ids.ts'
 
 /** Prompts, which a person asks for by name. */
 export function registerPrompts(server: McpServer): void {
@@ -10,8 +11,17 @@ export function registerPrompts(server: McpServer): void {
       description:
         'Looks at all that one run of agents has written down, verifies it, and reports what is missing or wrong',
       argsSchema: z.object({
-        record: z.string().max(100).describe('the record (rec_…) with which the run began').optional(),
-        traceId: z.string().max(32).describe('or its trace id, 32 hex digits').optional(),
+        // The text of the prompt has them: free text in there would be a part of its instructions.
+        record: z
+          .string()
+          .refine((text) => isId('rec', text), 'must be the id of a record: rec_ and 26 characters')
+          .describe('the record (rec_…) with which the run began')
+          .optional(),
+        traceId: z
+          .string()
+          .regex(/^[0-9a-f]{32}$/, 'must be 32 hex digits in lower case')
+          .describe('or its trace id, 32 hex digits')
+          .optional(),
       }),
     },
     ({ record, traceId }) => ({

@@ -1,6 +1,17 @@
 import { z } from 'zod'
 import { MCP_PAGE_ITEMS_DEFAULT, MCP_WAIT_SECONDS_MAX } from './limits.ts'
-import { filters, json, page, peer, record, recordId, recordPage, writing } from './schemas.ts'
+import {
+  filters,
+  json,
+  OWN_SIGNATURE,
+  others,
+  page,
+  peer,
+  record,
+  recordId,
+  recordPage,
+  writing,
+} from './schemas.ts'
 import { defineTool, READS } from './tool.ts'
 
 const READ = ['records:read', 'records:read:own']
@@ -14,7 +25,7 @@ export const notarize = defineTool({
     'agent did, decided or was told. With a gated type (such as task/1) it commissions work instead: a performer delivers, a principal judges.',
   scopes: WRITE,
   hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-  input: z.strictObject({
+  input: z.object({
     payload: json.describe('any JSON object: what happened, as exactly as it will be asked for'),
     type: z
       .string()
@@ -28,6 +39,14 @@ export const notarize = defineTool({
       .describe('what it is about elsewhere: a URI, or system:id such as order:4711; records are found by it')
       .optional(),
     metadata: json.describe('free, and not signed').optional(),
+    subject: z
+      .string()
+      .max(256)
+      .describe(
+        'the person that it is about, by a label of yours, to find and erase their records by; shown by no answer',
+      )
+      .optional(),
+    ...others,
     performer: z
       .string()
       .max(100)
@@ -41,6 +60,7 @@ export const notarize = defineTool({
     maxRevisions: z.int().min(0).max(100).describe('gated types only').optional(),
     ...writing,
   }),
+  unsupported: [...OWN_SIGNATURE, 'share', 'tolerances'],
   output: record,
   run({ client }, { payload, type, ...members }, options) {
     return client.records.notarize(
@@ -58,7 +78,7 @@ export const searchRecords = defineTool({
     'A page may hold fewer than `limit`; the list ends where nextCursor is null.',
   scopes: READ,
   hints: READS,
-  input: z.strictObject({ ...filters, ...page }),
+  input: z.object({ ...filters, ...page }),
   output: recordPage,
   async run({ client }, { cursor, limit = MCP_PAGE_ITEMS_DEFAULT, ...query }, options) {
     const { data, nextCursor } = await client.records.list({ ...query, limit }, options).page(cursor)
@@ -74,7 +94,7 @@ export const getRecord = defineTool({
     'delivery, which it verifies.',
   scopes: READ,
   hints: READS,
-  input: z.strictObject({
+  input: z.object({
     record: recordId,
     peer,
     waitSeconds: z.int().min(1).max(MCP_WAIT_SECONDS_MAX).optional(),
@@ -93,7 +113,7 @@ export const getHistory = defineTool({
     'with who signed each and its document. Further children: search_records with `parent`. Further entries: `cursor`.',
   scopes: READ,
   hints: READS,
-  input: z.strictObject({ record: recordId, ...page }),
+  input: z.object({ record: recordId, ...page }),
   output: z.looseObject({
     record,
     ancestors: z.array(record).describe('from the first one to the parent'),

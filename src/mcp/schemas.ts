@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { RECORD_STATES } from '../proof/statement/kinds.ts'
+import { FILTER_ENTRIES, type FilterName } from '../proof/statement/record-filters.ts'
+import { mapOthers } from '../proof/statement/record-members.ts'
 import { MCP_PAGE_ITEMS_DEFAULT, MCP_PAGE_ITEMS_MAX } from './limits.ts'
 
 /*
- * Arguments and answers of tools, as models read them. Arguments are refused here for what they lack or have too much; whether a value is
- * right, the server decides, and says what to do. Answers may hold more than is described: a newer server must not break a client.
+ * Arguments and answers of tools, as models read them (arguments.ts reads them as clients send them). Arguments are refused here for what they
+ * lack; whether a value is right, the server decides, and says what to do. Answers may hold more than is described: a newer server must not break a client.
  */
 
 export const recordId = z.string().max(100).describe('id of the record (rec_…)')
@@ -27,6 +29,9 @@ export const writing = {
     .describe('any text of your own for this one deed: repeat a call with the same one, and it is done once')
     .optional(),
 }
+
+/** Members for agents that sign for themselves: a tool does not sign. */
+export const OWN_SIGNATURE = ['envelope', 'salt'] as const
 
 /** Arguments of every step of a gated record. */
 export const stepping = {
@@ -51,26 +56,31 @@ export const page = {
   cursor: z.string().max(1_000).describe('`nextCursor` of the page before').optional(),
 }
 
+const state = z.enum(RECORD_STATES)
+const FORMS = {
+  type: z.string().max(100),
+  state,
+  agent,
+  anyAgent: agent,
+  record: recordId,
+  reference: z.string().max(256),
+  trace: z.string().max(32),
+  time,
+}
+
 /** Filters of a search; all that are given must hold. */
 export const filters = {
-  type: z.string().max(100).describe('name/version of a type, such as generic/1').optional(),
-  state: z
-    .enum(RECORD_STATES)
-    .describe('RECORDED: notarized; the others: where a gated record stands now')
-    .optional(),
-  actor: agent.describe('the agent (agt_…) that wrote it').optional(),
-  onBehalfOf: agent.describe('the agent in whose name it was written').optional(),
-  performer: agent.describe('of gated records: the agent that delivers').optional(),
-  principal: agent.describe('of gated records: the agent that judges').optional(),
-  parent: recordId.describe('the record (rec_…) that they follow from').optional(),
-  reference: z.string().max(256).describe('exactly one of their references, such as order:4711').optional(),
-  traceId: z.string().max(32).describe('trace id of their traceparent, 32 hex digits').optional(),
-  occurredAfter: time.optional(),
-  occurredBefore: time.optional(),
-  recordedAfter: time.optional(),
-  recordedBefore: time.optional(),
+  ...(Object.fromEntries(
+    FILTER_ENTRIES.map(([name, { form, mcp }]) => {
+      const schema = form instanceof RegExp ? z.string().max(256) : FORMS[form]
+      return [name, (mcp ? schema.describe(mcp) : schema).optional()]
+    }),
+  ) as { [Name in FilterName]: z.ZodOptional<z.ZodString> } & { state: z.ZodOptional<typeof state> }),
   order: z.enum(['asc', 'desc']).describe('of the chain; absent: desc, newest first').optional(),
 }
+
+/** Members of a record to write that lie among the others (src/proof/statement/record-members.ts). */
+export const others = mapOthers(({ says }) => z.string().max(256).describe(says).optional())
 
 export const record = z
   .looseObject({

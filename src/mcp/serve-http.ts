@@ -1,7 +1,10 @@
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { Tallystick } from '../../sdk/client.ts'
+import { SseParser } from '../../sdk/http/sse.ts'
+import { acceptWeightOf, listOf, mediaTypeOf } from '../proof/http-fields.ts'
 import type { McpDeps } from './deps.ts'
-import { MCP_RETRIES_MAX } from './limits.ts'
+import { INVALID_PARAMS, refusedInitialize } from './initialize.ts'
+import { MCP_ANSWER_BYTES_MAX, MCP_RETRIES_MAX } from './limits.ts'
 import { makeMcpServer } from './make-server.ts'
 
 /** The key that asks, and how the server itself is asked with it. */
@@ -25,25 +28,61 @@ export type HttpAnswer = {
 export async function serveHttp(
   { baseUrl, apiKey, fetch, ...caller }: HttpCaller,
   request: Request,
-  message: unknown,
+  message: object,
 ): Promise<HttpAnswer> {
+  const refused = refusedInitialize(message)
+  if (refused !== null) return answerOf({ code: INVALID_PARAMS, message: refused }, message)
   const client = new Tallystick({ baseUrl, apiKey, fetch, retries: { retriesMax: MCP_RETRIES_MAX } })
   const deps: McpDeps = { ...caller, client, trust: {}, verifier: 'the server' }
+  const form = formOf(request.headers.get('accept'))
   let fault: unknown = null
   const handler = createMcpHandler(() => makeMcpServer(deps), {
     // Nothing changes that a client could hear of: a stream would be held open for nothing.
     maxSubscriptions: 0,
     keepAliveMs: 0,
+    responseMode: form === 'stream' ? 'sse' : 'auto',
     onerror: (error) => {
       fault = error
     },
   })
+  if (form !== null) request.headers.set('accept', BOTH)
   try {
     const response = await handler.fetch(request, { parsedBody: message })
     const body = Buffer.from(await response.arrayBuffer())
     if (response.status === 500) deps.report(fault)
-    return { status: response.status, contentType: response.headers.get('content-type'), body }
+    const contentType = response.headers.get('content-type')
+    const isStream = mediaTypeOf(contentType) === STREAM
+    return isStream && form === 'json'
+      ? { status: response.status, contentType: JSON_TYPE, body: answerIn(body) }
+      : { status: response.status, contentType, body }
   } finally {
     await handler.close()
   }
+}
+
+function answerOf(error: { readonly code: number; readonly message: string }, asked: object): HttpAnswer {
+  const answer = { jsonrpc: '2.0', id: 'id' in asked ? asked.id : null, error }
+  return { status: 400, contentType: JSON_TYPE, body: Buffer.from(JSON.stringify(answer)) }
+}
+
+const [JSON_TYPE, STREAM] = ['application/json', 'text/event-stream']
+const BOTH = `${JSON_TYPE}, ${STREAM}`
+
+/**
+ * Form of the answer by the rules of HTTP for `Accept`; the SDK only searches for texts. `either`: the client names both forms. `json` also if it
+ * accepts both without naming them, as with a wildcard. null: it accepts neither.
+ */
+function formOf(accept: string | null): 'json' | 'stream' | 'either' | null {
+  const [json, stream] = [JSON_TYPE, STREAM].map((type) => acceptWeightOf(accept, type) > 0)
+  if (!json) return stream ? 'stream' : null
+  const isNamed = [JSON_TYPE, STREAM].every((type) =>
+    listOf(accept).some((each) => mediaTypeOf(each) === type),
+  )
+  return stream && isNamed ? 'either' : 'json'
+}
+
+/** Returns the only message of a stream: tools send no progress. */
+function answerIn(stream: Buffer): Buffer {
+  const events = new SseParser(2 * MCP_ANSWER_BYTES_MAX + stream.length).push(stream)
+  return Buffer.from(events.at(-1)?.data ?? '')
 }

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { StepOptions } from '../../sdk/http/transport.ts'
 import { isTraceparent } from '../proof/statement/fields.ts'
 import { explain, toError, toResult } from './answers.ts'
+import { lenient, noteOf } from './arguments.ts'
 import type { McpDeps } from './deps.ts'
 
 export type Tool = {
@@ -13,6 +14,8 @@ export type Tool = {
   readonly scopes: readonly string[]
   readonly hints: ToolAnnotations
   readonly input: z.ZodObject
+  /** Members that the REST API has and the tool has not. Ignored, they would change what is recorded, so they are refused. */
+  readonly unsupported?: readonly string[]
   readonly output: z.ZodObject
   run(deps: McpDeps, args: never, options: StepOptions): Promise<object>
 }
@@ -37,26 +40,27 @@ export function isAllowed({ scopes }: Tool, { key }: McpDeps): boolean {
   return key === null || scopes.some((scope) => key.scopes.includes(scope))
 }
 
-/** One that the key may not use is known, and not listed: whoever calls it all the same hears that it is disabled. */
+/** Registers a tool. A tool that the key may not use is not listed, and a call of it gets the error that it is disabled. */
 export function registerTool(server: McpServer, deps: McpDeps, tool: Tool): void {
-  const { name, title, description, hints, input, output, run } = tool
+  const { name, title, description, hints, input, unsupported, output, run } = tool
   const about = {
     title,
     description,
-    inputSchema: input,
+    inputSchema: lenient(input, unsupported),
     outputSchema: output,
     annotations: { title, ...hints },
   }
-  const registered = server.registerTool(name, about, async (args, context) => {
-    const { idempotencyKey, ifVersion, ...rest } = args as Options
+  const registered = server.registerTool(name, about, async ({ values, ignored }, context) => {
+    const { idempotencyKey, ifVersion, ...rest } = values as Options
+    const note = noteOf(name, input, ignored)
     const { signal, _meta } = context.mcpReq
     const options = { signal, idempotencyKey, ifVersion, traceparent: traceparentOf(_meta, deps) }
     try {
-      return toResult(await run(deps, rest as never, options))
+      return toResult(await run(deps, rest as never, options), note)
     } catch (error) {
       // Nobody waits for it any more.
       if (signal.aborted) return toError('cancelled')
-      return toError(explain(error, deps.report))
+      return toError(explain(error, deps.report), note)
     }
   })
   if (!isAllowed(tool, deps)) registered.disable()

@@ -15,7 +15,7 @@ export const verifyRecord = defineTool({
     '`code` and `reason`. `summary` says what the finding rests on.',
   scopes: ['records:read', 'records:read:own'],
   hints: READS,
-  input: z.strictObject({ record: recordId }),
+  input: z.object({ record: recordId }),
   output: z.looseObject({
     verified: z.boolean(),
     summary: z.string().describe('for people: what was checked, by whom, and what it rests on'),

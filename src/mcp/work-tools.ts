@@ -3,7 +3,7 @@ import type { LedgerRecord } from '../../sdk/generated/api.ts'
 import type { RecordsQuery } from '../../sdk/resources/records.ts'
 import type { McpDeps } from './deps.ts'
 import { MCP_PAGE_ITEMS_DEFAULT, MCP_WORK_ITEMS_MAX } from './limits.ts'
-import { json, peer, reason, record, stepping } from './schemas.ts'
+import { json, OWN_SIGNATURE, peer, reason, record, stepping } from './schemas.ts'
 import { defineTool, READS } from './tool.ts'
 
 const WRITE = ['records:write']
@@ -40,7 +40,7 @@ export const listWork = defineTool({
     'request a revision; DISCREPANT: a rule failed), unclaimed (yours, and nobody has taken them on).',
   scopes: ['records:read', 'records:read:own'],
   hints: READS,
-  input: z.strictObject({
+  input: z.object({
     list: z.enum(NAMES).describe('only this list; absent: all').optional(),
     agent: z
       .string()
@@ -85,7 +85,8 @@ export const activate = defineTool({
   description: 'Takes on work that was offered to you: CREATED becomes ACTIVE. The performer’s step.',
   scopes: WRITE,
   hints: STEP,
-  input: z.strictObject({ ...stepping, peer }),
+  input: z.object({ ...stepping, peer }),
+  unsupported: ['envelope'],
   output: record,
   run: ({ client }, { record, ...body }, options) => client.records.activate(record, body, options),
 })
@@ -98,11 +99,12 @@ export const complete = defineTool({
     'VERIFIED or DISCREPANT (get_record with waitSeconds shows it). The performer’s step.',
   scopes: WRITE,
   hints: STEP,
-  input: z.strictObject({
+  input: z.object({
     ...stepping,
     peer,
     evidence: json.describe('a JSON object as the type’s evidence schema has it; of task/1 any'),
   }),
+  unsupported: OWN_SIGNATURE,
   output: record,
   run: ({ client }, { record, ...body }, options) => client.records.complete(record, body, options),
 })
@@ -115,7 +117,7 @@ export const verdict = defineTool({
     'Final: look at the evidence and at `gated.verification` first. The principal’s step.',
   scopes: WRITE,
   hints: FINAL,
-  input: z.strictObject({
+  input: z.object({
     ...stepping,
     verdict: z.enum(['accept', 'reject']),
     reason: reason.optional(),
@@ -125,6 +127,7 @@ export const verdict = defineTool({
       .describe('until when the signal may be acted upon, RFC 3339 in UTC')
       .optional(),
   }),
+  unsupported: OWN_SIGNATURE,
   output: record,
   run: ({ client }, { record, ...body }, options) => client.records.verdict(record, body, options),
 })
@@ -136,7 +139,8 @@ export const requestRevision = defineTool({
     'Asks the performer to deliver again: VERIFIED or DISCREPANT becomes ACTIVE. As often as the record’s maxRevisions. The principal’s step.',
   scopes: WRITE,
   hints: STEP,
-  input: z.strictObject({ ...stepping, reason }),
+  input: z.object({ ...stepping, reason }),
+  unsupported: OWN_SIGNATURE,
   output: record,
   run: ({ client }, { record, ...body }, options) => client.records.requestRevision(record, body, options),
 })
@@ -147,7 +151,8 @@ export const cancel = defineTool({
   description: 'Calls off work that is not delivered: the record ends CANCELLED. The principal’s step.',
   scopes: WRITE,
   hints: FINAL,
-  input: z.strictObject({ ...stepping, reason }),
+  input: z.object({ ...stepping, reason }),
+  unsupported: OWN_SIGNATURE,
   output: record,
   run: ({ client }, { record, ...body }, options) => client.records.cancel(record, body, options),
 })

@@ -13,6 +13,13 @@ export function utf8Encode(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
+/** Whether text has more than `bytesMax` bytes in UTF-8. Takes no longer than to encode so many. */
+export function isLonger(text: string, bytesMax: number): boolean {
+  // A UTF-16 unit has one to three bytes.
+  if (text.length > bytesMax) return true
+  return text.length * 3 > bytesMax && encoder.encode(text).length > bytesMax
+}
+
 /** Throws `bad_utf8` for anything that is not UTF-8 (RFC 3629). A byte order mark is kept. */
 export function utf8Decode(bytes: Uint8Array): string {
   try {
@@ -20,6 +27,11 @@ export function utf8Decode(bytes: Uint8Array): string {
   } catch {
     throw new ProofError('bad_utf8', `${bytes.length} bytes are not UTF-8`)
   }
+}
+
+/** Whether the bytes begin with these characters of ASCII. */
+export function startsWith(bytes: Uint8Array, ascii: string): boolean {
+  return equalBytes(bytes.subarray(0, ascii.length), utf8Encode(ascii))
 }
 
 export function concat(parts: readonly Uint8Array[]): Uint8Array {
@@ -183,4 +195,10 @@ function valuesOf(alphabet: string): Uint8Array {
   const values = new Uint8Array(128).fill(NO_VALUE)
   for (let i = 0; i < alphabet.length; i++) values[alphabet.charCodeAt(i)] = i
   return values
+}
+
+/** Returns the bytes without a leading byte order mark: RFC 8259 §8.1 lets a reader ignore it, and shells of Windows write it. */
+export function withoutMark<Bytes extends Uint8Array>(bytes: Bytes): Bytes {
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  return hasMark ? (bytes.subarray(3) as Bytes) : bytes
 }

@@ -1,20 +1,12 @@
 import { fromHex, toHex } from './bytes.ts'
 import { SIGNATURE_BYTES } from './crypto.ts'
+import { SMALL_ORDER_Y } from './edwards25519.ts'
 import { ProofError } from './error.ts'
 
 /*
  * The Ed25519 points that nobody may use as a key, and no signature as R. A key of small order verifies
  * signatures that nobody made, for many messages at once; two encodings of one point are two names of one key.
  */
-
-/** y of the eight points of small order with the sign bit cleared: orders 4, 1, 8, 8, 2. Canonical forms only. */
-const SMALL_ORDER_Y = new Set([
-  '0000000000000000000000000000000000000000000000000000000000000000',
-  '0100000000000000000000000000000000000000000000000000000000000000',
-  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
-  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
-  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-])
 
 const SIGN_BIT = 0x80
 

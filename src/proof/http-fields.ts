@@ -39,6 +39,27 @@ export function mediaTypeOf(value: string | null | undefined): string {
   return trimSpaces((value ?? '').split(';', 1)[0]!).toLowerCase()
 }
 
+/**
+ * Weight from 0 to 1 that Accept gives a media type (RFC 9110 §12.5.1): 0 is not accepted. The most specific range counts; an absent field
+ * accepts all. Parameters other than `q` are ignored.
+ */
+export function acceptWeightOf(value: FieldValue, type: string): number {
+  const ranges = listOf(value).map((range) => ({ range: mediaTypeOf(range), weight: weightOf(range) }))
+  if (ranges.length === 0) return 1
+  const [main] = type.split('/', 1)
+  for (const range of [type, `${main}/*`, '*/*']) {
+    const weights = ranges.filter((each) => each.range === range).map(({ weight }) => weight)
+    if (weights.length > 0) return weights.reduce((a, b) => Math.max(a, b))
+  }
+  return 0
+}
+
+/** Weight of a range; 1 if `q` is absent or invalid. */
+function weightOf(range: string): number {
+  const [, weight] = /;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)[ \t]*(?:;|$)/i.exec(range) ?? []
+  return weight === undefined ? 1 : Number(weight)
+}
+
 /** Directives of Cache-Control (RFC 9111 §5.2), by name in lower case. The argument is without quotes; null: none. */
 export function cacheDirectivesOf(value: FieldValue): ReadonlyMap<string, string | null> {
   const directives = new Map<string, string | null>()

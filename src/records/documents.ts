@@ -1,13 +1,13 @@
 import { ApiError } from '../errors.ts'
-import { DOCUMENT_BYTES_MAX } from '../ledgers/types/limits.ts'
 import { fromBase64Url, toHex } from '../proof/bytes.ts'
 import { canonicalize } from '../proof/json/jcs.ts'
 import { parseChecked, parseJsonText } from '../proof/json/json-text.ts'
 import type { JsonValue } from '../proof/json/json-value.ts'
+import { DOCUMENT_BYTES_MAX, METADATA_BYTES_MAX, REFERENCES_BYTES_MAX } from '../proof/request-limits.ts'
 import { documentDigest } from '../proof/statement/document.ts'
+import { isTime } from '../proof/statement/fields.ts'
 import type { Entropy } from '../signing/entropy.ts'
 import { nativeProviders } from '../signing/native.ts'
-import { METADATA_BYTES_MAX, REFERENCES_BYTES_MAX } from './limits.ts'
 
 /** A document as it is stored: canonical text, salt, and the digest that the statement signs. */
 export type SaltedDocument = {
@@ -110,6 +110,8 @@ export function canonicalMetadata(value: unknown, members: Members = {}): string
 
 /** Milliseconds since the epoch of an RFC 3339 time that the schema let through; refuses 30 February. */
 export function parseTime(text: string, path: string, members: Members = {}): number {
+  // As programs write it: no need to write it again, which takes 0.5 us.
+  if (isTime(text)) return Date.parse(text)
   const ms = Date.parse(text)
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text.slice(0, 19))) {
     throw new ApiError('invalid_request', `${path} is not a time that exists`, {

@@ -2,24 +2,19 @@
 /** Body of one record: its document and metadata with every character escaped, and room. */
 export const RECORD_BODY_BYTES_MAX = 512 * 1024
 export const BATCH_BODY_BYTES_MAX = 4 * 1024 * 1024
-export const METADATA_BYTES_MAX = 4 * 1024
-export const IDEMPOTENCY_KEY_CHARS_MAX = 255
 export const PAGE_ITEMS_DEFAULT = 50
 export const PAGE_ITEMS_MAX = 200
-export const REFERENCES_BYTES_MAX = 4 * 1024
-export const GATED_REVISIONS_DEFAULT = 3
 /** Peers that a record is shared with. */
 export const SHARE_PEERS_MAX = 8
 /** Distinct bytes of a salt that a caller chose, if a peer sees only the digest: 16 random bytes have fewer once in 10^12. */
 export const SALT_DISTINCT_BYTES_MIN = 8
 
+/** Label of the person whom a record is about. */
+export const SUBJECT_CHARS_MAX = 256
+
 // Types: size of a definition, and cost of compiling and validating (docs/types.md)
-/** Registered types in one batch: each is read and compiled before the first item is built. */
-export const BATCH_TYPES_MAX = 32
 
 // Batches
-/** Records outside a batch that its items name as parents: each is looked for before the first item is built. */
-export const BATCH_PARENTS_MAX = 64
 /** Chunks of batches that are read to find how deep those lie. */
 export const PARENT_CHUNKS_MAX = 128
 /** Distinct types, agents, traces, parents, days and references, counted for each 64 records: a search finds them by each. */

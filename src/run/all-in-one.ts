@@ -7,7 +7,7 @@ import { watchLog } from '../observe/metrics/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
 import { say } from '../observe/standard-output.ts'
 import { makeMasterKeys } from '../signing/master-keys.ts'
-import { type Config, parseConfig } from './config.ts'
+import { type Config, readConfig } from './config.ts'
 import { connectDirectly } from './connect-directly.ts'
 import { getLogins } from './database-logins.ts'
 import { serveMetrics } from './listen-metrics.ts'
@@ -51,7 +51,7 @@ connectDirectly()
 const stop = listenForStop()
 const closers: Closer[] = []
 try {
-  const { postgresExited } = await start(parseConfig(process.env), stop, closers)
+  const { postgresExited } = await start(readConfig(), stop, closers)
   const why = await Promise.race([stop.requested, postgresExited.then(() => 'Postgres has stopped')])
   if (!stop.isRequested()) throw new Error(`${why} by itself: see postgres.log in the data folder`)
 } catch (error) {

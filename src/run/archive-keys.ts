@@ -1,25 +1,24 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import type pg from 'pg'
+import { makeDirectory } from '../../sdk/node/make-directory.ts'
 import { type ArchiveKeyPlace, listArchiveKeys, listUnarchivedErasures } from '../db/chain/archives.ts'
 import { withOwner } from '../db/connect/client.ts'
 import { isOfItem } from '../db/records/pending-erasures.ts'
 import { formatId, isId, parseId, type Uuid } from '../proof/ids.ts'
+import { ARCHIVE_PIECE_ENTRIES_MAX } from '../proof/limits.ts'
 import { indexOfRecordId } from '../proof/statement/batch-ids.ts'
 import { archiveKeyContext } from '../signing/archive-keys.ts'
-import { DocumentKeys, documentPlace, PIECE_ENTRIES_MAX } from '../signing/document-keys.ts'
+import { DocumentKeys, documentPlace } from '../signing/document-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
-import { makeMasterKeys } from '../signing/master-keys.ts'
 import { type ArchiveKeys, formatArchiveKeys, parseArchiveKeys } from '../verify/archive/key-file.ts'
-import { parseConfig, required } from './config.ts'
+import { readConfig } from './config.ts'
 import { ARCHIVE_KEYS_PER_QUERY } from './limits.ts'
+import { getMasterKey } from './master-key.ts'
 import { getOwnerDatabase } from './owner-database.ts'
-import { runToEnd, UsageError } from './run-to-end.ts'
+import { runsToEnd, UsageError } from './run-to-end.ts'
 
-const USAGE = `usage: archive-keys --out DIR [--ledger ID], or npm run archive-keys -- …
-
-  --out DIR    a file for each ledger that is archived, readable by its owner only, in the place of one from before
+const HELP = `  --out DIR    a file for each ledger that is archived, readable by its owner only, in the place of one from before
   --ledger ID  this one only (led_…)
 
 Exit code 3: files were written, and documents of a ledger were erased whose erasures are not archived yet. Run it again when they are`
@@ -28,28 +27,28 @@ Exit code 3: files were written, and documents of a ledger were erased whose era
 const EXIT_UNARCHIVED = 3
 
 /**
- * `npm run archive-keys`: as the owner, writes the keys of archived documents, for `tallystick verify --archive --archive-key`. A file
+ * `archive-keys`: as the owner, writes the keys of archived documents, for `tallystick verify --archive --archive-key`. A file
  * opens what was not erased when it was written: files from before are to be destroyed, as backups are. A document whose erasure is not
  * archived yet is the exception: without its key, and without an entry that says why, no archive verifies, and none is restored. So a file
  * keeps that key, if the one in its place has it.
  */
-export function main(args: readonly string[]): Promise<void> {
-  return runToEnd('archive-keys', USAGE, async () => {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { out: { type: 'string' }, ledger: { type: 'string' } },
-    })
+export const main = runsToEnd(
+  {
+    name: 'archive-keys',
+    takes: '--out DIR [--ledger ID]',
+    help: HELP,
+    options: { out: { type: 'string' }, ledger: { type: 'string' } },
+  },
+  async (values) => {
     if (values.out === undefined) throw new UsageError('say with --out where to')
     const { ledger } = values
     if (ledger !== undefined && !isId('led', ledger))
       throw new UsageError('--ledger takes the id of a ledger (led_…)')
-    const config = parseConfig(process.env)
-    const masterKey = makeMasterKeys(
-      required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it opens the keys of documents'),
-      config.previousMasterKey,
-    )
+    const config = readConfig()
+    const masterKey = getMasterKey(config, 'it opens the keys of documents')
+    let code = 0
     const directory = resolve(values.out)
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    makeDirectory(directory)
     await withOwner(getOwnerDatabase(config), async (client) => {
       const ledgerId = ledger === undefined ? null : parseId('led', ledger)
       for await (const { id, pieces } of readLedgers(client, masterKey, ledgerId)) {
@@ -59,11 +58,14 @@ export function main(args: readonly string[]): Promise<void> {
         const kept = keepUnarchived(pieces, erasures, await readKeysBefore(path, name))
         await writeSecret(path, formatArchiveKeys(name, kept.pieces))
         console.log(`${name} pieces=${pieces.length}`)
-        if (erasures.length > 0) tellUnarchived(name, erasures.length, kept.lost)
+        if (erasures.length === 0) continue
+        code = EXIT_UNARCHIVED
+        tellUnarchived(name, erasures.length, kept.lost)
       }
     })
-  })
-}
+    return code
+  },
+)
 
 type Piece = { readonly from: number; readonly packed: Buffer }
 
@@ -115,7 +117,7 @@ function keepUnarchived(
     const { documentSeq } = erasure
     const item = isOfItem(erasure) ? indexOfRecordId(erasure.subjectId) : 0
     const found = pieces
-      .filter(({ from }) => from <= documentSeq && documentSeq < from + PIECE_ENTRIES_MAX)
+      .filter(({ from }) => from <= documentSeq && documentSeq < from + ARCHIVE_PIECE_ENTRIES_MAX)
       .map((piece) =>
         keysOf(piece).adopt(documentPlace(documentSeq - piece.from, item), before?.pieces.get(piece.from)),
       )
@@ -128,7 +130,6 @@ function keepUnarchived(
 }
 
 function tellUnarchived(ledger: string, count: number, lost: number): void {
-  process.exitCode = EXIT_UNARCHIVED
   console.error(
     `${ledger}: ${count} erasures are not archived yet: run this again when they are, after the next prefix. ` +
       (lost === 0
@@ -141,5 +142,3 @@ async function writeSecret(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, text, { mode: 0o600, flush: true })
   await rename(`${path}.new`, path)
 }
-
-if (import.meta.main) await main(process.argv.slice(2))

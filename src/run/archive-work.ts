@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import type { ReleasedContent } from '../db/connect/released-content.ts'
+import type { ArchiveContent } from '../db/connect/archive.ts'
 import type { ArchiveDeps } from '../followers/archive/archive-ledgers.ts'
+import { watchArchive, watchRelease } from '../followers/archive/metrics.ts'
 import type { ReleaseDeps } from '../followers/archive/release-content.ts'
 import { FaultyLedgers } from '../followers/checkpoints/faulty-ledgers.ts'
-import { watchArchive, watchRelease } from '../observe/metrics/archive.ts'
 import type { Metrics } from '../observe/metrics/metrics.ts'
 import { makeEntropy } from '../signing/entropy.ts'
 import type { MasterKey } from '../signing/master-key.ts'
@@ -18,7 +18,7 @@ type Parts = {
   /** null: no archive is set. */
   readonly stores: ArchiveStores | null
   /** A reader of the archive that has nothing yet; null: no archive is set. */
-  readonly openContent: () => ReleasedContent | null
+  readonly openContent: () => ArchiveContent | null
   readonly masterKey: MasterKey
   readonly log: Logger
   readonly pool: pg.Pool

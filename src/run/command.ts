@@ -4,7 +4,8 @@
  */
 import { constants } from 'node:os'
 
-type Main = (args: readonly string[]) => Promise<void>
+import type { Main } from './run-to-end.ts'
+
 type Entry = { readonly summary: string; readonly load: () => Promise<Main> }
 
 export const COMMANDS: Readonly<Record<string, Entry>> = {

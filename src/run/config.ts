@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { THREADS_MAX } from '../append/limits.ts'
 import type { DatabaseOptions } from '../db/connect/connection.ts'
 import { parseDatabaseOptions } from '../db/connect/options.ts'
 import { REPLICA_LAG_MS_DEFAULT, REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN } from '../db/limits.ts'
@@ -13,10 +12,15 @@ import {
   ARCHIVE_SEAL_SECONDS_MAX,
 } from '../followers/limits.ts'
 import { parseWitnesses, type WitnessSetting } from '../followers/witnesses/settings.ts'
+import { THREADS_MAX } from '../load/limits.ts'
+import { say } from '../observe/standard-output.ts'
 import { type Ignored, parseTracing, type TracingOptions } from '../observe/tracing/options.ts'
 import { type Allowances, parseAllowances } from '../outside/connector/allowances.ts'
-import { RETENTION_DAYS_MAX } from '../proof/statement/predicates.ts'
-import { type ArchivePlace, parseArchivePlace } from '../verify/archive/settings.ts'
+import { formatId, type Uuid } from '../proof/ids.ts'
+import { RETENTION_DAYS_MAX, TEXT_BYTES_MAX } from '../proof/limits.ts'
+import { isHttpUrl, isOrigin, isPlainText } from '../proof/names.ts'
+import { type ServerVariable, warnOfUnknown } from '../variables.ts'
+import { type ArchivePlace, parseArchivePlace, type S3Settings } from '../verify/archive/settings.ts'
 import { readKeyFiles } from './key-files.ts'
 import {
   DRAIN_SECONDS_DEFAULT,
@@ -25,8 +29,18 @@ import {
   SCHEMA_WAIT_SECONDS_MAX,
 } from './limits.ts'
 
-const port = z.coerce.number().int().min(0).max(65_535)
+/** Id of the form that every ledger has. */
+const ANY_LEDGER = formatId('led', '00000000-0000-7000-8000-000000000000' as Uuid)
+
+const PORT = 'must be a port, from 0 to 65535; 0 takes one that is free'
+const port = z.coerce.number(PORT).int(PORT).min(0, PORT).max(65_535, PORT)
 const url = z.url({ protocol: /^https?$/ })
+/** A chain contains this URL: as the issuer of each new ledger, in its origin, and in what peers sign about each other. A verifier refuses the whole ledger if it refuses one of these. */
+const publicUrl = url.refine(
+  (text) =>
+    isHttpUrl(text) && isPlainText(text) && isOrigin(`${new URL(text).host}/${ANY_LEDGER}`, ANY_LEDGER),
+  `must be a URL of printable ASCII characters, at most ${TEXT_BYTES_MAX}, whose host has no +`,
+)
 const postgresUrl = z.url({ protocol: /^postgres(ql)?$/ })
 
 const DRAIN_SECONDS = `must be seconds, from 0 to ${DRAIN_SECONDS_MAX}`
@@ -99,7 +113,7 @@ const environment = z.object({
   /** Where this installation keeps what is not in Postgres. */
   TALLYSTICK_DATA: z.string().min(1).default('.tallystick'),
   /** How the outside names this server; fixed in each ledger's origin and issuer when it is made. */
-  TALLYSTICK_PUBLIC_URL: url.optional(),
+  TALLYSTICK_PUBLIC_URL: publicUrl.optional(),
   /** Where `smoke` finds a server. */
   TALLYSTICK_URL: url.optional(),
   /** The owner's: for `migrate`, and for `npm start`. */
@@ -159,7 +173,7 @@ const environment = z.object({
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .default(false),
   TALLYSTICK_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']).default('info'),
-})
+} satisfies Record<ServerVariable | 'DATABASE_URL', z.ZodType>)
 
 /** An archive, and when a prefix of a ledger is sealed: with so many entries, or when its first one is so old. */
 type ArchiveSetting = {
@@ -208,8 +222,16 @@ export type Config = {
   readonly retentionDaysMin: number
   /** null: none. */
   readonly archive: ArchiveSetting | null
+  /** Where buckets are, also where no archive is set. */
+  readonly s3: S3Settings
   readonly logLevel: string
   readonly logRequests: boolean
+}
+
+/** Returns the configuration of this process (`parseConfig`). Warns of unknown variables on standard error. */
+export function readConfig(): Config {
+  for (const line of warnOfUnknown(process.env)) say(line)
+  return parseConfig(process.env)
 }
 
 /**
@@ -269,6 +291,7 @@ export function parseConfig(env: NodeJS.ProcessEnv): Config {
     console: values.TALLYSTICK_CONSOLE,
     retentionDaysMin: values.TALLYSTICK_RETENTION_DAYS_MIN,
     archive: archive.setting,
+    s3: s3Of(parsed.data),
     logLevel: values.TALLYSTICK_LOG_LEVEL,
     logRequests: values.TALLYSTICK_LOG_REQUESTS,
   }
@@ -286,6 +309,16 @@ function readWitnesses(values: Outbound | undefined) {
   }
 }
 
+function s3Of(values: z.infer<typeof environment>): S3Settings {
+  const days = values.TALLYSTICK_ARCHIVE_LOCK_DAYS
+  return {
+    endpoint: values.TALLYSTICK_ARCHIVE_S3_ENDPOINT ?? null,
+    region: values.TALLYSTICK_ARCHIVE_S3_REGION ?? null,
+    pathStyle: values.TALLYSTICK_ARCHIVE_S3_PATH_STYLE,
+    lock: days === undefined ? null : { days, mode: values.TALLYSTICK_ARCHIVE_LOCK_MODE },
+  }
+}
+
 /** `values`: absent where something else is wrong, which is said first. */
 function readArchive(values: z.infer<typeof environment> | undefined) {
   if (values?.TALLYSTICK_ARCHIVE === undefined) return { setting: null, issues: [] }
@@ -297,12 +330,7 @@ function readArchive(values: z.infer<typeof environment> | undefined) {
         `TALLYSTICK_ARCHIVE_LOCK_DAYS (${days}) must be more than TALLYSTICK_ARCHIVE_KEEP_DAYS (${keepDays}): content would leave Postgres ` +
           'when its lock in the archive has ended. Lock for as long as you need the content',
       )
-    const place = parseArchivePlace(values.TALLYSTICK_ARCHIVE, {
-      endpoint: values.TALLYSTICK_ARCHIVE_S3_ENDPOINT ?? null,
-      region: values.TALLYSTICK_ARCHIVE_S3_REGION ?? null,
-      pathStyle: values.TALLYSTICK_ARCHIVE_S3_PATH_STYLE,
-      lock: days === undefined ? null : { days, mode: values.TALLYSTICK_ARCHIVE_LOCK_MODE },
-    })
+    const place = parseArchivePlace(values.TALLYSTICK_ARCHIVE, s3Of(values))
     const policy = {
       entries: values.TALLYSTICK_ARCHIVE_SEAL_ENTRIES,
       seconds: values.TALLYSTICK_ARCHIVE_SEAL_SECONDS,

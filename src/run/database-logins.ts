@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeDirectory } from '../../sdk/node/make-directory.ts'
 import { DEFAULT_LOGINS, type LoginNames, type LoginPasswords, loginUrl } from '../db/connect/logins.ts'
 import { DATABASE } from '../db/connect/owner.ts'
 import { readPasswordFile } from '../db/connect/passwords.ts'
@@ -48,7 +48,7 @@ export function getLogins(config: LoginConfig, ownerUrl: string): DatabaseLogins
     }
   }
   const file = join(config.dataDir, 'database-logins.json')
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o711 })
+  makeDirectory(config.dataDir, 0o711)
   let isNew = false
   const text = getOrMakeSecret(file, () => {
     isNew = true

@@ -1,55 +1,55 @@
 import { resolve } from 'node:path'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { Admission } from '../append/admission.ts'
 import { Appender } from '../append/appender.ts'
-import { makeByteBudgets } from '../append/byte-budget.ts'
+import { makeAppendObserver, watchQueue } from '../append/metrics.ts'
 import { openSigners } from '../append/open-signers.ts'
+import { TracedAppender } from '../append/traced-appender.ts'
 import { loadKeysFrom } from '../db/chain/signed-entries.ts'
+import type { ArchiveContent } from '../db/connect/archive.ts'
 import { Database } from '../db/connect/connection.ts'
 import { watchHalfOpen } from '../db/connect/half-open.ts'
 import { checkLogin } from '../db/connect/logins.ts'
 import { openReadPool, openSearchPool, openWritePool } from '../db/connect/pools.ts'
-import type { ReleasedContent } from '../db/connect/released-content.ts'
 import { Replica } from '../db/connect/replica.ts'
+import { watchLookups, watchPool } from '../db/metrics.ts'
 import { Lookups } from '../db/records/lookups.ts'
 import { Searches } from '../db/records/searches.ts'
 import { checkDatabase } from '../db/schema/check-database.ts'
 import { getNoteKey } from '../db/schema/server-keys.ts'
+import { watchArchiveReads } from '../followers/archive/metrics.ts'
 import { SignedCheckpoints } from '../followers/checkpoints/signed-checkpoints.ts'
 import { followMasterKey } from '../followers/rotation/follow-master-key.ts'
+import { openThreads } from '../http/bodies/threads.ts'
+import { WriteDeadlines } from '../http/connections/write-deadlines.ts'
 import type { Deps } from '../http/deps.ts'
-import { Reads } from '../http/reads.ts'
-import { openThreads } from '../http/threads.ts'
-import { WriteDeadlines } from '../http/write-deadlines.ts'
+import { watchReads, watchReplica } from '../http/reads/metrics.ts'
+import { Reads } from '../http/reads/reads.ts'
 import { makeKeyMac } from '../ledgers/api-keys.ts'
 import { CallerCache } from '../ledgers/caller.ts'
 import { PublicLedgers } from '../ledgers/public-ledgers.ts'
+import { watchTypes } from '../ledgers/types/metrics.ts'
 import { TypeRegistry } from '../ledgers/types/type-registry.ts'
+import { Admission } from '../load/admission.ts'
+import { makeByteBudgets } from '../load/budgets.ts'
+import { makeBeginObserver, watchAdmission } from '../load/metrics.ts'
 import { openLog } from '../observe/log.ts'
-import { makeBeginObserver, watchAdmission } from '../observe/metrics/admission.ts'
-import { makeAppendObserver, watchQueue } from '../observe/metrics/appender.ts'
-import { watchArchiveReads } from '../observe/metrics/archive.ts'
-import { watchLookups, watchPool } from '../observe/metrics/database.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
-import { makeReceptionObserver, watchInbox } from '../observe/metrics/peers.ts'
 import { watchKeyCache } from '../observe/metrics/reading.ts'
-import { watchReads, watchReplica } from '../observe/metrics/replica.ts'
 import { makeTraceObserver } from '../observe/metrics/traces.ts'
-import { watchTypes } from '../observe/metrics/types.ts'
 import { openTracing, warnOfIgnored } from '../observe/tracing/open.ts'
-import { TracedAppender } from '../observe/tracing/traced-appender.ts'
 import { Inbox } from '../outside/federation/inbox.ts'
+import { makeReceptionObserver, watchInbox } from '../outside/federation/metrics.ts'
 import { KnownItems } from '../records/otlp/known-items.ts'
 import { makeCursorMac } from '../signing/cursor-mac.ts'
 import { makeEntropy } from '../signing/entropy.ts'
 import { EnvelopeKeys } from '../signing/envelope-keys.ts'
-import { makeMasterKeys } from '../signing/master-keys.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
 import { makePeerWitnessKeys } from '../signing/peer-witness-keys.ts'
 import { openArchiveStores } from '../verify/archive/open-stores.ts'
 import { openArchivedContent, warnOfReleased } from './archived-content.ts'
 import { type Config, required } from './config.ts'
+import { getMasterKey } from './master-key.ts'
 
 /** Made by tools/build-console.ts. */
 const CONSOLE_DIR = resolve(import.meta.dirname, '..', '..', 'console', 'dist')
@@ -60,16 +60,13 @@ export async function openDeps(
   metrics = new Metrics(),
 ): Promise<Deps> {
   const url = required(config.apiUrl, 'TALLYSTICK_API_DATABASE_URL', "the database, as the API's login")
-  const masterKey = makeMasterKeys(
-    required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it opens the signing key'),
-    config.previousMasterKey,
-  )
+  const masterKey = getMasterKey(config, 'it opens the signing key')
   const now = Date.now
   // Ages are told by a clock that nobody sets back: a revoked key would be believed in for longer.
   const steadyMs = () => performance.now()
   const stores = config.archive && (await openArchiveStores(config.archive.place))
-  const released = stores && openArchivedContent(masterKey, { stores, observe: watchArchiveReads(metrics) })
-  const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks), released)
+  const archive = stores && openArchivedContent(masterKey, { stores, observe: watchArchiveReads(metrics) })
+  const database = new Database(url, config.database, (chunks) => masterKey.databaseMac(chunks), archive)
   const pools = openPools(database, log, metrics)
   const { readPool, writePool } = pools
   const closers: (() => unknown)[] = Object.values(pools).map((pool) => () => pool.end())
@@ -109,7 +106,7 @@ export async function openDeps(
     const noteKey = await getNoteKey(readPool)
     const checkpoints = new SignedCheckpoints(readPool, noteKey)
     const searches = new Searches(pools.searchPool)
-    const replica = await openReplica(config, { primary: readPool, released, log })
+    const replica = await openReplica(config, { primary: readPool, archive, log })
     closers.push(() => replica?.close())
     const reads = new Reads({ readPool, lookups, searches, checkpoints }, replica)
     watchReads(metrics, reads)
@@ -181,10 +178,10 @@ function openPools(
 /** null: there is none. One that is away does not keep a server from starting. */
 async function openReplica(
   { replicaUrl, replicaLagMsMax: lagMsMax, database: options }: Config,
-  { primary, released, log }: { primary: pg.Pool; released: ReleasedContent | null; log: Logger },
+  { primary, archive, log }: { primary: pg.Pool; archive: ArchiveContent | null; log: Logger },
 ): Promise<Replica | null> {
   if (replicaUrl === null) return null
-  const replica = new Replica(new Database(replicaUrl, options, null, released), { primary, lagMsMax, log })
+  const replica = new Replica(new Database(replicaUrl, options, null, archive), { primary, lagMsMax, log })
   await replica.open()
   return replica
 }

@@ -1,28 +1,21 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { KEY_FILE_VARIABLES } from '../variables.ts'
 import { KEY_FILE_BYTES_MAX } from './limits.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 type Issue = { readonly path: readonly [string]; readonly message: string }
 
 /**
- * Each names a file with the key that the variable without `_FILE` would hold: a process' environment is shown by /proc, by
- * whatever describes a pod, and in dumps; a file that is mounted is not.
+ * Returns the environment with keys from files. /proc, pod descriptions and dumps show the environment of a process, but not mounted files. An
+ * error names the variable, and shows nothing of a file.
  */
-const FILES = [
-  'TALLYSTICK_MASTER_KEY_FILE',
-  'TALLYSTICK_MASTER_KEY_PREVIOUS_FILE',
-  'TALLYSTICK_OPERATOR_KEY_FILE',
-  'TALLYSTICK_OPERATOR_KEY_PREVIOUS_FILE',
-] as const
-
-/** The environment with the keys that files hold. An error names the variable, and shows nothing of a file. */
 export function readKeyFiles(env: Environment): {
   readonly env: Environment
   readonly issues: readonly Issue[]
 } {
   const issues: Issue[] = []
   const read: Record<string, string> = {}
-  for (const variable of FILES) {
+  for (const variable of KEY_FILE_VARIABLES) {
     const name = variable.replace(/_FILE$/, '')
     const file = env[variable]
     if (file === undefined) continue

@@ -45,7 +45,7 @@ export const SMOKE_POLL_MS = 250
 export const SMOKE_REVOKE_MS_MAX = 10_000
 
 // Sending to peers
-/** Answers that are on their way (src/append/byte-budget.ts); one ledger alone may have half. More fail, and come again. */
+/** Answers that are on their way (src/load/budgets.ts); one ledger alone may have half. More fail, and come again. */
 export const PEER_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
 
 // Retention

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
 import type pg from 'pg'
 import { withOwner } from '../db/connect/client.ts'
 import type { Database } from '../db/connect/connection.ts'
@@ -20,18 +20,16 @@ import {
 } from '../db/ledgers/moving.ts'
 import { getNoteKeySecret } from '../db/schema/server-keys.ts'
 import { isId, parseId, type Uuid } from '../proof/ids.ts'
-import { makeMasterKeys } from '../signing/master-keys.ts'
 import { database } from '../verify/database.ts'
 import { formatReport } from '../verify/report.ts'
 import { verifyLedger } from '../verify/verify-ledger.ts'
 import { openContentForCommand } from './archived-content.ts'
-import { type Config, parseConfig, required } from './config.ts'
+import { type Config, readConfig } from './config.ts'
+import { getMasterKey } from './master-key.ts'
 import { getOwnerDatabase, getTargetDatabase } from './owner-database.ts'
-import { runToEnd, UsageError } from './run-to-end.ts'
+import { runsToEnd, UsageError } from './run-to-end.ts'
 
-const USAGE = `usage: move-ledger LEDGER [--switch COMMAND] | COMMAND
-
-  LEDGER            moves it from DATABASE_URL to TALLYSTICK_TARGET_DATABASE_URL; run again, goes on where it was
+const HELP = `  LEDGER            moves it from DATABASE_URL to TALLYSTICK_TARGET_DATABASE_URL; run again, goes on where it was
   --switch COMMAND  run by a shell once the target has the ledger, to send its requests there; LEDGER is in its environment
   finish LEDGER     after requests go to the target, if there was no --switch: the source says that the ledger has moved
   undo LEDGER       gives it back to the source, as long as nothing was written at the target
@@ -52,25 +50,27 @@ type Move = {
  * `move-ledger`: as owner of both databases, moves a ledger while its deployments are running (docs/scale.md). The two
  * chain heads alone say how far it is, so a run that was killed is run again.
  */
-export function main(args: readonly string[]): Promise<void> {
-  return runToEnd('move-ledger', USAGE, async () => {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { switch: { type: 'string' } },
-    })
-    const work = chooseWork(positionals, values.switch)
-    const config = parseConfig(process.env)
+export const main = runsToEnd(
+  {
+    name: 'move-ledger',
+    takes: 'LEDGER [--switch COMMAND] | COMMAND',
+    help: HELP,
+    options: { switch: { type: 'string' } },
+    words: true,
+  },
+  async (values, words) => {
+    const work = chooseWork(words, values.switch)
+    const config = readConfig()
     const targetDatabase = getTargetDatabase(config, await openContentForCommand(config))
     await withOwner(getOwnerDatabase(config, 'the database that has the ledger'), (source) =>
       withOwner(targetDatabase, async (target) => {
         for (const client of [source, target]) await lockMoves(client)
-        await refuseOther(config, source, target, positionals[0] === 'share-keys')
+        await refuseOther(config, source, target, words[0] === 'share-keys')
         await work(source, target, targetDatabase)
       }),
     )
-  })
-}
+  },
+)
 
 type Work = (source: pg.Client, target: pg.Client, targetDatabase: Database) => Promise<void>
 
@@ -201,10 +201,7 @@ async function refuseOther(
   target: pg.Client,
   mayDiffer: boolean,
 ): Promise<void> {
-  const masterKey = makeMasterKeys(
-    required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'the one of both deployments'),
-    config.previousMasterKey,
-  )
+  const masterKey = getMasterKey(config, 'the one of both deployments')
   for (const client of [source, target]) await getNoteKeySecret(client, masterKey)
   const [here, there] = [await readKind(source), await readKind(target)]
   if (here.schema !== there.schema)
@@ -212,5 +209,3 @@ async function refuseOther(
   if (here.noteKid !== there.noteKid && !mayDiffer)
     throw new Error('the deployments sign checkpoints with different keys: see share-keys')
 }
-
-if (import.meta.main) await main(process.argv.slice(2))

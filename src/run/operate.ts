@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import type pg from 'pg'
 import { mendHead } from '../db/chain/mend-head.ts'
 import { withOwner } from '../db/connect/client.ts'
@@ -11,61 +10,67 @@ import { formatId, isId, parseId } from '../proof/ids.ts'
 import { databaseOf } from '../verify/database.ts'
 import { formatReport } from '../verify/report.ts'
 import { verifyLedger } from '../verify/verify-ledger.ts'
-import { parseConfig } from './config.ts'
+import { readConfig } from './config.ts'
 import { getOwnerDatabase } from './owner-database.ts'
-import { runToEnd, UsageError } from './run-to-end.ts'
-
-const USAGE = `usage: operate COMMAND, or npm run operate -- COMMAND
-
-  faults                            ledgers that were found not to verify: no checkpoints, and no money moves
-  clear-fault LEDGER --note TEXT    let a ledger go on, once it is mended; TEXT says how it was
-  mend-head LEDGER                  take in entries, and work that waits, that were written while triggers were off, if all verifies
-  waiting                           how many completions and expiries wait for a worker, and since when
-  dead-letters                      jobs that were given up
-  redrive [JOB …]                   put them back, all or those that are named`
+import { runsToEnd, UsageError } from './run-to-end.ts'
 
 const LINES_MAX = 1_000
 const NOTE_CHARS_MAX = 1_000
 
-/**
- * `npm run operate`: what to do after an alarm (docs/runbooks). With the owner's login, not over HTTP: anybody who has
- * broken in to a server must not be able to switch the alarm off.
- */
-export function main(args: readonly string[]): Promise<void> {
-  return runToEnd('operate', USAGE, async () => {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { note: { type: 'string' } },
-    })
-    const [command, ...names] = positionals
-    const work = chooseCommand(command, names, values.note)
-    await withOwner(getOwnerDatabase(parseConfig(process.env)), work)
-  })
+type Work = {
+  /** Arguments after the name, as the usage has them. */
+  readonly takes?: string
+  readonly help: string
+  readonly run: (client: pg.Client, names: readonly string[], note: string | undefined) => Promise<void>
 }
 
-function chooseCommand(
-  command: string | undefined,
-  names: readonly string[],
-  note: string | undefined,
-): (client: pg.Client) => Promise<void> {
-  switch (command) {
-    case 'faults':
-      return showFaults
-    case 'clear-fault':
-      return (client) => clear(client, names, note)
-    case 'mend-head':
-      return (client) => mend(client, names)
-    case 'waiting':
-      return showWaiting
-    case 'dead-letters':
-      return showDeadLetters
-    case 'redrive':
-      return (client) => redrive(client, names)
-    default:
-      throw new UsageError(command === undefined ? 'which command?' : `there is no command ${command}`)
-  }
+/** By name, in the order of the usage. */
+export const WORKS: Readonly<Record<string, Work>> = {
+  faults: {
+    help: 'ledgers that were found not to verify: no checkpoints, and no money moves',
+    run: showFaults,
+  },
+  'clear-fault': {
+    takes: 'LEDGER --note TEXT',
+    help: 'let a ledger go on, once it is mended; TEXT says how it was',
+    run: clear,
+  },
+  'mend-head': {
+    takes: 'LEDGER',
+    help: 'take in entries, and work that waits, that were written while triggers were off, if all verifies',
+    run: mend,
+  },
+  waiting: {
+    help: 'how many completions and expiries wait for a worker, and since when',
+    run: showWaiting,
+  },
+  'dead-letters': { help: 'jobs that were given up', run: showDeadLetters },
+  redrive: { takes: '[JOB …]', help: 'put them back, all or those that are named', run: redrive },
 }
+
+const usages = Object.entries(WORKS).map(
+  ([name, { takes, help }]) => [takes === undefined ? name : `${name} ${takes}`, help] as const,
+)
+const usageWidth = Math.max(...usages.map(([usage]) => usage.length))
+
+/**
+ * `operate`: what to do after an alarm (docs/runbooks). With the owner's login, not over HTTP: anybody who has
+ * broken in to a server must not be able to switch the alarm off.
+ */
+export const main = runsToEnd(
+  {
+    name: 'operate',
+    takes: 'COMMAND',
+    help: usages.map(([usage, help]) => `  ${usage.padEnd(usageWidth)}  ${help}`).join('\n'),
+    options: { note: { type: 'string' } },
+    words: true,
+  },
+  async ({ note }, [name, ...names]) => {
+    if (name === undefined) throw new UsageError('which command?')
+    if (!Object.hasOwn(WORKS, name)) throw new UsageError(`there is no command ${name}`)
+    await withOwner(getOwnerDatabase(readConfig()), (client) => WORKS[name]!.run(client, names, note))
+  },
+)
 
 async function showFaults(client: pg.Client): Promise<void> {
   const faults = await listOpenFaults(client, LINES_MAX)
@@ -135,5 +140,3 @@ async function redrive(client: pg.Client, names: readonly string[]): Promise<voi
   const moved = await redriveDeadLetters(client, names.length === 0 ? null : names)
   console.log(`put ${moved} ${moved === 1 ? 'job' : 'jobs'} back`)
 }
-
-if (import.meta.main) await main(process.argv.slice(2))

@@ -1,9 +1,5 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import type pg from 'pg'
-import { openArchiveReader, readArchiveKeys } from '../../cli/archive-source.ts'
-import { readCheckpointFile } from '../../cli/checkpoint-file.ts'
-import { parseKid } from '../../cli/parse-kid.ts'
 import { withOwner } from '../db/connect/client.ts'
 import { classifyFailure } from '../db/connect/failures.ts'
 import { withTransaction } from '../db/connect/transaction.ts'
@@ -11,17 +7,18 @@ import { findValidKey, insertKeySecret } from '../db/ledgers/restoring.ts'
 import { hashKey, makeApiKey, makeKeyMac } from '../ledgers/api-keys.ts'
 import { formatId, isId, parseId } from '../proof/ids.ts'
 import type { MasterKey } from '../signing/master-key.ts'
-import { makeMasterKeys } from '../signing/master-keys.ts'
+import { openArchiveReader, readArchiveKeys } from '../verify/archive/archive-source.ts'
+import { readCheckpointFile } from '../verify/checkpoint-file.ts'
+import { parseKid } from '../verify/parse-kid.ts'
 import { formatReport } from '../verify/report.ts'
-import { parseConfig, required } from './config.ts'
+import { readConfig } from './config.ts'
 import { RESTORE_PROGRESS_MS } from './limits.ts'
+import { getMasterKey } from './master-key.ts'
 import { getOwnerDatabase } from './owner-database.ts'
 import { missingKeys, type Restored, restoreLedger } from './restore/restore-ledger.ts'
-import { runToEnd, UsageError } from './run-to-end.ts'
+import { runsToEnd, UsageError } from './run-to-end.ts'
 
-const USAGE = `usage: restore-archive --archive PLACE --ledger ID --archive-key FILE [OPTIONS], or npm run restore-archive -- …
-
-  --archive PLACE     a directory, s3://bucket/prefix, or an address of the web
+const HELP = `  --archive PLACE     a directory, s3://bucket/prefix, or an address of the web
   --ledger ID         the ledger (led_…), which the database does not have
   --archive-key FILE  keys of its documents, from archive-keys
   --checkpoint FILE   a checkpoint kept outside, which the archive must extend. Repeatable
@@ -32,30 +29,42 @@ const USAGE = `usage: restore-archive --archive PLACE --ledger ID --archive-key 
   --api-key-out FILE  gives a valid key of the ledger a new secret, and writes it there: API keys lose theirs. The file must not exist`
 
 /**
- * `npm run restore-archive`: as the owner, brings a ledger from its archive into a migrated database that lacks it (docs/archive.md). One
+ * `restore-archive`: as the owner, brings a ledger from its archive into a migrated database that lacks it (docs/archive.md). One
  * transaction: one that was killed has left nothing, and is run again.
  */
-export function main(args: readonly string[]): Promise<void> {
-  return runToEnd('restore-archive', USAGE, async () => {
-    const { ledger, place, keyFile, ...given } = parseOptions(args)
-    const config = parseConfig(process.env)
-    const masterKey = makeMasterKeys(
-      required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it seals the keys of documents'),
-      config.previousMasterKey,
-    )
+export const main = runsToEnd(
+  {
+    name: 'restore-archive',
+    takes: '--archive PLACE --ledger ID --archive-key FILE [OPTIONS]',
+    help: HELP,
+    options: {
+      archive: { type: 'string' },
+      ledger: { type: 'string' },
+      'archive-key': { type: 'string' },
+      checkpoint: { type: 'string', multiple: true },
+      key: { type: 'string', multiple: true },
+      'accept-loss': { type: 'boolean', default: false },
+      'read-only': { type: 'boolean', default: false },
+      'api-key-out': { type: 'string' },
+    },
+  },
+  async (values) => {
+    const { place, ledger, keyFile } = requireSource(values)
+    const config = readConfig()
+    const masterKey = getMasterKey(config, 'it seals the keys of documents')
     const restore = {
       ledger,
       masterKey,
-      reader: await openArchiveReader(place, ledger),
+      reader: await openArchiveReader(place, ledger, config.s3),
       keys: await readArchiveKeys(keyFile),
-      kept: (await Promise.all(given.checkpoints.map(readCheckpointFile))).flat(),
-      kids: given.kids,
-      acceptsLoss: given.acceptsLoss,
-      readOnly: given.readOnly,
+      kids: (values.key ?? []).map(parseKid),
+      kept: (await Promise.all((values.checkpoint ?? []).map(readCheckpointFile))).flat(),
+      acceptsLoss: values['accept-loss'],
+      readOnly: values['read-only'],
       onProgress: tellProgress(),
     }
     const database = getOwnerDatabase(config, 'the database that gets the ledger')
-    const { restored, apiKey } = await withNewFile(given.apiKeyOut, (file) =>
+    const { restored, apiKey } = await withNewFile(values['api-key-out'], (file) =>
       withOwner(database, (client) =>
         withTransaction(client, async () => {
           const restored = await restoreLedger(client, restore)
@@ -64,24 +73,13 @@ export function main(args: readonly string[]): Promise<void> {
       ),
     )
     report(ledger, restored, apiKey)
-  })
-}
+  },
+)
 
-function parseOptions(args: readonly string[]) {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      archive: { type: 'string' },
-      ledger: { type: 'string' },
-      'archive-key': { type: 'string' },
-      checkpoint: { type: 'string', multiple: true },
-      key: { type: 'string', multiple: true },
-      'accept-loss': { type: 'boolean' },
-      'read-only': { type: 'boolean' },
-      'api-key-out': { type: 'string' },
-    },
-  })
-  const { archive, ledger, 'archive-key': keyFile } = values
+type Source = { readonly [Name in 'archive' | 'ledger' | 'archive-key']?: string | undefined }
+
+/** Throws UsageError where one is missing. */
+function requireSource({ archive, ledger, 'archive-key': keyFile }: Source) {
   if (archive === undefined) throw new UsageError('say with --archive where the ledger lies')
   if (ledger === undefined || !isId('led', ledger))
     throw new UsageError('say with --ledger which one (led_…)')
@@ -90,16 +88,7 @@ function parseOptions(args: readonly string[]) {
       'say with --archive-key where the keys of its documents are: without documents there is nothing to restore that verify --archive ' +
         'does not show',
     )
-  return {
-    place: archive,
-    ledger,
-    keyFile,
-    checkpoints: values.checkpoint ?? [],
-    kids: (values.key ?? []).map(parseKid),
-    acceptsLoss: values['accept-loss'] ?? false,
-    readOnly: values['read-only'] ?? false,
-    apiKeyOut: values['api-key-out'],
-  }
+  return { place: archive, ledger, keyFile }
 }
 
 /** Now and then, on standard error. */
@@ -170,5 +159,3 @@ function report(ledger: string, { report, lost, own }: Restored, apiKey: string 
   const loss = lost === 0 ? '' : `, ${lost} known entries are lost`
   console.log(`${ledger} is restored, and closed: it is read, and takes no entries${loss}; ${canReopen}`)
 }
-
-if (import.meta.main) await main(process.argv.slice(2))

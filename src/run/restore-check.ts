@@ -1,39 +1,36 @@
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { checkRestored, type RestoredLedger } from '../followers/audit/check-restored.ts'
 import { KeptCheckpoints } from '../followers/checkpoints/kept.ts'
-import { makeMasterKeys } from '../signing/master-keys.ts'
 import { formatReport } from '../verify/report.ts'
 import { openContentForCommand } from './archived-content.ts'
-import { parseConfig, required } from './config.ts'
+import { readConfig, required } from './config.ts'
+import { getMasterKey } from './master-key.ts'
 import { getOwnerDatabase } from './owner-database.ts'
-import { runToEnd } from './run-to-end.ts'
-
-const USAGE = `usage: restore-check --checkpoints DIR, or npm run restore-check -- …
-
-  --checkpoints DIR  the worker's kept checkpoints (TALLYSTICK_DATA/checkpoints), from before the restore`
+import { runsToEnd } from './run-to-end.ts'
 
 /**
- * `npm run restore-check`: as the owner, before a server or worker is started on a restored database, or on a copy that is to be
+ * `restore-check`: as the owner, before a server or worker is started on a restored database, or on a copy that is to be
  * tried. It reads, and does nothing else: nothing is closed, nothing delivered.
  */
-export function main(args: readonly string[]): Promise<void> {
-  return runToEnd('restore-check', USAGE, async () => {
-    const { values } = parseArgs({ args: [...args], options: { checkpoints: { type: 'string' } } })
-    const dir = resolve(
-      required(values.checkpoints ?? null, '--checkpoints', 'without it an older backup passes'),
-    )
-    const fault = await check(dir)
-    if (fault !== null) process.exitCode = 1
-  })
-}
+export const main = runsToEnd(
+  {
+    name: 'restore-check',
+    takes: '--checkpoints DIR',
+    help: "  --checkpoints DIR  the worker's kept checkpoints (TALLYSTICK_DATA/checkpoints), from before the restore",
+    options: { checkpoints: { type: 'string' } },
+  },
+  async ({ checkpoints = null }) => {
+    const dir = resolve(required(checkpoints, '--checkpoints', 'without it an older backup passes'))
+    return (await check(dir)) === null ? 0 : 1
+  },
+)
 
 /** A line for each ledger, and one for all; what is wrong, or null. */
 async function check(dir: string): Promise<string | null> {
-  const config = parseConfig(process.env)
-  const masterKey = config.masterKey && makeMasterKeys(config.masterKey, config.previousMasterKey)
-  const released = await openContentForCommand(config)
-  const owner = getOwnerDatabase(config, 'the restored database', released)
+  const config = readConfig()
+  const masterKey = config.masterKey && getMasterKey(config, 'it opens the keys')
+  const archive = await openContentForCommand(config)
+  const owner = getOwnerDatabase(config, 'the restored database', archive)
   const unreadable: string[] = []
   const kept = new KeptCheckpoints(dir)
   await kept.load({ error: (_, message) => unreadable.push(message) })
@@ -77,5 +74,3 @@ function findFault(ledgers: readonly RestoredLedger[], unreadable: number, dir: 
     return `${dir} holds no checkpoint of any of these ledgers: an older backup would pass`
   return null
 }
-
-if (import.meta.main) await main(process.argv.slice(2))

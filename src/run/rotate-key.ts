@@ -1,33 +1,30 @@
-import { parseArgs } from 'node:util'
 import { withOwner } from '../db/connect/client.ts'
 import { startRotation } from '../db/schema/rotation.ts'
-import { makeMasterKeys } from '../signing/master-keys.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
-import { parseConfig, required } from './config.ts'
+import { isDay } from '../verify/is-day.ts'
+import { readConfig } from './config.ts'
+import { getMasterKey } from './master-key.ts'
 import { getOwnerDatabase } from './owner-database.ts'
-import { runToEnd } from './run-to-end.ts'
+import { runsToEnd } from './run-to-end.ts'
 
-const USAGE = `usage: rotate-key [--compromised-at TIME] [--force], or npm run rotate-key -- …
-
-  --compromised-at TIME  also say that the keys that sign now were in other hands since TIME (RFC 3339, UTC)
+const HELP = `  --compromised-at TIME  also say that the keys that sign now were in other hands since TIME (RFC 3339, UTC)
   --force                even though an earlier rotation is not finished`
 
-/** `npm run rotate-key`: as the owner, makes a new envelope key, to which the worker moves every ledger. */
-export function main(args: readonly string[]): Promise<void> {
-  return runToEnd('rotate-key', USAGE, async () => {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { 'compromised-at': { type: 'string' }, force: { type: 'boolean' } },
-    })
+/** `rotate-key`: as the owner, makes a new envelope key, to which the worker moves every ledger. */
+export const main = runsToEnd(
+  {
+    name: 'rotate-key',
+    takes: '[--compromised-at TIME] [--force]',
+    help: HELP,
+    options: { 'compromised-at': { type: 'string' }, force: { type: 'boolean', default: false } },
+  },
+  async (values) => {
     const compromisedAt = parseTime(values['compromised-at'])
-    const config = parseConfig(process.env)
+    const config = readConfig()
     const owner = getOwnerDatabase(config)
-    const masterKey = makeMasterKeys(
-      required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it seals the new signing key'),
-      config.previousMasterKey,
-    )
+    const masterKey = getMasterKey(config, 'it seals the new signing key')
     const { oldKids, newKid } = await withOwner(owner, (client) =>
-      startRotation(client, masterKey, { compromisedAt, force: values.force ?? false }),
+      startRotation(client, masterKey, { compromisedAt, force: values.force }),
     )
     for (const kid of oldKids) console.log(`old key  ${toHex(kid)}${compromisedAt ? '  compromised' : ''}`)
     console.log(`new key  ${toHex(newKid)}`)
@@ -35,8 +32,8 @@ export function main(args: readonly string[]): Promise<void> {
       'The worker now moves every ledger to the new key, and retires the old one when none is left: about two minutes, longer for\n' +
         'ledgers that are closed. Nothing needs a restart. Verifiers that trust a ledger’s first key follow by themselves.',
     )
-  })
-}
+  },
+)
 
 function parseTime(text: string | undefined): Date | null {
   if (text === undefined) return null
@@ -44,11 +41,9 @@ function parseTime(text: string | undefined): Date | null {
   const isTime =
     /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/.test(text) && !Number.isNaN(time.getTime())
   // To Date 30 February is 2 March: the key would be trusted for two days more than was said.
-  if (!isTime || !time.toISOString().startsWith(text.slice(0, 10))) {
+  if (!isTime || !isDay(text.slice(0, 10))) {
     throw new Error(`--compromised-at ${text} is no time such as 2026-11-20T12:00:00Z`)
   }
   if (time.getTime() > Date.now()) throw new Error(`--compromised-at ${text} is in the future`)
   return time
 }
-
-if (import.meta.main) await main(process.argv.slice(2))

@@ -1,21 +1,20 @@
 import { withOwner } from '../db/connect/client.ts'
-import { parseConfig, required } from './config.ts'
+import { readConfig, required } from './config.ts'
 import { getOwnerDatabase } from './owner-database.ts'
 import { resealSecrets } from './reseal.ts'
-import { refuseArguments, runToEnd } from './run-to-end.ts'
-
-const USAGE = `usage: rotate-master-key, or npm run rotate-master-key
-
-  It takes no arguments: the environment has both keys (docs/secrets.md)`
+import { runsToEnd } from './run-to-end.ts'
 
 /**
- * `npm run rotate-master-key`: as the owner, seals everything anew under TALLYSTICK_MASTER_KEY that is sealed under
+ * `rotate-master-key`: as the owner, seals everything anew under TALLYSTICK_MASTER_KEY that is sealed under
  * TALLYSTICK_MASTER_KEY_PREVIOUS. Servers and workers must know both before (docs/secrets.md).
  */
-export function main(args: readonly string[]): Promise<void> {
-  return runToEnd('rotate-master-key', USAGE, async () => {
-    refuseArguments(args)
-    const config = parseConfig(process.env)
+export const main = runsToEnd(
+  {
+    name: 'rotate-master-key',
+    help: '  It takes no arguments: the environment has both keys (docs/secrets.md)',
+  },
+  async () => {
+    const config = readConfig()
     const owner = getOwnerDatabase(config)
     const current = required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'the new one')
     const previous = required(config.previousMasterKey, 'TALLYSTICK_MASTER_KEY_PREVIOUS', 'the one that goes')
@@ -33,7 +32,5 @@ export function main(args: readonly string[]): Promise<void> {
     }
     if (refused > 0)
       console.log(`${refused} rows are sealed under neither key, and stay as useless as they were`)
-  })
-}
-
-if (import.meta.main) await main(process.argv.slice(2))
+  },
+)

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isHangupIgnored } from '../hangup.ts'
 import { say } from '../observe/standard-output.ts'
 import { connectDirectly } from './connect-directly.ts'
+import { isHelp, refuseArguments } from './run-to-end.ts'
 
 /**
  * Something that runs until it is closed. `drain`, where there is one: works as before and sees to it that new work goes
@@ -21,12 +22,23 @@ export const CLOSE_MS_MAX = 25_000
 /**
  * Runs a service as a process: until SIGTERM, SIGINT or the end of its terminal, then closes it and exits with 0. SIGTERM comes from an orchestrator, which
  * balances load over the others: before it is closed the service is drained, until that is done or the next signal. A service that can't
- * start says why in one line and exits with 1.
+ * start says why in one line and exits with 1. It takes no arguments but --help.
  */
-export async function runProcess(name: string, start: () => Promise<Service>): Promise<void> {
+export async function runProcess(
+  name: string,
+  args: readonly string[],
+  start: () => Promise<Service>,
+): Promise<void> {
+  if (isHelp(args)) {
+    console.log(
+      `usage: ${name}\n\n  It takes no arguments: environment variables configure it (docs/configuration.md)`,
+    )
+    return
+  }
   connectDirectly()
   let service: Service
   try {
+    refuseArguments(args)
     service = await start()
   } catch (error) {
     say(`tallystick ${name}: ${(error as Error).message}`)

@@ -1,16 +1,20 @@
 import { lookup } from 'node:dns/promises'
+import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { buildApp } from '../http/app.ts'
 import { openLog } from '../observe/log.ts'
 import { watchLog } from '../observe/metrics/log.ts'
 import { Metrics } from '../observe/metrics/metrics.ts'
-import { StandardOutput } from '../observe/standard-output.ts'
-import { type Config, parseConfig } from './config.ts'
+import { StandardOutput, say } from '../observe/standard-output.ts'
+import { type Config, readConfig } from './config.ts'
 import { openDeps } from './deps.ts'
 import { CLOSE_IDLE_EVERY_MS, CLOSE_STREAMS_MS, CLOSE_UNUSED_AFTER_MS, LISTEN_BACKLOG } from './limits.ts'
 import { withMetrics } from './listen-metrics.ts'
+import { buildConsole } from './local/console.ts'
+import { requireFreePort } from './local/http-port.ts'
 import { runProcess, type Service } from './run-process.ts'
-import { refuseArguments } from './run-to-end.ts'
+
+const PROJECT_DIR = resolve(import.meta.dirname, '..', '..')
 
 /**
  * Opens the database, then listens. `drain` answers everything, but is not ready any more, and ends each connection with its next
@@ -60,12 +64,16 @@ export async function startServer(
   }
 }
 
+async function warnWithoutConsole(): Promise<void> {
+  const missing = await buildConsole(PROJECT_DIR)
+  if (missing !== null) say(`tallystick server: there is no console: ${missing}`)
+}
+
 export function main(args: readonly string[]): Promise<void> {
-  return runProcess('server', async () => {
-    refuseArguments(args)
-    const config = parseConfig(process.env)
+  return runProcess('server', args, async () => {
+    const config = readConfig()
+    await requireFreePort(config.host, config.port)
+    if (config.console) await warnWithoutConsole()
     return withMetrics(config, (metrics) => startServer(config, undefined, metrics))
   })
 }
-
-if (import.meta.main) await main(process.argv.slice(2))

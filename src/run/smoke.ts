@@ -8,10 +8,10 @@ import { parseCheckpoint } from '../proof/tree/checkpoint.ts'
 import { formatReport } from '../verify/report.ts'
 import { spooledExport } from '../verify/spool.ts'
 import { verifyLedger } from '../verify/verify-ledger.ts'
-import { parseConfig, required } from './config.ts'
+import { readConfig, required } from './config.ts'
 import { connectDirectly } from './connect-directly.ts'
 import { SMOKE_CHECKPOINT_MS_MAX, SMOKE_MS_MAX, SMOKE_POLL_MS, SMOKE_REVOKE_MS_MAX } from './limits.ts'
-import { refuseArguments, runToEnd } from './run-to-end.ts'
+import { runsToEnd } from './run-to-end.ts'
 
 const LEDGER = 'helm-test'
 const KEY = 'smoke'
@@ -135,28 +135,27 @@ function makeStep(say: Say): Step {
   }
 }
 
-const USAGE = `usage: smoke
-
-  It takes no arguments: TALLYSTICK_URL and TALLYSTICK_OPERATOR_KEY say where and as whom (docs/image.md)`
-
 /** `smoke`: ends with INTEGRITY_OK and 0, or with 1. */
-export function main(args: readonly string[]): Promise<void> {
-  return runToEnd('smoke', USAGE, async () => {
-    refuseArguments(args)
+export const main = runsToEnd(
+  {
+    name: 'smoke',
+    help: '  It takes no arguments: TALLYSTICK_URL and TALLYSTICK_OPERATOR_KEY say where and as whom (docs/image.md)',
+  },
+  async () => {
     connectDirectly()
-    const config = parseConfig(process.env)
+    const config = readConfig()
     const operatorKey = required(
       config.operatorKey,
       'TALLYSTICK_OPERATOR_KEY',
       'it makes the ledger and the key to try with',
     )
     const target = { url: config.serverUrl ?? config.publicUrl, operatorKey }
-    const verdict = await smoke(target, console.log).catch((error: Error) => {
+    try {
+      console.log(await smoke(target, console.log))
+    } catch (error) {
       if (!(error instanceof StepFailed)) throw error
-      process.exitCode = 1
-    })
-    if (verdict) console.log(verdict)
-  })
-}
-
-if (import.meta.main) await main(process.argv.slice(2))
+      return 1
+    }
+    return 0
+  },
+)

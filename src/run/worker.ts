@@ -4,80 +4,79 @@ import type { Logger } from 'pino'
 import { registerFollowers, registerQueues } from '../../worker/register.ts'
 import { traceFollowers, traceQueues } from '../../worker/trace-work.ts'
 import { openQueues, workQueues } from '../../worker/work-queues.ts'
-import { ByteBudget } from '../append/byte-budget.ts'
 import { loadSigners, openSigners } from '../append/open-signers.ts'
 import { loadKeysFrom } from '../db/chain/signed-entries.ts'
+import type { ArchiveContent } from '../db/connect/archive.ts'
 import { DatabaseClock } from '../db/connect/clock.ts'
 import { Database } from '../db/connect/connection.ts'
 import { watchHalfOpen } from '../db/connect/half-open.ts'
 import { checkLogin } from '../db/connect/logins.ts'
 import { openPeerPool, openReadPool, openWebhookPool } from '../db/connect/pools.ts'
-import type { ReleasedContent } from '../db/connect/released-content.ts'
+import { makeJobObserver, watchJobs } from '../db/jobs/metrics.ts'
+import { watchClock, watchPool } from '../db/metrics.ts'
 import { checkDatabase, untilMigrated } from '../db/schema/check-database.ts'
 import { getNoteKeySecret } from '../db/schema/server-keys.ts'
+import { watchArchiveReads } from '../followers/archive/metrics.ts'
 import { AwaitedLedgers } from '../followers/audit/awaited-ledgers.ts'
 import { EntryVerifier } from '../followers/audit/entry-verifier.ts'
+import { makeAuditObserver, makeEntryObserver, watchAudits } from '../followers/audit/metrics.ts'
 import { FaultyLedgers } from '../followers/checkpoints/faulty-ledgers.ts'
 import { KeptCheckpoints } from '../followers/checkpoints/kept.ts'
-import { RestoredLedgers } from '../followers/checkpoints/restored-ledgers.ts'
-import { runFollower } from '../followers/loop.ts'
-import { ERASURES_REFUSED, EXPIRIES_REFUSED, Refused } from '../followers/refused.ts'
-import { followMasterKey } from '../followers/rotation/follow-master-key.ts'
-import { Waker } from '../followers/waker.ts'
-import { namedWitness } from '../followers/witnesses/named-witness.ts'
-import { peerWitnesses } from '../followers/witnesses/peer-witnesses.ts'
-import { type LaneTarget, WitnessLane } from '../followers/witnesses/witness-lane.ts'
-import { openThreads, type Threads } from '../http/threads.ts'
-import { TypeRegistry } from '../ledgers/types/type-registry.ts'
-import { openLog } from '../observe/log.ts'
-import { watchArchiveReads } from '../observe/metrics/archive.ts'
-import { makeAuditObserver, makeEntryObserver, watchAudits } from '../observe/metrics/audits.ts'
 import {
   watchCheckpoints,
   watchErasures,
   watchRestoredLedgers,
   watchRotation,
-} from '../observe/metrics/checkpoints.ts'
-import { watchClock, watchPool } from '../observe/metrics/database.ts'
-import { makeFollowerObserver } from '../observe/metrics/followers.ts'
-import { makeJobObserver, watchJobs } from '../observe/metrics/jobs.ts'
-import { watchLog } from '../observe/metrics/log.ts'
-import { Metrics } from '../observe/metrics/metrics.ts'
-import { makeDrainObserver, watchDrains, watchPeers } from '../observe/metrics/peers.ts'
-import { watchRetention } from '../observe/metrics/retention.ts'
-import { makeTraceObserver } from '../observe/metrics/traces.ts'
-import { watchTypes } from '../observe/metrics/types.ts'
+} from '../followers/checkpoints/metrics.ts'
+import { RestoredLedgers } from '../followers/checkpoints/restored-ledgers.ts'
+import { runFollower } from '../followers/loop.ts'
+import { makeFollowerObserver } from '../followers/metrics.ts'
+import { ERASURES_REFUSED, EXPIRIES_REFUSED, Refused } from '../followers/refused.ts'
+import { watchRetention } from '../followers/retention/metrics.ts'
+import { followMasterKey } from '../followers/rotation/follow-master-key.ts'
 import {
   makeExpiryObserver,
   makeVerificationObserver,
   watchExpiry,
   watchVerification,
-} from '../observe/metrics/verification.ts'
+} from '../followers/verification/metrics.ts'
+import { traceVerification } from '../followers/verification/spans.ts'
+import { Waker } from '../followers/waker.ts'
+import { makeWitnessObserver, watchWitnesses } from '../followers/witnesses/metrics.ts'
+import { namedWitness } from '../followers/witnesses/named-witness.ts'
+import { peerWitnesses } from '../followers/witnesses/peer-witnesses.ts'
+import { type LaneTarget, WitnessLane } from '../followers/witnesses/witness-lane.ts'
+import { openThreads, type Threads } from '../http/bodies/threads.ts'
+import { watchTypes } from '../ledgers/types/metrics.ts'
+import { TypeRegistry } from '../ledgers/types/type-registry.ts'
+import { makeByteBudget } from '../load/budgets.ts'
+import { openLog } from '../observe/log.ts'
+import { watchLog } from '../observe/metrics/log.ts'
+import { Metrics } from '../observe/metrics/metrics.ts'
+import { makeTraceObserver } from '../observe/metrics/traces.ts'
+import { StandardOutput } from '../observe/standard-output.ts'
+import { openTracing, warnOfIgnored } from '../observe/tracing/open.ts'
+import type { Tracing } from '../observe/tracing/tracing.ts'
+import { VERSION } from '../observe/version.ts'
+import { Connector } from '../outside/connector/connector.ts'
+import { PeerDrains } from '../outside/federation/drain.ts'
+import { makeDrainObserver, watchDrains, watchPeers } from '../outside/federation/metrics.ts'
+import { makePostTracer } from '../outside/federation/spans.ts'
+import { type LanesDeps, WebhookLanes } from '../outside/webhooks/lanes.ts'
 import {
   makeDeliveryObserver,
   makeStopObserver,
   watchLanes,
   watchOutbound,
   watchWebhooks,
-} from '../observe/metrics/webhooks.ts'
-import { makeWitnessObserver, watchWitnesses } from '../observe/metrics/witnesses.ts'
-import { StandardOutput } from '../observe/standard-output.ts'
-import { makeAttemptTracer } from '../observe/tracing/delivery-spans.ts'
-import { openTracing, warnOfIgnored } from '../observe/tracing/open.ts'
-import { makePostTracer } from '../observe/tracing/peer-spans.ts'
-import type { Tracing } from '../observe/tracing/tracing.ts'
-import { traceVerification } from '../observe/tracing/verification-spans.ts'
-import { VERSION } from '../observe/version.ts'
-import { Connector } from '../outside/connector/connector.ts'
-import { PeerDrains } from '../outside/federation/drain.ts'
-import { type LanesDeps, WebhookLanes } from '../outside/webhooks/lanes.ts'
+} from '../outside/webhooks/metrics.ts'
+import { makeAttemptTracer } from '../outside/webhooks/spans.ts'
 import type { Signer } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { makeCursorMac } from '../signing/cursor-mac.ts'
 import { makeEntropy } from '../signing/entropy.ts'
 import { EnvelopeKeys } from '../signing/envelope-keys.ts'
 import type { MasterKey } from '../signing/master-key.ts'
-import { makeMasterKeys } from '../signing/master-keys.ts'
 import { makeEd25519Signer, nativeProviders } from '../signing/native.ts'
 import { makePeerMacs } from '../signing/peer-macs.ts'
 import { makePeerWitnessKeys } from '../signing/peer-witness-keys.ts'
@@ -87,12 +86,12 @@ import { openArchiveStores } from '../verify/archive/open-stores.ts'
 import type { ArchiveStores } from '../verify/archive/s3-store.ts'
 import { openArchive, openRelease } from './archive-work.ts'
 import { openArchivedContent, warnOfReleased } from './archived-content.ts'
-import { type Config, parseConfig, required } from './config.ts'
+import { type Config, readConfig, required } from './config.ts'
 import { PEER_ANSWERS_BYTES_MAX } from './limits.ts'
 import { withMetrics } from './listen-metrics.ts'
 import { lowerPriority } from './lower-priority.ts'
+import { getMasterKey } from './master-key.ts'
 import { runProcess, type Service } from './run-process.ts'
-import { refuseArguments } from './run-to-end.ts'
 
 /** Parts that everything else is opened with; `closers`: in the order in which they were opened. */
 type Base = {
@@ -100,7 +99,7 @@ type Base = {
   /** null: no archive is set. */
   readonly stores: ArchiveStores | null
   /** A reader of the archive that has nothing yet; null: no archive is set. */
-  readonly openContent: () => ReleasedContent | null
+  readonly openContent: () => ArchiveContent | null
   readonly database: Database
   readonly masterKey: MasterKey
   readonly log: Logger
@@ -124,10 +123,7 @@ export async function startWorker(
     'TALLYSTICK_WORKER_DATABASE_URL',
     "the database, as the worker's login",
   )
-  const masterKey = makeMasterKeys(
-    required(config.masterKey, 'TALLYSTICK_MASTER_KEY', 'it opens the note key'),
-    config.previousMasterKey,
-  )
+  const masterKey = getMasterKey(config, 'it opens the note key')
   const stores = config.archive && (await openArchiveStores(config.archive.place))
   const read = stores && { stores, observe: watchArchiveReads(metrics), msMax: ARCHIVE_UNHURRIED_MS_MAX }
   const openContent = () => read && openArchivedContent(masterKey, read)
@@ -215,6 +211,12 @@ async function openWorkDeps(given: Base, stopping: AbortSignal) {
   const { seed } = await getNoteKeySecret(pool, masterKey)
   database.renew()
   const kept = new KeptCheckpoints(join(config.dataDir, 'checkpoints'))
+  await kept.tryToWrite().catch((error: Error) => {
+    throw new Error(
+      `TALLYSTICK_DATA: ${error.message}. Checkpoints are stored in this folder: give this user write access, or set another persistent folder`,
+      { cause: error },
+    )
+  })
   await kept.load(log)
   const restored = new RestoredLedgers({ pool, kept, log })
   watchRestoredLedgers(metrics, restored)
@@ -361,7 +363,7 @@ function openDrains(
     now: clock.now,
     connector,
     threads,
-    answers: new ByteBudget(PEER_ANSWERS_BYTES_MAX),
+    answers: makeByteBudget(PEER_ANSWERS_BYTES_MAX),
     masterKey,
     peerMacs,
     signers,
@@ -397,7 +399,7 @@ function openWitnesses(
   // A peer that does not answer is no alarm: it is none of this operator's.
   watchWitnesses(metrics, lanes)
   if (!config.peerWitnesses) return lanes
-  const answers = new ByteBudget(PEER_ANSWERS_BYTES_MAX)
+  const answers = makeByteBudget(PEER_ANSWERS_BYTES_MAX)
   const peers = peerWitnesses({ ...deps, answers, peerWitnessKeys: makePeerWitnessKeys(masterKey) })
   return [...lanes, openLane(peers)]
 }
@@ -407,12 +409,9 @@ async function closeAll(closers: Base['closers']): Promise<void> {
 }
 
 export function main(args: readonly string[]): Promise<void> {
-  return runProcess('worker', async () => {
-    refuseArguments(args)
+  return runProcess('worker', args, async () => {
     lowerPriority()
-    const config = parseConfig(process.env)
+    const config = readConfig()
     return withMetrics(config, (metrics) => startWorker(config, metrics))
   })
 }
-
-if (import.meta.main) await main(process.argv.slice(2))

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { ARCHIVE_ENTRY_DOCUMENTS_MAX, ARCHIVE_PIECE_ENTRIES_MAX } from '../proof/limits.ts'
 
 /*
  * Keys of the documents of one piece of an archive (docs/formats/archive.md): the leaves of a binary tree of secrets, in which each
@@ -6,10 +7,6 @@ import { hash } from 'node:crypto'
  * secrets on the way to it are replaced by those beside the way: all other keys can still be computed, and this one by nobody.
  */
 
-/** Entries of a piece: 12 bits of a place. */
-export const PIECE_ENTRIES_MAX = 4_096
-/** Documents of an entry: the other 12 bits. An item's place in its batch; 0 of others, which have one document at most. */
-const DOCUMENTS_PER_ENTRY_MAX = 4_096
 export const KEY_TREE_DEPTH = 24
 export const DOCUMENT_KEY_BYTES = 32
 /** Depth, the first place below it, secret. */
@@ -19,9 +16,14 @@ type Node = { readonly depth: number; readonly first: number; readonly secret: U
 
 /** Place of a document in its piece. Throws RangeError where no piece has such a place. */
 export function documentPlace(entryOffset: number, item: number): number {
-  if (entryOffset < 0 || entryOffset >= PIECE_ENTRIES_MAX || item < 0 || item >= DOCUMENTS_PER_ENTRY_MAX)
+  if (
+    entryOffset < 0 ||
+    entryOffset >= ARCHIVE_PIECE_ENTRIES_MAX ||
+    item < 0 ||
+    item >= ARCHIVE_ENTRY_DOCUMENTS_MAX
+  )
     throw new RangeError(`no piece has a document ${item} of an entry ${entryOffset}`)
-  return entryOffset * DOCUMENTS_PER_ENTRY_MAX + item
+  return entryOffset * ARCHIVE_ENTRY_DOCUMENTS_MAX + item
 }
 
 /** Secrets from which the keys that are left can be computed. */

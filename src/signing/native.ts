@@ -1,26 +1,9 @@
-import { hash } from 'node:crypto'
 import sodium from 'sodium-native'
 import { alone } from '../proof/bytes.ts'
-import {
-  HASH_BYTES,
-  type Sha256,
-  SIGNATURE_BYTES,
-  type Signer,
-  type VerifySignature,
-} from '../proof/crypto.ts'
+import { type Sha256, SIGNATURE_BYTES, type Signer, type VerifySignature } from '../proof/crypto.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../proof/keys.ts'
 import { verifyEs256 } from './es256.ts'
-
-/**
- * Fresh 32 bytes from Node's own buffer pool. Microseconds at 65 / 200 / 600 bytes, on a CPU with SHA instructions:
- * hash to hex and write 0.36 / 0.45 / 0.73; hash to a Buffer 0.70 / 0.85 / 1.04; libsodium 0.49 / 0.88 / 2.17 (level
- * with the first at 65 bytes on a CPU without).
- */
-const sha256: Sha256 = (data) => {
-  const out = Buffer.allocUnsafe(HASH_BYTES)
-  out.write(hash('sha256', data, 'hex'), 'hex')
-  return out
-}
+import { sha256 } from './sha256.ts'
 
 const verifySignature: VerifySignature = (key, message, signature) => {
   if (signature.length !== SIGNATURE_BYTES) return false // libsodium's binding takes longer ones

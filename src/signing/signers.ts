@@ -46,7 +46,7 @@ export class Signers {
       if (!this.#signers.has(kid)) this.#signers.set(kid, signer)
       this.#newest = this.#signers.get(kid)!
     }
-    if (!this.#newest) throw new Error('the database holds no envelope key: run `npm run migrate`')
+    if (!this.#newest) throw new Error('the database holds no envelope key: run `npm run op -- migrate`')
     return this.#newest
   }
 

@@ -1,29 +1,24 @@
-import { type AuditedReceivedType, listAuditedPeers, RECEIVED_TYPES } from '../db/audit/audited-peer-rows.ts'
-import {
-  type AuditedServerKey,
-  type AuditedTile,
-  canReadIdempotencyKeys,
-  countItems,
-  getAuditedLedger,
-  listServerKeys,
-  TILES_IN_ORDER,
-} from '../db/audit/audited-rows.ts'
-import {
-  type LedgerSnapshot,
-  listLedgerIds,
-  listStrayTables,
-  openSnapshot,
-  streamRows,
-} from '../db/chain/ledger-snapshot.ts'
+import { type LedgerSnapshot, listLedgerIds, openSnapshot, streamRows } from '../db/chain/ledger-snapshot.ts'
 import type { DatabaseOrUrl } from '../db/connect/connection.ts'
+import { type AuditedTile, TILES_IN_ORDER } from '../db/evidence/checkpoints.ts'
+import { contradiction } from '../db/evidence/contradiction.ts'
+import { countItems } from '../db/evidence/counts.ts'
+import { canReadIdempotencyKeys } from '../db/evidence/idempotency-keys.ts'
+import { type AuditedServerKey, getAuditedLedger, listServerKeys } from '../db/evidence/ledgers.ts'
+import {
+  type AuditedReceivedType,
+  listAuditedPeers,
+  RECEIVED_TYPES,
+  verifyPeers,
+  verifyReceivedType,
+} from '../db/evidence/peers.ts'
+import { listStrayTables } from '../db/evidence/stray-tables.ts'
 import { toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { formatId, isId, parseId, type Uuid } from '../proof/ids.ts'
 import type { PeeringStanding } from '../proof/ledger/peers.ts'
-import { contradiction } from './contradiction.ts'
 import { verifyHead, verifyNewestCheckpoint, verifyServerKeys } from './head-rows.ts'
 import { LedgerReader } from './ledger-reader.ts'
-import { verifyPeers, verifyReceivedType } from './peer-standings.ts'
 import { translated, translatedRows } from './postgres-errors.ts'
 import { loadProviders } from './providers.ts'
 import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
@@ -88,6 +83,7 @@ async function openLedger(
     isSmall: await isSmall(client, ledgerId, row.size ?? 0),
     notices,
     portions: () => translatedRows(name, reader.portions()),
+    hasRows: true,
     observer: {
       node: (level, index, hash) => tree.node(level, index, hash),
       gated: reader.standings.compare,

@@ -4,12 +4,14 @@ import { concat } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import {
   DOCUMENTS_WITHHELD,
-  END_LINE_BYTES_MAX,
   type ExportHead,
-  LINE_BYTES_MAX,
+  NO_EXPORT,
   parseExportHead,
   parseExportTail,
 } from '../proof/ledger/export-ends.ts'
+import { END_LINE_BYTES_MAX, LINE_BYTES_MAX } from '../proof/limits.ts'
+import { findNamedKeys } from '../proof/offline/key-hints.ts'
+import { loadProviders } from './providers.ts'
 import { type EntryPortion, type LedgerSource, type OpenLedger, SourceError } from './source.ts'
 
 /**
@@ -63,9 +65,10 @@ async function openExport(file: FileHandle, path: string, name: string): Promise
     throw unreadable(path, error)
   }
   const head = await readHead(file, size).catch(failing)
-  const { ledger, keys, documents } = readExportHead(head.text, name)
+  const { ledger, keys, documents } = readExportHead(head.line, name)
   const tail = await readTail(file, head.end, size).catch(failing)
-  const checkpoint = readExportTail(tail.text, name)
+  const checkpoint = readExportTail(tail.line, name)
+  findNamedKeys(keys, (await loadProviders()).sha256)
   const checkpoints = checkpoint === null ? [] : [checkpoint]
   return {
     ledger,
@@ -80,24 +83,26 @@ async function openExport(file: FileHandle, path: string, name: string): Promise
 }
 
 /** The first line; `end` is the offset after its newline. */
-async function readHead(file: FileHandle, size: number): Promise<{ text: string; end: number }> {
-  const bytes = await readUpTo(file, 0, Math.min(size, END_LINE_BYTES_MAX))
+async function readHead(file: FileHandle, size: number): Promise<{ line: Uint8Array; end: number }> {
+  const bytes = await readUpTo(file, 0, Math.min(size, END_LINE_BYTES_MAX + 1))
   const end = bytes.indexOf(NEWLINE)
-  return end < 0 ? { text: '', end: 0 } : { text: bytes.subarray(0, end).toString('utf8'), end: end + 1 }
+  return end < 0 ? { line: NOTHING, end: 0 } : { line: bytes.subarray(0, end), end: end + 1 }
 }
+
+const NOTHING = new Uint8Array(0)
 
 /** The last line, found from the end; `start` is its offset. A file may end with a newline or without. */
 async function readTail(
   file: FileHandle,
   from: number,
   size: number,
-): Promise<{ text: string; start: number }> {
-  const at = Math.max(from, size - END_LINE_BYTES_MAX)
+): Promise<{ line: Uint8Array; start: number }> {
+  const at = Math.max(from, size - END_LINE_BYTES_MAX - 2)
   const bytes = await readUpTo(file, at, size - at)
   const end = bytes.at(-1) === NEWLINE ? bytes.length - 1 : bytes.length
   const newline = end === 0 ? -1 : bytes.lastIndexOf(NEWLINE, end - 1)
-  if (newline < 0 && at > from) return { text: '', start: size }
-  return { text: bytes.subarray(newline + 1, end).toString('utf8'), start: at + newline + 1 }
+  if (newline < 0 && at > from) return { line: NOTHING, start: size }
+  return { line: bytes.subarray(newline + 1, end), start: at + newline + 1 }
 }
 
 async function readUpTo(file: FileHandle, position: number, length: number): Promise<Buffer> {
@@ -111,19 +116,17 @@ async function readUpTo(file: FileHandle, position: number, length: number): Pro
   return bytes.subarray(0, filled)
 }
 
-/** Throws SourceError unless it is the first line of an export: then it is another file. */
-function readExportHead(text: string, name: string): ExportHead {
-  try {
-    return parseExportHead(text)
-  } catch (error) {
-    throw new SourceError('not_a_ledger', `${name} is ${(error as ProofError).detail}`)
-  }
+/** Throws SourceError for another file. */
+function readExportHead(line: Uint8Array, name: string): ExportHead {
+  const head = parseExportHead(line)
+  if (head === null) throw new SourceError('not_a_ledger', `${name} is ${NO_EXPORT}`)
+  return head
 }
 
 /** Says which file it is that is cut off. */
-function readExportTail(text: string, name: string): string | null {
+function readExportTail(line: Uint8Array, name: string): string | null {
   try {
-    return parseExportTail(text)
+    return parseExportTail(line)
   } catch (error) {
     const { code, detail } = error as ProofError
     throw new ProofError(code, `${name} is ${detail}`)

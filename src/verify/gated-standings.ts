@@ -1,9 +1,9 @@
+import { compareRows } from '../db/evidence/compare.ts'
+import type { GatedColumns } from '../db/evidence/gated-records.ts'
+import { agentUuid } from '../db/evidence/signed.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import type { OnGated } from '../proof/ledger/records.ts'
 import { parseRemoteAgent } from '../proof/statement/remote-agents.ts'
-import { compareRows } from './compare.ts'
-import type { GatedColumns } from './entry-columns.ts'
-import { agentUuid } from './signed-rows.ts'
 
 /**
  * Rows of gated records against the records as a verifier has rebuilt them: each at its last entry, where the verifier has come to

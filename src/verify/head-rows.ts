@@ -1,9 +1,9 @@
-import type { AuditedLedger, AuditedServerKey } from '../db/audit/audited-rows.ts'
+import { contradiction } from '../db/evidence/contradiction.ts'
+import type { AuditedLedger, AuditedServerKey } from '../db/evidence/ledgers.ts'
 import { equalBytes, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { keyThumbprint, parsePublicKey } from '../proof/keys.ts'
 import type { LedgerSummary } from '../proof/ledger/findings.ts'
-import { contradiction } from './contradiction.ts'
 import { TREE_ENTRIES_PER_STEP } from './limits.ts'
 import type { TreeCollector } from './tree-collector.ts'
 

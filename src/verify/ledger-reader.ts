@@ -1,49 +1,34 @@
-import type { AuditedReceived } from '../db/audit/audited-peer-rows.ts'
-import {
-  type AuditedCheckpoint,
-  type AuditedChunk,
-  type AuditedDocument,
-  type AuditedEntry,
-  type AuditedLedger,
-  type AuditedRecord,
-  countRows,
-} from '../db/audit/audited-rows.ts'
 import type { LedgerSnapshot, SeqRange } from '../db/chain/ledger-snapshot.ts'
 import type { EntryDocumentRow } from '../db/chain/read-entries.ts'
 import { HAS_ZSTD } from '../db/chunks/chunk-content.ts'
+import type { AuditedCheckpoint } from '../db/evidence/checkpoints.ts'
+import { contradiction } from '../db/evidence/contradiction.ts'
+import { countRows } from '../db/evidence/counts.ts'
+import type { AuditedDocument } from '../db/evidence/documents.ts'
+import { type AuditedEntry, entryRowColumns } from '../db/evidence/entries.ts'
+import { type AuditedLedger, ledgerColumns } from '../db/evidence/ledgers.ts'
+import type { AuditedRecord } from '../db/evidence/records.ts'
+import type { Evidence } from '../db/evidence/table.ts'
+import {
+  type EntryColumns,
+  EVIDENCE,
+  EVIDENCE_NAMES,
+  type EvidenceName,
+  type EvidenceRow,
+} from '../db/evidence/tables.ts'
 import { equalBytes } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import type { Uuid } from '../proof/ids.ts'
 import { parseCheckpoint } from '../proof/tree/checkpoint.ts'
-import { entryLine } from '../records/export.ts'
-import {
-  chunkColumns,
-  closureColumns,
-  documentColumns,
-  entryColumns,
-  erasureColumns,
-  keyColumns,
-  ledgerColumns,
-  recordColumns,
-  statementColumns,
-  typeColumns,
-} from './columns-of-rows.ts'
-import { contradiction } from './contradiction.ts'
-import type { EntryColumns, RecordColumns } from './entry-columns.ts'
+import { entryLine } from '../records/read/export.ts'
 import { GatedStandings } from './gated-standings.ts'
 import { type LedgerTables, openTables } from './ledger-tables.ts'
-import { offerColumns, receivedColumns, receivedDocumentColumns } from './peer-columns-of-rows.ts'
 import { PeerStandings } from './peer-standings.ts'
 import { PortionBuilder } from './portion-builder.ts'
 import { type EntryPortion, SourceError } from './source.ts'
 
-/** Rows beside an entry that its line shows too, and those of chunks. */
-type Beside = {
-  readonly records: readonly AuditedRecord[]
-  readonly chunks: readonly AuditedChunk[]
-  readonly documents: readonly EntryDocumentRow[]
-  readonly received: readonly AuditedReceived[]
-}
+/** Rows beside an entry. */
+type Beside = { readonly [Name in EvidenceName]: readonly EvidenceRow<Name>[] }
 
 /**
  * Reads a ledger's tables side by side, each in the order of the entries: an entry's line as an export has it, and
@@ -102,14 +87,12 @@ export class LedgerReader {
   }
 
   async #read(entry: AuditedEntry, portion: PortionBuilder): Promise<void> {
-    const seq = entry.seq
-    const { records: recordRows, chunks: chunkRows, documents: documentRows } = this.#tables.beside
-    const records = await recordRows.take(seq)
-    const chunks = await chunkRows.take(seq)
+    const { seq } = entry
+    const beside = await this.#rowsAt(seq)
+    const { records, chunks, received: receivedRows } = beside
     if (chunks.length > 0 && !HAS_ZSTD) throw needsZstd()
-    const documents = (await documentRows.take(seq)).map(asNamed)
-    const receivedRows = await this.#tables.beside.received.take(seq)
-    const columns = await this.#columnsOf(entry, seq, { records, chunks, documents, received: receivedRows })
+    const documents = beside.documents.map(asNamed)
+    const columns = this.#columnsOf(entry, beside)
     if (this.#isWhole) {
       this.standings.expect(seq, columns.gated)
       this.peerStandings.expect(seq, columns)
@@ -127,70 +110,37 @@ export class LedgerReader {
 
   /** Throws where a row is left that no entry explains. */
   async #finish(): Promise<void> {
-    for (const rows of Object.values(this.#tables.beside)) await rows.finish()
+    for (const rows of [this.#tables.checkpoints, ...Object.values(this.#tables.beside)]) await rows.finish()
     if (this.#isWhole) await this.#verifyCounts()
   }
 
-  async #columnsOf(
-    entry: AuditedEntry,
-    seq: number,
-    { records, chunks, documents, received }: Beside,
-  ): Promise<EntryColumns> {
-    const { beside } = this.#tables
-    const chunkKeys = await beside.chunkKeys.take(seq)
-    const agents = await beside.agents.take(seq)
-    const keys = await beside.keys.take(seq)
-    const disabledAgents = await beside.disabledAgents.take(seq)
-    const revokedKeys = await beside.revokedKeys.take(seq)
-    const signingKeys = await beside.signingKeys.take(seq)
-    const revokedSigningKeys = await beside.revokedSigningKeys.take(seq)
-    const types = await beside.types.take(seq)
-    const erasures = await beside.erasures.take(seq)
-    const rules = await beside.rules.take(seq)
-    const holds = await beside.holds.take(seq)
-    const liftedHolds = await beside.liftedHolds.take(seq)
-    const closures = await beside.closures.take(seq)
-    const idempotencyKeys = await beside.idempotencyKeys.take(seq)
-    const offers = await beside.offers.take(seq)
-    const receivedDocuments = await beside.receivedDocuments.take(seq)
-    const statements = await beside.statements.take(seq)
-    return {
-      ...entryColumns(entry),
-      records: records.map((record) => this.#recordColumns(record)),
-      chunks: chunks.map(chunkColumns),
-      chunkKeys: chunkKeys.map(({ chunk, keys }) => ({ chunk, keys })),
-      documents: documents.map((document) => documentColumns(document, this.#sha256)),
-      agents: agents.map(({ agentId, name }) => ({ agentId, name })),
-      keys: keys.map(keyColumns),
-      disabledAgentIds: disabledAgents.map(({ id }) => id),
-      revokedKeyIds: revokedKeys.map(({ id }) => id),
-      signingKeys: signingKeys.map(({ seq: _, ...key }) => key),
-      revokedSigningKids: revokedSigningKeys.map(({ id }) => id),
-      types: types.map((type) => typeColumns(type, this.#sha256)),
-      erasures: erasures.map(erasureColumns),
-      rules: rules.map(({ seq: _, ...rule }) => rule),
-      holds: holds.map(({ seq: _, ...hold }) => hold),
-      liftedHolds: liftedHolds.map(({ hold }) => hold),
-      closures: closures.map(closureColumns),
-      idempotencyKeys: idempotencyKeys.map(({ actorId, isForgotten }) => ({
-        actorId,
-        isForgotten,
-        isOfErased:
-          records.some((record) => record.payloadErasedSeq !== null) ||
-          chunks.some((chunk) => chunk.erasedSeq !== null) ||
-          documents.some((document) => document.erasedSeq !== null),
-      })),
-      ledger: seq === 0 ? ledgerColumns(this.#row) : null,
-      offers: offers.map(offerColumns),
-      received: received.map(receivedColumns),
-      receivedDocuments: receivedDocuments.map((row) => receivedDocumentColumns(row, this.#sha256)),
-      statements: statements.map(statementColumns),
+  async #rowsAt(seq: number): Promise<Beside> {
+    const rows: Partial<Record<EvidenceName, readonly unknown[]>> = {}
+    for (const name of EVIDENCE_NAMES) {
+      const table = this.#tables.beside[name]
+      rows[name] = table.isBehind(seq) ? [] : await table.take(seq)
     }
+    return rows as unknown as Beside
   }
 
-  #recordColumns(record: AuditedRecord): RecordColumns {
-    this.#referencesFound += record.searchedReferences?.length ?? 0
-    return recordColumns(record, this.#sha256)
+  #columnsOf(entry: AuditedEntry, beside: Beside): EntryColumns {
+    const { records, chunks, documents } = beside
+    for (const { searchedReferences } of records) this.#referencesFound += searchedReferences?.length ?? 0
+    const isErased =
+      records.some((record) => record.payloadErasedSeq !== null) ||
+      chunks.some((chunk) => chunk.erasedSeq !== null) ||
+      documents.some((document) => document.erasedSeq !== null)
+    const context = { sha256: this.#sha256, isErased }
+    const columns: Partial<Record<EvidenceName, readonly unknown[]>> = {}
+    for (const name of EVIDENCE_NAMES) {
+      const table = EVIDENCE[name] as Evidence<{ seq: number }, unknown>
+      columns[name] = beside[name].map((row) => table.columns(row, context))
+    }
+    return {
+      ...entryRowColumns(entry),
+      ...(columns as unknown as Pick<EntryColumns, EvidenceName>),
+      ledger: entry.seq === 0 ? ledgerColumns(this.#row) : null,
+    }
   }
 
   /** Each record's own were compared; there must be no others, by which one would be found or stand where it does not. */
@@ -207,7 +157,7 @@ export class LedgerReader {
   }
 
   async #notesOf(seq: number): Promise<string[]> {
-    const rows = await this.#tables.beside.checkpoints.take(seq)
+    const rows = await this.#tables.checkpoints.take(seq)
     for (const row of rows) verifyCheckpointRow(row)
     return rows.map(({ note }) => note)
   }

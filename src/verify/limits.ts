@@ -6,3 +6,6 @@ export const EXPORT_SPOOL_SHARE_OF_FREE_MAX = 0.9
 
 // Checkpoints
 export const TREE_ENTRIES_PER_STEP = 65_536
+
+/** Threads that a verification may be told to use. */
+export const THREADS_MAX = 256

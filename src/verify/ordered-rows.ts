@@ -1,5 +1,5 @@
+import { contradiction } from '../db/evidence/contradiction.ts'
 import type { ProofError } from '../proof/error.ts'
-import { contradiction } from './contradiction.ts'
 
 /** Rows of one table in the order of the entries that explain them, taken entry by entry. */
 export class OrderedRows<T extends { seq: number }> {
@@ -11,6 +11,11 @@ export class OrderedRows<T extends { seq: number }> {
   constructor(table: string, rows: AsyncIterable<T>) {
     this.#table = table
     this.#rows = rows[Symbol.asyncIterator]()
+  }
+
+  /** Whether the entry at `seq` has none, as far as is known without waiting. */
+  isBehind(seq: number): boolean {
+    return this.#started && (this.#next === null || this.#next.seq > seq)
   }
 
   /** The rows of the entry at `seq`. Throws if a row before it was nobody's: no entry explains it. */

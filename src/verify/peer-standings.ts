@@ -1,14 +1,12 @@
-import type { AuditedPeer, AuditedReceivedType } from '../db/audit/audited-peer-rows.ts'
-import { toHex } from '../proof/bytes.ts'
-import type { Sha256 } from '../proof/crypto.ts'
-import { parseId } from '../proof/ids.ts'
+import { compare, compareRows } from '../db/evidence/compare.ts'
+import { contradiction } from '../db/evidence/contradiction.ts'
+import type { OfferColumns } from '../db/evidence/offers.ts'
+import type { RemoteColumns } from '../db/evidence/received.ts'
+import type { EntryColumns } from '../db/evidence/tables.ts'
 import { canonicalize } from '../proof/json/jcs.ts'
 import type { JsonValue } from '../proof/json/json-value.ts'
 import type { OnOffer } from '../proof/ledger/offers.ts'
-import type { OnRemote, PeeringStanding } from '../proof/ledger/peers.ts'
-import { compare, compareRows } from './compare.ts'
-import { contradiction } from './contradiction.ts'
-import type { EntryColumns, OfferColumns, RemoteColumns } from './entry-columns.ts'
+import type { OnRemote } from '../proof/ledger/peers.ts'
 
 /**
  * Rows of what came from other ledgers against that as a verifier has rebuilt it, as GatedStandings does for records of the
@@ -74,90 +72,6 @@ export class PeerStandings {
 function canonicalJson(text: string): string | null {
   try {
     return canonicalize(JSON.parse(text) as JsonValue)
-  } catch {
-    return null
-  }
-}
-
-/** States of a peering that has no entry: nothing was signed about it. */
-const WITHOUT_ENTRY = ['invited', 'pending', 'revoked']
-
-/** Every peering that was added has its row, as it stands, and nothing else has one. */
-export function verifyPeers(rows: readonly AuditedPeer[], standings: Iterable<PeeringStanding>): void {
-  const byId = new Map(rows.map((row) => [row.peerId, row]))
-  for (const standing of standings) {
-    const row = byId.get(parseId('peer', standing.peer))
-    if (!row) throw contradiction(`peers: no row of ${standing.peer}`)
-    byId.delete(row.peerId)
-    compareRows('peers', [peerColumns(row)], [peerRow(standing)])
-    compareRows('peer_keys', row.keys ?? [], keyRows(standing))
-  }
-  for (const { peerId, addedSeq, state, keys } of byId.values()) {
-    if (addedSeq !== null || keys !== null || !WITHOUT_ENTRY.includes(state))
-      throw contradiction(`peers: ${peerId} is ${state}, added at seq ${addedSeq}, and no entry says so`)
-  }
-}
-
-function peerColumns(row: AuditedPeer) {
-  return {
-    role: row.role,
-    state: row.state,
-    inviter: row.inviter,
-    invited: row.invited,
-    remoteLedgerId: row.remoteLedgerId,
-    remoteUrl: row.remoteUrl,
-    handshake: row.handshake && toHex(row.handshake),
-    addedSeq: row.addedSeq,
-    addedLeaf: row.addedLeaf && toHex(row.addedLeaf),
-    counterpart: row.counterpart && toHex(row.counterpart),
-    revokedSeq: row.revokedSeq,
-  }
-}
-
-function peerRow(standing: PeeringStanding): ReturnType<typeof peerColumns> {
-  const { ledger, predicate } = standing.added
-  const { inviter, invited } = predicate as Record<string, JsonValue>
-  return {
-    role: (inviter as { ledger: string }).ledger === ledger ? 'inviter' : 'invited',
-    state: standing.state,
-    inviter: canonicalize(inviter!),
-    invited: canonicalize(invited!),
-    remoteLedgerId: parseId('led', standing.other.ledger),
-    remoteUrl: standing.other.url,
-    handshake: standing.handshake,
-    addedSeq: standing.addedSeq,
-    addedLeaf: standing.addedLeaf,
-    counterpart: standing.counterpart,
-    revokedSeq: standing.revokedSeq,
-  }
-}
-
-/** Each key up to the entry of its chain that names the next one. */
-function keyRows({ keys }: PeeringStanding) {
-  return keys.map(({ kid, alg, spki }, i) => ({
-    kid,
-    alg: alg as string,
-    spki,
-    untilSeq: keys[i + 1]?.since ?? null,
-  }))
-}
-
-/** A type that came is of its digest and its name, from a peer. Which record has it, the record's entry says. */
-export function verifyReceivedType(
-  { peerId, name, digest, definition }: AuditedReceivedType,
-  peers: readonly AuditedPeer[],
-  sha256: Sha256,
-): void {
-  if (!peers.some((peer) => peer.peerId === peerId))
-    throw contradiction(`received_types: of no peer ${peerId}`)
-  compare('received_types', 'digest', toHex(digest), toHex(sha256(definition)))
-  compare('received_types', 'name', name, definedName(definition))
-}
-
-function definedName(definition: Buffer): string | null {
-  try {
-    const { name, version } = JSON.parse(definition.toString('utf8')) as { name: string; version: number }
-    return `${name}/${version}`
   } catch {
     return null
   }

@@ -1,5 +1,5 @@
+import type { EntryColumns } from '../db/evidence/tables.ts'
 import { concat } from '../proof/bytes.ts'
-import type { EntryColumns } from './entry-columns.ts'
 import type { EntryPortion } from './source.ts'
 
 /** Bytes of lines and of chunks, and entries, handed over at a time. */

@@ -1,17 +1,19 @@
+import { utf8Decode } from '../proof/bytes.ts'
 import { ProofError } from '../proof/error.ts'
 import type { CompromisedKeys } from '../proof/ledger/compromised-keys.ts'
 import { parseConsistencyProof, parseEntryProof } from '../proof/offline/entry-proof.ts'
 import { findingsOfProof, type ProofFindings } from '../proof/offline/proof-findings.ts'
 import { verifyProof } from '../proof/offline/verify-proof.ts'
 import { verifyRecord } from '../proof/offline/verify-record.ts'
+import { quoted } from '../proof/quoted.ts'
 import type { WitnessPolicy } from '../proof/tree/cosignature.ts'
 import { loadProviders } from './providers.ts'
 
-/** Texts of files, and what the user knows from elsewhere. */
+/** Contents of files, and what the user knows from elsewhere. */
 type ProofInput = {
-  readonly proof: string
-  readonly record: string | null
-  readonly consistency: string | null
+  readonly proof: Uint8Array
+  readonly record: Uint8Array | null
+  readonly consistency: Uint8Array | null
   readonly keptCheckpoints: readonly string[]
   readonly kids: readonly string[]
   readonly noteKey: string | null
@@ -34,12 +36,13 @@ export async function checkProof(input: ProofInput): Promise<ProofReport> {
   const { notice, ...providers } = await loadProviders()
   const notices = notice === null ? [] : [notice]
   try {
-    const proof = parseEntryProof(input.proof)
+    const proof = parseEntryProof(utf8Decode(input.proof))
     const { kids, noteKey, keptCheckpoints, compromised, witnesses } = input
-    const consistency = input.consistency === null ? null : parseConsistencyProof(input.consistency)
+    const consistency =
+      input.consistency === null ? null : parseConsistencyProof(utf8Decode(input.consistency))
     const trust = { kids, noteKey, keptCheckpoints, consistency, compromised, witnesses }
     const verified = verifyProof(proof, trust, providers)
-    if (input.record !== null) verifyRecord(input.record, verified, providers)
+    if (input.record !== null) verifyRecord(utf8Decode(input.record), verified, providers)
     const findings = findingsOfProof(verified, input)
     return { ok: true, ...findings, notices: [...notices, ...findings.notices] }
   } catch (error) {
@@ -71,7 +74,7 @@ export function strictly(report: ProofReport, witnesses?: WitnessPolicy): ProofR
 
 /** The last line (docs/cli.md). Stable: scripts read it. */
 export function formatProofReport(report: ProofReport): string {
-  if (!report.ok) return `PROOF_FAILED code=${report.code} reason=${JSON.stringify(report.reason)}`
+  if (!report.ok) return `PROOF_FAILED code=${report.code} reason=${quoted(report.reason)}`
   const { ledger, seq, kind, subject, recordedAt, keys, noteKey, checkpoint, covered, treeSize } = report
   const { record, signal, version, signedBy } = report
   const parts = [
@@ -87,6 +90,7 @@ export function formatProofReport(report: ProofReport): string {
   ]
   if (signedBy === 'agent') parts.push('signed-by=agent')
   if (report.cosigned !== null) parts.push(`cosigned=${report.cosigned}`)
+  if (report.unknownCosignatures) parts.push(`unknown-cosignatures=${report.unknownCosignatures}`)
   if (record === 'same') parts.push('record=same')
   if (signal !== null) parts.push(`signal=${signal.decision}`)
   if (version !== null) parts.push(`version=${version}`)

@@ -2,6 +2,7 @@ import { ProofError } from '../proof/error.ts'
 import { LedgerExchange, UnforeseenShare } from '../proof/federation/exchange.ts'
 import { type ReconcileCounts, reconcile } from '../proof/federation/reconcile.ts'
 import type { KeyTrust } from '../proof/ledger/findings.ts'
+import { quoted } from '../proof/quoted.ts'
 import { strictly, type VerifyReport } from './report.ts'
 import { findSharedLater } from './shared-later.ts'
 import { type LedgerSource, type OpenLedger, SourceError } from './source.ts'
@@ -187,7 +188,7 @@ export function formatReconciliation({ counts, failure, keys }: ReconcileReport)
   if (failure) {
     const { ledger, seq, code, reason } = failure
     const at = [ledger === null ? '' : `ledger=${ledger} `, seq === null ? '' : `seq=${seq} `].join('')
-    return `NOT_RECONCILED ${at}code=${code} reason=${JSON.stringify(reason)}`
+    return `NOT_RECONCILED ${at}code=${code} reason=${quoted(reason)}`
   }
   const { records, entries, offers, inFlight, dropped, beyond } = counts!
   const parts = [

@@ -1,4 +1,5 @@
 import type { LedgerFindings } from '../proof/ledger/findings.ts'
+import { quoted } from '../proof/quoted.ts'
 
 /** Findings of a verification, and what they rest on (docs/cli.md). */
 export type VerifyReport = Findings & Outcome
@@ -21,7 +22,7 @@ export function formatReport(report: VerifyReport): string {
   const { failure } = report
   if (failure) {
     const at = failure.seq === null ? '' : `seq=${failure.seq} `
-    return `INTEGRITY_FAILED ${at}code=${failure.code} reason=${JSON.stringify(failure.reason)}`
+    return `INTEGRITY_FAILED ${at}code=${failure.code} reason=${quoted(failure.reason)}`
   }
   const parts = [
     `entries=${report.entries}`,

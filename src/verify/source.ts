@@ -40,6 +40,8 @@ export type OpenLedger = {
   portions(): AsyncIterable<EntryPortion>
   /** Called as the ledger is verified, in order. */
   readonly observer?: LedgerObserver
+  /** Whether portions have rows of a database beside their lines. Default: no. */
+  readonly hasRows?: boolean
   close(): Promise<void>
 }
 
@@ -83,4 +85,10 @@ export class SourceError extends Error {
     this.name = 'SourceError'
     this.kind = kind
   }
+}
+
+/** Without user name, password and query: a URL may hold secrets. */
+export function displayUrl(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + (pathname === '/' ? '' : pathname)
 }

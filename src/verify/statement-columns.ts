@@ -1,8 +1,9 @@
+import { compare, compareRows } from '../db/evidence/compare.ts'
+import { contradiction } from '../db/evidence/contradiction.ts'
+import type { StatementColumns } from '../db/evidence/statements.ts'
+import type { EntryColumns } from '../db/evidence/tables.ts'
 import { toHex } from '../proof/bytes.ts'
 import type { EntryStep } from '../proof/entry/entry-step.ts'
-import { compare, compareRows } from './compare.ts'
-import { contradiction } from './contradiction.ts'
-import type { EntryColumns, StatementColumns } from './entry-columns.ts'
 
 /**
  * Verifies the row of a registered statement, and that by which searches find it. Its id, author and time are those of the entry behind it, whose own row is

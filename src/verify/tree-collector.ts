@@ -1,7 +1,7 @@
+import { contradiction } from '../db/evidence/contradiction.ts'
 import { alone, concat, toHex } from '../proof/bytes.ts'
 import type { Sha256 } from '../proof/crypto.ts'
 import { type Frontier, TILE_HASHES, TILE_LEVEL_BITS } from '../proof/tree/merkle.ts'
-import { contradiction } from './contradiction.ts'
 
 type Level = { readonly tiles: string[]; growing: Uint8Array[] }
 

@@ -1,6 +1,10 @@
 import { CHUNK_RECORDS, type ChunkRecord, decodeChunk } from '../db/chunks/chunk-content.ts'
 import { keysOfChunk } from '../db/chunks/chunk-keys.ts'
 import { itemOf, payloadDigest, referencesDigest } from '../db/chunks/item.ts'
+import type { ChunkColumns } from '../db/evidence/batch-chunks.ts'
+import { compare } from '../db/evidence/compare.ts'
+import { contradiction } from '../db/evidence/contradiction.ts'
+import type { EntryColumns } from '../db/evidence/tables.ts'
 import type { ProofProviders, Sha256 } from '../proof/crypto.ts'
 import type { EntryLine } from '../proof/entry/entry-line.ts'
 import { type ErasedDocument, stepOf } from '../proof/entry/entry-step.ts'
@@ -17,11 +21,9 @@ import { formatId, ID_BYTES, parseId, type Uuid, writeUuid } from '../proof/ids.
 import { itemBytes, itemLeaf } from '../proof/statement/batch.ts'
 import { firstRecordId, formatRecordIds, recordIdAt } from '../proof/statement/batch-ids.ts'
 import { isReferences, isTraceparent, isTypeName } from '../proof/statement/fields.ts'
+import { OTHER_MEMBERS, type OtherMembers, type OtherName } from '../proof/statement/record-members.ts'
 import type { ParsedStatement } from '../proof/statement/statement.ts'
 import { toHex } from '../signing/text-of-bytes.ts'
-import { compare } from './compare.ts'
-import { contradiction } from './contradiction.ts'
-import type { ChunkColumns, EntryColumns } from './entry-columns.ts'
 
 /**
  * Verifies the entry of a batch with the rows that hold its records (docs/formats/chunks.md), instead of the items and documents of its
@@ -159,13 +161,14 @@ class FoundRecords {
   }
 
   /** Each type and trace once. */
-  #verifyMembers({ type, occurredAtMs, traceparent, document }: ChunkRecord): void {
+  #verifyMembers({ type, occurredAtMs, traceparent, otherMembers, document }: ChunkRecord): void {
     if (!this.#types.has(type) && !isTypeName(type)) throw refused('type')
     this.#types.add(type)
     if (occurredAtMs !== null && (occurredAtMs < YEAR_0 || occurredAtMs >= YEAR_10000))
       throw refused('occurredAt')
     if (document.erasedSeq === undefined && document.references !== null)
       verifyReferences(document.references)
+    if (otherMembers !== null) verifyOthers(otherMembers)
     if (traceparent === null || this.#traceparents.has(traceparent)) return
     if (!isTraceparent(traceparent)) throw refused('traceparent')
     this.#traceparents.add(traceparent)
@@ -187,6 +190,14 @@ function verifyReferences(bytes: Uint8Array): void {
   } catch {}
   throw refused('references')
 }
+
+/** Each is a member of an item, in its form. */
+function verifyOthers(members: OtherMembers): void {
+  for (const [name, text] of Object.entries(members) as [OtherName, string][])
+    if (!OTHERS.get(name)?.test(text)) throw refused(name)
+}
+
+const OTHERS = new Map(OTHER_MEMBERS.map(([name, { pattern }]) => [name, pattern]))
 
 const YEAR_0 = Date.parse('0000-01-01T00:00:00.000Z')
 const YEAR_10000 = Date.parse('9999-12-31T23:59:59.999Z') + 1

@@ -43,7 +43,8 @@ export async function verifyLedger(source: LedgerSource, options: VerifyOptions 
   if (opened instanceof ProofError) return unreadReport(source.name, opened)
   try {
     const threads = options.threads ?? (opened.isSmall ? 1 : availableParallelism())
-    const pool = await openEntryPool({ keys: opened.keys, documents: opened.documents ?? 'all' }, threads)
+    const { keys, documents = 'all', hasRows = false } = opened
+    const pool = await openEntryPool({ keys, documents, hasRows }, threads)
     try {
       return await verifyOpened(source.name, opened, pool, options)
     } finally {
@@ -166,7 +167,7 @@ async function verifyPortions(verification: Verification): Promise<void> {
     followPortion(verification, portion, await result)
     options.onProgress?.({ entries: verifier.summary.size, done: portion.progress, total: opened.total })
   }
-  const unread = await eachUntilRefused(opened.portions(), async (portion) => {
+  const failure = await eachUntilFailure(opened.portions(), async (portion) => {
     const result = pool.run({ lines: portion.lines, rows: portion.rows })
     // It is awaited when its turn comes; until then a failed thread must not end the process.
     result.catch(() => {})
@@ -174,19 +175,19 @@ async function verifyPortions(verification: Verification): Promise<void> {
     if (inFlight.length >= pool.portionsInFlightMax) await settleFirst()
   })
   while (inFlight.length > 0) await settleFirst()
-  if (unread) throw unread
+  if (failure) throw failure
 }
 
-/** A source that contradicts itself further on does not hide what is wrong with the entries before. */
-async function eachUntilRefused(
+/** A fault of the source further on does not hide a fault of the entries before it. */
+async function eachUntilFailure(
   portions: AsyncIterable<EntryPortion>,
   work: (portion: EntryPortion) => Promise<void>,
-): Promise<ProofError | null> {
+): Promise<Error | null> {
   const iterator = portions[Symbol.asyncIterator]()
   try {
     for (;;) {
-      const next = await iterator.next().catch(proofErrorOrThrow)
-      if (next instanceof ProofError) return next
+      const next = await iterator.next().catch((error: Error) => error)
+      if (next instanceof Error) return next
       if (next.done) return null
       await work(next.value)
     }

@@ -1,3 +1,4 @@
+import type { EntryColumns } from '../db/evidence/tables.ts'
 import { utf8Decode } from '../proof/bytes.ts'
 import type { EntryLine } from '../proof/entry/entry-line.ts'
 import type { EntryStep } from '../proof/entry/entry-step.ts'
@@ -8,15 +9,18 @@ import type { ProofErrorCode } from '../proof/error.ts'
 import type { KeyHint } from '../proof/ledger/key-hint.ts'
 import { makeFindKey } from '../proof/offline/key-hints.ts'
 import { STATEMENT } from '../proof/statement/kinds.ts'
-import { verifyColumns } from './columns.ts'
-import type { EntryColumns } from './entry-columns.ts'
 import { type PackedSteps, packSteps } from './packed-steps.ts'
 import { loadProviders } from './providers.ts'
 import { verifyStatementColumns } from './statement-columns.ts'
 import { verifyStoredBatch } from './verify-batch.ts'
 
 /** Facts that a thread needs before the first portion. */
-export type EntryContext = { readonly keys: readonly KeyHint[]; readonly documents: DocumentsShown }
+export type EntryContext = {
+  readonly keys: readonly KeyHint[]
+  readonly documents: DocumentsShown
+  /** false: no portion has rows, and nothing of the database is loaded, nor its driver. Default: true. */
+  readonly hasRows?: boolean
+}
 
 /** A stretch of whole lines, and the rows of a database beside them. */
 export type PortionTask = { readonly lines: Uint8Array; readonly rows: PortionRows | null }
@@ -42,6 +46,7 @@ export async function makePortionVerifier(
 ): Promise<(task: PortionTask) => PortionResult> {
   const providers = await loadProviders()
   const findKey = makeFindKey(context.keys, providers)
+  const tables = context.hasRows === false ? null : await import('../db/evidence/tables.ts')
   const verifyWithRows = (line: EntryLine, columns: EntryColumns, contents: Uint8Array): EntryStep => {
     if (line.kind === STATEMENT) {
       const step = verifyStatementLine(line, providers.sha256)
@@ -52,7 +57,7 @@ export async function makePortionVerifier(
       line.kind === 'batch-notarized'
         ? verifyStoredBatch(line, columns, contents, findKey, providers)
         : verifyEntry(line, findKey, providers, context.documents)
-    verifyColumns(entry, columns, providers.sha256)
+    tables!.verifyColumns(entry, columns, providers.sha256)
     return entry.step
   }
   return ({ lines, rows }) => {

@@ -5,6 +5,7 @@ import { AppendQueue, type Batch, type Queued } from '../../src/append/append-qu
 import {
   APPEND_BATCH_BYTES_MAX,
   APPEND_BATCH_ENTRIES_MAX,
+  APPEND_BATCH_KEYS_MAX,
   APPEND_BATCH_RECORDS_MAX,
   APPEND_GATHER_MS_MAX,
   APPEND_LANES,
@@ -12,7 +13,6 @@ import {
   APPEND_OVERLAP_RECORDS_MIN,
   APPEND_QUEUE_BYTES_MAX,
   APPEND_QUEUE_ENTRIES_MAX,
-  APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX,
   APPEND_QUEUE_RECORDS_MAX,
   APPEND_WAIT_MS_MAX,
 } from '../../src/append/limits.ts'
@@ -31,6 +31,7 @@ function open() {
       name: name++,
       ledgerId: ledgerOf(ledger),
       records: 1,
+      keys: 0,
       bytes: 500,
       ownBatchMax: null,
       ...about,
@@ -117,14 +118,18 @@ test('an administrative entry waits until its ledger is free, and nothing of the
   )
 })
 
-test('a batch is bounded in entries, records and bytes, though one entry may be as large as it likes', () => {
+test('a batch is bounded in entries, records, keys and bytes, though one entry may be as large as it likes', () => {
   const { queue, add, addMany } = open()
   addMany(APPEND_BATCH_ENTRIES_MAX + 5)
   const first = queue.take(0, 0)!
   assert.equal(first.items.length, APPEND_BATCH_ENTRIES_MAX)
   queue.end(first, 1)
   assert.equal(queue.take(1, 0)?.items.length, 5)
-  for (const about of [{ records: APPEND_BATCH_RECORDS_MAX / 2 }, { bytes: APPEND_BATCH_BYTES_MAX / 2 }]) {
+  for (const about of [
+    { records: APPEND_BATCH_RECORDS_MAX / 2 },
+    { keys: APPEND_BATCH_KEYS_MAX / 2 },
+    { bytes: APPEND_BATCH_BYTES_MAX / 2 },
+  ]) {
     for (let i = 0; i < 3; i++) add(2, about)
     const two = queue.take(1, 0)!
     assert.equal(two.items.length, 2)
@@ -142,18 +147,19 @@ test('refuses what is more than it holds: entries of a ledger, of all, records a
       name: -1,
       ledgerId: ledgerOf(1),
       records: 1,
+      keys: 0,
       bytes: 500,
       ownBatchMax: null,
       ...about,
     }
     return queue.refusal(item, 0) !== null
   }
-  addMany(APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX - 1)
+  addMany(APPEND_QUEUE_ENTRIES_MAX / 2 - 1)
   assert.equal(refuses(), false)
   add()
   assert.equal(refuses(), true)
   assert.equal(refuses({ ledgerId: ledgerOf(2) }), false, 'there is room for the others')
-  addMany(APPEND_QUEUE_ENTRIES_MAX - APPEND_QUEUE_ENTRIES_PER_LEDGER_MAX, 2)
+  addMany(APPEND_QUEUE_ENTRIES_MAX / 2, 2)
   assert.equal(refuses({ ledgerId: ledgerOf(3) }), true)
 
   for (const [name, max] of [
@@ -162,7 +168,7 @@ test('refuses what is more than it holds: entries of a ledger, of all, records a
   ] as const) {
     const { queue: other, add: addTo } = open()
     addTo(1, { [name]: max - 1 })
-    const item = { name: -1, ledgerId: ledgerOf(1), records: 0, bytes: 0, ownBatchMax: null }
+    const item = { name: -1, ledgerId: ledgerOf(1), records: 0, keys: 0, bytes: 0, ownBatchMax: null }
     assert.equal(other.refusal({ ...item, [name]: 1 }, 0), null)
     assert.notEqual(other.refusal({ ...item, [name]: 2 }, 0), null)
   }
@@ -207,6 +213,7 @@ type Step =
       readonly kind: 'add'
       readonly ledger: number
       readonly records: number
+      readonly keys: number
       readonly ownBatchMax: number | null
     }
   | { readonly kind: 'take'; readonly coming: number }
@@ -220,6 +227,7 @@ const steps = fc.array(
         kind: fc.constant('add' as const),
         ledger: fc.integer({ min: 1, max: 4 }),
         records: fc.constantFrom(0, 1, 1, 1, 30, 2_000),
+        keys: fc.constantFrom(0, 0, 0, 50, 700),
         ownBatchMax: fc.integer({ min: 0, max: 9 }).map((n) => [2, 3][n] ?? null),
       }),
     },
@@ -244,7 +252,14 @@ test('whatever happens, each entry goes once, in the order of its ledger, within
         inFlight.push(batch)
         assert.ok(batch.items.length > 0)
         assert.ok(inFlight.length <= APPEND_LANES)
-        assert.ok(batch.records <= APPEND_BATCH_RECORDS_MAX || batch.items.length === 1)
+        const keys = batch.items.reduce((sum, item) => sum + item.keys, 0)
+        // A batch of one ledger's own is bounded by the count of its entries.
+        const isOwn = batch.items[0]!.ownBatchMax !== null
+        assert.ok(
+          (batch.records <= APPEND_BATCH_RECORDS_MAX && keys <= APPEND_BATCH_KEYS_MAX) ||
+            isOwn ||
+            batch.items.length === 1,
+        )
         for (const ledger of batch.ledgers)
           assert.ok(inFlight.filter((one) => one.ledgers.has(ledger)).length <= APPEND_LANES_OF_ONE_LEDGER)
         if (batch.items.some(({ ownBatchMax }) => ownBatchMax !== null)) {

@@ -82,7 +82,7 @@ function simulate(queue: Rule, { clients, flushUs, perSecond }: Load) {
   const arrivals: { at: number; client: Client }[] = []
   const arrivedAt = new Map<Client, number>()
   for (let name = 0; name < clients; name++) {
-    const client = { name, ledgerId: LEDGER, records: 1, bytes: 1_000, ownBatchMax: null }
+    const client = { name, ledgerId: LEDGER, records: 1, keys: 0, bytes: 1_000, ownBatchMax: null }
     arrivals.push({ at: perSecond ? (name * 1e6) / perSecond : name, client })
   }
   const ended: { at: number; batch: Batch<Client> }[] = []

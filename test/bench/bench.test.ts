@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { cpuBetween, takeCpuSnapshot } from '../../bench/cpu.ts'
 import { parseOptions } from '../../bench/options.ts'
 import { summarizeProfile } from '../../bench/profile.ts'
 import { checkSamples } from '../../bench/samples.ts'
-import { stepsBetween } from '../../bench/steps.ts'
+import { cpuBetween, takeCpuSnapshot } from '../../bench/watch/cpu.ts'
+import { stepsBetween } from '../../bench/watch/steps.ts'
 import { makeLatencies, summarize } from '../../cli/preflight/latencies.ts'
 
 test('options have defaults, take lists, and refuse what is out of range or unknown', () => {

@@ -4,8 +4,8 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { generateLifecycles, type LifecyclePlan } from '../../bench/lifecycle-load.ts'
-import { makeLifecycleRequests } from '../../bench/lifecycle-requests.ts'
+import { generateLifecycles, type LifecyclePlan } from '../../bench/load/lifecycles.ts'
+import { makeLifecycleRequests } from '../../bench/load/requests.ts'
 
 const MS = 1e6
 
@@ -118,7 +118,6 @@ function planFor(server: { port: number }): LifecyclePlan {
   return {
     targets: [{ host: '127.0.0.1', port: server.port }],
     request: {
-      host: 'localhost',
       type: 'order/1',
       principalBearer: 'tly_principal',
       performerBearer: 'tly_performer',

@@ -81,7 +81,7 @@ test('lists every command and exit code, and those that there are for a mistyped
     [['lst'], /there is no command `tallystick lst`. Commands: init, doctor/],
     [['keys', 'lst'], /keys needs one of: list, get, create/],
     [['constructor'], /there is no command `tallystick constructor`. Commands: init, doctor/],
-    [['\x1b]0;x\x07'], /there is no command `tallystick �\]0;x�`/],
+    [['\x1b]0;x\x07'], /there is no command `tallystick ⟨U\+001B⟩\]0;x⟨U\+0007⟩`/],
   ]
   for (const [args, pattern] of mistyped) {
     const refused = await runCommand(args)
@@ -161,8 +161,28 @@ test('what is piped is a line of JSON each; a terminal gets a table whose text c
   }
   const [many, one] = [capture(true), capture(true)]
   await printItems(items(), columns, undefined, many)
-  assert.equal(many.text(), 'ID      TEXT            N  NONE\na�[31m  one�two �evil�  7\n')
+  assert.equal(
+    many.text(),
+    'ID             TEXT                                 N  NONE\na⟨U+001B⟩[31m  one⟨U+000A⟩two ⟨U+202E⟩evil⟨U+202C⟩  7\n',
+  )
   printItem(hostile, undefined, one)
-  assert.equal(one.text(), 'id    a�[31m\ntext  one�two �evil�\nn     7\nnone  null\n')
-  assert.equal(plain('\x9b31m\x7f\u2066'), '�31m��')
+  assert.equal(one.text(), 'id    a⟨U+001B⟩[31m\ntext  one⟨U+000A⟩two ⟨U+202E⟩evil⟨U+202C⟩\nn     7\n')
+  assert.equal(plain('\x9b31m\x7f\u2066'), '⟨U+009B⟩31m⟨U+007F U+2066⟩')
+})
+
+test('on a terminal empty fields have no row, and a long member has a row for each of its members', () => {
+  const item = {
+    id: 'rec_1',
+    parent: null,
+    references: [],
+    metadata: {},
+    payload: { tool: 'search' },
+    entry: { seq: 4, digest: 'd'.repeat(100), receives: null },
+  }
+  const shown = capture(true)
+  printItem(item, undefined, shown)
+  assert.equal(
+    shown.text(),
+    `id            rec_1\npayload       {"tool":"search"}\nentry.seq     4\nentry.digest  ${'d'.repeat(100)}\n`,
+  )
 })

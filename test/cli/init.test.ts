@@ -174,6 +174,37 @@ test('init and doctor', async (t) => {
     assert.throws(() => statSync(file), { code: 'ENOENT' })
   })
 
+  await t.test('doctor warns of an audit that failed, and fails at one that found a fault', async () => {
+    const end = (set: string) =>
+      app.sql(
+        `update tallystick.audits set finished_at = now(), ${set} where ledger_id = $1 and state = 'queued'`,
+        [app.ledgerId],
+      )
+    const doctor = async () => (await diagnose(['--server', app.url, '--api-key', key.key])).found['audit']!
+    const ask = () => app.send('POST', '/v1/audits', { body: {} })
+    assert.deepEqual([(await doctor()).status, (await doctor()).detail], ['ok', 'none was made yet'])
+    await ask()
+    assert.match((await doctor()).detail, /^aud_\w+ is queued$/)
+    await end(`state = 'failed', error = '{"code":"io","reason":"a disk of the worker failed"}'`)
+    const failed = await doctor()
+    assert.equal(failed.status, 'warn')
+    assert.match(failed.detail, /^aud_\w+ failed at .*: a disk of the worker failed$/)
+    assert.match(failed.advice!, /no-audit/)
+    for (const [failure, status, detail] of [
+      ['{"seq":2,"code":"chain_hash","reason":"x"}', 'fail', /found a fault at entry 2: chain_hash$/],
+      ['null', 'ok', /found no fault in 4 entries/],
+    ] as const) {
+      await ask()
+      await end(
+        `state = 'done', ok = ${failure === 'null'}, report = '{"entries":4,"records":0,"keys":"pinned","firstKid":null,
+         "checkpoint":"own","covered":4,"notices":[],"failure":${failure}}'`,
+      )
+      const found = await doctor()
+      assert.equal(found.status, status)
+      assert.match(found.detail, detail)
+    }
+  })
+
   await t.test('doctor fails where entries wait in vain for a checkpoint', async () => {
     await app.notarize()
     const found: Finding[] = []
@@ -280,6 +311,7 @@ test('doctor fails at a checkpoint that the ledger has not signed, and trusts no
         JSON.stringify({ keys: JSON.parse(first!).keys }),
       ],
       '/v1/entries': ['application/x-ndjson', `${entry}\n`],
+      '/v1/audits': ['application/json', JSON.stringify({ data: [], nextCursor: null })],
     }
     const [type, body] = answers[request.url!.split('?')[0]!]!
     response.writeHead(200, { 'content-type': type }).end(body)
@@ -291,20 +323,25 @@ test('doctor fails at a checkpoint that the ledger has not signed, and trusts no
   assert.match(found['first key']!.detail, /does not begin the ledger led_x/)
 })
 
+const ASKED = { what: 'API key', remedy: 'pipe it' }
+
 test('a secret is asked for without showing it, and is the first line of a pipe', async () => {
   const typed = Object.assign(new PassThrough(), { isTTY: true })
   const [stdout, stderr] = [capture(true), capture(true)]
-  const asked = askSecret('API key: ', { stdin: typed, stdout, stderr })
+  const asked = askSecret('API key: ', { stdin: typed, stdout, stderr }, ASKED)
   typed.write('tly_se')
   typed.write('cret\r')
   assert.equal(await asked, 'tly_secret')
   assert.deepEqual([stdout.text(), stderr.text()], ['', 'API key: \n'])
   const piped = new PassThrough()
   piped.end('tly_piped\nmore\n')
-  assert.equal(await askSecret('API key: ', { stdin: piped, stdout, stderr: capture() }), 'tly_piped')
+  assert.equal(await askSecret('API key: ', { stdin: piped, stdout, stderr: capture() }, ASKED), 'tly_piped')
   for (const nothing of ['', '\n']) {
     const empty = new PassThrough()
     empty.end(nothing)
-    await assert.rejects(askSecret('', { stdin: empty, stdout, stderr }), /no API key was given/)
+    await assert.rejects(
+      askSecret('', { stdin: empty, stdout, stderr }, ASKED),
+      /^Error: no API key was given: pipe it$/,
+    )
   }
 })

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { batchLines } from '../../cli/batch-lines.ts'
 import { main } from '../../cli/main.ts'
+import { RECORD_OPTIONS } from '../../cli/record-options.ts'
 import { BATCH_BODY_BYTES_MAX, RECORD_BODY_BYTES_MAX } from '../../src/records/limits.ts'
 import { parseLines, type TestApp } from '../helpers/app.ts'
 import { bareEnvironment } from '../helpers/bare-environment.ts'
@@ -12,6 +13,7 @@ import { listStoredRecords } from '../helpers/batch-records.ts'
 import { capture } from '../helpers/capture.ts'
 import { endsWithTests } from '../helpers/children.ts'
 import { sharedCliApp } from '../helpers/cli-app.ts'
+import { samplesOfItem } from '../helpers/every-member.ts'
 import { startPickyProxy } from '../helpers/picky-proxy.ts'
 import { CLI } from '../helpers/run-cli.ts'
 import { runCommand } from '../helpers/run-command.ts'
@@ -94,9 +96,6 @@ test('notarize', async (t) => {
         [['--payload', '{}', '--type', 'generic'], /--type takes NAME\/VERSION, such as generic\/1/],
         [['--items'], /--items goes with --ndjson/],
         [['--ndjson', '--payload', '{}'], /--payload does not go with --ndjson/],
-        [['--ndjson', '--items', '--parent', 'rec_x'], /--parent does not go with --items/],
-        [['--ndjson', '--items', '--reference', 'a:1'], /--reference does not go with --items/],
-        [['--ndjson', '--items', '--type', 'a/1'], /--type does not go with --items/],
         [['--ndjson', '--batch', '2001'], /--batch takes a whole number, from 1 to 2000/],
         [['--ndjson', '--batch', '0'], /from 1 to 2000/],
       ]
@@ -106,6 +105,36 @@ test('notarize', async (t) => {
         assert.match(refused.stderr, pattern)
       }
       assert.deepEqual(await app.written(), written)
+    },
+  )
+
+  await t.test('with --items no option is passed over that says something of a record', async () => {
+    const written = await app.written()
+    for (const option of Object.keys(RECORD_OPTIONS).filter((name) => name !== 'idempotency-key')) {
+      const args = ['notarize', '--ndjson', '--items', `--${option}`, option === 'type' ? 'a/1' : '{}']
+      const refused = await runCommand(args, { input: '{"type":"generic/1","payload":{}}' })
+      assert.equal(refused.code, 64, option)
+      assert.match(refused.stderr, new RegExp(`--${option} does not go with`))
+    }
+    assert.deepEqual(await app.written(), written)
+  })
+
+  await t.test(
+    'the help names every member of an item, and each has an option but what traces and signatures need',
+    async () => {
+      const { stdout } = await runCommand(['notarize', '--help'])
+      const [, shown] = /whole items instead: \{([^}]*)\}/.exec(stdout)!
+      const names = Array.from(shown!.matchAll(/"(\w+)"/g), ([, name]) => name!)
+      const members = Object.keys(samplesOfItem({ agents: ['', ''], records: ['', ''] }))
+      assert.deepEqual(names.sort(), members.filter((name) => name !== 'salt').sort())
+      const options = Object.keys(RECORD_OPTIONS).map((name) =>
+        name.replaceAll(/-(\w)/g, (_all, letter: string) => letter.toUpperCase()),
+      )
+      // --reference is given once for each. No option sets a traceparent.
+      assert.deepEqual(
+        names.filter((name) => !options.includes(name.replace(/^references$/, 'reference'))),
+        ['traceparent'],
+      )
     },
   )
 

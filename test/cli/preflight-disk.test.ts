@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { checkGate } from '../../bench/preflight.ts'
 import { measureCommits } from '../../cli/preflight/commits.ts'
-import { findLocalLog } from '../../cli/preflight/disk.ts'
 import { judgeCommits } from '../../cli/preflight/judge-measured.ts'
 import { openPreflightClient } from '../../src/db/schema/preflight.ts'
 import { startTestPostgres } from '../helpers/database.ts'
@@ -11,13 +9,14 @@ import { temporaryDir } from '../helpers/postgres.ts'
 import { runAlone } from '../helpers/run-command.ts'
 import { slowFsync } from '../system/soak/slow-fsync.ts'
 
-const FLUSH_MS = 8
+/** Longer than a commit without it takes on a busy machine. */
+const FLUSH_MS = 60
 
 test('a slow disk fails the gate of the command and of the benchmarks, by the flush alone', async (t) => {
   const env = slowFsync(temporaryDir(), FLUSH_MS * 1_000)
   if (env === null) return t.skip('there is no C compiler (cc) to make the slow disk with')
   const postgres = await startTestPostgres(t, { env })
-  const args = ['preflight', '--json', '--connections', '1', '--database', postgres.ownerUrl]
+  const args = ['preflight', '--json', '--database', postgres.ownerUrl]
 
   const slow = await runAlone(args)
   assert.equal(slow.code, 1)
@@ -52,12 +51,4 @@ test('the gate is on the median; a p99 above it is a warning', () => {
     [statusOf(1, 4.9), statusOf(5, 5), statusOf(1, 5.1), statusOf(5.1, 6)],
     ['ok', 'ok', 'warn', 'fail'],
   )
-})
-
-test('a folder is the database’s own only if its control file says so', async (t) => {
-  const postgres = await startTestPostgres(t, { settings: { fsync: 'off' } })
-  const cluster = join(postgres.dataDir, 'cluster')
-  assert.equal(findLocalLog(cluster, 1n), null)
-  assert.equal(findLocalLog(postgres.dataDir, 1n), null)
-  assert.equal(findLocalLog(null, 1n), null)
 })

@@ -20,7 +20,7 @@ test.after(async () => {
   for (const cleanup of cleanups) await cleanup()
 })
 
-const QUICK = ['--connections', '1', '--gate-ms', '100000']
+const QUICK = ['--gate-ms', '100000']
 
 /** The finding, and the member of the report; by the option, or by the variable. */
 async function judge(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { UsageError } from '../../sdk/errors.ts'
 import * as verify from '../../sdk/verify/index.ts'
+import { signatureLine } from '../../src/proof/tree/note.ts'
 import { makeCosigners } from '../helpers/cosigners.ts'
 import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
@@ -9,12 +10,15 @@ import { bundleTexts, rangeOf } from '../helpers/test-bundle.ts'
 import { makeChain } from '../helpers/test-chain.ts'
 import { proofOf, verifierKeyOf } from '../helpers/test-proof.ts'
 
-const { vkeys, cosigned } = makeCosigners(3)
+const { vkeys, cosigned, cosignedAt } = makeCosigners(3)
 const chain = makeChain()
 for (let i = 0; i < 6; i++) chain.notarize()
 const size = chain.lines.length
 const TWO_OF_THREE = [...vkeys.flatMap((vkey) => ['--witness', vkey]), '--witnesses-min', '2']
 const STRICT = ['--strict', '--key', chain.firstSigner.kidHex]
+
+/** Verifier key of 1,312 bytes, as witnesses of C2SP publish it beside that of Ed25519. */
+const POST_QUANTUM = `w0.example+00000000+${Buffer.concat([Buffer.of(6), Buffer.alloc(1_312, 7)]).toString('base64')}`
 
 const exportOf = (t: TestContext, note = chain.checkpoint()) =>
   temporaryFiles(t).write('ledger.ndjson', `${chain.exportLines(note).join('\n')}\n`)
@@ -96,12 +100,62 @@ test('with --strict a proof needs a checkpoint that enough of the witnesses cosi
   assert.match((await prove(few, ...STRICT)).stdout, /^PROOF_FAILED code=witnesses_too_few /)
 })
 
+/** Lines by keys that nobody named: of a stranger, and of a post-quantum key of a witness that is named by another one. */
+const UNKNOWN =
+  signatureLine('stranger.example', new Uint8Array(4), new Uint8Array(64)) +
+  signatureLine('w0.example', new Uint8Array(4), new Uint8Array(8 + 2_420))
+
+test('lines by unknown keys spoil nothing, and are counted beside the cosignatures', async (t) => {
+  const note = cosigned(chain.checkpoint(), 0, 1) + UNKNOWN
+  const counts = { cosigned: 2, unknownCosignatures: 2 }
+  const countsOf = ({ cosigned, unknownCosignatures }: Record<string, unknown>) => ({
+    cosigned,
+    unknownCosignatures,
+  })
+  const witnesses = { keys: vkeys, min: 2 }
+
+  const proof = { ...proofOf(chain, chain.lines[4]!), checkpoint: note }
+  const proofFile = temporaryFiles(t).write('proof.json', JSON.stringify(proof))
+  const proved = ['verify', '--proof', proofFile, ...TWO_OF_THREE]
+  assert.match((await runAlone(proved)).stdout, /^PROOF_OK .* cosigned=2 unknown-cosignatures=2\n$/)
+  assert.deepEqual(countsOf(JSON.parse((await runAlone([...proved, '--json'])).stdout)), counts)
+  assert.deepEqual(countsOf(await verify.proof(proof, { witnesses })), counts)
+  assert.equal((await verify.proof(proof)).unknownCosignatures, null)
+
+  const bundle = rangeOf(chain, { from: 3, to: 4 })
+  const text = `${bundleTexts({ ...bundle, head: { ...bundle.head, checkpoint: note } }).join('\n')}\n`
+  const bundled = ['verify', 'bundle', temporaryFiles(t).write('x.bundle', text), ...TWO_OF_THREE]
+  assert.match((await runAlone(bundled)).stdout, /^BUNDLE_OK .* cosigned=2 unknown-cosignatures=2\n$/)
+  assert.deepEqual(countsOf(JSON.parse((await runAlone([...bundled, '--json'])).stdout)), counts)
+  assert.deepEqual(countsOf(await verify.bundle(text, { witnesses })), counts)
+
+  const ledger = await runAlone(['verify', exportOf(t, note), ...TWO_OF_THREE, ...STRICT])
+  assert.match(ledger.stdout, new RegExp(`^INTEGRITY_OK .* witnessed=${size} of ${size}\n$`))
+})
+
+test('a witness whose clock is wrong by far counts like any other, up to the last time of the format', async (t) => {
+  for (const [seconds, code] of [
+    [1_700_000_000_000_000_000n, 0],
+    [2n ** 63n - 1n, 0],
+    [2n ** 63n, 1],
+  ] as const) {
+    const note = cosignedAt(cosigned(chain.checkpoint(), 0), 1, seconds)
+    const ledger = await runAlone(['verify', exportOf(t, note), ...TWO_OF_THREE, ...STRICT])
+    assert.equal(ledger.code, code, `${seconds}`)
+    if (code === 1) assert.match(ledger.stdout, /code=signature_invalid/)
+  }
+})
+
 test('witnesses that cannot be meant are refused with what to say', async (t) => {
   const file = exportOf(t)
   const wrong: [string[], RegExp][] = [
     [['--witnesses-min', '1'], /name them with --witness/],
     [['--witness', 'x'], /--witness takes the verifier key of a witness/],
-    [['--witness', verifierKeyOf(chain)], /of the type 04/],
+    [['--witness', verifierKeyOf(chain)], /has a key of type 01 \(Ed25519\), not of type 04/],
+    [
+      ['--witness', POST_QUANTUM],
+      /w0\.example has a key of type 06 \(ML-DSA-44 cosignature\), not of type 04/,
+    ],
     [['--witness', vkeys[0]!, '--witness', vkeys[0]!], /would count twice/],
     [['--witness', vkeys[0]!, '--witnesses-min', '2'], /--witnesses-min takes a whole number, from 1 to 1/],
   ]

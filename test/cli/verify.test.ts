@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { parseCompromised } from '../../cli/parse-kid.ts'
 import { drawBar } from '../../cli/progress.ts'
+import { parseCompromised } from '../../src/verify/parse-kid.ts'
 import { runCli } from '../helpers/run-cli.ts'
 import { runAlone } from '../helpers/run-command.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
@@ -158,5 +158,28 @@ test('draws how far it is', () => {
   assert.equal(
     drawBar({ entries: 0, done: 0, total: 0 }, 0),
     '[########################] 100 %  0 entries  0/s',
+  )
+})
+
+test('the first bytes of a file decide how it is verified', async (t) => {
+  const files = temporaryFiles(t)
+  const verifies = async (bytes: string | Uint8Array, options: string[], expected: [number, RegExp]) => {
+    const path = join(files.directory, 'it’s a file')
+    writeFileSync(path, bytes)
+    const { code, stdout, stderr } = await runAlone(['verify', ...options, path])
+    assert.match(stdout + stderr, expected[1])
+    assert.equal(code, expected[0])
+  }
+  const sign1 = new Uint8Array([0xd2, 0x84])
+  const issuerKey = files.write('issuer.pem', 'no key')
+  await verifies('{"bundle":1}\n', [], [1, /^BUNDLE_FAILED /])
+  await verifies('{"bundle":1}\n', ['--threads', '2'], [64, /Unknown option '--threads'/])
+  await verifies('{"ledger":{}}', [], [1, /^PROOF_FAILED /])
+  await verifies(sign1, [], [64, /--note-key is needed/])
+  await verifies(sign1, ['--issuer-key', issuerKey], [64, /--note-key is needed/])
+  await verifies(
+    'hello\n',
+    [],
+    [65, /is not an export: .*\. It is not a bundle, a proof or a receipt either/],
   )
 })

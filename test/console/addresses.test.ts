@@ -23,7 +23,7 @@ test('an address names a page, what it is of, and its filters, whatever these ho
 })
 
 test('a text that a reader has in hand leads to where it is shown', () => {
-  const names = new Map([['agt_01m8fy0xk3engre7zr2aeb9yez', 'buyer']])
+  const session = { names: new Map([['agt_01m8fy0xk3engre7zr2aeb9yez', 'buyer']]), ledger: { size: 42 } }
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
   const expected: [text: string, link: string][] = [
     ['rec_01m8fy0xw2e4bs14bf86fsdeqb', '#/record/rec_01m8fy0xw2e4bs14bf86fsdeqb'],
@@ -33,8 +33,16 @@ test('a text that a reader has in hand leads to where it is shown', () => {
     [trace.toUpperCase(), `#/run?trace=${trace}`],
     [`00-${trace}-00f067aa0ba902b7-01`, `#/run?trace=${trace}`],
     ['buyer', '#/search?actor=agt_01m8fy0xk3engre7zr2aeb9yez'],
-    ['order:77', '#/search?reference=order%3A77'],
-    ['rec_x', '#/search?reference=rec_x'],
+    ['order:77', '#/search?text=order%3A77'],
+    ['rec_x', '#/search?text=rec_x'],
+    // No entry has this number, so it is searched as a text.
+    ['4711', '#/search?text=4711'],
+    ['"41"', '#/search?text=41'],
+    ['“buyer”', '#/search?text=buyer'],
   ]
-  for (const [text, link] of expected) assert.equal(placeOf(text, names), link)
+  for (const [text, link] of expected) assert.equal(placeOf(text, session), link)
+  assert.equal(
+    placeOf('jane', session, { type: 'order/1', text: 'before' }),
+    '#/search?type=order%2F1&text=jane',
+  )
 })

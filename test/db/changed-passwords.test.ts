@@ -9,7 +9,7 @@ import { type Config, parseConfig } from '../../src/run/config.ts'
 import { startServer } from '../../src/run/server.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { startTestPostgres } from '../helpers/database.ts'
-import { post } from '../helpers/deployment.ts'
+import { post } from '../helpers/post.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { until } from '../helpers/wait.ts'
 

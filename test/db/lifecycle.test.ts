@@ -326,9 +326,10 @@ test('steps but the last write to no index of the standing, where its page has r
   for (const i of ways[0]!.keys()) await append(...ways.map((way) => way[i]!))
   const after = await readUpdates()
   assert.equal(after.updates - before.updates, 4 * ways.length)
-  // Three of four, less those whose page is full: a snapshot of another test keeps old versions of rows. None, were a state indexed.
+  // At most three of four: the last write changes an index. A snapshot of another test keeps old rows, which fill pages and cost any number.
+  // If an index held the state, the count would be 0.
   const heapOnly = after.heapOnly - before.heapOnly
-  assert.ok(heapOnly >= 1.5 * ways.length && heapOnly <= 3 * ways.length, `${heapOnly}`)
+  assert.ok(heapOnly > 0 && heapOnly <= 3 * ways.length, `${heapOnly}`)
 })
 
 test('a step keeps its document byte for byte, and a completion that is verified does not wait any more', async (t) => {

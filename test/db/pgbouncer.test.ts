@@ -11,8 +11,8 @@ import { startServer } from '../../src/run/server.ts'
 import { startWorker } from '../../src/run/worker.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { createTestDatabase, TEST_MASTER_KEY } from '../helpers/database.ts'
-import { post } from '../helpers/deployment.ts'
 import { startPgbouncer, whyNoPgbouncer } from '../helpers/pgbouncer.ts'
+import { post } from '../helpers/post.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { until } from '../helpers/wait.ts'
 
@@ -120,6 +120,6 @@ async function configureThrough(
 }
 
 function preflight({ workerUrl }: Config) {
-  const nothing = { connections: [], server: null, replica: null }
+  const nothing = { server: null, replica: null }
   return runPreflight({ ...nothing, gateMs: 5, database: workerUrl!, now: Date.now })
 }

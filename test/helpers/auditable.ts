@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ReleasedContent } from '../../src/db/connect/released-content.ts'
+import type { ArchiveContent } from '../../src/db/connect/archive.ts'
 import { verifyInThread } from '../../src/followers/audit/verify-in-thread.ts'
 import { database } from '../../src/verify/database.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
@@ -7,13 +7,13 @@ import type { TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 
 /** The application's ledger verifies with what has left for the archive, here and in an audit's thread; without it no audit can tell. */
-export async function requireAuditable(app: TestApp, content: ReleasedContent): Promise<void> {
+export async function requireAuditable(app: TestApp, content: ArchiveContent): Promise<void> {
   const url = app.database.workerUrl
   const ledger = app.ledger.ledger.id
   const report = await verifyLedger(database(testDatabase(url, content), ledger), { threads: 1 })
   assert.equal(report.failure, null)
   const task = { url, options: { caFile: null, password: null }, ledger, checkpoints: [] }
-  const audit = (from: ReleasedContent | null) =>
+  const audit = (from: ArchiveContent | null) =>
     verifyInThread(task, () => {}, new AbortController().signal, from)
   assert.equal((await audit(content))!.failure, null)
   await assert.rejects(audit(null), /lies in the archive/)

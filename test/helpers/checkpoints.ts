@@ -4,17 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { publishCheckpoints } from '../../src/followers/checkpoints/publish.ts'
 import type { Test, TestApp } from './app.ts'
-import { openTestPool } from './connect.ts'
 import { makePublisher } from './publisher.ts'
+import { openWorkerPool } from './test-worker.ts'
 
 /** Publishes a checkpoint of every ledger that has grown, as if the one before were old enough. */
 export async function makePublish(t: Test, app: TestApp): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), 'tallystick-test-'))
-  const pool = openTestPool(app.database.workerUrl, { max: 2 })
-  t.after(async () => {
-    await pool.end()
-    rmSync(directory, { recursive: true })
-  })
+  const pool = openWorkerPool(t, app)
+  t.after(async () => rmSync(directory, { recursive: true }))
   const publisher = await makePublisher(pool, directory)
   return async () => {
     await unguarded(app, "update tallystick.checkpoints set published_at = published_at - interval '2 s'")

@@ -1,16 +1,16 @@
 import type { TestContext } from 'node:test'
 import type pg from 'pg'
+import type { ArchiveContent } from '../../src/db/connect/archive.ts'
 import { Database, DatabaseClient, type DatabaseClientConfig } from '../../src/db/connect/connection.ts'
 import { DatabasePool } from '../../src/db/connect/pools.ts'
-import type { ReleasedContent } from '../../src/db/connect/released-content.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import { TEST_MASTER_KEY } from './template-database.ts'
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 
 /** A database of the tests as a server or worker of theirs reaches it: with the master key. */
-export function testDatabase(url: string, released: ReleasedContent | null = null): Database {
-  return new Database(url, undefined, (chunks) => masterKey.databaseMac(chunks), released)
+export function testDatabase(url: string, archive: ArchiveContent | null = null): Database {
+  return new Database(url, undefined, (chunks) => masterKey.databaseMac(chunks), archive)
 }
 
 export type TestPoolConfig = pg.PoolConfig & { readonly settings?: DatabaseClientConfig['settings'] }

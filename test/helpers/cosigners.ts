@@ -10,12 +10,12 @@ export function makeCosigners(count: number) {
     name: `w${i}.example`,
     signer: makeEd25519Signer(sha256, new Uint8Array(32).fill(50 + i)),
   }))
+  const cosignAt = (note: string, i: number, timeSeconds: bigint) =>
+    cosign(parseNote(note).text, timeSeconds, all[i]!.name, all[i]!.signer, sha256)
   return {
     vkeys: all.map(({ name, signer }) => formatNoteKey(name, 'cosignature', signer.key.raw, sha256)),
-    cosigned: (note: string, ...by: number[]) => {
-      const { text } = parseNote(note)
-      const lines = by.map((i) => cosign(text, 1_700_000_000, all[i]!.name, all[i]!.signer, sha256))
-      return note + lines.join('')
-    },
+    cosigned: (note: string, ...by: number[]) =>
+      note + by.map((i) => cosignAt(note, i, 1_700_000_000n)).join(''),
+    cosignedAt: (note: string, i: number, timeSeconds: bigint) => note + cosignAt(note, i, timeSeconds),
   }
 }

@@ -1,12 +1,13 @@
 import type pg from 'pg'
+import type { ArchiveContent } from '../../src/db/connect/archive.ts'
 import { openReadPool } from '../../src/db/connect/pools.ts'
-import type { ReleasedContent } from '../../src/db/connect/released-content.ts'
 import { makeErasureRound } from '../../src/followers/erasure/carry-out.ts'
 import { ERASURES_REFUSED, Refused } from '../../src/followers/refused.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
 import type { Test, TestApp } from './app.ts'
 import { testDatabase } from './connect.ts'
 import { TEST_MASTER_KEY } from './database.ts'
+import { lentPool } from './lent-app.ts'
 
 type Details = {
   readonly ledger: string
@@ -38,10 +39,10 @@ export function openEraser(
   t: Test,
   app: TestApp,
   now: () => number = Date.now,
-  released: ReleasedContent | null = null,
+  archive: ArchiveContent | null = null,
 ): Eraser {
-  const pool = openReadPool(testDatabase(app.database.workerUrl, released), { warn() {} })
-  t.after(() => pool.end())
+  const open = () => openReadPool(testDatabase(app.database.workerUrl, archive), { warn() {} })
+  const pool = lentPool(t, app, archive === null ? 'read' : null, open)
   const refused = new Refused(now, ERASURES_REFUSED)
   const waiting = new Refused(now, ERASURES_REFUSED)
   const logged: Eraser['logged'] = []

@@ -1,8 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { withClient } from '../../src/db/connect/client.ts'
 import { addMacKeys, keepMacKeys } from '../../src/db/connect/mac-keys.ts'
@@ -10,19 +7,12 @@ import { withTransaction } from '../../src/db/connect/transaction.ts'
 import { startRotation } from '../../src/db/schema/rotation.ts'
 import { ensureServerKeys } from '../../src/db/schema/server-keys.ts'
 import type { Scope } from '../../src/ledgers/scopes.ts'
-import { Metrics } from '../../src/observe/metrics/metrics.ts'
-import { parseConfig } from '../../src/run/config.ts'
-import { startServer } from '../../src/run/server.ts'
-import { startWorker } from '../../src/run/worker.ts'
+import type { Metrics } from '../../src/observe/metrics/metrics.ts'
 import { makeMasterKey } from '../../src/signing/master-key.ts'
-import { isReady } from '../system/faults/processes.ts'
+import { environmentOf } from '../system/deployment/environment.ts'
+import { type Part, type PartName, startPart } from '../system/deployment/part.ts'
 import type { Test } from './app.ts'
-import { bareEnvironment } from './bare-environment.ts'
 import { temporaryDir } from './postgres.ts'
-
-export type Part = 'api' | 'worker'
-/** `kill`: with nothing said, as `kill -9` does. */
-type Running = { close(): Promise<void>; kill(): Promise<void> }
 
 export type Agent = {
   readonly id: string
@@ -65,8 +55,6 @@ export type OrganisationOptions = {
   readonly environment: Record<string, string>
 }
 
-const READY_MS_MAX = 60_000
-const MODULES: Readonly<Record<Part, string>> = { api: 'src/run/server.ts', worker: 'src/run/worker.ts' }
 export const OPERATOR_KEY = `tlo_${'e'.repeat(40)}`
 
 /** A ledger at a server, as its administrator and the owner of its database see it. */
@@ -148,11 +136,11 @@ export class Organisation extends Member {
   readonly database: OwnDatabase
   readonly masterKey: Uint8Array
   /** Metrics of its parts since they were started last, if they run in this process. */
-  readonly metrics = new Map<Part, Metrics>()
+  readonly metrics = new Map<PartName, Metrics>()
   readonly #options: OrganisationOptions
-  readonly #environment: Record<string, string>
+  readonly #environment: NodeJS.ProcessEnv
   readonly #logs = temporaryDir()
-  readonly #running = new Map<Part, Running>()
+  readonly #running = new Map<PartName, Part>()
 
   constructor(options: OrganisationOptions) {
     const { name, database, masterKey, port, publicUrl, environment } = options
@@ -162,20 +150,15 @@ export class Organisation extends Member {
     this.url = this.urls[0]!
     this.database = database
     this.#options = options
-    this.#environment = {
-      TALLYSTICK_API_DATABASE_URL: database.apiUrl,
-      TALLYSTICK_WORKER_DATABASE_URL: database.workerUrl,
-      TALLYSTICK_MASTER_KEY: Buffer.from(masterKey).toString('hex'),
-      TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
-      TALLYSTICK_PUBLIC_URL: publicUrl,
-      TALLYSTICK_HOST: '127.0.0.1',
-      TALLYSTICK_PORT: String(port),
-      TALLYSTICK_DRAIN_SECONDS: '0',
-      TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
-      TALLYSTICK_DATA: this.#logs,
-      TALLYSTICK_LOG_LEVEL: options.processes ? 'info' : 'silent',
-      ...environment,
-    }
+    this.#environment = environmentOf(
+      { ...database, dataDir: this.#logs, masterKey, operatorKey: OPERATOR_KEY },
+      {
+        TALLYSTICK_PUBLIC_URL: publicUrl,
+        TALLYSTICK_PORT: String(port),
+        TALLYSTICK_DRAIN_SECONDS: '0',
+        ...environment,
+      },
+    )
   }
 
   /** Until the test ends. */
@@ -191,29 +174,36 @@ export class Organisation extends Member {
   }
 
   /** Returns when it is at work. */
-  async start(part: Part): Promise<void> {
-    this.#running.set(part, this.#options.processes ? await this.#spawn(part) : await this.#startHere(part))
+  async start(name: PartName): Promise<void> {
+    const log = this.#options.processes ? this.#logOf(name) : null
+    const part = await startPart(name, { env: this.#environment, log })
+    this.#running.set(name, part)
+    if (part.metrics) this.metrics.set(name, part.metrics)
   }
 
   /** As its operator stops it; nothing where it does not run. */
-  async stop(part: Part): Promise<void> {
-    const running = this.#running.get(part)
-    this.#running.delete(part)
-    await running?.close()
+  async stop(name: PartName): Promise<void> {
+    await this.#end(name, 'SIGTERM')
+  }
+
+  async kill(name: PartName): Promise<void> {
+    if (!this.#running.has(name)) throw new Error(`${this.name} has no ${name} that runs`)
+    await this.#end(name, 'SIGKILL')
+  }
+
+  async #end(name: PartName, signal: NodeJS.Signals): Promise<void> {
+    const part = this.#running.get(name)
+    this.#running.delete(name)
+    if (part?.process?.hasEnded) throw new Error(`it has ended by itself: ${this.logs()}`)
+    await part?.end(signal)
   }
 
   /** Another API beside the first, in this process: its URL. Until the test ends. */
   async startAnotherApi(t: Test): Promise<string> {
-    const service = await startServer(parseConfig({ ...this.#environment, TALLYSTICK_PORT: '0' }))
-    t.after(() => service.close())
-    return service.url
-  }
-
-  async kill(part: Part): Promise<void> {
-    const running = this.#running.get(part)
-    if (!running) throw new Error(`${this.name} has no ${part} that runs`)
-    this.#running.delete(part)
-    await running.kill()
+    const env = { ...this.#environment, TALLYSTICK_PORT: '0' }
+    const part = await startPart('api', { env, log: null })
+    t.after(async () => void (await part.end('SIGTERM')))
+    return part.url!
   }
 
   /** Its worker moves the ledger to the new key within seconds. */
@@ -232,57 +222,9 @@ export class Organisation extends Member {
       .join('\n')
   }
 
-  async #startHere(part: Part): Promise<Running> {
-    const config = parseConfig(this.#environment)
-    const metrics = new Metrics()
-    this.metrics.set(part, metrics)
-    const service =
-      part === 'api' ? await startServer(config, undefined, metrics) : await startWorker(config, metrics)
-    return {
-      close: () => service.close(),
-      kill: () => Promise.reject(new Error('only processes can be killed: { processes: true }')),
-    }
-  }
-
-  async #spawn(part: Part): Promise<Running> {
-    const log = openSync(this.#logOf(part), 'a')
-    const before = this.#workerStarts()
-    const child = spawn(process.execPath, [MODULES[part]], {
-      cwd: new URL('../..', import.meta.url),
-      env: { ...bareEnvironment(), ...this.#environment },
-      stdio: ['ignore', log, log],
-    })
-    closeSync(log)
-    const killAtExit = () => child.kill('SIGKILL')
-    process.once('exit', killAtExit)
-    child.once('exit', () => process.off('exit', killAtExit))
-    const isAtWork = () => (part === 'api' ? isReady(this.url) : this.#workerStarts() > before)
-    for (const giveUpAt = Date.now() + READY_MS_MAX; !(await isAtWork()); await sleep(25)) {
-      if (!hasEnded(child) && Date.now() < giveUpAt) continue
-      child.kill('SIGKILL')
-      throw new Error(`it does not start: ${this.logs()}`)
-    }
-    const end = async (signal: NodeJS.Signals) => {
-      if (hasEnded(child)) throw new Error(`it has ended by itself: ${this.logs()}`)
-      const exited = once(child, 'exit')
-      child.kill(signal)
-      await exited
-    }
-    return { close: () => end('SIGTERM'), kill: () => end('SIGKILL') }
-  }
-
-  #workerStarts(): number {
-    const text = readFileSync(this.#logOf('worker'), { encoding: 'utf8', flag: 'a+' })
-    return text.split('the worker follows the chains').length
-  }
-
-  #logOf(part: Part): string {
+  #logOf(part: PartName): string {
     return join(this.#logs, `${part}.log`)
   }
-}
-
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null
 }
 
 /** All test databases are copies of one, whose keys they would share. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { findPort } from '../system/faults/processes.ts'
+import { findPort } from '../system/deployment/processes.ts'
 import type { Test } from './app.ts'
 import { createTestDatabase } from './database.ts'
 import {

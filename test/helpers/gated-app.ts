@@ -4,6 +4,7 @@ import type pg from 'pg'
 import type { Scope } from '../../src/ledgers/scopes.ts'
 import { type AppOptions, buildTestApp, expectStatus, type Test, type TestApp } from './app.ts'
 import { ALL_TESTS } from './at-end.ts'
+import { lendApp } from './lent-app.ts'
 import { addAgent, addAgentsWithKeys, addKey } from './more-keys.ts'
 import { sharedApp } from './shared-app.ts'
 import { makeTestWorker, openTestWorker, openWorkerPool } from './test-worker.ts'
@@ -100,6 +101,11 @@ export type GatedApp = TestApp & {
 /** The application with a gated type and the agents that take its steps. */
 export async function buildGatedApp(t: Test, options: AppOptions = {}): Promise<GatedApp> {
   return gateLedger(t, await buildTestApp(t, options))
+}
+
+/** The same of an application that is lent: lent-app.ts. */
+export async function lendGatedApp(t: Test): Promise<GatedApp> {
+  return gateLedger(t, await lendApp(t))
 }
 
 let workerPool: pg.Pool | null = null

@@ -20,7 +20,7 @@ export const ALONE: ReadonlySet<string> = new Set([
 /** Larger than a part: each has its own clusters, processes and children, and is long beside what a start takes. */
 const SYSTEM = 'system'
 /** By test/costs.json, so in a process that is shared about half of it. More is a group that the others wait for. */
-const PART_SECONDS_MAX = 40
+const PART_SECONDS_MAX = 60
 
 export type Group = { readonly name: string; readonly files: readonly string[] }
 type Costly = { readonly file: string; readonly cost: number }

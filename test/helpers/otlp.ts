@@ -103,3 +103,7 @@ export function sendOtlp(
     ...options,
   })
 }
+
+/** Sets how the ledger's first key takes OTLP; null: as by default. */
+export const setOtlp = (app: TestApp, otlp: object | null) =>
+  app.send('PUT', `/v1/keys/${app.ledger.key.id}/otlp`, { body: { otlp } })

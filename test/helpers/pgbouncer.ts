@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { resolveRunAs } from '../../src/run/postgres/run-as.ts'
-import { findPort } from '../system/faults/processes.ts'
+import { findPort } from '../system/deployment/processes.ts'
 import { temporaryDir } from './postgres.ts'
 import { until } from './wait.ts'
 

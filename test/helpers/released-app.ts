@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import { readFindKey } from '../../src/db/chain/signed-entries.ts'
+import type { ArchiveContent } from '../../src/db/connect/archive.ts'
 import { openReadPool } from '../../src/db/connect/pools.ts'
-import type { ReleasedContent } from '../../src/db/connect/released-content.ts'
 import { listPendingErasures } from '../../src/db/records/pending-erasures.ts'
 import { type ReleaseDeps, releaseContent } from '../../src/followers/archive/release-content.ts'
 import { FaultyLedgers } from '../../src/followers/checkpoints/faulty-ledgers.ts'
@@ -84,7 +84,7 @@ export async function openReleased(t: Test, app: TestApp, root: string) {
       await eraseAll({ pool: worker, masterKey }, pending, await readFindKey(worker))
     },
     /** A worker's connections, by which this reads what has left. */
-    openPool(released: ReleasedContent | null) {
+    openPool(released: ArchiveContent | null) {
       const opened = openReadPool(testDatabase(app.database.workerUrl, released), { warn() {} })
       t.after(() => opened.end())
       return opened

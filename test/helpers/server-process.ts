@@ -1,33 +1,28 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { environmentOf } from '../system/deployment/environment.ts'
+import { ProductProcess } from '../system/deployment/product-process.ts'
 import { type TestApp, testConfig } from './app.ts'
-import { bareEnvironment } from './bare-environment.ts'
-import { endsWithTests } from './children.ts'
 import { TEST_MASTER_KEY } from './database.ts'
 import { freePort } from './free-port.ts'
+import { temporaryDir } from './postgres.ts'
 import { openSocket } from './raw-http.ts'
-import { until } from './wait.ts'
 
-const PROJECT_DIR = join(import.meta.dirname, '../..')
 /** So that garbage which V8 has not collected yet is not taken for what is held. */
 const HEAP = '--max-old-space-size=192'
 /** Between questions: on a busy machine those who ask without a pause would be the load. */
 const PAUSE_MS = 20
-/** A server that starts while other test files have the cores. */
-const START_MS_MAX = 60_000
 
 /** A server as a process of its own, whose memory is nobody else's, on the database of `app`. */
 export class ServerProcess {
   readonly url: string
-  readonly #child: ChildProcess
+  readonly #server: ProductProcess
 
-  private constructor(url: string, child: ChildProcess) {
+  private constructor(url: string, server: ProductProcess) {
     this.url = url
-    this.#child = child
+    this.#server = server
   }
 
   /** Ended when `use` is over, or the database would not be given back. */
@@ -36,47 +31,35 @@ export class ServerProcess {
     try {
       await use(server)
     } finally {
-      server.#child.kill('SIGKILL')
-      await until(() => !server.isAlive)
+      await server.#server.end('SIGKILL')
     }
   }
 
   static async #start(app: TestApp): Promise<ServerProcess> {
-    const port = await freePort()
-    const metricsPort = await freePort()
-    const child = spawn(process.execPath, [HEAP, join(PROJECT_DIR, 'src/run/server.ts')], {
-      env: {
-        ...bareEnvironment(),
-        TALLYSTICK_API_DATABASE_URL: app.database.apiUrl,
-        TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
+    const [port, metricsPort] = [await freePort(), await freePort()]
+    const env = environmentOf(
+      { ...app.database, dataDir: temporaryDir(), masterKey: TEST_MASTER_KEY },
+      {
         TALLYSTICK_PUBLIC_URL: testConfig(app.database.apiUrl).publicUrl,
         TALLYSTICK_PORT: port,
         TALLYSTICK_METRICS_PORT: metricsPort,
         TALLYSTICK_LOG_LEVEL: 'silent',
       },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    })
-    const server = new ServerProcess(`http://127.0.0.1:${port}`, endsWithTests(child))
-    await until(() => server.isReady(), START_MS_MAX)
-    return server
-  }
-
-  async isReady(): Promise<boolean> {
-    try {
-      return (await fetch(`${this.url}/readyz`)).status === 200
-    } catch {
-      return false
-    }
+    )
+    const server = new ProductProcess({ script: 'server', env, nodeArgs: [HEAP], output: 'errors' })
+    const url = `http://127.0.0.1:${port}`
+    await server.isReadyAt(url)
+    return new ServerProcess(url, server)
   }
 
   get isAlive(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null
+    return !this.#server.hasEnded
   }
 
   /** Resident, as the kernel counts it; 0 when it has ended. */
   get memoryMiB(): number {
     if (!this.isAlive) return 0
-    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8')
+    const status = readFileSync(`/proc/${this.#server.pid}/status`, 'utf8')
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) / 1024
   }
 

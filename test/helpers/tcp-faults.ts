@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { randomFrom } from '../../bench/random.ts'
+import { randomFrom } from '../../bench/load/random.ts'
 import type { Ends } from './tcp-proxy.ts'
 
 /**

@@ -2,7 +2,7 @@ import { type BundleEntry, verifyBundleLine } from '../../src/proof/bundle/bundl
 import { parseBundleEnd, parseBundleHead, parseBundleLine } from '../../src/proof/bundle/bundle-lines.ts'
 import type { BundleFilter } from '../../src/proof/bundle/is-filtered.ts'
 import { type BundleFindings, BundleVerifier } from '../../src/proof/bundle/verify-bundle.ts'
-import { fromHex, toHex } from '../../src/proof/bytes.ts'
+import { fromHex, toHex, utf8Encode } from '../../src/proof/bytes.ts'
 import { makeFindKey } from '../../src/proof/offline/key-hints.ts'
 import type { ProofTrust } from '../../src/proof/offline/verify-proof.ts'
 import { inclusionPath } from '../../src/proof/tree/merkle.ts'
@@ -67,7 +67,7 @@ export function verifyTexts(texts: readonly string[], trust: Partial<ProofTrust>
   const verify = (text: string): BundleEntry =>
     verifyBundleLine(parseBundleLine(text, head.of), findKey, providers, head.documents)
   for (const text of texts.slice(1, -1)) verifier.append(verify(text))
-  return verifier.finish(parseBundleEnd(texts.at(-1) ?? ''))
+  return verifier.finish(parseBundleEnd(utf8Encode(texts.at(-1) ?? '')))
 }
 
 /** The definition, and every rotation. */

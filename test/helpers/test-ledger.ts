@@ -133,6 +133,7 @@ export function makeRecord(recordId: Uuid, changes: Partial<RecordRow> = {}): Re
     traceparent: null,
     metadata: null,
     parentId: null,
+    otherMembers: null,
     references: null,
     ...changes,
   }
@@ -152,6 +153,7 @@ export function makeItem(changes: Partial<ChunkRecord> = {}): ChunkRecord {
     occurredAtMs: null,
     traceparent: null,
     parentId: null,
+    otherMembers: null,
     ...changes,
   }
 }

@@ -101,7 +101,7 @@ function subjectOf(line: TestLine): string {
 export function receiptFileOf(
   chain: TestChain,
   line: TestLine,
-  options: { size?: number; item?: number } = {},
+  options: { size?: number; item?: number; path?: readonly Uint8Array[] } = {},
 ) {
   const size = options.size ?? chain.lines.length
   const leaves = leavesOf(chain).slice(0, size)
@@ -112,7 +112,7 @@ export function receiptFileOf(
   const receipt = encodeInclusionReceipt({
     protectedBytes,
     signature: noteSigner.sign(toBeSigned(protectedBytes, root)),
-    inclusion: { size, index: line.seq, path: inclusionPath(sha256, leaves, line.seq) },
+    inclusion: { size, index: line.seq, path: options.path ?? inclusionPath(sha256, leaves, line.seq) },
     item: item && {
       item: utf8Encode(itemBytes(item.item)),
       at: { size: item.count, index: item.index, path: item.path.map(fromHex) },

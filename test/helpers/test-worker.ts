@@ -9,6 +9,7 @@ import { EnvelopeKeys } from '../../src/signing/envelope-keys.ts'
 import type { Test, TestApp } from './app.ts'
 import { openTestPool } from './connect.ts'
 import { raiseFloors } from './floors.ts'
+import { lentPool } from './lent-app.ts'
 
 /** The worker's work on gated records, by its own login, when a test says so. */
 export function openTestWorker(t: Test, app: TestApp) {
@@ -16,9 +17,7 @@ export function openTestWorker(t: Test, app: TestApp) {
 }
 
 export function openWorkerPool(t: Test, app: TestApp): pg.Pool {
-  const pool = openTestPool(app.database.workerUrl, { max: 2 })
-  t.after(() => pool.end())
-  return pool
+  return lentPool(t, app, 'worker', () => openTestPool(app.database.workerUrl, { max: 2 }))
 }
 
 export function makeTestWorker(pool: pg.Pool, app: TestApp) {

@@ -1,7 +1,7 @@
 import { parseId } from '../../src/proof/ids.ts'
-import type { Service } from '../../src/run/run-process.ts'
-import { startWorker } from '../../src/run/worker.ts'
-import { expectStatus, type Test, testConfig } from './app.ts'
+import type { Part } from '../system/deployment/part.ts'
+import { startWorkerOn } from '../system/deployment/test-deployment.ts'
+import { expectStatus, type Test } from './app.ts'
 import { buildGatedApp, type GatedApp } from './gated-app.ts'
 import { temporaryDir } from './postgres.ts'
 import { until } from './wait.ts'
@@ -33,7 +33,7 @@ export type Endpoint = {
 }
 
 export type Stage = GatedApp & {
-  readonly worker: Service
+  readonly worker: Part
   restartWorker(): Promise<void>
   /** Until the test ends. */
   subscribe(t: Test, settings?: object, answer?: Receiver['answer']): Promise<Endpoint>
@@ -53,11 +53,12 @@ export async function buildStage(
   const environment = { ...ENVIRONMENT, ...options.environment }
   const app = await buildGatedApp(t, { environment })
   const workerUrl = (await options.workerUrl?.(app.database.workerUrl)) ?? app.database.workerUrl
-  const config = { ...testConfig(app.database.apiUrl, environment), workerUrl, dataDir: temporaryDir() }
+  const start = () => startWorkerOn(t, { ...app.database, workerUrl }, { env: environment, dataDir })
+  const dataDir = temporaryDir()
   const stage = {
-    worker: await startWorker(config),
+    worker: await start(),
     async restartWorker() {
-      stage.worker = await startWorker(config)
+      stage.worker = await start()
     },
     async subscribe(test: Test, settings: object = {}, answer?: Receiver['answer']) {
       const receiver = await startReceiver(answer)
@@ -70,7 +71,6 @@ export async function buildStage(
       return makeEndpoint(app, receiver, made)
     },
   }
-  t.after(() => stage.worker.close())
   return Object.assign(stage, app, { worker: stage.worker })
 }
 
@@ -95,7 +95,7 @@ function makeEndpoint(
       return response.body === '' ? null : response.json()
     },
     deliveries: (query = '') => listAll(app, `${url}/deliveries${query}`),
-    hears: (count, type, msMax = 10_000) => until(() => received(type).length >= count, msMax),
+    hears: (count, type, msMax) => until(() => received(type).length >= count, msMax),
     rests: () =>
       until(async () => {
         const rows = await app.sql<{ rests: boolean }>(

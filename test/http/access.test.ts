@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Fastify, { type RouteOptions } from 'fastify'
 import { z } from 'zod'
+import { makeProve } from '../../src/http/connections/prove.ts'
 import type { Access } from '../../src/http/plugins/authenticate.ts'
 import { useAuthentication } from '../../src/http/plugins/authenticate.ts'
 import { findLedgerOfKey, makeApiKey } from '../../src/ledgers/api-keys.ts'
@@ -65,7 +66,7 @@ test('every route', async (t) => {
 
   await t.test('that does not say it is refused when it is registered', () => {
     const other = Fastify()
-    useAuthentication(other, app.deps)
+    useAuthentication(other, { ...app.deps, prove: makeProve(app.deps) })
     assert.throws(() => other.get('/open', async () => 'x'), /GET \/open does not say who may call it/)
   })
 

@@ -4,8 +4,9 @@ import { Agent, get, request as httpRequest, type IncomingMessage } from 'node:h
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { Admission } from '../../src/append/admission.ts'
 import { buildApp } from '../../src/http/app.ts'
+import { Admission } from '../../src/load/admission.ts'
+import { UNPROVEN } from '../../src/load/unproven.ts'
 import { Metrics } from '../../src/observe/metrics/metrics.ts'
 import { parseId } from '../../src/proof/ids.ts'
 import { startServer } from '../../src/run/server.ts'
@@ -20,25 +21,26 @@ const FEW = {
   reads: { max: 16, waitMs: 1_000 },
   burstMax: 2,
   burstPerSecond: 1,
+  unproven: { underWayMax: 2, burstMax: 0, burstPerSecond: 0 },
   perTurnMax: 2,
   turnBytesMax: 100,
 }
 
 test('as many are taken as may be under way, then a burst, then none until one has left', () => {
   const admission = new Admission(() => 0, FEW)
-  for (let i = 0; i < 4; i++) admission.enter('writes')
+  for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
   assert.deepEqual(take(admission, 3), [true, true, false])
   assert.equal(admission.refused, 1)
   const calm = new Admission(() => 0, FEW)
-  for (let i = 0; i < 4; i++) calm.enter('writes')
-  calm.leave('writes')
+  for (let i = 0; i < 4; i++) calm.enter('writes', 'a')
+  calm.leave('writes', 'a')
   assert.deepEqual(take(calm, 1), [true])
 })
 
 test('what bursts have used up comes back with time, up to the whole', () => {
   let nowMs = 0
   const admission = new Admission(() => nowMs, FEW)
-  for (let i = 0; i < 4; i++) admission.enter('writes')
+  for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
   assert.deepEqual(take(admission, 3), [true, true, false])
   nowMs = 999
   assert.deepEqual(take(admission, 1), [false])
@@ -58,21 +60,20 @@ test('a ledger that has fewer than its share of the places is taken beyond them'
   }
   assert.equal(admission.admits('writes', 'b'), false, 'it has a half')
   assert.equal(admission.admits('writes', 'a'), false)
-  assert.equal(admission.admits('writes', null), false)
   for (let i = 0; i < 3; i++) admission.leave('writes', 'a')
   assert.equal(admission.admits('writes', 'a'), true)
 })
 
-test('what is taken beyond the places is bounded, whatever ledgers are named', () => {
+test('what is taken beyond the places is bounded, however many owners come', () => {
   const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
   for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
   let taken = 0
   for (let i = 0; i < 100; i++) {
-    if (!admission.admits('writes', `claimed-${i}`)) continue
-    admission.begin('writes', 0, `claimed-${i}`, () => {})
+    if (!admission.admits('writes', `ledger-${i}`)) continue
+    admission.begin('writes', 0, `ledger-${i}`, () => {})
     taken++
   }
-  assert.equal(taken, 3, 'with as many ledgers as there are places each has its one')
+  assert.equal(taken, 3, 'with as many owners as there are places each has its one')
 })
 
 test('they begin in order, a few in each turn, large ones alone', async () => {
@@ -86,7 +87,7 @@ test('they begin in order, a few in each turn, large ones alone', async () => {
     ['d', 1],
     ['e', 1],
   ] as const)
-    admission.begin('writes', bytes, null, () => begun.push(name))
+    admission.begin('writes', bytes, 'a', () => begun.push(name))
   assert.deepEqual(begun, [], 'not within the turn in which they are seen')
   while (admission.waiting('writes') > 0) {
     await nextTurn()
@@ -128,10 +129,10 @@ test('more reads are taken where they are cheap: as many as are answered while o
     for (let i = 0; i < taken; i++) admission.leave('reads', 'a')
     return taken
   }
-  const afterAnswering = (reads: number, ledger: string | null = 'a') => {
+  const afterAnswering = (reads: number, owner = 'a') => {
     for (let i = 0; i < reads; i++) {
-      admission.enter('reads', ledger)
-      admission.leave('reads', ledger)
+      admission.enter('reads', owner)
+      admission.leave('reads', owner)
     }
     nowMs += 250
     return places()
@@ -146,19 +147,19 @@ test('more reads are taken where they are cheap: as many as are answered while o
   assert.deepEqual([places(), places()], [5, 5])
   nowMs += 60_000
   admission.admits('reads', 'a')
-  assert.equal(afterAnswering(1_000, null), 4, 'a probe of nobody’s says nothing about reads')
-  for (let i = 0; i < 4; i++) admission.enter('writes')
-  assert.equal(admission.admits('writes'), false, 'writes have theirs')
+  assert.equal(afterAnswering(1_000, UNPROVEN), 4, 'what is answered to strangers says nothing about reads')
+  for (let i = 0; i < 4; i++) admission.enter('writes', 'a')
+  assert.equal(admission.admits('writes', 'a'), false, 'writes have theirs')
 })
 
 test('where a turn went by with refusing, more of those that were taken begin', async () => {
   const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
   let begun = 0
   for (let i = 0; i < 30; i++) {
-    if (i < 4) admission.enter('writes')
-    admission.begin('writes', 0, null, () => begun++)
+    if (i < 4) admission.enter('writes', 'a')
+    admission.begin('writes', 0, 'a', () => begun++)
   }
-  for (let i = 0; i < 20; i++) assert.equal(admission.admits('writes'), false)
+  for (let i = 0; i < 20; i++) assert.equal(admission.admits('writes', 'a'), false)
   await nextTurn()
   assert.equal(begun, 2 + 20 / 5)
   await nextTurn()
@@ -320,8 +321,8 @@ test('of what a client has sent at once a server that drains answers all', async
 
 function take(admission: Admission, count: number): boolean[] {
   return Array.from({ length: count }, () => {
-    const isTaken = admission.admits('writes')
-    if (isTaken) admission.begin('writes', 0, null, () => {})
+    const isTaken = admission.admits('writes', 'a')
+    if (isTaken) admission.begin('writes', 0, 'a', () => {})
     return isTaken
   })
 }
@@ -381,3 +382,37 @@ function headOf(app: TestApp, bodyBytes: number): string {
     '\r\n',
   ].join('\r\n')
 }
+
+test('an owner that is found out later is asked for once, also on a connection where one was refused', async (t) => {
+  const app = await sharedApp()
+  const { callers } = app.deps
+  let finds = 0
+  let isSlow = false
+  const slow = Object.assign(Object.create(callers) as typeof callers, {
+    find(key: string) {
+      finds++
+      return isSlow ? sleep(5).then(() => callers.find(key)) : callers.find(key)
+    },
+    callerOf: callers.callerOf.bind(callers),
+  })
+  const admission = new Admission(() => 0, { ...FEW, burstMax: 0 })
+  const server = buildApp({ ...app.deps, callers: slow, admission, metrics: new Metrics() })
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  t.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  assert.equal((await post(app, url, agent)).status, 201)
+  const owner = app.ledger.ledger.id
+  for (let i = 0; i < 4; i++) admission.enter('writes', owner)
+  isSlow = true
+  for (let i = 0; i < 3; i++) {
+    finds = 0
+    assert.equal((await post(app, url, agent)).status, 503)
+    assert.equal(finds, 1)
+  }
+  for (let i = 0; i < 4; i++) admission.leave('writes', owner)
+  finds = 0
+  assert.equal((await post(app, url, agent)).status, 201)
+  assert.equal(finds, 1)
+})

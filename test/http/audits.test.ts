@@ -18,6 +18,7 @@ test('an audit is asked for, and waits for the worker', async () => {
     finishedAt: null,
     ok: null,
     report: null,
+    error: null,
   })
   assert.deepEqual(expectStatus(200, await app.send('GET', `/v1/audits/${id}`)).json(), audit)
 })
@@ -32,6 +33,18 @@ test('while one is open, that one is answered; afterwards there is a new one', a
   assert.equal(shown.ok, false)
   assert.deepEqual(shown.report.failure, { seq: 3, code: 'signature_invalid', reason: 'changed' })
   assert.notEqual((await ask(app)).json().id, first.id)
+})
+
+test('one that failed says why', async () => {
+  const app = await sharedApp()
+  const { id } = (await ask(app)).json()
+  const error = { code: 'internal', reason: 'the worker failed (EACCES)' }
+  await app.sql(
+    "update tallystick.audits set state = 'failed', finished_at = now(), error = $1 where ledger_id = $2 and state = 'queued'",
+    [error, app.ledgerId],
+  )
+  const shown = expectStatus(200, await app.send('GET', `/v1/audits/${id}`)).json()
+  assert.deepEqual([shown.state, shown.ok, shown.error], ['failed', null, error])
 })
 
 test('audits are listed newest first, page by page, each once', async () => {

@@ -21,6 +21,7 @@ import {
   nextEventsOf,
   verified,
 } from '../helpers/gated-model.ts'
+import { runs } from '../helpers/runs.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 
 /** So that requests of a round meet the record in several states. */
@@ -253,7 +254,7 @@ test('requests in flight together end as if they had come one after another', as
   })
   // Which requests are drawn, and how they meet, is chance: twenty runs may have no two steps that are both taken.
   for (let i = 0; i < CONTENTION_TRIES_MAX && contended === 0; i++)
-    await fc.assert(property, { numRuns: 20, endOnFailure: true })
+    await fc.assert(property, { numRuns: runs(20), endOnFailure: true })
   assert.ok(contended > 0, 'no round had two steps that were taken')
   await assertVerifies(app)
 })

@@ -65,7 +65,7 @@ test('a client that says that it sends no more', async (t) => {
   await t.test('leaves no connection behind', async () => {
     await until(() => app.deps.writeDeadlines.open.size === 0)
     const { bodies, reads, writes } = app.deps.budgets
-    await until(() => [bodies, reads, writes].every(({ bytes }) => bytes === 0))
+    await until(() => [bodies, reads, writes].every(({ taken }) => taken === 0))
   })
 })
 

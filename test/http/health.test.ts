@@ -81,7 +81,7 @@ test('a server refuses to start', async (t) => {
 
   await t.test('on a database that was not migrated, and says how to migrate it', async (t) => {
     const { ownerUrl } = await createEmptyDatabase(t)
-    await refuses(ownerUrl, /not migrated[\s\S]*npm run migrate/)
+    await refuses(ownerUrl, /not migrated[\s\S]*npm run op -- migrate/)
   })
 
   const app = await buildTestApp(t)
@@ -109,7 +109,7 @@ test('a server refuses to start', async (t) => {
   await t.test('on a schema that lacks its newest migration', async () => {
     await app.sql(`delete from tallystick.schema_migrations
       where version = (select max(version) from tallystick.schema_migrations)`)
-    await refuses(app.database.apiUrl, /lacks \d{4}-[\s\S]*npm run migrate/)
+    await refuses(app.database.apiUrl, /lacks \d{4}-[\s\S]*npm run op -- migrate/)
   })
 
   await t.test('as a login that could rewrite history, and names the one to use', async (t) => {

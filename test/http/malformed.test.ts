@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { TestApp } from '../helpers/app.ts'
 import { openSocket, type RawAnswer, readAnswers, requestText } from '../helpers/raw-http.ts'
+import { runs } from '../helpers/runs.ts'
 import { addressOf, sharedApp } from '../helpers/shared-app.ts'
 import { lockHeads, until } from '../helpers/wait.ts'
 
@@ -251,7 +252,7 @@ test('what is no request, before, behind and between requests', async (t) => {
         else await connection.hold(messages, way)
       },
     )
-    await fc.assert(property, { numRuns: 60, endOnFailure: true })
+    await fc.assert(property, { numRuns: runs(60), endOnFailure: true })
   })
 
   await t.test('leave in the ledger what was answered 201, and nothing else', async () => {
@@ -261,7 +262,7 @@ test('what is no request, before, behind and between requests', async (t) => {
   await t.test('leave no connection, no place and no bytes', async () => {
     const { bodies, reads, writes } = app.deps.budgets
     await until(async () => (await connectionsOf(app.app.server)) === 0)
-    await until(() => [bodies, reads, writes].every(({ bytes }) => bytes === 0))
+    await until(() => [bodies, reads, writes].every(({ taken }) => taken === 0))
   })
 })
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import Fastify from 'fastify'
 import { z } from 'zod'
 import { ERROR_CODES, type ErrorCode } from '../../src/errors.ts'
+import { makeProve } from '../../src/http/connections/prove.ts'
 import { collectOperations } from '../../src/http/openapi/operations.ts'
 import { useAuthentication } from '../../src/http/plugins/authenticate.ts'
 import { expectStatus } from '../helpers/app.ts'
@@ -22,6 +24,31 @@ test('GET /openapi.json', async (t) => {
     assert.equal(document.openapi, '3.1.0')
     const { valid, errors } = await new Validator().validate(response.json())
     assert.ok(valid, JSON.stringify(errors))
+  })
+
+  await t.test('shows the address of this server, and of most answers a real one', () => {
+    assert.ok(document.info.description.includes(`curl -s ${app.deps.publicUrl}/v1/records`))
+    const answers = operations.flatMap(({ operationId, responses }) =>
+      Object.entries(responses).flatMap(([status, { content }]) => {
+        const json = content?.['application/json']
+        return status.startsWith('2') && json ? [{ name: `${operationId} ${status}`, ...json }] : []
+      }),
+    )
+    const withExample = answers.filter(({ example }) => example !== undefined)
+    // Peers, statements and redeliveries have none: tools/example-answers.ts does not call them.
+    assert.ok(withExample.length >= 45, `${withExample.length}`)
+    for (const name of ['postRecords 201', 'getRecords 200', 'getRecordsById 200', 'getRecordsByIdProof 200'])
+      assert.ok(
+        withExample.some((answer) => answer.name === name),
+        name,
+      )
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema({ $id: 'openapi', components: document.components })
+    for (const { name, schema, example } of withExample) {
+      const own = JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/'))
+      const isValid = ajv.compile(own)
+      assert.ok(isValid(example), `${name}: ${JSON.stringify(isValid.errors)}`)
+    }
   })
 
   await t.test('describes every route that was registered, and no other', () => {
@@ -101,7 +128,7 @@ test('GET /openapi.json', async (t) => {
 test('a route that is not documented is refused when it is registered', async () => {
   const { deps } = await sharedApp()
   const app = Fastify()
-  useAuthentication(app, deps)
+  useAuthentication(app, { ...deps, prove: makeProve(deps) })
   collectOperations(app)
   const config = { access: 'public' } as const
   const response = { 200: z.string() }
@@ -111,6 +138,8 @@ test('a route that is not documented is refused when it is registered', async ()
       /GET \/x does not say/,
     )
   }
+  const schema = { summary: 'x', response }
+  assert.throws(() => app.get('/x/:id', { config, schema }, async () => 'x'), /\/x\/\{id\} is in no group/)
 })
 
 type Operation = {

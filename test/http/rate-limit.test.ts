@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import Fastify from 'fastify'
+import { useRateLimits } from '../../src/http/plugins/rate-limit.ts'
 import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { addKey } from '../helpers/more-keys.ts'
@@ -57,6 +59,11 @@ test('a key’s rate limit', async (t) => {
     const batch = await app.send('POST', '/v1/records/batch', { body: { records } })
     assert.equal(expectStatus(201, batch).headers['ratelimit'], '"key";r=9;t=1')
     assert.match(expectStatus(200, await get()).headers['ratelimit'] as string, /^"key";r=[3-5];t=[67]$/)
+  })
+
+  await t.test('names all members that a body lacks', async () => {
+    const { detail } = assertProblem(await limit({}), 422, 'invalid_request')
+    assert.equal(detail, '/rateLimit must have requestsPerSecond, burst: they are missing')
   })
 
   await t.test('refuses what is no limit, keys that are nowhere, and a key without keys:manage', async () => {
@@ -125,3 +132,29 @@ async function limitLedger(app: TestApp, limit: object, id = app.ledger.ledger.i
     await app.send('PUT', `/v1/ledgers/${id}/rate-limit`, { key: OPERATOR_KEY, body: { rateLimit: limit } }),
   )
 }
+
+test('each kind of limit has its own name in the headers', async (t) => {
+  const app = Fastify()
+  t.after(() => app.close())
+  const nobody = { caller: null, peer: null, publicLedger: null }
+  let caller: object = nobody
+  app.addHook('onRequest', async (request) => void Object.assign(request, caller))
+  useRateLimits(app)
+  app.get('/', async () => 'x')
+  const namesOf = async (who: object) => {
+    caller = { ...nobody, ...who }
+    const { headers } = await app.inject('/')
+    const policy = Array.from(`${headers['ratelimit-policy'] ?? ''}`.matchAll(/"(\w+)"/g), ([, name]) => name)
+    assert.deepEqual(
+      policy,
+      Array.from(`${headers['ratelimit'] ?? ''}`.matchAll(/"(\w+)"/g), ([, name]) => name),
+    )
+    return policy
+  }
+  const both = { key: 'key_1', ledger: 'led_1', keyLimit: SLOW, ledgerLimit: SLOW }
+  assert.deepEqual(await namesOf({ caller: both }), ['key', 'ledger'])
+  assert.deepEqual(await namesOf({ peer: { ledger: 'led_1', peer: 'peer_1' } }), ['peer'])
+  // Caches hand these answers on to others.
+  assert.deepEqual(await namesOf({ publicLedger: 'led_1' }), [])
+  assert.deepEqual(await namesOf({}), [])
+})

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { expectStatus, type SendOptions, type TestApp } from '../helpers/app.ts'
 import { assertProblem } from '../helpers/assert-problem.ts'
 import { movedCursor } from '../helpers/cursors.ts'
+import { fullItem, fullRecord, searchesOf } from '../helpers/every-member.ts'
 import { addAgent, addKey } from '../helpers/more-keys.ts'
 import { sharedApp } from '../helpers/shared-app.ts'
 
@@ -74,6 +75,23 @@ test('finds a record by each of its properties, and not by others', async () => 
   ]
   for (const [query, ids] of found)
     assert.deepEqual(idsOf(await list(app, query)), ids, JSON.stringify(query))
+})
+
+test('finds a record by each member that it can be searched by, alone and in a batch, and not by another value', async () => {
+  const app = await sharedApp()
+  const agents = [await addAgent(app, 'first'), await addAgent(app, 'second')] as const
+  const records = [(await app.notarize()).id, (await app.notarize()).id] as const
+  const { body, headers } = fullRecord({ agents, records })
+  const single = await app.notarize(body, { headers })
+  const batch = { records: [fullItem({ agents, records })] }
+  const made = expectStatus(201, await app.send('POST', '/v1/records/batch', { body: batch })).json()
+  const ids = [made.records[0].id, single.id]
+  for (const { member, finds, misses } of searchesOf({ agents, records })) {
+    const found = idsOf(await list(app, finds)).filter((id) => ids.includes(id))
+    assert.deepEqual(found, ids, member)
+    const missed = idsOf(await list(app, misses))
+    assert.ok(!missed.some((id) => ids.includes(id)), member)
+  }
 })
 
 test('pages go on where they ended, and a cursor only in the list that gave it', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toBase64 } from '../../src/proof/bytes.ts'
-import { AGENT_KEYS_MAX } from '../../src/proof/ledger/agent-keys.ts'
+import { AGENT_KEYS_MAX } from '../../src/proof/limits.ts'
 import {
   addSigningKey,
   keyRegistration,

@@ -97,6 +97,21 @@ test('statements are listed by issuer and subject, page by page', async (t) => {
   await assertVerifies(app)
 })
 
+test('a subject as long as a text may be is registered, shown and found, and a longer one is refused', async (t) => {
+  const { app, issuer, register } = await setUp(t)
+  for (const subject of ['s'.repeat(1_024), '漢'.repeat(341), '🜁'.repeat(256)]) {
+    expectStatus(303, await register(signStatement(issuer, { subject })))
+    const found = await app.send('GET', `/v1/statements?subject=${encodeURIComponent(subject)}`)
+    expectStatus(200, found)
+    assert.deepEqual(
+      found.json().data.map((each: { subject: string }) => each.subject),
+      [subject],
+    )
+    expectStatus(400, await register(signStatement(issuer, { subject: `${subject}ss` })))
+    expectStatus(422, await app.send('GET', `/v1/statements?subject=${encodeURIComponent(`${subject}ss`)}`))
+  }
+})
+
 test('a hash envelope is registered with the type of what it is the hash of', async (t) => {
   const { app, register, issuer } = await setUp(t)
   await setPolicy(app, [issuer], { contentTypes: ['application/spdx+json'] })
@@ -197,6 +212,37 @@ test('keys that may not do it are refused in CBOR, and so are other bodies', asy
   assert.equal(problemOf(expectStatus(404, await app.send('GET', '/entries/stm_1'))).code, 'not_found')
   assert.equal(problemOf(expectStatus(413, await register(new Uint8Array(32_769)))).code, 'body_too_large')
   expectStatus(415, await app.send('POST', '/v1/records', { text, headers: COSE }))
+})
+
+test('a method that the address does not take is refused in CBOR, and HEAD is answered', async (t) => {
+  const { app, register, issuer } = await setUp(t)
+  const location = new URL(String((await register(signStatement(issuer))).headers['location'])).pathname
+  for (const url of ['/entries', location, '/.well-known/scitt-keys', '/.well-known/scitt-keys/AA']) {
+    const refused = expectStatus(405, await app.send('DELETE', url))
+    assert.equal(problemOf(refused).code, 'method_not_allowed')
+    assert.match(String(refused.headers['allow']), url === '/entries' ? /POST/ : /GET, HEAD/)
+    const headers = { accept: 'application/json' }
+    assert.equal(
+      expectStatus(405, await app.send('DELETE', url, { headers })).json().code,
+      'method_not_allowed',
+    )
+  }
+  assert.equal(
+    expectStatus(405, await app.send('DELETE', '/v1/statements')).json().code,
+    'method_not_allowed',
+  )
+  expectStatus(202, await app.send('HEAD', location))
+  expectStatus(200, await app.send('HEAD', '/.well-known/scitt-keys'))
+})
+
+test('the media type of RFC 9943 is taken too', async (t) => {
+  const { app, issuer } = await setUp(t)
+  const text = Buffer.from(signStatement(issuer))
+  const send = (type: string) =>
+    app.send('POST', '/entries?wait=0', { text, headers: { 'content-type': type } })
+  expectStatus(303, await send('application/scitt-statement+cose'))
+  for (const other of ['application/scitt-receipt+cose', 'application/cbor'])
+    assert.equal(problemOf(expectStatus(415, await send(other))).code, 'unsupported_media_type')
 })
 
 test('the key of receipts is there as a COSE Key Set', async (t) => {

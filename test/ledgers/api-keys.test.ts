@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findLedgerOfKey, isSameKey, makeApiKey, makeOperatorKey } from '../../src/ledgers/api-keys.ts'
+import { findLedgerOfKey, makeApiKey, makeKeyTest, makeOperatorKey } from '../../src/ledgers/api-keys.ts'
 import { makeEntropy } from '../../src/signing/entropy.ts'
 
 const ledgerId = makeEntropy().uuidv7(Date.now())
@@ -26,8 +26,10 @@ test('any changed, missing or added character is seen without a query', () => {
 })
 
 test('keys are compared whole, whatever their lengths', () => {
-  const key = makeOperatorKey()
-  assert.equal(isSameKey(key, key), true)
+  const [key, before] = [makeOperatorKey(), makeOperatorKey()]
+  const isOperators = makeKeyTest([key, before])
+  assert.deepEqual([isOperators(key), isOperators(before)], [true, true])
   for (const other of ['', key.slice(1), `${key}0`, makeOperatorKey()])
-    assert.equal(isSameKey(other, key), false)
+    assert.equal(isOperators(other), false)
+  assert.equal(makeKeyTest([])(key), false)
 })

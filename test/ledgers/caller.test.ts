@@ -89,12 +89,17 @@ test('a request that waited for long signs nothing: its key may have ended, and 
 test('what one ledger does to its keys has those of no other looked up again', async (t) => {
   const app = await buildTestApp(t)
   const other = await app.newLedger()
-  for (const { key } of [app.ledger.key, other.key])
+  const use = async ({ key }: { key: string }) =>
     expectStatus(200, await app.send('GET', '/v1/ledger', { key }))
-  assert.equal(app.deps.callers.size, 2)
+  for (const key of [app.ledger.key, other.key]) await use(key)
+  const { callers } = app.deps
+  assert.deepEqual([callers.size, callers.figures.misses], [2, 2])
   const url = `/v1/keys/${other.key.id}/rate-limit`
   expectStatus(200, await app.send('PUT', url, { key: other.key.key, body: { rateLimit: null } }))
-  assert.equal(app.deps.callers.size, 1)
+  await use(app.ledger.key)
+  assert.equal(callers.figures.misses, 2)
+  await use(other.key)
+  assert.equal(callers.figures.misses, 3)
 })
 
 test('callers that are remembered hold no more than they are, whatever else the process reads meanwhile', async (t) => {

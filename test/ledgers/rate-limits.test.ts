@@ -65,6 +65,16 @@ test('a rate limit', async (t) => {
     limits.charge([limited('one more', 0.001, 1)])
     assert.equal(limits.charge([slow]).allowed, true, 'the oldest was forgotten')
   })
+
+  await t.test('of a ledger stays, however many limited keys the ledger uses', () => {
+    const { limits } = makeLimits()
+    const ledger = { ...limited('led', 0.001, 1), name: 'ledger' }
+    assert.equal(limits.charge([key, ledger]).allowed, true)
+    let allowed = 0
+    for (let i = 0; i < RATE_LIMIT_BUCKETS_MAX + 10; i++)
+      if (limits.charge([limited(`other ${i}`, 0.001, 1), ledger]).allowed) allowed++
+    assert.equal(allowed, 0)
+  })
 })
 
 function makeLimits() {
@@ -73,7 +83,7 @@ function makeLimits() {
 }
 
 function limited(id: string, requestsPerSecond: number, burst: number): Limited {
-  return { id, limit: { requestsPerSecond, burst } }
+  return { name: 'key', id, limit: { requestsPerSecond, burst } }
 }
 
 function countAllowed(limits: RateLimits, of: Limited[], tries: number): number {

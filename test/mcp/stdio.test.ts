@@ -70,6 +70,12 @@ test('refuses lines that are no messages, by their id where they show one, and g
     Buffer.from([0x22, 0xff, 0x22, 0x0a]),
     '\r\n',
     notarize(6, `{"a":"${'a'.repeat(MCP_LINE_BYTES_MAX)}"}`),
+    // The SDK for TypeScript writes the id last.
+    `{"method":"ping","params":{"id":9,"a":"${'a'.repeat(3 * MCP_LINE_BYTES_MAX)}"},"jsonrpc":"2.0","id":"last"}\n`,
+    `{"jsonrpc":"2.0","id":10,"result":"${'a'.repeat(MCP_LINE_BYTES_MAX)}"}\n`,
+    '{"jsonrpc":"2.0","id":11,"method":"initialize","params":{"protocolVersion":null}}\n',
+    '{"jsonrpc":"2.0","id":12,"method":"initialize"}\n',
+    '\ufeff{"jsonrpc":"2.0","id":13,"method":"ping"}\n',
   ])
     stdin.write(line)
   // A message may come in pieces, and with another one.
@@ -90,10 +96,16 @@ test('refuses lines that are no messages, by their id where they show one, and g
     [null, -32600, 'batches are not taken: send one mes'],
     [5, -32600, 'the message is no JSON-RPC 2.0 requ'],
     [null, -32700, 'the message holds bytes that are no'],
-    [null, -32600, `a message has at most ${MCP_LINE_BYTES_MAX} bytes: s`.slice(0, 35)],
+    ...[6, 'last', null].map((id) => [
+      id,
+      -32600,
+      `a message may have at most ${MCP_LINE_BYTES_MAX} bytes: s`.slice(0, 35),
+    ]),
+    [11, -32602, 'initialize needs protocolVersion (a'],
+    [12, -32602, 'initialize needs protocolVersion (a'],
   ])
   const done = byId.filter(([, code]) => code === null)
-  assert.deepEqual(done.map(([id]) => id).sort(), [0, 7, 8])
+  assert.deepEqual(done.map(([id]) => id).sort(), [0, 13, 7, 8])
   assert.equal(done.find(([id]) => id === 7)![2].structuredContent.payload.a, 'ä')
 })
 

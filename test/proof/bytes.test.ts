@@ -10,12 +10,15 @@ import {
   fromBase64,
   fromBase64Url,
   fromHex,
+  isLonger,
   toBase64,
   toBase64Url,
   toHex,
   utf8Decode,
   utf8Encode,
+  withoutMark,
 } from '../../src/proof/bytes.ts'
+import { withoutBom } from '../../src/proof/json/json-text.ts'
 import { codePoint } from '../helpers/code-points.ts'
 import { runs } from '../helpers/runs.ts'
 import { refuses } from './refuses.ts'
@@ -135,7 +138,29 @@ test('many that are kept lie together in one piece of memory', () => {
   )
 })
 
+test('a text is longer than a number of bytes as its encoding is', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: codePoint, maxLength: 40 }), fc.nat(3), (text, less) => {
+      const bytes = Buffer.byteLength(text)
+      for (const bytesMax of [bytes - less, bytes + less, 0, 200])
+        assert.equal(isLonger(text, bytesMax), bytes > bytesMax)
+    }),
+  )
+})
+
 test('a copy of a text is the same text', () => {
   for (const text of ['', 'ä💶\ufeff', 'a text of more than 13 characters'])
     assert.equal(aloneText(text), text)
+})
+
+test('one byte order mark is taken from the beginning, in bytes and in text', () => {
+  for (const [text, rest] of [
+    ['\ufeff{}', '{}'],
+    ['\ufeff\ufeff{}', '\ufeff{}'],
+    ['{}\ufeff', '{}\ufeff'],
+    ['', ''],
+  ] as const) {
+    assert.equal(withoutBom(text), rest)
+    assert.deepEqual(withoutMark(Buffer.from(text)), Buffer.from(rest))
+  }
 })

@@ -40,7 +40,7 @@ test('a note of the vectors verifies by the key of the log, and by those of the 
   )
   assert.deepEqual(
     verifyCosignatures(parseNote(given.note), witnesses, nativeProviders),
-    given.witnesses.map(({ name, timeSeconds }) => ({ witness: name, timeSeconds })),
+    given.witnesses.map(({ name, timeSeconds }) => ({ witness: name, timeSeconds: BigInt(timeSeconds) })),
   )
 })
 

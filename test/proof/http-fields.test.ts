@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  acceptWeightOf,
   cacheDirectivesOf,
   contentCodingsOf,
   entityTagsOf,
@@ -31,6 +32,29 @@ test('a list has its elements on one line or several, and empty ones do not coun
     ['a="x', ['a="x']],
   ]
   for (const [value, elements] of cases) assert.deepEqual(listOf(value), elements, String(value))
+})
+
+test('Accept gives a media type the weight of its most specific range (RFC 9110 §12.5.1)', () => {
+  const cases: [FieldValue, number][] = [
+    [undefined, 1],
+    ['', 1],
+    ['application/json', 1],
+    ['Application/JSON', 1],
+    [['text/html', 'application/json;q=0.25'], 0.25],
+    ['*/*', 1],
+    ['*/*;q=0.1, application/*;q=0.2', 0.2],
+    ['application/json;q=0, */*', 0],
+    ['application/*;q=0, */*', 0],
+    ['application/json; charset=utf-8 ; Q=0.5', 0.5],
+    ['application/json;q=0;ext=1', 0],
+    ['application/json;q=nonsense', 1],
+    ['application/json;q=1.000, application/json;q=0.2', 1],
+    ['text/event-stream, text/*', 0],
+    ['application/json-seq', 0],
+    ['application', 0],
+  ]
+  for (const [value, weight] of cases)
+    assert.equal(acceptWeightOf(value, 'application/json'), weight, String(value))
 })
 
 test('a media type has no case and no parameters (RFC 9110 §8.3.1)', () => {
@@ -175,6 +199,7 @@ test('each reader takes linear time on hostile input: 128 KiB of what a regular 
     listOf,
     mediaTypeOf,
     cacheDirectivesOf,
+    (text: string) => acceptWeightOf(text, 'application/json'),
     contentCodingsOf,
     entityTagsOf,
     (text: string) => noneMatchHits(text, 'x'),

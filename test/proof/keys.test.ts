@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { encode, rfc8949EncodeOptions } from 'cborg'
-import { fromHex, toHex } from '../../src/proof/bytes.ts'
+import { concat, fromHex, toBase64, toHex } from '../../src/proof/bytes.ts'
 import { isWeakEd25519Point } from '../../src/proof/ed25519-points.ts'
 import { keyThumbprint, parsePublicKey, spkiOf } from '../../src/proof/keys.ts'
+import { isEnvelopeKey, isIssuerKey, isNoteKey } from '../../src/proof/statement/fields.ts'
+import { keyIdOf, NOTE_TYPES, parseNoteKey } from '../../src/proof/tree/note.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { NOT_CANONICAL_POINTS, SMALL_ORDER_POINTS } from './ed25519-edge-cases.ts'
 import { refuses } from './refuses.ts'
@@ -81,7 +83,17 @@ describe('refuses Ed25519 keys that are', () => {
   for (const [name, hex] of [...SMALL_ORDER_POINTS, ...NOT_CANONICAL_POINTS]) {
     test(name, () => {
       refuses('bad_key', () => spkiOf('EdDSA', fromHex(hex)))
-      refuses('bad_key', () => parsePublicKey('EdDSA', fromHex(`302a300506032b6570032100${hex}`)))
+      const spki = fromHex(`302a300506032b6570032100${hex}`)
+      refuses('bad_key', () => parsePublicKey('EdDSA', spki))
+      const shown = { kid: '00'.repeat(32), alg: 'EdDSA', spki: toBase64(spki) }
+      for (const isKey of [isEnvelopeKey, isIssuerKey]) assert.ok(!isKey(shown))
+      assert.ok(!isNoteKey(shown.spki))
+      const { sha256 } = nativeProviders
+      for (const type of ['signature', 'cosignature'] as const) {
+        const typed = concat([new Uint8Array([NOTE_TYPES[type]]), fromHex(hex)])
+        const text = `ledger.example+${toHex(keyIdOf(sha256, 'ledger.example', typed))}+${toBase64(typed)}`
+        refuses('verifier_key', () => parseNoteKey(text, type, sha256))
+      }
     })
   }
 })

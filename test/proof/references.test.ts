@@ -96,7 +96,7 @@ test('refuses a list that no server makes: empty, too long, or of anything but s
   const chain = makeChain()
   const line = notarize(chain)
   const [payload] = line.documents
-  for (const references of [[], Array(17).fill('a'), [''], ['a'.repeat(257)], ['a\n'], [1], 'a', {}]) {
+  for (const references of [[], Array(17).fill('a'), [''], ['a'.repeat(1_025)], ['a\n'], [1], 'a', {}]) {
     assertRefused('line_syntax', () =>
       parseEntryLine(JSON.stringify({ ...line, documents: [{ ...payload, references }] })),
     )

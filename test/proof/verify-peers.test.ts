@@ -573,7 +573,7 @@ describe('refuses of an offer', () => {
     refused('offer_mismatch', takes({ version: 3 }))
     refused('offer_mismatch', takes({ previous: HASH }))
     refused('offer_mismatch', takes({ peer: makeId('peer') }))
-    refused('received_mismatch', (p) => {
+    refused('offer_mismatch', (p) => {
       const [gated, other] = [shared(p), shared(p)]
       return p.take(gated, p.offer(other, 'record-activated'))
     })

@@ -112,13 +112,29 @@ test('any member of any line that is removed, added or replaced is found', () =>
         else if (how === 'replace') object[name] = value
         else if (Array.isArray(object)) object.splice(Number(name), 1)
         else delete object[name]
-        if (isDeepStrictEqual(JSON.parse(JSON.stringify(line)), JSON.parse(LINES[index]!))) return
+        if (isDeepStrictEqual(meaningOf(JSON.stringify(line)), meaningOf(LINES[index]!))) return
         assertFound(LINES.with(index, JSON.stringify(line)))
       },
     ),
     { numRuns: runs(1000) },
   )
 })
+
+/** The line without the members of it, and of its documents, that are null: absent and null mean the same there. */
+function meaningOf(text: string): object {
+  const line = JSON.parse(text)
+  const documents = Array.isArray(line.documents) ? line.documents.map(withoutNulls) : line.documents
+  return withoutNulls({ ...line, documents })
+}
+
+const NULLABLE = new Set(['items', 'received', 'signer', 'salt', 'document', 'erasedBy', 'references'])
+
+function withoutNulls(value: object | null): object {
+  const members = Object.entries(value ?? {}).filter(
+    ([name, member]) => member !== null || !NULLABLE.has(name),
+  )
+  return Object.fromEntries(members)
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: any place of any JSON
 function membersOf(value: any): [any, string][] {

@@ -3,9 +3,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeChunk } from '../../src/db/chunks/chunk-content.ts'
 import { formatId, type Uuid } from '../../src/proof/ids.ts'
-import { type BatchRequestItem, buildBatch } from '../../src/records/build-batch.ts'
-import { fingerprint } from '../../src/records/idempotency.ts'
+import { type BatchRequestItem, buildBatch } from '../../src/records/write/build-batch.ts'
+import { fingerprint } from '../../src/records/write/idempotency.ts'
 import { makeEntropy } from '../../src/signing/entropy.ts'
+import { toHex } from '../../src/signing/text-of-bytes.ts'
+import { samplesOfItem } from '../helpers/every-member.ts'
 import { runs } from '../helpers/runs.ts'
 
 const entropy = makeEntropy()
@@ -22,26 +24,34 @@ const about = {
 
 const json = fc.jsonValue({ maxDepth: 2 })
 const object = fc.dictionary(fc.string({ maxLength: 8 }), json, { maxKeys: 4 })
-const item = fc.record(
-  {
-    type: fc.constantFrom('generic/1', 'order/1', 'note/12'),
-    payload: object,
-    metadata: object,
-    occurredAt: fc.constantFrom('2026-11-20T12:00:00Z', '1969-12-31T23:59:59.999Z'),
-    onBehalfOf: fc.constantFrom(...agents),
-    parent: fc.oneof(fc.constantFrom(...parents), fc.constant(0)),
-    references: fc.array(fc.string({ minLength: 1, maxLength: 8 }), { maxLength: 3 }),
-    traceparent: fc.constant(`00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`),
-  },
-  { requiredKeys: ['type', 'payload'] },
-)
+const samples = samplesOfItem({ agents: [agents[0]!, agents[1]!], records: [parents[0]!, parents[1]!] })
+// Each signature of an agent comes with another salt, and makes no other request.
+const { salt: _, ...others } = samples
+const members = {
+  ...mapValues(others, (values) => fc.constantFrom(...(values as readonly unknown[]))),
+  type: fc.constantFrom('generic/1', 'order/1', 'note/12'),
+  payload: object,
+  metadata: object,
+  occurredAt: fc.constantFrom('2026-11-20T12:00:00Z', '1969-12-31T23:59:59.999Z'),
+  onBehalfOf: fc.constantFrom(...agents),
+  parent: fc.oneof(fc.constantFrom(...parents), fc.constant(0)),
+  references: fc.array(fc.string({ minLength: 1, maxLength: 8 }), { maxLength: 3 }),
+  subject: fc.string({ minLength: 1, maxLength: 8 }),
+}
+function mapValues<T>(
+  of: Readonly<Record<string, readonly unknown[]>>,
+  made: (values: readonly unknown[]) => T,
+) {
+  return Object.fromEntries(Object.entries(of).map(([name, values]) => [name, made(values)]))
+}
+const item = fc.record(members, { requiredKeys: ['type', 'payload'] })
 // The first item has no earlier one.
 const batch = fc
   .array(item, { minLength: 1, maxLength: 140 })
-  .map(([first, ...items]): BatchRequestItem[] => [
+  .map(([first, ...items]) => [
     { ...first!, ...(first!.parent === 0 && { parent: parents[0]! }) },
     ...items,
-  ])
+  ]) as fc.Arbitrary<BatchRequestItem[]>
 
 test('a batch is built from its items: every record is in a chunk, and the hash is that of the whole request', () => {
   fc.assert(
@@ -73,6 +83,41 @@ test('a batch is built from its items: every record is in a chunk, and the hash 
     }),
     { numRuns: runs(100) },
   )
+})
+
+test('another member of an item, or another value of one, is another request', () => {
+  const hashOf = (change: object) => {
+    const item = {
+      ...mapValues(others, ([first]) => first),
+      ...change,
+    }
+    return toHex(buildBatch(entropy, [item as unknown as BatchRequestItem], about).requestHash!)
+  }
+  const hashes = [hashOf({})]
+  for (const [name, [, second]] of Object.entries(others)) {
+    hashes.push(hashOf({ [name]: second }))
+    if (name !== 'type' && name !== 'payload') hashes.push(hashOf({ [name]: undefined }))
+  }
+  assert.equal(new Set(hashes).size, hashes.length)
+})
+
+test('the root signs every member but metadata and subject, and the chunk or its keys have these too', () => {
+  const fixed = { uuidv7: () => actor, bytes16: () => new Uint8Array(16) } as never
+  const build = (change: object) => {
+    const items = [{ ...mapValues(others, ([first]) => first), ...change }] as unknown as BatchRequestItem[]
+    const { root, chunks } = buildBatch(fixed, items, about)
+    return {
+      root: toHex(root),
+      stored: JSON.stringify(chunks.map(({ content, keys }) => [toHex(content), keys.map(toHex)])),
+    }
+  }
+  const first = build({})
+  for (const [name, [, second]] of Object.entries(others)) {
+    const changed = build({ [name]: second })
+    assert.notEqual(changed.stored, first.stored, name)
+    if (name === 'metadata' || name === 'subject') assert.equal(changed.root, first.root, name)
+    else assert.notEqual(changed.root, first.root, name)
+  }
 })
 
 test('without an Idempotency-Key no hash is made', () => {
@@ -118,4 +163,16 @@ test('a batch takes no other memory along, between threads and in the append que
     buffers.reduce((sum, { byteLength }) => sum + byteLength, 0),
     bytes,
   )
+})
+
+test('a batch with an item that no verifier would take is not built', () => {
+  const good = { type: 'generic/1', payload: {} }
+  const wrong = [
+    { ...good, type: 'Generic/1' },
+    { ...good, traceparent: `00-${'zz'.repeat(16)}-${'cd'.repeat(8)}-01` },
+    { ...good, occurredAt: '+010000-01-01T00:00:00.000Z' },
+  ]
+  for (const item of wrong)
+    for (const before of [[], [good, good]])
+      assert.throws(() => buildBatch(entropy, [...before, item], about), { code: 'batch_item' })
 })

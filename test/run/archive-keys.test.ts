@@ -9,7 +9,7 @@ import { openArchiver } from '../helpers/archiver.ts'
 import { createTestDatabase, TEST_MASTER_KEY } from '../helpers/database.ts'
 import { openEraser } from '../helpers/eraser.ts'
 import { erase, PERSONAL, postBatch } from '../helpers/personal-records.ts'
-import { runScript } from '../helpers/run-script.ts'
+import { runCommand } from '../helpers/run-script.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
 test('a key file made after an erasure restores the ledger before and after that is archived', async (t) => {
@@ -19,14 +19,14 @@ test('a key file made after an erasure restores the ledger before and after that
   const { directory } = temporaryFiles(t)
   const TALLYSTICK_MASTER_KEY = Buffer.from(TEST_MASTER_KEY).toString('hex')
   const makeKeys = (out: string) =>
-    runScript('src/run/archive-keys.ts', ['--out', join(directory, out)], {
+    runCommand('archive-keys', ['--out', join(directory, out)], {
       env: { DATABASE_URL: app.database.ownerUrl, TALLYSTICK_MASTER_KEY },
     })
   const fileOf = (out: string) => join(directory, out, `${archiver.ledger}.json`)
   const restore = async (out: string) => {
     const target = await createTestDatabase(t)
-    return runScript(
-      'src/run/restore-archive.ts',
+    return runCommand(
+      'restore-archive',
       ['--archive', archiver.archive, '--ledger', archiver.ledger, '--archive-key', fileOf(out)],
       { env: { DATABASE_URL: target.ownerUrl, TALLYSTICK_MASTER_KEY } },
     )

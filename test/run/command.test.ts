@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
@@ -34,6 +34,34 @@ test('a command that is started loads nothing of the others', () => {
   }
 })
 
+test('a command runs by its name alone: its file begins nothing, and says how to start it', async () => {
+  const texts = new Map(
+    globSync('src/run/*.ts', { cwd: PROJECT }).map((file) => [
+      file,
+      readFileSync(join(PROJECT, file), 'utf8'),
+    ]),
+  )
+  const having = (pattern: RegExp) =>
+    [...texts].filter(([, text]) => pattern.test(text)).map(([file]) => file)
+  assert.deepEqual(having(/import\.meta\.main/), ['src/run/command.ts'])
+  // All of them import the module with that message.
+  const files = having(/^export (const|function) main\b/m)
+  const ours = Object.keys(COMMANDS).map((name) => `src/run/${name}.ts`)
+  assert.deepEqual(files.sort(), ours.filter((file) => texts.has(file)).sort())
+  assert.deepEqual(
+    files.filter(
+      (file) => !importGraph(PROJECT, file, { onlyAtOnce: true }).files.has('src/run/run-to-end.ts'),
+    ),
+    [],
+  )
+  const [server, migrate] = await Promise.all(
+    ['server', 'migrate'].map((name) => run([], {}, `src/run/${name}.ts`)),
+  )
+  assert.deepEqual([server!.code, server!.stdout], [2, ''])
+  assert.match(server!.stderr, /run: npm run op -- server, or: node src\/run\/command\.ts server$/m)
+  assert.deepEqual([migrate!.code, migrate!.stdout], [2, ''])
+})
+
 test('no command, and one that is not there, are answered with those that are, and exit code 2; the arguments of one are its own', async () => {
   const none = await run([])
   assert.deepEqual([none.code, none.stdout], [2, ''])
@@ -46,13 +74,34 @@ test('no command, and one that is not there, are answered with those that are, a
   assert.match(rotated.stderr, /--compromised-at yesterday is no time/)
 })
 
-test('an argument that a command does not know is refused, and nothing is done: `rotate-master-key --help` rotates nothing', async () => {
+test('--help prints the usage and nothing else; an argument that a command does not know is refused, and nothing is done', async () => {
   const ours = Object.keys(COMMANDS).filter((name) => !['verify', 'preflight', 'tallystick'].includes(name))
-  const answers = await Promise.all(ours.map((name) => run([name, '--help'])))
-  for (const [i, { code, stdout, stderr }] of answers.entries()) {
-    assert.deepEqual([code, stdout], [1, ''], ours[i])
-    assert.match(stderr, new RegExp(`^tallystick ${ours[i]}: Unknown option '--help'`), ours[i])
+  const helped = await Promise.all(ours.map((name) => run([name, '--help'])))
+  for (const [i, { code, stdout, stderr }] of helped.entries()) {
+    assert.deepEqual([code, stderr], [0, ''], ours[i])
+    assert.match(stdout, new RegExp(`^usage: ${ours[i]}`), ours[i])
   }
+  const refused = await Promise.all(ours.map((name) => run([name, '--helpp'])))
+  for (const [i, { code, stdout, stderr }] of refused.entries()) {
+    assert.deepEqual([code, stdout], [1, ''], ours[i])
+    assert.match(stderr, new RegExp(`^tallystick ${ours[i]}: Unknown option '--helpp'`), ours[i])
+  }
+})
+
+test('if the port is in use, the last line of a server names the variable to change', async (t) => {
+  const squatter = createServer((socket) => socket.end('no')).listen(0, '127.0.0.1')
+  t.after(() => squatter.close())
+  await once(squatter, 'listening')
+  const { port } = squatter.address() as AddressInfo
+  const { code, stdout, stderr } = await run(['server'], { TALLYSTICK_PORT: `${port}`, TALLYSTICK_PROT: '1' })
+  assert.deepEqual([code, stdout], [1, ''])
+  const [warning, ...last] = stderr.trimEnd().split('\n')
+  assert.match(warning!, /TALLYSTICK_PROT: did you mean TALLYSTICK_PORT\?$/)
+  assert.equal(last.length, 1)
+  assert.match(
+    last[0]!,
+    /^tallystick server: port \d+ on 127\.0\.0\.1 is taken .*: stop that, or choose another with TALLYSTICK_PORT=\d+$/,
+  )
 })
 
 test('a stop ends a command that only starts or has none of its own handling, which the kernel would not do to PID 1', async (t) => {
@@ -75,8 +124,13 @@ test('a stop ends a command that only starts or has none of its own handling, wh
   assert.deepEqual(await once(child, 'exit'), [143, null])
 })
 
-async function run(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  return promisify(execFile)(process.execPath, [ENTRY, ...args], { env: bareEnvironment() }).then(
+type Ended = { code: number; stdout: string; stderr: string }
+
+async function run(args: string[], env: Record<string, string> = {}, entry = ENTRY): Promise<Ended> {
+  return promisify(execFile)(process.execPath, [entry, ...args], {
+    cwd: PROJECT,
+    env: { ...bareEnvironment(), ...env },
+  }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   )

@@ -38,11 +38,42 @@ test('every fault is named by its variable, and no value is shown', () => {
   )
 })
 
+test('a port that is none is refused in words', () => {
+  for (const TALLYSTICK_PORT of ['24xx', '70000', '-1', '1.5'])
+    assert.throws(
+      () => parseConfig({ TALLYSTICK_PORT }),
+      /TALLYSTICK_PORT: must be a port, from 0 to 65535/,
+      TALLYSTICK_PORT,
+    )
+})
+
 test('the public URL loses its closing slashes, so that issuers are spelled one way', () => {
   assert.equal(
     parseConfig({ TALLYSTICK_PUBLIC_URL: 'https://ledger.example//' }).publicUrl,
     'https://ledger.example',
   )
+})
+
+test('a public URL is refused of which a chain would hold something that no verifier takes', () => {
+  const wrong = [
+    'http://a+b',
+    'http://é.example',
+    'https://h/é',
+    'https://h/a b',
+    `http://${'a'.repeat(1_020)}`,
+  ]
+  for (const TALLYSTICK_PUBLIC_URL of wrong)
+    assert.throws(
+      () => parseConfig({ TALLYSTICK_PUBLIC_URL }),
+      /TALLYSTICK_PUBLIC_URL.* printable ASCII/,
+      TALLYSTICK_PUBLIC_URL,
+    )
+  for (const TALLYSTICK_PUBLIC_URL of [
+    'http://[::1]:8080',
+    'https://h/a/b+c',
+    `https://${'a'.repeat(63)}.example`,
+  ])
+    assert.equal(parseConfig({ TALLYSTICK_PUBLIC_URL }).publicUrl, TALLYSTICK_PUBLIC_URL)
 })
 
 test('an address that webhooks may be delivered to is an address or a range, and a bad one is named', () => {

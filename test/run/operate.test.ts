@@ -14,7 +14,7 @@ import { openFaults, setUpAudit, undefended } from '../followers/audit/set-up.ts
 import { OPERATOR_KEY } from '../helpers/app.ts'
 import { TEST_MASTER_KEY, TEST_PASSWORDS } from '../helpers/database.ts'
 import { buildGatedApp } from '../helpers/gated-app.ts'
-import { runScript } from '../helpers/run-script.ts'
+import { runCommand } from '../helpers/run-script.ts'
 
 test('an operator lists faults and clears one, saying why', async (t) => {
   const audit = await setUpAudit(t)
@@ -163,5 +163,5 @@ test('says how it is used, and needs the owner', async (t) => {
 })
 
 function operate(ownerUrl: string, ...args: string[]) {
-  return runScript('src/run/operate.ts', args, { env: { DATABASE_URL: ownerUrl } })
+  return runCommand('operate', args, { env: { DATABASE_URL: ownerUrl } })
 }

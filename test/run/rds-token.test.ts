@@ -10,7 +10,7 @@ const HOST = 'ledgers.cluster-abc.eu-central-1.rds.amazonaws.com'
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'
 
 test('a token is a request that AWS signs: for the host, the login, 15 minutes, and no longer', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, ['src/run/rds-token.ts'], {
+  const { stdout } = await promisify(execFile)(process.execPath, ['src/run/command.ts', 'rds-token'], {
     env: {
       ...bareEnvironment(),
       TALLYSTICK_API_DATABASE_URL: `postgres://tallystick_api@${HOST}/ledgers`,

@@ -70,7 +70,7 @@ const NAMED = `
   import { runProcess } from '${new URL('../../src/run/run-process.ts', import.meta.url)}'
   process.chdir(process.env.FOLDER)
   setInterval(() => {}, 1_000)
-  await runProcess('test', async () => {
+  await runProcess('test', [], async () => {
     setImmediate(() => { writeFileSync('new', String(process.pid)); renameSync('new', 'pid') })
     return { close: async () => writeFileSync('closed', 'yes') }
   })`
@@ -128,7 +128,7 @@ const TALKING = `
   import { say } from '${srcOf('observe/standard-output.ts')}'
   const log = openLog('info')
   setInterval(() => {}, 1_000)
-  await runProcess('test', async () => {
+  await runProcess('test', [], async () => {
     for (let i = 0; i < ${LINES}; i++) {
       log.info('x'.repeat(1_000))
       if (i % 100 === 0) await new Promise(setImmediate)
@@ -145,7 +145,7 @@ async function start(t: TestContext, { drainMs }: { drainMs: number }): Promise<
     const drain = () => new Promise((done) => setTimeout(done, ${drainMs}))
     setTimeout(() => console.log('runs'), 200)
     setInterval(() => {}, 1_000)
-    await runProcess('test', async () => ({ drain, close: async () => {} }))`
+    await runProcess('test', [], async () => ({ drain, close: async () => {} }))`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -2,22 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Tallystick } from '../../sdk/client.ts'
 import { TallystickOperator } from '../../sdk/operator.ts'
-import type { Service } from '../../src/run/run-process.ts'
-import { startServer } from '../../src/run/server.ts'
 import { StepFailed, smoke } from '../../src/run/smoke.ts'
-import { startWorker } from '../../src/run/worker.ts'
-import { type Scratch, startScratch } from '../helpers/scratch.ts'
+import { type Deployment, startHere } from '../system/deployment/deployment.ts'
 
-let scratch: Scratch
-let server: Service & { readonly url: string }
+let deployment: Deployment
 before(async () => {
-  scratch = await startScratch()
-  server = await startServer(scratch.config)
+  deployment = await startHere({}, { worker: false })
 })
-after(async () => {
-  await server.close()
-  await scratch.stop()
-})
+after(() => deployment.stop())
 
 test('without a worker there is no checkpoint: smoke says so and where to look, and revokes its key all the same', async () => {
   const { lines, failed } = await trySmoke({ checkpointMs: 500 })
@@ -30,7 +22,7 @@ test('without a worker there is no checkpoint: smoke says so and where to look, 
 })
 
 test('beside a worker smoke verifies what it wrote, in the ledger that it made the first time, and leaves no key that works', async () => {
-  const worker = await startWorker(scratch.config)
+  await deployment.startWorker()
   try {
     const first = await trySmoke()
     assert.match(
@@ -44,8 +36,8 @@ test('beside a worker smoke verifies what it wrote, in the ledger that it made t
     const again = await trySmoke()
     assert.match(again.last, /^INTEGRITY_OK .*records=3 /)
 
-    const { url } = server
-    const operator = new TallystickOperator({ baseUrl: url, operatorKey: scratch.operatorKey })
+    const { url, operatorKey } = deployment
+    const operator = new TallystickOperator({ baseUrl: url, operatorKey })
     const [ledger, ...others] = await operator.ledgers.list().toArray(10)
     assert.deepEqual([ledger!.name, others], ['helm-test', []])
     const { key } = await operator.ledgers.issueKey(ledger!.id, { name: 'of this test' })
@@ -55,7 +47,7 @@ test('beside a worker smoke verifies what it wrote, in the ledger that it made t
       [true, true, true],
     )
   } finally {
-    await worker.close()
+    await deployment.stopWorker()
   }
 })
 
@@ -74,9 +66,9 @@ test('a wrong operator key, and a server that is not there, are each said in one
 
 async function trySmoke(target: Partial<Parameters<typeof smoke>[0]> = {}) {
   const lines: string[] = []
-  const { operatorKey } = scratch
+  const { operatorKey } = deployment
   try {
-    const last = await smoke({ url: server.url, operatorKey, ...target }, (line) => lines.push(line))
+    const last = await smoke({ url: deployment.url, operatorKey, ...target }, (line) => lines.push(line))
     return { lines, last, failed: false }
   } catch (error) {
     assert.ok(error instanceof StepFailed, String(error))

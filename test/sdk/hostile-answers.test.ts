@@ -79,7 +79,7 @@ test('what a server says drives no terminal and begins no line of a log', async 
   const error = await failureOf(
     server.client().records.get('rec_1'),
     NotFoundError,
-    /gone��\{"level":"info"\}�\[2J�2J�/,
+    /gone⟨U\+000D⟩⟨U\+000A⟩\{"level":"info"\}⟨U\+001B⟩\[2J⟨U\+009B⟩2J⟨U\+202E⟩/,
   )
   assert.equal(error.problem.detail, said, 'anybody who wants it as it is has it')
 })

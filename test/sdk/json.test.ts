@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { JSON_DEPTH_MAX, toJson } from '../../sdk/json.ts'
+import { toJson } from '../../sdk/json.ts'
 import { parseJsonText } from '../../src/proof/json/json-text.ts'
+import { JSON_DEPTH_MAX } from '../../src/proof/request-limits.ts'
 import { runs } from '../helpers/runs.ts'
 
 test('what JSON can hold is written as JSON.stringify writes it, and read by the server as it was', () => {
@@ -58,7 +59,7 @@ test('what JSON.stringify would change is refused, with its place', () => {
     [{ a: Promise.resolve(1) }, '/a is of Promise'],
     [{ a: hidden }, 'shows nothing of itself to JSON'],
     [{ a: 'half \ud83d' }, '/a holds half of a surrogate pair'],
-    [{ 'half \udc00': 1 }, '/half \udc00 holds half'],
+    [{ 'half \udc00': 1 }, '/half ⟨U+DC00⟩ holds half'],
     [{ a: ['\0'] }, '/a/0 holds U+0000'],
     [{ a: { toJSON: () => Number.NaN } }, '/a is NaN'],
     [{ a: { toJSON: () => '\ud800' } }, '/a holds half'],

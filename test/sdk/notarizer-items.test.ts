@@ -5,18 +5,19 @@ import { formatItem, formatKey, parseSegments } from '../../sdk/node/spool-lines
 import { ITEM_BYTES_MAX, makeItem, type RecordOptions } from '../../sdk/notarizer/items.ts'
 import { parseLimits } from '../../sdk/notarizer/options.ts'
 import { count, fits, makePending, type Open } from '../../sdk/notarizer/pending.ts'
+import { fullItem } from '../helpers/every-member.ts'
 
 const TRACE = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`
 const PARENT = 'rec_01jegv5gyme05800000000000a'
 const item = (options: RecordOptions = {}) => makeItem({ step: 1 }, options, 0)
 
-test('an item is sent with its parent, references and trace', () => {
-  const members = { parent: PARENT, references: ['order:7', 'ü'], traceparent: TRACE }
-  assert.deepEqual(JSON.parse(item(members).text), {
+test('an item is sent with every member that it has', () => {
+  const { payload, ...members } = fullItem({ agents: ['agt_1', 'agt_2'], records: [PARENT, PARENT] })
+  assert.deepEqual(JSON.parse(makeItem(payload, members as RecordOptions, 0).text), { payload, ...members })
+  assert.deepEqual(JSON.parse(item().text), {
     type: 'generic/1',
     payload: { step: 1 },
     occurredAt: '1970-01-01T00:00:00.000Z',
-    ...members,
   })
 })
 

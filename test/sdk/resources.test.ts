@@ -351,7 +351,7 @@ test('every operation of the server has a method that calls it', async (t) => {
     })
     await until(() => called.has('getAuditsById'))
     await app.sql(
-      "update tallystick.audits set state = 'failed', started_at = now(), finished_at = now() where state = 'queued'",
+      `update tallystick.audits set state = 'failed', started_at = now(), finished_at = now(), error = '{"code":"io","reason":"x"}' where state = 'queued'`,
     )
     const ended = await running
     assert.deepEqual([isAnnounced, seen[0], seen.at(-1)], [true, started, ended])

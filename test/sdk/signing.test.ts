@@ -11,6 +11,7 @@ import { canonicalize } from '../../src/proof/json/jcs.ts'
 import { parseStatement } from '../../src/proof/statement/statement.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { makePublish } from '../helpers/checkpoints.ts'
+import { fullItem } from '../helpers/every-member.ts'
 import { addAgentsWithKeys } from '../helpers/more-keys.ts'
 import { addPeer } from '../helpers/test-peers.ts'
 import { openTestWorker } from '../helpers/test-worker.ts'
@@ -95,6 +96,8 @@ test('a notarizer signs batches, and what the server would sign for the agent is
   await sdk.client().agents.registerSigningKey(ledger.agent.id, request)
   await assert.rejects(sdk.client().records.notarize({ payload: {} }), { code: 'agent_signature_required' })
   const client = sdk.client({ signer })
+  const parent = (await client.records.notarize({ payload: {} })).id
+  const known = { agents: [ledger.agent.id, ledger.agent.id], records: [parent, parent] } as const
   const batches: string[] = []
   const notarizer = client.notarizer({ onRecorded: ({ batch }) => void batches.push(batch) })
   for (let n = 0; n < 5; n++)
@@ -102,8 +105,14 @@ test('a notarizer signs batches, and what the server would sign for the agent is
       { n, text: 'äöü' },
       { occurredAt: '2026-11-25T12:00:00Z', references: [`order:${n}`], ...(n > 0 && { metadata: { n } }) },
     )
+  const { payload, ...members } = fullItem(known)
+  notarizer.record(payload, { ...members, type: 'generic/1' })
   await notarizer.close()
   assert.equal(batches.length, 1)
+  const { type: _, ...single } = members
+  const { traceparent, ...body } = single
+  await client.records.notarize({ payload, ...body }, { traceparent })
+  await client.records.create({ payload, ...body }, { traceparent })
   const [, child] = (
     await client.batches.notarize([
       { type: 'generic/1', payload: { a: 1 } },

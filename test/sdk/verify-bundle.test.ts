@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UsageError } from '../../sdk/errors.ts'
 import * as verify from '../../sdk/verify/index.ts'
+import { END_LINE_BYTES_MAX } from '../../src/proof/limits.ts'
 import { bundleTexts, rangeOf, selectionOf } from '../helpers/test-bundle.ts'
 import { makeChain } from '../helpers/test-chain.ts'
 import { consistencyOf, verifierKeyOf } from '../helpers/test-proof.ts'
@@ -78,4 +79,11 @@ test('the entry that is refused is named, and what is no bundle is refused', asy
   await refusesVerification('bundle_syntax', () => verify.bundle(textOf(chain.exportLines())))
   await refusesVerification('json_syntax', () => verify.bundle(''))
   await refusesVerification('bad_utf8', () => verify.bundle(Uint8Array.of(0xff, 0x0a, 0x7b)))
+})
+
+test('a first line may be as long as the limit, without its newline', async () => {
+  const [head, ...rest] = bundleTexts(bundle)
+  const long = head! + ' '.repeat(END_LINE_BYTES_MAX - Buffer.byteLength(head!))
+  assert.equal((await verify.bundle(textOf([long, ...rest]))).entries, 5)
+  await refusesVerification('bundle_syntax', () => verify.bundle(textOf([`${long} `, ...rest])))
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { UsageError } from '../../sdk/errors.ts'
 import * as verify from '../../sdk/verify/index.ts'
+import { END_LINE_BYTES_MAX } from '../../src/proof/limits.ts'
 import { exportFile } from '../../src/verify/export-file.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
@@ -136,6 +137,20 @@ test('refuses what is missing: entries, the end, the beginning', async () => {
   await refusesVerification('export_incomplete', () => verify.export(''))
   const tailless = textOf(lines.toSpliced(-3, 2))
   await refusesVerification('checkpoint_beyond_chain', () => verify.export(tailless))
+})
+
+test('a last line may be as long as the limit, without its newline', async () => {
+  const lines = chain.exportLines()
+  const last = lines.at(-1)!
+  const long = last + ' '.repeat(END_LINE_BYTES_MAX - Buffer.byteLength(last))
+  for (const end of ['', '\n'])
+    assert.equal(
+      (await verify.export([...lines.slice(0, -1), long].join('\n') + end)).entries,
+      chain.lines.length,
+    )
+  await refusesVerification('export_incomplete', () =>
+    verify.export(textOf([...lines.slice(0, -1), `${long} `])),
+  )
 })
 
 test('a stream that ends sooner the second time is refused', async () => {

@@ -8,7 +8,7 @@ import type { PublicKey } from '../../src/proof/crypto.ts'
 import { makeEd25519Signer, nativeProviders } from '../../src/signing/native.ts'
 import { makePortableProviders, type PortableHashes } from '../../src/signing/portable.ts'
 import { runs } from '../helpers/runs.ts'
-import { NOT_CANONICAL_POINTS, SMALL_ORDER_POINTS } from '../proof/ed25519-edge-cases.ts'
+import { NOT_CANONICAL_POINTS, ORDER_8, SMALL_ORDER_POINTS } from '../proof/ed25519-edge-cases.ts'
 import { refuses } from '../proof/refuses.ts'
 import { assertAll, ENGINES, isGood } from './all-providers.ts'
 
@@ -47,8 +47,6 @@ const L = Point.CURVE().n
 const BASE = Point.BASE
 const ZERO = Point.ZERO
 const MESSAGE = utf8Encode('a message')
-const RAW_OF_ORDER_8 = '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05'
-const ORDER_8 = Point.fromHex(RAW_OF_ORDER_8)
 
 const ED25519_PREFIX = fromHex('302a300506032b6570032100')
 

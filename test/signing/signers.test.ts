@@ -140,5 +140,5 @@ test('says which key it cannot open, and that a ledger is not there', async () =
 test('does without a key only where there is none', async () => {
   const { world, signers } = setUp()
   world.keys = []
-  await assert.rejects(signers.load(), /npm run migrate/)
+  await assert.rejects(signers.load(), /npm run op -- migrate/)
 })

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { CONFIGURATION } from '../../src/variables.ts'
 import { checkDocs } from '../../tools/check-docs.ts'
 
 test('passes what is right, and what an ellipsis leaves out', (t) => {
@@ -21,6 +22,7 @@ const a: = 1
 \`\`\`
 \`\`\`sh
 npm run nothing
+npm run --silent operate -- faults
 node tools/nothing.ts
 if then
 \`\`\`
@@ -31,6 +33,7 @@ if then
     /README\.md:6: the ts block does not parse/,
     /README\.md:9: the sh block does not parse/,
     /`npm run nothing` is no script of package\.json/,
+    /`npm run operate` is no script of package\.json/,
     /there is no tools\/nothing\.ts/,
     /the link to docs\/gone\.md leads nowhere/,
     /no code knows TALLYSTICK_NOTHING/,
@@ -41,7 +44,7 @@ if then
       `${expected} in ${faults.join('\n')}`,
     )
   }
-  assert.equal(faults.length, 7)
+  assert.equal(faults.length, 8)
 })
 
 test('names a link to a heading that is not there, on the same page or another one', (t) => {
@@ -49,6 +52,7 @@ test('names a link to a heading that is not there, on the same page or another o
 [here](#the-first-one-npm-start-and-more) [there](docs/page.md#its-parts) [not here](#second) [not there](docs/page.md#part)
 `
   const root = makeDocs(t, text)
+  writeFileSync(join(root, 'docs', 'README.md'), '[](page.md) [](configuration.md)')
   writeFileSync(join(root, 'docs', 'page.md'), '# Page\n\n## Its parts\n\n```sh\n# part\n```\n')
   assert.deepEqual(checkDocs(root), [
     'README.md: no heading is #second in README.md',
@@ -71,15 +75,24 @@ test('reads the pages of the SDK and of the examples too, and believes a block t
   ])
 })
 
-test('wants every variable of the configuration documented', (t) => {
-  const root = makeDocs(t, '')
-  mkdirSync(join(root, 'src', 'db', 'connect'), { recursive: true })
-  writeFileSync(join(root, 'src', 'db', 'connect', 'options.ts'), '// TALLYSTICK_DATABASE_KNOWN')
-  writeFileSync(join(root, 'docs', 'configuration.md'), '')
+test('requires one lowest Node, npx before the command, and links to each page', (t) => {
+  const root = makeDocs(
+    t,
+    'Node 20.12 or newer, Node 20.3, Node 22\n```sh\nls | tallystick list\nnpx tallystick list\n```\n',
+  )
+  writeFileSync(join(root, 'docs', 'far.md'), '[](README.md)')
+  writeFileSync(join(root, 'docs', 'README.md'), '[](configuration.md)\n```sh\n# [](far.md)\n```\n')
   assert.deepEqual(checkDocs(root), [
-    'docs/configuration.md: does not say what TALLYSTICK_DATABASE_KNOWN is',
-    'docs/configuration.md: does not say what TALLYSTICK_KNOWN is',
+    'README.md: Node 20.3 is not the lowest one, 20.12 (package.json)',
+    'README.md:3: write npx tallystick',
+    'docs/far.md: docs/README.md does not lead to it',
   ])
+})
+
+test('requires documentation of every variable of the configuration', (t) => {
+  const root = makeDocs(t, '')
+  writeFileSync(join(root, 'docs', 'configuration.md'), CONFIGURATION.slice(1).join(' '))
+  assert.deepEqual(checkDocs(root), [`docs/configuration.md: does not say what ${CONFIGURATION[0]} is`])
 })
 
 function makeDocs(t: { after(hook: () => void): void }, readme: string): string {
@@ -88,8 +101,9 @@ function makeDocs(t: { after(hook: () => void): void }, readme: string): string 
   mkdirSync(join(root, 'src', 'run'), { recursive: true })
   mkdirSync(join(root, 'docs'))
   writeFileSync(join(root, 'package.json'), JSON.stringify({ scripts: { start: 'true' } }))
-  writeFileSync(join(root, 'src', 'run', 'config.ts'), '// TALLYSTICK_KNOWN')
-  writeFileSync(join(root, 'docs', 'configuration.md'), 'TALLYSTICK_KNOWN')
+  writeFileSync(join(root, 'src', 'run', 'config.ts'), '')
+  writeFileSync(join(root, 'docs', 'configuration.md'), CONFIGURATION.join(' '))
+  writeFileSync(join(root, 'docs', 'README.md'), '[](configuration.md)')
   writeFileSync(join(root, 'README.md'), readme)
   return root
 }

@@ -9,7 +9,7 @@ import { formatReport } from '../../src/verify/report.ts'
 import type { LedgerSource } from '../../src/verify/source.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { openEraser } from '../helpers/eraser.ts'
-import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
+import { type GatedApp, lendGatedApp } from '../helpers/gated-app.ts'
 import { addKey } from '../helpers/more-keys.ts'
 import { temporaryFiles } from '../helpers/temporary-files.ts'
 
@@ -57,7 +57,7 @@ const STATES = [
 ]
 
 test('every state is rebuilt from the statements: from a database, an export and a server', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const eraser = openEraser(t, app)
   await fill(app)
   const rows = await app.sql<{ stands: string }>(

@@ -13,6 +13,7 @@ import { addSigningKey, signedRecord, signingOf } from '../helpers/agent-signer.
 import { expectStatus, genericBody, OPERATOR_KEY, type TestApp } from '../helpers/app.ts'
 import { openTestPool } from '../helpers/connect.ts'
 import { TEST_MASTER_KEY } from '../helpers/database.ts'
+import { fullItem, fullRecord } from '../helpers/every-member.ts'
 import { buildGatedApp, type GatedApp } from '../helpers/gated-app.ts'
 import { makePublisher } from '../helpers/publisher.ts'
 import { addStatement } from '../helpers/signed-statements.ts'
@@ -252,18 +253,15 @@ const EVIDENCE_TABLES = [
 /** A ledger in which every column holds something somewhere, except those of tiles: the ledger returned has them. */
 async function fill(app: GatedApp): Promise<NewLedger> {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-  const everything = {
-    occurredAt: '2026-11-19T08:30:00Z',
-    onBehalfOf: app.ledger.agent.id,
-    metadata: { shown: 'beside' },
-    subject: 'person-1',
-  }
+  const agent = app.ledger.agent.id
   const { id: parent } = await app.notarize(
-    { ...genericBody(), ...everything, references: ['erp:order/2', 'erp:order/1'] },
+    { ...genericBody(), references: ['erp:order/2', 'erp:order/1'] },
     { headers: { traceparent, 'idempotency-key': 'one' } },
   )
-  const item = { ...everything, parent, references: ['erp:order/3'] }
-  const body = { records: [1, 2, 3].map((n) => ({ ...genericBody({ n }), ...item })) }
+  const known = { agents: [agent, agent], records: [parent, parent] } as const
+  const full = fullRecord(known)
+  await app.notarize(full.body, { headers: { ...full.headers, 'idempotency-key': 'full' } })
+  const body = { records: [1, 2, 3].map((n) => ({ ...fullItem(known), payload: { n } })) }
   const headers = { traceparent, 'idempotency-key': 'two' }
   expectStatus(201, await app.send('POST', '/v1/records/batch', { body, headers }))
   await closeAndReopen(app)
@@ -271,10 +269,10 @@ async function fill(app: GatedApp): Promise<NewLedger> {
   await eraseOfBatch(app)
   await app.notarize({ ...genericBody(), parent })
   await fillGated(app)
-  const { id: agent } = (await app.send('POST', '/v1/agents', { body: { name: 'ended' } })).json()
+  const { id: ended } = (await app.send('POST', '/v1/agents', { body: { name: 'ended' } })).json()
   const { id: key } = (await app.send('POST', '/v1/keys', { body: { name: 'ended', scopes: [] } })).json()
   await app.send('POST', `/v1/keys/${key}/revoke`, { body: {} })
-  await app.send('POST', `/v1/agents/${agent}/disable`, { body: {} })
+  await app.send('POST', `/v1/agents/${ended}/disable`, { body: {} })
   await app.send('POST', '/v1/types', {
     body: { name: 'order', version: 1, payloadSchema: { type: 'object' } },
   })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import * as zlib from 'node:zlib'
-import { type AuditedLedger, getAuditedLedger, listServerKeys } from '../../src/db/audit/audited-rows.ts'
 import { type LedgerSnapshot, openSnapshot } from '../../src/db/chain/ledger-snapshot.ts'
 import {
   type ChunkDocument,
@@ -10,12 +9,13 @@ import {
   encodeChunk,
 } from '../../src/db/chunks/chunk-content.ts'
 import { withClient } from '../../src/db/connect/client.ts'
+import { type AuditedLedger, getAuditedLedger, listServerKeys } from '../../src/db/evidence/ledgers.ts'
+import type { EntryColumns } from '../../src/db/evidence/tables.ts'
 import { CHUNK_CONTENT_BYTES_MAX } from '../../src/db/limits.ts'
 import type { Uuid } from '../../src/proof/ids.ts'
 import { recordIdAt } from '../../src/proof/statement/batch-ids.ts'
 import { nativeProviders } from '../../src/signing/native.ts'
 import { database, keyHint } from '../../src/verify/database.ts'
-import type { EntryColumns } from '../../src/verify/entry-columns.ts'
 import { LedgerReader } from '../../src/verify/ledger-reader.ts'
 import { verifyLedger } from '../../src/verify/verify-ledger.ts'
 import { makePortionVerifier, type PortionResult } from '../../src/verify/verify-portion.ts'

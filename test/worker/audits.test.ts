@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { Metrics } from '../../src/observe/metrics/metrics.ts'
 import { startWorker } from '../../src/run/worker.ts'
 import { appendAsApi, asTestLedger } from '../followers/audit/attacker.ts'
-import { buildTestApp, expectStatus, type Test, type TestApp, testConfig } from '../helpers/app.ts'
+import { expectStatus, type Test, type TestApp, testConfig } from '../helpers/app.ts'
+import { lendApp } from '../helpers/lent-app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { makeEntry } from '../helpers/test-ledger.ts'
 import { until } from '../helpers/wait.ts'
@@ -41,7 +42,7 @@ test('a running worker finds an entry that nobody signed within seconds', async 
 const PATIENCE_MS = 30_000
 
 async function setUp(t: Test): Promise<{ app: TestApp; metrics: Metrics }> {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const metrics = new Metrics()
   const config = testConfig(app.database.apiUrl)
   const worker = await startWorker(

@@ -8,13 +8,13 @@ import { jobsOf, kindsOf, tamper } from '../followers/verification/set-up.ts'
 import { expectStatus, type Test, testConfig } from '../helpers/app.ts'
 import { connect } from '../helpers/connect.ts'
 import { raiseFloors } from '../helpers/floors.ts'
-import { buildGatedApp, FAILING, type GatedApp, PASSING } from '../helpers/gated-app.ts'
+import { FAILING, type GatedApp, lendGatedApp, PASSING } from '../helpers/gated-app.ts'
 import { temporaryDir } from '../helpers/postgres.ts'
 import { assertVerifies } from '../helpers/verify-app.ts'
 import { until } from '../helpers/wait.ts'
 
 test('running workers verify what is submitted, once, and expire what is not; the metrics say so', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const metrics = await runWorker(t, app)
   await runWorker(t, app)
   const passing = await submit(app, PASSING, { gate: 'auto' })
@@ -40,7 +40,7 @@ test('running workers verify what is submitted, once, and expire what is not; th
 })
 
 test('a completion that is not what was signed is a dead letter, and once it is mended an operator has it verified', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const id = await submit(app, PASSING)
   const other = await submit(app, PASSING)
   const { seq } = (await app.get(id)).entry
@@ -64,7 +64,7 @@ test('a completion that is not what was signed is a dead letter, and once it is 
 })
 
 test('what was submitted in time is verified, also by a worker that comes after the deadline', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const deadline = new Date(Date.now() + 1_500).toISOString()
   const inTime = await submit(app, PASSING, { deadline })
   const late = await app.reach('ACTIVE', { deadline })

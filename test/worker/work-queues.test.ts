@@ -3,14 +3,15 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openLog } from '../../src/observe/log.ts'
 import { type JobOutcome, openQueues, queueWork, workQueues } from '../../worker/work-queues.ts'
-import { buildTestApp, parseLines } from '../helpers/app.ts'
+import { parseLines } from '../helpers/app.ts'
 import { testDatabase } from '../helpers/connect.ts'
+import { lendApp } from '../helpers/lent-app.ts'
 import { until } from '../helpers/wait.ts'
 
 const idOf = (prefix: string, n: number) => `${prefix}_01m80jhwa7f9rrq0ry0xny0wg${n}`
 
 test('of a batch each job ends as it deserves: one that fails is retried, one that is hopeless is a dead letter', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const lines: string[] = []
   const log = openLog('info', { write: (line: string) => void lines.push(line) })
   const { boss, close } = await openQueues(testDatabase(app.database.workerUrl), log)
@@ -66,7 +67,7 @@ test('of a batch each job ends as it deserves: one that fails is retried, one th
 })
 
 test('a batch that throws has failed as a whole, and is said once', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const lines: string[] = []
   const log = openLog('info', { write: (line: string) => void lines.push(line) })
   const { boss, close } = await openQueues(testDatabase(app.database.workerUrl), log)
@@ -92,7 +93,7 @@ test('a batch that throws has failed as a whole, and is said once', async (t) =>
 })
 
 test('a slot takes one job until it ends, whatever becomes of it: jobs are deleted, and one that throws is said', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const lines: string[] = []
   const log = openLog('info', { write: (line: string) => void lines.push(line) })
   const { boss, close } = await openQueues(testDatabase(app.database.workerUrl), log)
@@ -142,7 +143,7 @@ test('a slot takes one job until it ends, whatever becomes of it: jobs are delet
 })
 
 test('a job whose deletion fails is deleted with the next round, and not done again', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const { boss, close } = await openQueues(testDatabase(app.database.workerUrl), openLog('silent'))
   t.after(close)
   const stop = new AbortController()

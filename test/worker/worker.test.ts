@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { KeptCheckpoints } from '../../src/followers/checkpoints/kept.ts'
 import { startWorker } from '../../src/run/worker.ts'
-import { buildTestApp, testConfig } from '../helpers/app.ts'
+import { testConfig } from '../helpers/app.ts'
+import { lendApp } from '../helpers/lent-app.ts'
+import { temporaryFiles } from '../helpers/temporary-files.ts'
 import { until } from '../helpers/wait.ts'
 
 test('a running worker publishes a checkpoint soon after an entry, and keeps it outside', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const dataDir = await mkdtemp(join(tmpdir(), 'tallystick-worker-'))
   const worker = await startWorker({
     ...testConfig(app.database.apiUrl),
@@ -30,14 +33,30 @@ test('a running worker publishes a checkpoint soon after an entry, and keeps it 
 })
 
 test('does not start with the API’s login, which must not read the note key, nor with the owner’s', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const config = testConfig(app.database.apiUrl)
   await assert.rejects(startWorker({ ...config, workerUrl: app.database.apiUrl }), /permission denied/)
   await assert.rejects(startWorker({ ...config, workerUrl: app.database.ownerUrl }), /too powerful/)
 })
 
+test('does not start with a data folder that is not writable, and names the variable', async (t) => {
+  const app = await lendApp(t)
+  const notAFolder = temporaryFiles(t).write('file', '')
+  const config = { ...testConfig(app.database.apiUrl), workerUrl: app.database.workerUrl }
+  await assert.rejects(
+    startWorker({ ...config, dataDir: notAFolder }),
+    /TALLYSTICK_DATA: EEXIST: .*: give this user write access, or set another persistent folder$/,
+  )
+})
+
+test('removes its test file from the data folder', async (t) => {
+  const dir = join(temporaryFiles(t).directory, 'checkpoints')
+  await new KeptCheckpoints(dir).tryToWrite()
+  assert.deepEqual(await readdir(dir), [])
+})
+
 test('does not start with a master key that did not seal the note key', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const config = { ...testConfig(app.database.apiUrl), workerUrl: app.database.workerUrl }
   await assert.rejects(startWorker({ ...config, masterKey: new Uint8Array(32) }), /TALLYSTICK_MASTER_KEY/)
 })

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ._async.listing import AsyncListing as AsyncListing
     from ._core.options import RequestSigner as RequestSigner
     from ._core.pages import Page as Page
-    from ._core.raw import RawResponse as RawResponse
     from ._core.tailed import TailedEvent as TailedEvent
     from ._sync.client import Tallystick as Tallystick
     from ._sync.client import TallystickOperator as TallystickOperator
@@ -51,7 +50,6 @@ _MODULES = {
     'Page': '._core.pages',
     'TailedEvent': '._core.tailed',
     'RequestSigner': '._core.options',
-    'RawResponse': '._core.raw',
 }
 
 

@@ -6,17 +6,10 @@ The tree is that of the TypeScript SDK, so programs look at the class, and at `c
 from __future__ import annotations
 
 import math
-import re
 from typing import Any, Final
 
 from ._core.advice import ADVICE
-
-_DRIVING: Final = re.compile('[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]')
-
-
-def _plain(text: str) -> str:
-    """Text of others, made safe for logs and terminals: it begins no line there, drives nothing, and turns no text around."""
-    return _DRIVING.sub('\ufffd', text)
+from ._text import plain
 
 
 class TallystickError(Exception):
@@ -27,7 +20,7 @@ class TallystickError(Exception):
     """Wait that the server asked for, in seconds."""
 
     def __init__(self, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
-        super().__init__(_plain(message))
+        super().__init__(plain(message))
         self.retryable = retryable
         self.retry_after = retry_after
 
@@ -37,7 +30,7 @@ class UsageError(TallystickError):
 
 
 class SecretLostError(TallystickError):
-    """The answer with a secret was lost, and the server answers it once: a key or a webhook was made, and nobody has its secret."""
+    """The answer with a secret was lost, and the server sends it only once. The API key or webhook exists, but its secret is unknown."""
 
     id: str
     """Id of the API key, or of the webhook."""

@@ -29,8 +29,12 @@ PRINTS = [
     r'recorded\nNotarizerStats\(buffered=0, .*recorded=3',
     r'^agent\n',
     r'^copper: 9,612 dollars a ton\n',
+    r'(rec_\w+ agent-\w+/1 .*\n){5}rec_\w+ agent-outcome/1 other Agent workflow ok\n',
+    r'(rec_\w+ agent-\w+/1 .*\n){7}rec_\w+ agent-outcome/1 agent analyst ok\n',
     r'header_missing\n',
+    r'^export WEBHOOK_SECRET=whsec_\S+ WEBHOOK_PUBLIC_KEY=whpk_\S+\n',
 ]
+ADAPTERS = ('agents', 'langchain')
 
 
 @pytest.fixture
@@ -46,12 +50,23 @@ def run(program: list[str], environment: dict[str, str], folder: Path) -> subpro
 
 
 def test_the_page_has_as_many_programs_as_are_tried() -> None:
-    # The verifier's own program, the last one, has a name for what the reader knows.
+    # The last one verifies the export of the first one.
     assert len(PROGRAMS) == len(PRINTS) + 1
+
+
+def test_the_verifier_as_a_library_verifies_the_export_of_the_quick_start(environment: dict[str, str], tmp_path: Path) -> None:
+    assert run(['-c', PROGRAMS[0]], environment, tmp_path).returncode == 0
+    with Tallystick(api_key=environment['TALLYSTICK_API_KEY']) as client:
+        kid = client.key_document().keys[0].kid
+    ran = run(['-W', 'error', '-c', PROGRAMS[-1], kid], environment, tmp_path)
+    assert re.fullmatch(r'\d+ entries\n', ran.stdout), ran
 
 
 @pytest.mark.parametrize('at', range(len(PRINTS)))
 def test_a_program_of_the_page_runs(at: int, environment: dict[str, str], tmp_path: Path) -> None:
+    for library in ADAPTERS:
+        if f'from {library}' in PROGRAMS[at]:
+            pytest.importorskip(library)
     ran = run(['-W', 'error', '-c', PROGRAMS[at]], environment, tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert re.search(PRINTS[at], ran.stdout), ran.stdout

@@ -6,7 +6,7 @@ import asyncio
 import os
 
 import tallystick
-from tallystick import AsyncTallystick, ConflictError, RawResponse, Tallystick, TallystickError
+from tallystick import AsyncTallystick, ConflictError, Tallystick, TallystickError
 from tallystick.types import BatchItemParam, LedgerRecord, RecordEvent
 
 
@@ -15,9 +15,9 @@ def use() -> str:
         record: LedgerRecord = client.records.notarize(payload={'n': 1}, references=['erp:order/1'], idempotency_key=f'mine-{os.getpid()}')
         items: list[BatchItemParam] = [{'type': 'generic/1', 'payload': {'n': 2}, 'occurredAt': '2026-11-20T12:00:00.000Z'}]
         ids: list[str] = [made.id for made in client.batches.notarize(items).records]
-        raw: RawResponse[LedgerRecord] = client.with_raw_response.records.get(record.id)
+        found: LedgerRecord = client.records.get(record.id)
         listed: list[LedgerRecord] = client.records.list(state='RECORDED', limit=5).to_list(50)
-        assert raw.parse().id == record.id and len(listed) >= 2 and ids[0] != record.id
+        assert found.id == record.id and len(listed) >= 2 and ids[0] != record.id
         for tailed in client.events.tail(from_='beginning', events=['record.recorded']):
             if isinstance(tailed.event, RecordEvent):
                 version: int = tailed.event.data.record.version
@@ -39,10 +39,8 @@ async def use_async() -> str:
         task = asyncio.create_task(client.records.notarize(payload={'n': 3}))
         record = await task
         found: list[str] = [each.id async for each in client.records.list()]
-        raw = await client.with_raw_response.records.get(record.id)
-        code: int = raw.status_code
-        assert record.id in found and code == 200
-        return raw.parsed.id
+        assert record.id in found
+        return (await client.records.get(record.id)).id
 
 
 if __name__ == '__main__':

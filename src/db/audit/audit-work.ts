@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import { IS_HERE } from '../chain/floors.ts'
 import type { Db } from '../connect/client.ts'
-import type { AuditReport } from './audits.ts'
+import { type AuditError, type AuditReport, WORKER_LOST } from './audits.ts'
 
 /* Work of the worker on audits. src/db/audit/audits.ts has what is shown of them. */
 
@@ -68,9 +68,17 @@ export async function setAuditProgress(
 export async function finishAudit(db: Db, audit: AuditName, ok: boolean, report: AuditReport): Promise<void> {
   await db.query(
     `update tallystick.audits set state = 'done', finished_at = clock_timestamp(), ok = $3, report = $4,
-       entries_done = $5
+       error = null, entries_done = $5
      where ledger_id = $1 and audit_id = $2 and state = 'running'`,
     [audit.ledgerId, audit.auditId, ok, JSON.stringify(report), report.entries],
+  )
+}
+
+/** Stores why an attempt failed; the job is tried again, or given up. */
+export async function setAuditError(db: Db, audit: AuditName, error: AuditError): Promise<void> {
+  await db.query(
+    `update tallystick.audits set error = $3 where ledger_id = $1 and audit_id = $2 and state = 'running'`,
+    [audit.ledgerId, audit.auditId, JSON.stringify(error)],
   )
 }
 
@@ -83,15 +91,17 @@ export async function requeueAudit(db: Db, audit: AuditName): Promise<void> {
   )
 }
 
-/** Ends the audits whose job was given up, so that others can be asked for; those that it ended. */
-export async function failLostAudits(db: Db): Promise<AuditName[]> {
-  const { rows } = await db.query<NameColumns>(
-    `update tallystick.audits a set state = 'failed', finished_at = clock_timestamp()
+/** Ends the audits whose job was given up, so that others can be requested. Returns them, with the reason of each. */
+export async function failLostAudits(db: Db): Promise<(AuditName & { readonly reason: string })[]> {
+  const { rows } = await db.query<NameColumns & { reason: string }>(
+    `update tallystick.audits a set state = 'failed', finished_at = clock_timestamp(),
+       error = coalesce(a.error, $1)
      where a.state in ('queued', 'running') and a.job_id is not null
        and not exists (select from tallystick_jobs.job j where j.name = 'audit' and j.id = a.job_id and j.state < 'completed')
-     returning a.ledger_id, a.audit_id`,
+     returning a.ledger_id, a.audit_id, a.error ->> 'reason' as reason`,
+    [JSON.stringify(WORKER_LOST)],
   )
-  return rows.map(toName)
+  return rows.map((row) => ({ ...toName(row), reason: row.reason }))
 }
 
 /**

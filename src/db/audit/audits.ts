@@ -3,6 +3,23 @@ import type { Db } from '../connect/client.ts'
 
 type AuditState = 'queued' | 'running' | 'done' | 'failed'
 
+/** Why an attempt ended without a report. Tenants read it, so it names no host and quotes no message. */
+export const AUDIT_ERRORS = {
+  unavailable: 'the worker could not reach or read the database',
+  denied: 'the database refused the worker’s login',
+  not_a_ledger: 'the database has the schema of another version',
+  io: 'a disk of the worker failed',
+  archive_unavailable: 'the archive, which has a part of the ledger, could not be read',
+  worker_lost: 'the worker that ran the audit ended, or stopped answering',
+  internal: 'the worker failed',
+} as const
+export type AuditErrorCode = keyof typeof AUDIT_ERRORS
+
+export type AuditError = { readonly code: AuditErrorCode; readonly reason: string }
+
+/** Error of an audit whose job was given up without one. */
+export const WORKER_LOST: AuditError = { code: 'worker_lost', reason: AUDIT_ERRORS['worker_lost'] }
+
 /** Report of an audit, as it is stored. `entries` and `records` are the verified ones. */
 export type AuditReport = {
   readonly entries: number
@@ -28,10 +45,12 @@ export type AuditRow = {
   readonly finishedAt: Date | null
   readonly ok: boolean | null
   readonly report: AuditReport | null
+  /** null: no attempt has failed, or the audit is done. */
+  readonly error: AuditError | null
 }
 
 const COLUMNS = `audit_id, requested_by, requested_at, state, entries_total, entries_done, started_at, finished_at,
-  ok, report`
+  ok, report, error`
 
 /** The audit of the ledger that is open, or this new one; its id. `agentId`: null for the schedule. */
 export async function requestAudit(

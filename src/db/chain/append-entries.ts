@@ -1,6 +1,8 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
 import { STATEMENT } from '../../proof/statement/kinds.ts'
+import { type MemberColumns, STORED_MEMBERS } from '../../proof/statement/record-members.ts'
 import {
   arrayChunks,
   bytea,
@@ -68,18 +70,14 @@ export type IdempotencyRow = {
   readonly salt: Uint8Array
 }
 
-export type RecordRow = {
+export type RecordRow = MemberColumns & {
   readonly recordId: Uuid
   readonly type: string
   readonly digest: Uint8Array
   readonly salt: Uint8Array
   /** Canonical JSON. */
   readonly payload: string
-  readonly onBehalfOf: Uuid | null
-  readonly occurredAtMs: number | null
-  readonly traceparent: string | null
   readonly metadata: string | null
-  readonly parentId: Uuid | null
   /** Canonical JSON: a list of texts. */
   readonly references: string | null
   /** Keyed hash of the label of the person that it is about. */
@@ -149,103 +147,107 @@ export type AppendAnswer = {
 
 const ANSWER_HEX_LENGTH = 2 * 41
 
-/** One array parameter of append_entries. */
+/** One array argument of append_entries, and of write_entries. */
 type Column<Row> = { readonly type: string; encode(rows: readonly Row[]): Buffer }
+/** By their names there, in the order of append_entries. */
+type Columns<Row> = Readonly<Record<string, Column<Row>>>
 
-function column<Row, T>(codec: Codec<T>, get: (row: Row) => T | null | undefined): Column<Row> {
+export function column<Row, T>(codec: Codec<T>, get: (row: Row) => T | null | undefined): Column<Row> {
   return { type: codec.type, encode: (rows) => encodeColumn(codec, rows, get) }
 }
 
 /** Canonical JSON is stored as bytea: its bytes are hashed, and no server encoding may touch them. */
 const utf8: Codec<string> = { ...text, type: bytea.type, oid: bytea.oid }
 
-const ENTRY_COLUMNS: readonly Column<EntryRow>[] = [
-  column(uuid, (e) => e.ledgerId),
-  column(text, (e) => e.kind),
-  column(uuid, (e) => e.subjectId),
-  column(int4, (e) => e.version),
-  column(text, (e) => e.toState),
-  column(bytea, (e) => e.previousLeaf),
-  column(int4, (e) => e.itemCount),
-  column(uuid, (e) => e.actorId),
-  column(uuid, (e) => e.partyId),
-  column(uuid, (e) => e.keyId),
-  column(bytea, (e) => e.kid),
-  column(timestamptz, (e) => e.recordedAtMs),
-  column(bytea, (e) => e.leaf),
-  column(bytea, (e) => e.envelope),
-  column(bytea, (e) => e.idempotency?.keyHash),
-  column(bytea, (e) => e.idempotency?.salt),
-  column(bytea, (e) => e.idempotency?.requestHash),
-  column(text, (e) => e.detail && JSON.stringify(e.detail)),
-  column(int8, (e) => e.unseenBefore),
-]
+const ENTRY_COLUMNS: Columns<EntryRow> = {
+  ledger_ids: column(uuid, (e) => e.ledgerId),
+  kinds: column(text, (e) => e.kind),
+  subject_ids: column(uuid, (e) => e.subjectId),
+  versions: column(int4, (e) => e.version),
+  to_states: column(text, (e) => e.toState),
+  previous_leaves: column(bytea, (e) => e.previousLeaf),
+  item_counts: column(int4, (e) => e.itemCount),
+  actor_ids: column(uuid, (e) => e.actorId),
+  party_ids: column(uuid, (e) => e.partyId),
+  key_ids: column(uuid, (e) => e.keyId),
+  kids: column(bytea, (e) => e.kid),
+  recorded_ats: column(timestamptz, (e) => e.recordedAtMs),
+  leaves: column(bytea, (e) => e.leaf),
+  envelopes: column(bytea, (e) => e.envelope),
+  idempotency_hashes: column(bytea, (e) => e.idempotency?.keyHash),
+  request_salts: column(bytea, (e) => e.idempotency?.salt),
+  request_hashes: column(bytea, (e) => e.idempotency?.requestHash),
+  details: column(text, (e) => e.detail && JSON.stringify(e.detail)),
+  unseen_befores: column(int8, (e) => e.unseenBefore),
+}
 
 /** A row, and the place of its entry in the call, from 1 on. */
 type Of<Row> = { readonly item: number; readonly row: Row }
 
-const RECORD_COLUMNS: readonly Column<Of<RecordRow>>[] = [
-  column(int4, ({ item }) => item),
-  column(uuid, ({ row }) => row.recordId),
-  column(text, ({ row }) => row.type),
-  column(bytea, ({ row }) => row.digest),
-  column(bytea, ({ row }) => row.salt),
-  column(utf8, ({ row }) => row.payload),
-  column(uuid, ({ row }) => row.onBehalfOf),
-  column(timestamptz, ({ row }) => row.occurredAtMs),
-  column(text, ({ row }) => row.traceparent),
-  column(utf8, ({ row }) => row.metadata),
-  column(uuid, ({ row }) => row.parentId),
-  column(utf8, ({ row }) => row.references),
-  column(bytea, ({ row }) => row.subject),
-]
+const MEMBER_CODECS = { agent: uuid, record: uuid, time: timestamptz, trace: text }
+/** Those of signed members come in the order of the table of members. */
+const RECORD_COLUMNS: Columns<Of<RecordRow>> = {
+  record_items: column(int4, ({ item }) => item),
+  record_ids: column(uuid, ({ row }) => row.recordId),
+  record_types: column(text, ({ row }) => row.type),
+  record_digests: column(bytea, ({ row }) => row.digest),
+  record_salts: column(bytea, ({ row }) => row.salt),
+  record_payloads: column(utf8, ({ row }) => row.payload),
+  ...Object.fromEntries(
+    STORED_MEMBERS.map(({ row: name, column: named, as }) => [
+      `record_${named}s`,
+      column<Of<RecordRow>, never>(MEMBER_CODECS[as] as Codec<never>, ({ row }) => row[name] as never),
+    ]),
+  ),
+  record_other_members: column(text, ({ row }) => row.otherMembers && canonicalize(row.otherMembers)),
+  record_metadata: column(utf8, ({ row }) => row.metadata),
+  record_reference_lists: column(utf8, ({ row }) => row.references),
+  record_subjects: column(bytea, ({ row }) => row.subject),
+}
 
-const CHUNK_COLUMNS: readonly Column<Of<ChunkRow>>[] = [
-  column(int4, ({ item }) => item),
-  column(int4, ({ row }) => row.chunk),
-  column(uuid, ({ row }) => row.firstRecordId),
-  column(int4, ({ row }) => row.count),
-  column(bytea, ({ row }) => row.content),
-]
+const CHUNK_COLUMNS: Columns<Of<ChunkRow>> = {
+  chunk_items: column(int4, ({ item }) => item),
+  chunk_numbers: column(int4, ({ row }) => row.chunk),
+  chunk_record_ids: column(uuid, ({ row }) => row.firstRecordId),
+  chunk_counts: column(int4, ({ row }) => row.count),
+  chunk_contents: column(bytea, ({ row }) => row.content),
+}
 
 type ChunkKey = { readonly chunk: number; readonly key: Uint8Array }
 
-const CHUNK_KEY_COLUMNS: readonly Column<Of<ChunkKey>>[] = [
-  column(int4, ({ item }) => item),
-  column(int4, ({ row }) => row.chunk),
-  column(bytea, ({ row }) => row.key),
-]
+const CHUNK_KEY_COLUMNS: Columns<Of<ChunkKey>> = {
+  chunk_key_items: column(int4, ({ item }) => item),
+  chunk_key_numbers: column(int4, ({ row }) => row.chunk),
+  chunk_keys: column(bytea, ({ row }) => row.key),
+}
 
-const GATED_COLUMNS: readonly Column<Of<GatedRow>>[] = [
-  column(int4, ({ item }) => item),
-  column(uuid, ({ row }) => row.performerId),
-  column(text, ({ row }) => row.gate),
-  column(timestamptz, ({ row }) => row.deadlineMs),
-  column(int4, ({ row }) => row.maxRevisions),
-  column(utf8, ({ row }) => row.tolerances),
-]
+const GATED_COLUMNS: Columns<Of<GatedRow>> = {
+  gated_items: column(int4, ({ item }) => item),
+  gated_performers: column(uuid, ({ row }) => row.performerId),
+  gated_gates: column(text, ({ row }) => row.gate),
+  gated_deadlines: column(timestamptz, ({ row }) => row.deadlineMs),
+  gated_max_revisions: column(int4, ({ row }) => row.maxRevisions),
+  gated_tolerances: column(utf8, ({ row }) => row.tolerances),
+}
 
-const DOCUMENT_COLUMNS: readonly Column<Of<DocumentRow>>[] = [
-  column(int4, ({ item }) => item),
-  column(text, ({ row }) => row.name),
-  column(uuid, ({ row }) => row.subjectId),
-  column(bytea, ({ row }) => row.digest),
-  column(bytea, ({ row }) => row.salt),
-  column(utf8, ({ row }) => row.content),
-]
+const DOCUMENT_COLUMNS: Columns<Of<DocumentRow>> = {
+  document_items: column(int4, ({ item }) => item),
+  document_names: column(text, ({ row }) => row.name),
+  document_subjects: column(uuid, ({ row }) => row.subjectId),
+  document_digests: column(bytea, ({ row }) => row.digest),
+  document_salts: column(bytea, ({ row }) => row.salt),
+  document_contents: column(utf8, ({ row }) => row.content),
+}
 
-/** Types of the parameters, in their order; the MAC of them all comes last. */
-const PARAMETER_TYPES = [
-  ...[
-    ...ENTRY_COLUMNS,
-    ...RECORD_COLUMNS,
-    ...CHUNK_COLUMNS,
-    ...CHUNK_KEY_COLUMNS,
-    ...GATED_COLUMNS,
-    ...DOCUMENT_COLUMNS,
-  ].map(({ type }) => `${type}[]`),
-  'bytea',
-]
+/** Arguments in their order, but for the MAC of them all, which comes last. */
+export const ARGUMENTS: readonly { readonly name: string; readonly type: string }[] = [
+  ENTRY_COLUMNS,
+  RECORD_COLUMNS,
+  CHUNK_COLUMNS,
+  CHUNK_KEY_COLUMNS,
+  GATED_COLUMNS,
+  DOCUMENT_COLUMNS,
+].flatMap((columns) => Object.entries(columns).map(([name, { type }]) => ({ name, type: `${type}[]` })))
 
 /*
  * One array a column. A composite type for each group (one array of rows) was not taken: the driver has no codec for composites,
@@ -253,7 +255,7 @@ const PARAMETER_TYPES = [
  */
 const APPEND_ENTRIES = {
   name: 'append_entries',
-  text: `select tallystick.append_entries(${PARAMETER_TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) as answer`,
+  text: `select tallystick.append_entries(${[...ARGUMENTS.map(({ type }) => type), 'bytea'].map((type, i) => `$${i + 1}::${type}`).join(', ')}) as answer`,
   // Binary results of pg 8.23 are unusable for bytea; one packed value as hex text is sliced below.
   types: { getTypeParser: () => (value: string) => value },
 }
@@ -269,7 +271,7 @@ export async function appendEntries(
   const items = entries.flatMap((entry) =>
     entry.statement ? [statementItem(entry, entry.statement), entry] : [entry],
   )
-  const values = encode(items)
+  const values = encodeArguments(items)
   const result = await client.query<{ answer: string }>({
     ...APPEND_ENTRIES,
     values: [...values, (client as DatabaseClient).mac(arrayChunks(values))],
@@ -297,15 +299,16 @@ function statementItem(entry: EntryRow, envelope: Uint8Array): EntryRow {
   }
 }
 
-function encode(entries: readonly EntryRow[]): Buffer[] {
+/** Values of ARGUMENTS. Throws ValueError. */
+export function encodeArguments(entries: readonly EntryRow[]): Buffer[] {
   try {
-    return encodeParameters(entries)
+    return encodeRows(entries)
   } catch (error) {
     throw new ValueError('a value that its column cannot hold', { cause: error })
   }
 }
 
-function encodeParameters(entries: readonly EntryRow[]): Buffer[] {
+function encodeRows(entries: readonly EntryRow[]): Buffer[] {
   const records = entries.flatMap((entry, i) => entry.records.map((row) => ({ item: i + 1, row })))
   const chunks = entries.flatMap((entry, i) => entry.chunks.map((row) => ({ item: i + 1, row })))
   const keys = chunks.flatMap(({ item, row: { chunk, keys } }) =>
@@ -314,12 +317,12 @@ function encodeParameters(entries: readonly EntryRow[]): Buffer[] {
   const gated = entries.flatMap(({ gated: row }, i) => (row ? [{ item: i + 1, row }] : []))
   const documents = entries.flatMap(({ document: row }, i) => (row ? [{ item: i + 1, row }] : []))
   return [
-    ...ENTRY_COLUMNS.map((one) => one.encode(entries)),
-    ...RECORD_COLUMNS.map((one) => one.encode(records)),
-    ...CHUNK_COLUMNS.map((one) => one.encode(chunks)),
-    ...CHUNK_KEY_COLUMNS.map((one) => one.encode(keys)),
-    ...GATED_COLUMNS.map((one) => one.encode(gated)),
-    ...DOCUMENT_COLUMNS.map((one) => one.encode(documents)),
+    ...Object.values(ENTRY_COLUMNS).map((one) => one.encode(entries)),
+    ...Object.values(RECORD_COLUMNS).map((one) => one.encode(records)),
+    ...Object.values(CHUNK_COLUMNS).map((one) => one.encode(chunks)),
+    ...Object.values(CHUNK_KEY_COLUMNS).map((one) => one.encode(keys)),
+    ...Object.values(GATED_COLUMNS).map((one) => one.encode(gated)),
+    ...Object.values(DOCUMENT_COLUMNS).map((one) => one.encode(documents)),
   ]
 }
 

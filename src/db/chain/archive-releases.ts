@@ -1,6 +1,6 @@
-import { type ChunkColumns, listChunksHere } from '../chunks/read-chunks.ts'
+import { type ChunkHere, listChunksHere } from '../chunks/read-chunks.ts'
+import type { PlaceInArchive } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
-import type { PlaceInArchive } from '../connect/released-content.ts'
 import { hasOpenFault } from './floors.ts'
 
 /** A piece of an archive whose content may leave Postgres. */
@@ -105,9 +105,9 @@ export async function takeContentOut(
 export function listChunksOfPiece(
   db: Db,
   { ledgerId, from, end }: DueRelease,
-  after: Pick<ChunkColumns, 'seq' | 'chunk'> | null,
+  after: Pick<ChunkHere, 'seq' | 'chunk'> | null,
   limit: number,
-): Promise<ChunkColumns[]> {
+): Promise<ChunkHere[]> {
   return listChunksHere(db, ledgerId, { ...(after ?? { seq: from, chunk: -1 }), end, limit })
 }
 

@@ -9,7 +9,6 @@ import {
   type ChunkColumns,
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
-import { fillReleased } from '../chunks/released-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
 import {
@@ -19,7 +18,7 @@ import {
   STREAM_RECORDS_PER_QUERY,
 } from '../limits.ts'
 import type { DocumentName } from './append-entries.ts'
-import { fillEnvelopes } from './released-envelopes.ts'
+import { queryEntries } from './envelopes.ts'
 
 export type EntryRowRead = {
   seq: number
@@ -72,14 +71,14 @@ export async function findSubject(db: Db, ledgerId: Uuid, seq: number): Promise<
 
 /** Envelopes of the entries from seq `from` up to, not including, `end`, in order. */
 export async function readEnvelopes(db: Db, ledgerId: Uuid, from: number, end: number): Promise<Buffer[]> {
-  const { rows } = await db.query<{ seq: number; leaf: Buffer; envelope: Buffer | null }>({
+  const entries = await queryEntries<{ seq: number; leaf: Buffer; envelope: Buffer }>(db, ledgerId, {
     name: 'read_envelopes',
     text: `select seq, leaf, ${asBase64('envelope')} as envelope from tallystick.entries
       where ledger_id = $1 and seq >= $2 and seq < $3 order by seq`,
     values: [ledgerId, from, end],
     types: PACKED_TYPES,
   })
-  return (await fillEnvelopes(db, ledgerId, rows)).map(({ envelope }) => envelope)
+  return entries.map(({ envelope }) => envelope)
 }
 
 /** The document that a step of a gated record digests. */
@@ -142,10 +141,7 @@ async function* recordsOfChunks(
   chunks: AsyncIterable<ChunkColumns[]>,
 ): AsyncGenerator<BatchRecord[]> {
   for await (const part of chunks) {
-    for (const chunk of part) {
-      await fillReleased(db, [chunk])
-      yield recordsOfChunk(chunk)
-    }
+    for (const chunk of part) yield await recordsOfChunk(db, chunk)
   }
 }
 
@@ -157,17 +153,17 @@ type Ahead<T> = {
   /** Parameters for at most `limit` rows after `last`, or the first ones. */
   readonly valuesAfter: (last: T | null, limit: number) => unknown[]
   readonly types?: pg.CustomTypesConfig
-  /** Completes the rows of a query. */
-  readonly fill?: (rows: T[]) => Promise<T[]>
+  /** Runs a query; omitted: its rows need nothing else. */
+  readonly read?: (query: pg.QueryConfig) => Promise<T[]>
 }
 
 function readAhead<T extends pg.QueryResultRow>(
   db: Db,
-  { name, text, types, fill, ...how }: Ahead<T>,
+  { name, text, types, read, ...how }: Ahead<T>,
 ): RowsByEntry<T> {
   return new RowsByEntry<T>(how.seqOf, how.limitMax, async (last, limit) => {
-    const { rows } = await db.query<T>({ name, text, values: how.valuesAfter(last, limit), types })
-    return fill ? fill(rows) : rows
+    const query = { name, text, values: how.valuesAfter(last, limit), types }
+    return read ? read(query) : (await db.query<T>(query)).rows
   })
 }
 
@@ -297,7 +293,7 @@ function readRows(db: Db, ledgerId: Uuid, from: number, end: number): RowsByEntr
       bytes: 'coalesce(length(envelope), 0)',
       columns: `c.seq, c.kind, c.recorded_at, c.leaf, c.chain, c.envelope, ${signerOf('c')} as signer`,
     }),
-    fill: (rows) => fillEnvelopes(db, ledgerId, rows),
+    read: (query) => queryEntries<EntryRowRead>(db, ledgerId, query),
   })
 }
 

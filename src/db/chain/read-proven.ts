@@ -2,18 +2,17 @@ import type { Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import { findChunk, recordOfChunk } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
+import { queryEntries } from './envelopes.ts'
 import { type EntryRowRead, signerOf } from './read-entries.ts'
-import { fillEnvelopes, type Unfilled } from './released-envelopes.ts'
 
 /** The entry at `seq`; null where the ledger has no such entry. */
 export async function findEntry(pool: Db, ledgerId: Uuid, seq: number): Promise<EntryRowRead | null> {
-  const { rows } = await pool.query<Unfilled<EntryRowRead>>({
+  const [entry] = await queryEntries<EntryRowRead>(pool, ledgerId, {
     name: 'find_entry',
     text: `select e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, ${signerOf('e')} as signer
       from tallystick.entries e where e.ledger_id = $1 and e.seq = $2`,
     values: [ledgerId, seq],
   })
-  const [entry] = await fillEnvelopes(pool, ledgerId, rows)
   return entry ?? null
 }
 
@@ -32,7 +31,7 @@ export async function findEntryOfRecord(
   seq: number | null,
 ): Promise<RecordEntryRow | null> {
   if (isOfBatch(recordId)) return findEntryOfItem(pool, ledgerId, recordId, seq)
-  const { rows } = await pool.query<Unfilled<RecordEntryRow>>({
+  const [entry] = await queryEntries<RecordEntryRow>(pool, ledgerId, {
     name: 'find_entry_of_record',
     text: `select r.first_seq, r.actor_id, r.on_behalf_of, g.performer_id,
         e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, ${signerOf('e')} as signer
@@ -49,7 +48,6 @@ export async function findEntryOfRecord(
       where r.ledger_id = $1 and r.record_id = $2`,
     values: [ledgerId, recordId, seq],
   })
-  const [entry] = await fillEnvelopes(pool, ledgerId, rows)
   return entry ?? null
 }
 
@@ -61,16 +59,15 @@ async function findEntryOfItem(
 ): Promise<RecordEntryRow | null> {
   const chunk = await findChunk(pool, ledgerId, recordId)
   if (chunk === null) return null
-  const { rows } = await pool.query<Unfilled<EntryRowRead>>({
+  const [entry] = await queryEntries<EntryRowRead>(pool, ledgerId, {
     name: 'find_entry_of_item',
     text: `select e.seq, e.kind, e.recorded_at, e.leaf, e.chain, e.envelope, ${signerOf('e')} as signer
       from tallystick.entries e
       where e.ledger_id = $1 and e.seq = coalesce($3::int8, $2::int8) and (e.seq = $2::int8 or e.subject_id = $4)`,
     values: [ledgerId, chunk.seq, seq, recordId],
   })
-  const [entry] = await fillEnvelopes(pool, ledgerId, rows)
   if (!entry) return null
-  const { onBehalfOf } = recordOfChunk(chunk, recordId)
+  const { onBehalfOf } = await recordOfChunk(pool, chunk, recordId)
   return {
     ...entry,
     actorId: chunk.actorId,

@@ -1,21 +1,29 @@
 import * as zlib from 'node:zlib'
 import { ProofError } from '../../proof/error.ts'
 import { ID_BYTES, type Uuid, uuidOfBytes, writeUuid } from '../../proof/ids.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
+import type { JsonValue } from '../../proof/json/json-value.ts'
+import {
+  type MemberColumns,
+  type OtherMembers,
+  STORED_MEMBERS,
+} from '../../proof/statement/record-members.ts'
 import { CHUNK_CONTENT_BYTES_MAX } from '../limits.ts'
 
 /*
  * Content of a row of batch_chunks (docs/formats/chunks.md): what the batch's entry and the ids do not say of up to 64 records, one
  * after another, compressed with zstd.
  *
- *   record     = flags (1) ‖ type ‖ document ‖ occurredAt (8)? ‖ onBehalfOf (16)? ‖ parent (16)? ‖ traceparent (25)?
+ *   record     = flags (1) ‖ type ‖ document ‖ occurredAt (8)? ‖ onBehalfOf (16)? ‖ parent (16)? ‖ traceparent (25)? ‖ others?
  *                ‖ references? ‖ metadata?
  *   type       = length (1) ‖ UTF-8
  *   document   = salt (16) ‖ length (4) ‖ payload
  *              | digest (32) ‖ seq (8)                where it is erased: by the entry at seq
+ *   others     = length (2) ‖ object                  other optional members, as they are signed
  *   references = length (2) ‖ list                    | digest (32) where the payload is erased
  *   metadata   = length (2) ‖ object
  *
- * Payload, list and metadata are canonical JSON. Numbers are big-endian; occurredAt is signed milliseconds since the epoch.
+ * Payload, objects and list are canonical JSON. Numbers are big-endian; occurredAt is signed milliseconds since the epoch.
  */
 
 export const CHUNK_RECORDS = 64
@@ -25,23 +33,16 @@ const DIGEST_BYTES = 32
 /** W3C trace context, version 00: trace-id, parent-id, flags. */
 const TRACE_BYTES = 25
 
-const ERASED = 1
-const OCCURRED = 2
-const ON_BEHALF_OF = 4
-const PARENT = 8
-const TRACED = 16
-const REFERENCES = 32
-const METADATA = 64
+/* The flags between are those of the table of members. */
+const ERASED = 0x01
+const REFERENCES = 0x20
+const METADATA = 0x40
+const OTHERS = 0x80
 
 /** A record as its chunk holds it. Bytes are canonical JSON. */
-export type ChunkRecord = {
+export type ChunkRecord = MemberColumns & {
   readonly type: string
   readonly document: ChunkDocument | ErasedDocument
-  /** Milliseconds since the epoch. */
-  readonly occurredAtMs: number | null
-  readonly onBehalfOf: Uuid | null
-  readonly parentId: Uuid | null
-  readonly traceparent: string | null
 }
 
 export type ChunkDocument = {
@@ -76,10 +77,15 @@ export function encodeChunk(records: readonly ChunkRecord[]): Buffer {
 
 /**
  * One frame. Node writes an empty second one where the first fills its buffer to the last byte (issue 66078 of Node's and its like), so the
- * buffer is larger than a frame can be.
+ * buffer is larger than a frame can be. It is read back before it is stored, 0.3 us a record: a chunk that nobody can read is lost, and what
+ * its batch's entry signs with it. Throws `chunk_syntax`.
  */
 export function compressChunk(plain: Uint8Array): Buffer {
-  return zlib.zstdCompressSync(plain, { ...COMPRESSION, chunkSize: frameBytesMax(plain.length) + 1 })
+  const content = zlib.zstdCompressSync(plain, { ...COMPRESSION, chunkSize: frameBytesMax(plain.length) + 1 })
+  const { buffer, engine } = decompressFrame(content, plain.length + 64)
+  if (engine.bytesWritten !== content.length || !buffer.equals(plain))
+    throw refused('its compressed frame holds something else')
+  return content
 }
 
 /** ZSTD_compressBound (zstd.h) of an input of so many bytes, which is below 128 KiB the larger by up to 64. */
@@ -91,20 +97,20 @@ function frameBytesMax(bytes: number): number {
 /** Bytes of encodeChunk before compression: equal where the records are. */
 export function encodePlain(records: readonly ChunkRecord[]): Buffer {
   const types = records.map(({ type }) => Buffer.from(type))
+  const others = records.map(({ otherMembers }) => otherMembers && Buffer.from(canonicalize(otherMembers)))
   let size = 0
-  for (const [i, record] of records.entries()) size += sizeOf(record, types[i]!)
+  for (const [i, record] of records.entries()) size += sizeOf(record, types[i]!, others[i]!)
   const plain = Buffer.allocUnsafe(size)
   let at = 0
-  for (const [i, record] of records.entries()) at = writeRecord(plain, at, record, types[i]!)
+  for (const [i, record] of records.entries()) at = writeRecord(plain, at, record, types[i]!, others[i]!)
   return plain
 }
 
-function sizeOf({ document, ...record }: ChunkRecord, type: Uint8Array): number {
+function sizeOf(record: ChunkRecord, type: Uint8Array, others: Uint8Array | null): number {
+  const { document } = record
   let size = 2 + type.length
-  if (record.occurredAtMs !== null) size += 8
-  if (record.onBehalfOf !== null) size += ID_BYTES
-  if (record.parentId !== null) size += ID_BYTES
-  if (record.traceparent !== null) size += TRACE_BYTES
+  for (const { row, as } of STORED_MEMBERS) if (record[row] !== null) size += CODECS[as].bytes
+  if (others !== null) size += 2 + others.length
   if (document.erasedSeq !== undefined)
     return size + DIGEST_BYTES + 8 + (document.referencesDigest === null ? 0 : DIGEST_BYTES)
   size += SALT_BYTES + 4 + document.payload.length
@@ -113,19 +119,22 @@ function sizeOf({ document, ...record }: ChunkRecord, type: Uint8Array): number 
   return size
 }
 
-function writeRecord(plain: Buffer, start: number, record: ChunkRecord, type: Uint8Array): number {
-  const { document, occurredAtMs, onBehalfOf, parentId, traceparent } = record
+function writeRecord(
+  plain: Buffer,
+  start: number,
+  record: ChunkRecord,
+  type: Uint8Array,
+  others: Uint8Array | null,
+): number {
+  const { document } = record
   const isErased = document.erasedSeq !== undefined
   const hasReferences = (isErased ? document.referencesDigest : document.references) !== null
   const hasMetadata = !isErased && document.metadata !== null
-  plain[start] =
+  let flags =
     (isErased ? ERASED : 0) |
-    (occurredAtMs === null ? 0 : OCCURRED) |
-    (onBehalfOf === null ? 0 : ON_BEHALF_OF) |
-    (parentId === null ? 0 : PARENT) |
-    (traceparent === null ? 0 : TRACED) |
     (hasReferences ? REFERENCES : 0) |
-    (hasMetadata ? METADATA : 0)
+    (hasMetadata ? METADATA : 0) |
+    (others ? OTHERS : 0)
   plain[start + 1] = type.length
   let at = writeBytes(plain, start + 2, type)
   if (isErased) {
@@ -136,17 +145,22 @@ function writeRecord(plain: Buffer, start: number, record: ChunkRecord, type: Ui
     at = plain.writeUInt32BE(document.payload.length, at)
     at = writeBytes(plain, at, document.payload)
   }
-  if (occurredAtMs !== null) at = plain.writeBigInt64BE(BigInt(occurredAtMs), at)
-  if (onBehalfOf !== null) at = writeId(plain, at, onBehalfOf)
-  if (parentId !== null) at = writeId(plain, at, parentId)
-  if (traceparent !== null) at = writeTraceparent(plain, at, traceparent)
-  if (isErased) return hasReferences ? writeBytes(plain, at, document.referencesDigest!) : at
-  for (const bytes of [document.references, document.metadata]) {
-    if (bytes === null) continue
-    at = plain.writeUInt16BE(bytes.length, at)
-    at = writeBytes(plain, at, bytes)
+  for (const { row, as, flag } of STORED_MEMBERS) {
+    const value = record[row]
+    if (value === null) continue
+    flags |= flag
+    CODECS[as].write(plain, at, value as never)
+    at += CODECS[as].bytes
   }
-  return at
+  plain[start] = flags
+  if (others !== null) at = writeLong(plain, at, others)
+  if (isErased) return hasReferences ? writeBytes(plain, at, document.referencesDigest!) : at
+  if (document.references !== null) at = writeLong(plain, at, document.references)
+  return document.metadata === null ? at : writeLong(plain, at, document.metadata)
+}
+
+function writeLong(plain: Buffer, at: number, bytes: Uint8Array): number {
+  return writeBytes(plain, plain.writeUInt16BE(bytes.length, at), bytes)
 }
 
 function writeBytes(plain: Buffer, at: number, bytes: Uint8Array): number {
@@ -154,15 +168,34 @@ function writeBytes(plain: Buffer, at: number, bytes: Uint8Array): number {
   return at + bytes.length
 }
 
-function writeId(plain: Buffer, at: number, id: Uuid): number {
-  writeUuid(plain, at, id)
-  return at + ID_BYTES
+type MemberCodec<T> = {
+  readonly bytes: number
+  write(plain: Buffer, at: number, value: T): unknown
+  read(reader: Reader): T
 }
 
-/** `00-<32 hex>-<16 hex>-<2 hex>`. */
-function writeTraceparent(plain: Buffer, at: number, text: string): number {
-  plain.write(text.slice(3, 35) + text.slice(36, 52) + text.slice(53, 55), at, 'hex')
-  return at + TRACE_BYTES
+const ID: MemberCodec<Uuid> = {
+  bytes: ID_BYTES,
+  write: writeUuid,
+  read: (reader) => uuidOfBytes(reader.bytes(ID_BYTES)),
+}
+
+/** Members by how they are stored (src/proof/statement/record-members.ts). */
+const CODECS = {
+  agent: ID,
+  record: ID,
+  time: {
+    bytes: 8,
+    write: (plain: Buffer, at: number, ms: number) => plain.writeBigInt64BE(BigInt(ms), at),
+    read: (reader: Reader) => reader.integer(),
+  },
+  /** `00-<32 hex>-<16 hex>-<2 hex>`. */
+  trace: {
+    bytes: TRACE_BYTES,
+    write: (plain: Buffer, at: number, text: string) =>
+      plain.write(text.slice(3, 35) + text.slice(36, 52) + text.slice(53, 55), at, 'hex'),
+    read: (reader: Reader) => reader.traceparent(),
+  },
 }
 
 /**
@@ -182,9 +215,11 @@ export function decompressChunk(content: Uint8Array): Buffer {
   return buffer
 }
 
-function decompressFrame(content: Uint8Array): Decompressed {
+/** `chunkSize`: more than it has, if that is known; then it need not be put together of pieces. */
+function decompressFrame(content: Uint8Array, chunkSize?: number): Decompressed {
   try {
-    return zlib.zstdDecompressSync(content, DECOMPRESSION) as unknown as Decompressed
+    const options = chunkSize === undefined ? DECOMPRESSION : { ...DECOMPRESSION, chunkSize }
+    return zlib.zstdDecompressSync(content, options) as unknown as Decompressed
   } catch (error) {
     throw refused((error as Error).message)
   }
@@ -193,26 +228,48 @@ function decompressFrame(content: Uint8Array): Decompressed {
 function readRecord(reader: Reader): ChunkRecord {
   const flags = reader.byte()
   const isErased = (flags & ERASED) !== 0
-  if (flags > 127 || (isErased && (flags & METADATA) !== 0)) throw refused(`flags ${flags}`)
+  if (isErased && (flags & METADATA) !== 0) throw refused(`flags ${flags}`)
   const type = reader.text(reader.byte())
   const digest = isErased ? reader.bytes(DIGEST_BYTES) : null
   const erasedSeq = isErased ? reader.integer() : 0
   const salt = isErased ? null : reader.bytes(SALT_BYTES)
   const payload = isErased ? null : reader.bytes(reader.uint(4))
-  const origin = {
-    type,
-    occurredAtMs: flags & OCCURRED ? reader.integer() : null,
-    onBehalfOf: flags & ON_BEHALF_OF ? uuidOfBytes(reader.bytes(ID_BYTES)) : null,
-    parentId: flags & PARENT ? uuidOfBytes(reader.bytes(ID_BYTES)) : null,
-    traceparent: flags & TRACED ? reader.traceparent() : null,
-  }
-  if (digest !== null) {
-    const referencesDigest = flags & REFERENCES ? reader.bytes(DIGEST_BYTES) : null
-    return { ...origin, document: { digest, referencesDigest, erasedSeq } }
-  }
+  const record: Record<string, unknown> = { type }
+  for (const { row, as, flag } of STORED_MEMBERS) record[row] = flags & flag ? CODECS[as].read(reader) : null
+  record['otherMembers'] = flags & OTHERS ? readOthers(reader) : null
+  record['document'] =
+    digest === null
+      ? readDocument(reader, flags, salt!, payload!)
+      : readErased(reader, flags, digest, erasedSeq)
+  return record as ChunkRecord
+}
+
+function readDocument(reader: Reader, flags: number, salt: Uint8Array, payload: Uint8Array): ChunkDocument {
   const references = flags & REFERENCES ? reader.bytes(reader.uint(2)) : null
   const metadata = flags & METADATA ? reader.bytes(reader.uint(2)) : null
-  return { ...origin, document: { salt: salt!, payload: payload!, references, metadata } }
+  return { salt, payload, references, metadata }
+}
+
+function readErased(reader: Reader, flags: number, digest: Uint8Array, erasedSeq: number): ErasedDocument {
+  return { digest, referencesDigest: flags & REFERENCES ? reader.bytes(DIGEST_BYTES) : null, erasedSeq }
+}
+
+/** The members' own checks are the item's (`batch_item`). */
+function readOthers(reader: Reader): OtherMembers {
+  const text = reader.text(reader.uint(2))
+  let members: unknown
+  try {
+    members = JSON.parse(text)
+  } catch {}
+  if (
+    typeof members !== 'object' ||
+    members === null ||
+    Object.keys(members).length === 0 ||
+    Object.values(members).some((value) => typeof value !== 'string') ||
+    canonicalize(members as JsonValue) !== text
+  )
+    throw refused('other members that are no object of texts in canonical form')
+  return members as OtherMembers
 }
 
 class Reader {

@@ -1,4 +1,10 @@
 import { bytesOfUuid, type Uuid } from '../../proof/ids.ts'
+import {
+  OTHER_MEMBERS,
+  type OtherName,
+  STORED_MEMBERS,
+  type StoredName,
+} from '../../proof/statement/record-members.ts'
 import type { ChunkRecord } from './chunk-content.ts'
 
 /*
@@ -13,19 +19,12 @@ const DAY_OFFSET = 2 ** 31
 export const chunkKey = {
   type: (type: string) => key('T', Buffer.from(type)),
   actor: (agent: Uuid) => key('A', bytesOfUuid(agent)),
-  onBehalfOf: (agent: Uuid) => key('B', bytesOfUuid(agent)),
-  /** 32 hex digits. */
-  traceId: (traceId: string) => key('C', Buffer.from(traceId, 'hex')),
-  parent: (record: Uuid) => key('P', bytesOfUuid(record)),
   reference: (reference: string) => key('R', Buffer.from(reference)),
   /** Person, by the hash of the label, and the one record in the chunk that is about it: 18 bytes. `place`: 0 to 63. */
   subject: (hash: Uint8Array, place: number) => key('S', Buffer.concat([hash, Buffer.of(place)])),
-  /** Day of `occurredAt` in UTC: days since the epoch. */
-  day: (day: number) => {
-    const bytes = Buffer.allocUnsafe(4)
-    bytes.writeUInt32BE(day + DAY_OFFSET)
-    return key('D', bytes)
-  },
+  /** `value`: as `keyedBy` makes it. */
+  member: (name: StoredName, value: string | number) => KEYED.get(name)!.keyOf(value as never),
+  other: (name: OtherName, text: string) => key('M', Buffer.from(`${name}=${text}`)),
 } as const
 
 function key(letter: string, value: Uint8Array): Buffer {
@@ -41,29 +40,47 @@ export function dayOf(ms: number): number {
   return Math.floor(ms / MS_PER_DAY)
 }
 
+const ofId = { keyedBy: (id: Uuid) => id, bytesOf: bytesOfUuid }
+
+/** Value that a key is of, and its bytes, by how a member is stored. */
+const VALUES = {
+  agent: ofId,
+  record: ofId,
+  /** Trace id: 32 hex digits. */
+  trace: { keyedBy: traceIdOf, bytesOf: (traceId: string) => Buffer.from(traceId, 'hex') },
+  /** Day in UTC: days since the epoch. */
+  time: {
+    keyedBy: dayOf,
+    bytesOf(day: number) {
+      const bytes = Buffer.allocUnsafe(4)
+      bytes.writeUInt32BE(day + DAY_OFFSET)
+      return bytes
+    },
+  },
+}
+
+const KEYED = new Map(
+  STORED_MEMBERS.map(({ name, row, as, key: letter }) => {
+    const { keyedBy, bytesOf } = VALUES[as]
+    return [name, { row, keyedBy, keyOf: (value: never) => key(letter, bytesOf(value)) }]
+  }),
+)
+
 /** `actor`: the agent that notarized the batch. */
 export function keysOfChunk(actor: Uuid, records: readonly ChunkRecord[]): Buffer[] {
-  const types = new Set<string>()
-  const agents = new Set<Uuid>()
-  const traces = new Set<string>()
-  const parents = new Set<Uuid>()
-  const days = new Set<number>()
-  for (const { type, onBehalfOf, traceparent, parentId, occurredAtMs } of records) {
-    types.add(type)
-    if (onBehalfOf !== null) agents.add(onBehalfOf)
-    if (traceparent !== null) traces.add(traceIdOf(traceparent))
-    if (parentId !== null) parents.add(parentId)
-    if (occurredAtMs !== null) days.add(dayOf(occurredAtMs))
+  const keys = [chunkKey.actor(actor)]
+  for (const type of new Set(records.map(({ type }) => type))) keys.push(chunkKey.type(type))
+  for (const { row, keyedBy, keyOf } of KEYED.values()) {
+    const values = new Set<string | number>()
+    for (const { [row]: value } of records) if (value !== null) values.add(keyedBy(value as never))
+    for (const value of values) keys.push(keyOf(value as never))
   }
-  return [
-    chunkKey.actor(actor),
-    ...Array.from(types, chunkKey.type),
-    ...Array.from(agents, chunkKey.onBehalfOf),
-    ...Array.from(traces, chunkKey.traceId),
-    ...Array.from(parents, chunkKey.parent),
-    ...Array.from(days, chunkKey.day),
-    ...Array.from(referencesOf(records), chunkKey.reference),
-  ]
+  for (const [name, { filter }] of OTHER_MEMBERS) {
+    const values = new Set(records.map(({ otherMembers }) => otherMembers?.[name]))
+    for (const text of values) if (filter && text !== undefined) keys.push(chunkKey.other(name, text))
+  }
+  for (const reference of referencesOf(records)) keys.push(chunkKey.reference(reference))
+  return keys
 }
 
 /** Each reference of the records once. */

@@ -1,8 +1,16 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
+import { bytea, type Codec, encodeColumn, int8 } from '../connect/binary-array.ts'
 import { CHUNKS_OF_KEYS_MAX } from '../limits.ts'
 
-type Since = { readonly key: Buffer; readonly since: number }
+/** `key`: of batch_keys, in hex. */
+type Since = { readonly key: string; readonly since: number }
+
+const hexBytea: Codec<string> = {
+  ...bytea,
+  bytesOf: (hex) => hex.length / 2,
+  write: (buffer, at, hex) => buffer.write(hex, at, 'hex'),
+}
 
 /** Place of a chunk that has the key, by the key's place in the request. */
 type KeyPlace = { readonly index: number; readonly seq: number; readonly chunk: number }
@@ -46,8 +54,8 @@ export async function findChunksOfKeys(
       order by k.seq, k.chunk`,
     values: [
       ledgerId,
-      keys.map(({ key }) => key),
-      keys.map(({ since }) => since),
+      encodeColumn(hexBytea, keys, ({ key }) => key),
+      encodeColumn(int8, keys, ({ since }) => since),
       CHUNKS_OF_KEYS_MAX,
       agentId,
     ],
@@ -56,4 +64,30 @@ export async function findChunksOfKeys(
   const upTo = rows.length > CHUNKS_OF_KEYS_MAX ? rows.at(-1)!.seq : size
   const places = rows.filter(({ index, seq, own }) => index !== null && own && seq < upTo) as KeyPlace[]
   return { size, places, upTo }
+}
+
+/**
+ * Returns a map for each chunk: from a record's index in the chunk to the keyed hash of the person whom the record is about. An erased
+ * record has none.
+ */
+export async function readPersonsOfChunks(
+  pool: pg.Pool,
+  chunks: readonly { readonly ledgerId: Uuid; readonly seq: number; readonly chunk: number }[],
+): Promise<Map<number, Uint8Array>[]> {
+  const { rows } = await pool.query<{ index: number; key: Buffer }>({
+    name: 'read_persons_of_chunks',
+    text: `select q.index::int4 - 1 as index, x.key from unnest($1::uuid[], $2::int8[], $3::int4[]) with ordinality q (ledger_id, seq, chunk, index)
+      cross join lateral (
+        select k.key from tallystick.batch_keys k
+        where k.ledger_id = q.ledger_id and k.seq = q.seq and k.chunk = q.chunk and k.key >= 'S' and k.key < 'T' offset 0
+      ) x`,
+    values: [
+      chunks.map(({ ledgerId }) => ledgerId),
+      chunks.map(({ seq }) => seq),
+      chunks.map(({ chunk }) => chunk),
+    ],
+  })
+  const persons = chunks.map(() => new Map<number, Uint8Array>())
+  for (const { index, key } of rows) persons[index]!.set(key.at(-1)!, key.subarray(1, -1))
+  return persons
 }

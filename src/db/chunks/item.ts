@@ -1,45 +1,27 @@
 import { fromHex } from '../../proof/bytes.ts'
 import type { Sha256 } from '../../proof/crypto.ts'
-import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
+import type { Uuid } from '../../proof/ids.ts'
 import type { BatchItem } from '../../proof/statement/batch.ts'
 import { documentDigest } from '../../proof/statement/document.ts'
+import { addSigned, columnsOfSigned } from '../../proof/statement/record-members.ts'
 import type { ChunkRecord } from './chunk-content.ts'
 
 /** In lower-case hex; `references`: null where the record has none. */
 type Digests = { readonly digest: string; readonly references: string | null }
 
-/** The object that was hashed as the record's leaf of its batch. `id`: `rec_…`. */
+/** The object that was hashed as the record's leaf of its batch. `id`: `rec_…`. `agentOf`: as addSigned takes it. */
 export function itemOf(
   id: string,
-  { type, occurredAtMs, onBehalfOf, parentId, traceparent }: Omit<ChunkRecord, 'document'>,
+  record: Omit<ChunkRecord, 'document'>,
   { digest, references }: Digests,
-  agentOf: (agent: Uuid) => string = (agent) => formatId('agt', agent),
+  agentOf?: (agent: Uuid) => string,
 ): BatchItem {
-  return {
-    record: id,
-    type,
-    digest,
-    ...(onBehalfOf !== null && { onBehalfOf: agentOf(onBehalfOf) }),
-    ...(occurredAtMs !== null && { occurredAt: new Date(occurredAtMs).toISOString() }),
-    ...(parentId !== null && { parent: formatId('rec', parentId) }),
-    ...(references !== null && { references }),
-    ...(traceparent !== null && { traceparent }),
-  }
+  return addSigned({ record: id, type: record.type, digest }, record, references, agentOf)
 }
 
 /** The record that the item is the leaf of: the inverse of itemOf. */
-export function recordOfItem(
-  { type, occurredAt, onBehalfOf, parent, traceparent }: BatchItem,
-  document: ChunkRecord['document'],
-): ChunkRecord {
-  return {
-    type,
-    document,
-    occurredAtMs: occurredAt === undefined ? null : Date.parse(occurredAt),
-    onBehalfOf: onBehalfOf === undefined ? null : parseId('agt', onBehalfOf),
-    parentId: parent === undefined ? null : parseId('rec', parent),
-    traceparent: traceparent ?? null,
-  }
+export function recordOfItem(item: BatchItem, document: ChunkRecord['document']): ChunkRecord {
+  return { type: item.type, document, ...columnsOfSigned(item) }
 }
 
 /** Digests that are left of the item's document, which the entry `erasedSeq` erased. */

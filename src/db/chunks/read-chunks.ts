@@ -1,37 +1,132 @@
 import { setImmediate } from 'node:timers/promises'
+import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { indexOfRecordId, isOfBatch, recordIdAt } from '../../proof/statement/batch-ids.ts'
-import { nativeProviders } from '../../signing/native.ts'
+import { sha256 } from '../../signing/sha256.ts'
+import { archiveOf, type ChunkInArchive, type PlaceInArchive, type ReadsArchive } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
-import { CHUNK_RECORDS, type ChunkRecord, decodeChunk } from './chunk-content.ts'
+import { CHUNK_RECORDS, type ChunkRecord, decodeChunk, encodeChunk } from './chunk-content.ts'
+import { decodeMetadata, encodeMetadata } from './chunk-metadata.ts'
 import { payloadDigest, referencesDigest } from './item.ts'
-import { ERASURES_OF_CHUNK, fillReleased, RELEASED, type ReleasedColumn } from './released-chunks.ts'
 
-/* The one way to the records of batches: SQL that reads chunks, and what the rows hold. */
+/*
+ * The one way to the records of batches: SQL that reads chunks, and what the rows hold. The content of a chunk is in its row, or in the
+ * archive where it has left Postgres (docs/archive.md#content-that-leaves-postgres): readContent knows.
+ */
+
+/** SQL: erasures of records of a chunk `c`, as `[[record, seq], …]`. */
+const ERASURES_OF_CHUNK = `select json_agg(json_build_array(d.subject_id, d.seq)) as erasures from tallystick.erasures d
+    where d.ledger_id = c.ledger_id and d.document = 'payload' and d.document_seq = c.seq
+      and d.subject_id between c.first_record_id
+        and (left(c.first_record_id::text, 33) || lpad(to_hex(64 * c.chunk + c.count - 1), 3, '0'))::uuid`
 
 /**
- * SQL: columns of a chunk `c`, and its records whose erasure an entry says, though the worker may not have taken them away yet. A
- * query that has them MUST have PACKED_TYPES, and its rows MUST go through fillReleased.
+ * SQL: columns of a chunk `c` that readContent needs. The place in the archive is read in a `case`, because a join would look for the pieces
+ * of all chunks. A query that has them MUST have PACKED_TYPES.
  */
-export const CHUNK_COLUMNS = `c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, d.erasures, ${RELEASED}`
+export const CHUNK_CONTENT = `c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, case when c.content is null then (
+    select json_build_object('ledgerId', p.ledger_id, 'from', p.from_seq, 'lines', encode(p.lines_digest, 'hex'),
+      'linesBytes', p.lines_bytes, 'documents', encode(p.documents_digest, 'hex'), 'documentsBytes', p.documents_bytes, 'keys', (
+        select encode(k.sealed, 'base64') from tallystick.archive_keys k where k.ledger_id = p.ledger_id and k.from_seq = p.from_seq
+      ), 'metadata', encode(c.metadata, 'base64'), 'erasures', (${ERASURES_OF_CHUNK}))
+    from tallystick.archive_pieces p
+    where p.ledger_id = c.ledger_id and p.from_seq <= c.seq order by p.from_seq desc limit 1
+  ) end as archived`
+
+/** SQL: the same, with records whose erasure an entry says, though the worker may not have taken them away yet. */
+export const CHUNK_COLUMNS = `${CHUNK_CONTENT}, d.erasures`
 
 /** SQL: length of the content of a chunk `n`, known without reading it; of one that has left, as long as it was. */
 export const CHUNK_BYTES = 'coalesce(n.released_bytes, length(n.content))'
 
 export const CHUNK_ERASURES = `left join lateral (${ERASURES_OF_CHUNK}) d on true`
 
-export type ChunkColumns = {
-  /** Place of the batch's entry. */
-  seq: number
-  chunk: number
-  firstRecordId: Uuid
-  count: number
-  /** null of one that has left, until fillReleased. */
-  content: Buffer
-  erasures: [recordId: Uuid, seq: number][] | null
-  /** null: the content is here. */
-  released: ReleasedColumn | null
+/** A chunk as CHUNK_CONTENT reads it: `content` and `archived` are for readContent alone. */
+export type StoredChunk = Omit<ChunkInArchive, 'place' | 'erasures'> & {
+  readonly content: Buffer | null
+  readonly archived: ArchivedColumn | null
+}
+
+/** Place in the archive. With erasures, because they and the keys MUST be of one moment. */
+type ArchivedColumn = PlaceInArchive & {
+  /** Base64. */
+  readonly metadata: string | null
+  readonly erasures: readonly [recordId: Uuid, seq: number][] | null
+}
+
+export type ChunkColumns = StoredChunk & {
+  readonly erasures: readonly [recordId: Uuid, seq: number][] | null
+}
+
+/** A chunk whose content has not left. */
+export type ChunkHere = ChunkColumns & { readonly content: Buffer }
+
+/** The content (docs/formats/chunks.md), from wherever it lies. Throws ApiError `archive_unavailable`, ProofError. */
+export async function readContent(from: Db | ReadsArchive, row: StoredChunk): Promise<Buffer> {
+  const { content, archived, seq, chunk, firstRecordId, count } = row
+  if (content !== null) return content
+  if (archived === null)
+    throw new ProofError('chunk_syntax', `the content of chunk ${chunk} of seq ${seq} is nowhere`)
+  const { metadata: kept, erasures, ...place } = archived
+  const copy = await archiveOf(from).read({
+    ...{ place, seq, chunk, firstRecordId, count },
+    erasures: new Map(erasures),
+  })
+  if (kept === null) return Buffer.from(copy)
+  const metadata = decodeMetadata(Buffer.from(kept, 'base64'), count)
+  return encodeChunk(decodeChunk(copy, count).map((record, i) => withMetadata(record, metadata[i]!)))
+}
+
+function withMetadata(record: ChunkRecord, metadata: Uint8Array | null): ChunkRecord {
+  const { document } = record
+  if (metadata === null || document.erasedSeq !== undefined) return record
+  return { ...record, document: { ...document, metadata } }
+}
+
+/** Each row with its content. Throws as readContent. */
+export async function* streamContent<T extends StoredChunk>(
+  db: Db,
+  rows: AsyncIterable<T>,
+): AsyncGenerator<T & { readonly content: Buffer }> {
+  for await (const row of rows) yield { ...row, content: await readContent(db, row) }
+}
+
+/**
+ * SHA-256 that erase_documents compares: of the content; of one that has left, of the seq of its newest erasure and the metadata that stays
+ * here. Without that seq two erasures of records without metadata would not hear of each other.
+ */
+export function storedDigest({
+  content,
+  archived,
+  erasedSeq,
+}: StoredChunk & { readonly erasedSeq: number | null }): Uint8Array {
+  if (content !== null) return sha256(content)
+  const newest = Buffer.alloc(8)
+  newest.writeBigInt64BE(BigInt(erasedSeq ?? NOT_ERASED))
+  return sha256(Buffer.concat([newest, Buffer.from(archived?.metadata ?? '', 'base64')]))
+}
+
+const NOT_ERASED = -1
+
+/** Bytes that Postgres stores of the chunk with these records: its content, or only the metadata where the content has left. */
+export function encodeStored(row: StoredChunk, records: readonly ChunkRecord[]): Uint8Array {
+  return row.content === null ? (encodeMetadata(records) ?? Buffer.alloc(0)) : encodeChunk(records)
+}
+
+/** First ids of those chunks, of these, whose content is read from the archive. */
+export async function findArchivedChunks(
+  db: Db,
+  ledgerId: Uuid,
+  chunkIds: ReadonlySet<Uuid>,
+): Promise<ReadonlySet<Uuid>> {
+  const { rows } = await db.query<{ firstRecordId: Uuid }>({
+    name: 'find_archived_chunks',
+    text: `select first_record_id from tallystick.batch_chunks
+      where ledger_id = $1 and first_record_id = any ($2::uuid[]) and content is null`,
+    values: [ledgerId, [...chunkIds]],
+  })
+  return new Set(rows.map(({ firstRecordId }) => firstRecordId))
 }
 
 /** A record of a batch. Bytes are canonical JSON. */
@@ -69,9 +164,7 @@ export async function findChunk(
     types: PACKED_TYPES,
   })
   const [row] = rows
-  if (!row || !holdsRecord(row, recordId)) return null
-  await fillReleased(db, [row])
-  return row
+  return row && holdsRecord(row, recordId) ? row : null
 }
 
 /** The record of a batch, and the agent that notarized it; null: the ledger has none of that id. */
@@ -81,7 +174,7 @@ export async function findBatchRecord(
   recordId: Uuid,
 ): Promise<(BatchRecord & { readonly actorId: Uuid }) | null> {
   const chunk = await findChunk(db, ledgerId, recordId)
-  return chunk && { ...recordOfChunk(chunk, recordId), actorId: chunk.actorId }
+  return chunk && { ...(await recordOfChunk(db, chunk, recordId)), actorId: chunk.actorId }
 }
 
 /** The records of the batch at `seq`, in their order. Others have their turn between two chunks. */
@@ -96,31 +189,33 @@ export async function listBatchRecords(db: Db, ledgerId: Uuid, seq: number): Pro
   const records: BatchRecord[] = []
   for (const [i, row] of rows.entries()) {
     if (i > 0) await setImmediate()
-    await fillReleased(db, [row])
-    records.push(...recordsOfChunk(row))
+    records.push(...(await recordsOfChunk(db, row)))
   }
   return records
 }
 
 /**
  * Records of a chunk, in their order: all, or those that `isWanted` by their place in the batch. Throws ProofError
- * `chunk_syntax`.
+ * `chunk_syntax`, and as readContent.
  */
-export function recordsOfChunk(
+export async function recordsOfChunk(
+  from: Db | ReadsArchive,
   row: ChunkColumns,
   isWanted: (record: ChunkRecord, index: number) => boolean = () => true,
-): BatchRecord[] {
+): Promise<BatchRecord[]> {
+  const content = await readContent(from, row)
   const erasures = new Map(row.erasures)
   const records: BatchRecord[] = []
-  for (const [i, record] of decodeChunk(row.content, row.count).entries())
+  for (const [i, record] of decodeChunk(content, row.count).entries())
     if (isWanted(record, row.chunk * CHUNK_RECORDS + i)) records.push(batchRecord(row, erasures, record, i))
   return records
 }
 
 /** The record of that id, which MUST be of the chunk. It does not hold the others' bytes. */
-export function recordOfChunk(row: ChunkColumns, recordId: Uuid): BatchRecord {
+export async function recordOfChunk(db: Db, row: ChunkColumns, recordId: Uuid): Promise<BatchRecord> {
   const i = indexOfRecordId(recordId) % CHUNK_RECORDS
-  return copyOf(batchRecord(row, new Map(row.erasures), decodeChunk(row.content, row.count)[i]!, i))
+  const record = decodeChunk(await readContent(db, row), row.count)[i]!
+  return copyOf(batchRecord(row, new Map(row.erasures), record, i))
 }
 
 /** The same in buffers of its own: those of decodeChunk are views of one that may have megabytes. */
@@ -162,12 +257,12 @@ function batchRecord(
 
 /** Digest of the record's payload, as its batch signs it. */
 export function digestOf(record: Pick<ChunkRecord, 'document'>): Uint8Array {
-  return payloadDigest(nativeProviders.sha256, record)
+  return payloadDigest(sha256, record)
 }
 
 /** Digest of its references; null: it has none. */
 export function referencesDigestOf(record: Pick<ChunkRecord, 'document'>): Uint8Array | null {
-  return referencesDigest(nativeProviders.sha256, record)
+  return referencesDigest(sha256, record)
 }
 
 /** The first id of the chunk in which a record of a batch with this id lies. */
@@ -193,8 +288,8 @@ export async function listChunksHere(
   db: Db,
   ledgerId: Uuid,
   { seq, chunk, end, limit }: Stretch,
-): Promise<ChunkColumns[]> {
-  const { rows } = await db.query<ChunkColumns>({
+): Promise<ChunkHere[]> {
+  const { rows } = await db.query<ChunkHere>({
     name: 'list_chunks_here',
     text: `select ${CHUNK_COLUMNS} from tallystick.batch_chunks c ${CHUNK_ERASURES}
       where c.ledger_id = $1 and (c.seq, c.chunk) > ($2::int8, $3::int4) and c.seq < $4 and c.content is not null

@@ -1,13 +1,13 @@
 import type pg from 'pg'
+import type { ReadsArchive } from './archive.ts'
 import { Database, DatabaseClient, type DatabaseClientConfig, type DatabaseOrUrl } from './connection.ts'
-import type { ReadsReleased } from './released-content.ts'
 import { OWNER_SETTINGS } from './session.ts'
 
 /**
- * A pool, the one connection of a caller who owns the transaction, or one that is held for a request (replica.ts). `released`: reads what
+ * A pool, the one connection of a caller who owns the transaction, or one that is held for a request (replica.ts). `archive`: reads what
  * has left Postgres.
  */
-export type Db = Pick<pg.Pool, 'query'> & ReadsReleased
+export type Db = Pick<pg.Pool, 'query'> & ReadsArchive
 
 /** Does `work` with a connection of its own, which is closed after it, whatever comes of it. */
 export async function withClient<T>(
@@ -63,5 +63,5 @@ export function inTurn(client: Pick<pg.ClientBase, 'query'>): Db {
     last = answer
     return answer
   }
-  return { query: query as unknown as Db['query'], released: (client as Db).released ?? null }
+  return { query: query as unknown as Db['query'], archive: (client as Db).archive ?? null }
 }

@@ -1,9 +1,11 @@
+import { ApiError } from '../../errors.ts'
+
 /**
  * Joins look-ups that come while others are under way into one query: under load a query costs several requests what it costs
  * one, and an idle server adds no delay. The same rule as for appends (src/append/appender.ts).
  *
  * `load` MUST answer one value for each key, in order. If it throws, every caller that waits for the query gets the
- * error.
+ * error. Beyond `waitingMax` a look-up rejects with ApiError `overloaded`.
  */
 export class Coalescer<Key, Value> {
   readonly #load: (keys: readonly Key[]) => Promise<readonly Value[]>
@@ -18,11 +20,12 @@ export class Coalescer<Key, Value> {
   }
 
   find(key: Key): Promise<Value> {
+    const { queriesMax, waitingMax } = this.#limits
+    if (waitingMax !== undefined && this.#waiting.length >= waitingMax) return Promise.reject(tooMany())
     const { promise, resolve, reject } = Promise.withResolvers<Value>()
     this.#waiting.push({ key, resolve, reject })
     // Requests that arrived in the same turn of the event loop join the first query.
-    if (this.#queries < this.#limits.queriesMax && this.#waiting.length === 1)
-      setImmediate(() => this.#begin())
+    if (this.#queries < queriesMax && this.#waiting.length === 1) setImmediate(() => this.#begin())
     return promise
   }
 
@@ -67,10 +70,11 @@ export class Coalescer<Key, Value> {
   }
 }
 
-/** `weight`: what the keys of one query may weigh together. */
+/** `weight`: what the keys of one query may weigh together. `waitingMax`: look-ups that wait for a query; absent: any number. */
 type Limits<Key> = {
   readonly keysMax: number
   readonly queriesMax: number
+  readonly waitingMax?: number
   readonly weight?: { readonly of: (key: Key) => number; readonly max: number }
 }
 
@@ -78,4 +82,11 @@ type Waiting<Key, Value> = {
   readonly key: Key
   readonly resolve: (value: Value) => void
   readonly reject: (error: unknown) => void
+}
+
+function tooMany(): ApiError {
+  return new ApiError('overloaded', 'too many look-ups wait for the database: nothing was done', {
+    retryable: true,
+    retryAfterMs: 1_000,
+  })
 }

@@ -47,7 +47,7 @@ const BY_CODE: Readonly<Record<string, string | ((tls: Tls) => string)>> = {
       : CHECK_LOGIN,
   '3D000': 'make the database first',
   '42501':
-    'let the database’s owner run `npm run migrate`, or `grant connect on database … to …` (docs/databases.md)',
+    'let the database’s owner run `npm run op -- migrate`, or `grant connect on database … to …` (docs/databases.md)',
   '53300': 'there are more processes than max_connections has room for (docs/preflight.md)',
   '08P01': 'if that is a pooler, see docs/databases.md',
   ERR_TLS_CERT_ALTNAME_INVALID:

@@ -2,11 +2,11 @@ import type { EventEmitter } from 'node:events'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_AFTER_MS } from '../limits.ts'
 import type { Acceptable } from './acceptable.ts'
+import type { ArchiveContent } from './archive.ts'
 import { ConnectError, explainConnectFailure } from './connect-error.ts'
 import { Fence, type Timeline } from './fence.ts'
 import { type Login, openPasswords, type PasswordSource, type Passwords } from './passwords.ts'
 import { Reconnects } from './reconnects.ts'
-import type { ReleasedContent } from './released-content.ts'
 import { BIGINT_ARRAY_TYPE, NUMBER_TYPES, nameInCamelCase, parseNumbers } from './row-values.ts'
 import {
   describeGuards,
@@ -55,20 +55,20 @@ export class Database {
   readonly #reconnects = new Reconnects()
   readonly #fence = new Fence()
   readonly #mac: DatabaseMac | null
-  readonly released: ReleasedContent | null
+  readonly archive: ArchiveContent | null
 
   /**
-   * `mac`: null where nothing is written, or by the owner. `released`: reads what has left Postgres; null where there is no archive, or
+   * `mac`: null where nothing is written, or by the owner. `archive`: reads what has left Postgres; null where there is no archive, or
    * nobody reads documents.
    */
   constructor(
     url: string,
     options: DatabaseOptions = NO_OPTIONS,
     mac: DatabaseMac | null = null,
-    released: ReleasedContent | null = null,
+    archive: ArchiveContent | null = null,
   ) {
     this.url = url
-    this.released = released
+    this.archive = archive
     this.options = options
     this.#mac = mac
     const parsed = new URL(url)
@@ -119,7 +119,7 @@ export class Database {
       mac: this.#mac,
       isOwner: false,
       accepted: this.options.accepted ?? [],
-      released: this.released,
+      archive: this.archive,
       admit: (session) => {
         // Those that are idle now lead to the primary that was replaced.
         if (this.#fence.admit(session)) this.renew()
@@ -180,7 +180,7 @@ export type DatabaseClientConfig = pg.ClientConfig & {
   /** Whether it migrates or repairs. As with a `mac`, what a 201 rests on is asked before anything is written. */
   readonly isOwner: boolean
   readonly accepted: readonly Acceptable[]
-  readonly released: ReleasedContent | null
+  readonly archive: ArchiveContent | null
   /** Throws if the session is one of a primary that was replaced. */
   readonly admit: (session: Timeline) => void
   /** Closes the connections that are open, where what one is refused for is true for all. */
@@ -198,13 +198,13 @@ type ConnectCallback = Parameters<pg.Client['connect']>[0]
  */
 export class DatabaseClient extends pg.Client {
   readonly #config: DatabaseClientConfig
-  readonly released: ReleasedContent | null
+  readonly archive: ArchiveContent | null
   #timeline: Timeline | null = null
 
   constructor(config: DatabaseClientConfig) {
     super(config)
     this.#config = config
-    this.released = config.released
+    this.archive = config.archive
     forgetEnvironment(this as unknown as Parameters<typeof forgetEnvironment>[0])
     this.on('error', () => {})
     for (const oid of NUMBER_TYPES) this.setTypeParser(oid, Number)

@@ -1,9 +1,11 @@
+import type { DatabaseVariable } from '../../variables.ts'
 import { PASSWORD_CACHE_SECONDS_DEFAULT, PASSWORD_CACHE_SECONDS_MAX } from '../limits.ts'
 import { ACCEPTABLE, type Acceptable } from './acceptable.ts'
 import type { DatabaseOptions } from './connection.ts'
 import type { PasswordSource } from './passwords.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
+type Tell = (name: DatabaseVariable, message: string) => void
 type Issue = { readonly path: readonly [string]; readonly message: string }
 
 /** Parses the options. An error names the variable and never shows its value: a command may hold a secret. */
@@ -12,10 +14,11 @@ export function parseDatabaseOptions(env: Environment): {
   readonly issues: readonly Issue[]
 } {
   const issues: Issue[] = []
-  const tell = (name: string, message: string) => issues.push({ path: [name], message })
-  const file = env['TALLYSTICK_DATABASE_PASSWORD_FILE'] || null
-  const line = env['TALLYSTICK_DATABASE_PASSWORD_COMMAND'] || null
-  const cacheMs = parseSeconds(env['TALLYSTICK_DATABASE_PASSWORD_CACHE_SECONDS'], tell)
+  const tell: Tell = (name, message) => issues.push({ path: [name], message })
+  const read = (name: DatabaseVariable) => env[name] || undefined
+  const file = read('TALLYSTICK_DATABASE_PASSWORD_FILE') ?? null
+  const line = read('TALLYSTICK_DATABASE_PASSWORD_COMMAND') ?? null
+  const cacheMs = parseSeconds(read('TALLYSTICK_DATABASE_PASSWORD_CACHE_SECONDS'), tell)
   const command = line === null ? null : parseCommand(line)
   if (file !== null && line !== null)
     tell(
@@ -29,14 +32,11 @@ export function parseDatabaseOptions(env: Environment): {
     )
   let password: PasswordSource | null = file === null ? null : { file }
   if (command !== null) password = { command, cacheMs, env: withoutSecrets(env) }
-  const accepted = parseAccepted(env['TALLYSTICK_DATABASE_ACCEPT'], tell)
-  return { options: { caFile: env['TALLYSTICK_DATABASE_CA_FILE'] || null, password, accepted }, issues }
+  const accepted = parseAccepted(read('TALLYSTICK_DATABASE_ACCEPT'), tell)
+  return { options: { caFile: read('TALLYSTICK_DATABASE_CA_FILE') ?? null, password, accepted }, issues }
 }
 
-function parseAccepted(
-  text: string | undefined,
-  tell: (name: string, message: string) => void,
-): Acceptable[] {
+function parseAccepted(text: string | undefined, tell: Tell): Acceptable[] {
   const names = text ? text.split(',').map((name) => name.trim()) : []
   const known = names.filter((name): name is Acceptable => (ACCEPTABLE as readonly string[]).includes(name))
   if (known.length < names.length)
@@ -44,7 +44,7 @@ function parseAccepted(
   return known
 }
 
-function parseSeconds(text: string | undefined, tell: (name: string, message: string) => void): number {
+function parseSeconds(text: string | undefined, tell: Tell): number {
   const seconds = text ? Number(text) : PASSWORD_CACHE_SECONDS_DEFAULT
   if (!(seconds >= 0 && seconds <= PASSWORD_CACHE_SECONDS_MAX)) {
     const message = `must be seconds, from 0 to ${PASSWORD_CACHE_SECONDS_MAX}`

@@ -13,9 +13,9 @@ import {
   WEBHOOK_CONNECTIONS_MAX,
   WRITE_CONNECTIONS_MAX,
 } from '../limits.ts'
+import type { ArchiveContent } from './archive.ts'
 import { Database, DatabaseClient, type DatabaseClientConfig, type DatabaseOrUrl } from './connection.ts'
 import { isMoved, isUnexpected } from './failures.ts'
-import type { ReleasedContent } from './released-content.ts'
 
 type ConnectCallback = Parameters<pg.Pool['connect']>[0]
 
@@ -28,14 +28,14 @@ export class DatabasePool extends pg.Pool {
   readonly failures = { connect: 0, wait: 0, idle: 0 }
   /** Errors of Postgres that are nobody's data and no passing state. */
   unexpected = 0
-  readonly released: ReleasedContent | null
+  readonly archive: ArchiveContent | null
   readonly #database: Database | null
   #renewedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(config: pg.PoolConfig, database: Database | null = null) {
     super(config)
     this.#database = database
-    this.released = (config as Partial<DatabaseClientConfig>).released ?? null
+    this.archive = (config as Partial<DatabaseClientConfig>).archive ?? null
     database?.register(this)
     this.on('release', (error: unknown) => {
       if (!(error instanceof Error)) return

@@ -206,17 +206,18 @@ export function describeGuards(missing: readonly string[]): Omit<Unmet, 'name'> 
 const GUARD_ADVICE: readonly (readonly [RegExp, (tables: readonly string[]) => string])[] = [
   [
     /^foreign keys of (\S+) are off$/,
-    (tables) => `let a superuser say ${inSql(tables, 'enable trigger all')}, then run \`npm run migrate\``,
+    (tables) =>
+      `let a superuser say ${inSql(tables, 'enable trigger all')}, then run \`npm run op -- migrate\``,
   ],
   [
     /^the trigger \S+ of (\S+) is missing$/,
     () =>
-      'the `create trigger` of each that is missing is in migrations/schema.sql: run that as the owner, then `npm run migrate`',
+      'the `create trigger` of each that is missing is in migrations/schema.sql: run that as the owner, then `npm run op -- migrate`',
   ],
   [
     /^the trigger \S+ of (\S+) is off$/,
     () =>
-      '`npm run migrate` turns triggers on again that are off: with the two URLs and the data folder that you always migrate with; in a ' +
+      '`npm run op -- migrate` turns triggers on again that are off: with the two URLs and the data folder that you always migrate with; in a ' +
       'cluster by helm upgrade',
   ],
   [/^the table (\S+) is unlogged$/, (tables) => `as the owner: ${inSql(tables, 'set logged')}`],

@@ -1,6 +1,5 @@
-import { archiveUnavailable, isAway } from '../chunks/released-chunks.ts'
+import { archiveUnavailable, aroundArchive, isAway, type PlaceInArchive } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
-import type { PlaceInArchive, ReleasedContent } from '../connect/released-content.ts'
 import { EVENT_ARCHIVE_MS_MAX } from '../limits.ts'
 
 /* Databases whose questions to the archive are noted, or bounded. */
@@ -11,13 +10,10 @@ export function notePieces(db: Db): {
   readonly pieces: ReadonlySet<PlaceInArchive['from']>
 } {
   const pieces = new Set<PlaceInArchive['from']>()
-  const noting = withArchive(db, (released) => ({
-    readEnvelopes: (wanted) => released.readEnvelopes(wanted),
-    read(chunk) {
-      pieces.add(chunk.place.from)
-      return released.read(chunk)
-    },
-  }))
+  const noting = aroundArchive(db, (read, chunk) => {
+    if (chunk) pieces.add(chunk.place.from)
+    return read()
+  })
   return { noting, pieces }
 }
 
@@ -27,7 +23,7 @@ export function notePieces(db: Db): {
  */
 export function boundArchive(db: Db, archiveMsMax = EVENT_ARCHIVE_MS_MAX): Db {
   let away = false
-  const ask = async <T>(read: () => Promise<T>): Promise<T> => {
+  return aroundArchive(db, async (read) => {
     if (away) throw archiveUnavailable('the archive did not answer just before')
     try {
       return await within(archiveMsMax, read())
@@ -35,16 +31,7 @@ export function boundArchive(db: Db, archiveMsMax = EVENT_ARCHIVE_MS_MAX): Db {
       away ||= isAway(error)
       throw error
     }
-  }
-  return withArchive(db, (released) => ({
-    read: (chunk) => ask(() => released.read(chunk)),
-    readEnvelopes: (wanted) => ask(() => released.readEnvelopes(wanted)),
-  }))
-}
-
-function withArchive(db: Db, wrap: (released: ReleasedContent) => ReleasedContent): Db {
-  const { released } = db
-  return released ? { query: db.query.bind(db) as Db['query'], released: wrap(released) } : db
+  })
 }
 
 /** Throws ApiError `archive_unavailable` after so long. */

@@ -1,13 +1,12 @@
 import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
-import { TILE_HASHES } from '../../proof/tree/merkle.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
+import { fillEnvelopes, limitBundles, type Unfilled } from '../chain/envelopes.ts'
 import { FLOOR_COLUMNS, type FloorColumns, floorOf, joinFloor } from '../chain/floors.ts'
 import type { EntryDocumentRow, EntryRecordRow } from '../chain/read-entries.ts'
-import { fillEnvelopes, type Unfilled } from '../chain/released-envelopes.ts'
 import { findBatchRecord, listBatchRecords } from '../chunks/read-chunks.ts'
-import { isUnreadable } from '../chunks/released-chunks.ts'
+import { isUnreadable } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 import { EVENT_BATCHES_PER_QUERY, EVENT_OBJECTS_PER_PAGE } from '../limits.ts'
 import { notePieces } from './archive-questions.ts'
@@ -150,7 +149,7 @@ async function takeWanted(
   { wantedMax, ownAgent, isWanted }: WantedRows,
 ): Promise<{ readonly rows: Unfilled<EventRow>[]; readonly upTo: number | null }> {
   const wanted: Unfilled<EventRow>[] = []
-  const bundles = new Set<number>()
+  const isWithin = limitBundles(EVENT_OBJECTS_PER_PAGE)
   const { noting, pieces } = notePieces(db)
   for (const row of rows) {
     try {
@@ -161,8 +160,7 @@ async function takeWanted(
       return { rows: wanted, upTo: row.seq }
     }
     if (row.isVisible && isWanted(row)) {
-      if (row.envelope === null) bundles.add(Math.floor(row.seq / TILE_HASHES))
-      if (bundles.size > EVENT_OBJECTS_PER_PAGE) return { rows: wanted, upTo: row.seq }
+      if (!isWithin(row)) return { rows: wanted, upTo: row.seq }
       wanted.push(row)
     }
     if (wanted.length === wantedMax || pieces.size >= EVENT_OBJECTS_PER_PAGE)

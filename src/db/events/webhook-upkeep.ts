@@ -1,7 +1,7 @@
 import { NIL_UUID, type Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { firstUuidv7 } from '../connect/uuid.ts'
-import type { WebhookName } from './webhook-turns.ts'
+import type { WebhookName } from './webhook-leases.ts'
 
 const DAY_MS = 86_400_000
 

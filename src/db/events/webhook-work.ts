@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX, WEBHOOK_NOTICES_OPEN_MAX } from '../limits.ts'
-import type { WebhookName, WebhookTurn } from './webhook-turns.ts'
+import type { WebhookLease, WebhookName } from './webhook-leases.ts'
 
 /* Reads and writes of the worker that delivers. src/db/events/webhooks.ts has those of the API. */
 
@@ -158,13 +158,13 @@ export type Progress = {
 }
 
 /**
- * Writes what became of deliveries, and moves the cursor, in one statement; false: it is another's turn, and nothing was
+ * Writes what became of deliveries, and moves the cursor, in one statement; false: the lease is another's, and nothing was
  * written.
  *
  * A crash of Postgres may lose the note that an event was delivered: it is sent again, or only its row is missing.
  * Events that are still to be sent must not be lost: a lane that outlives the crash would pass them over.
  */
-export async function writeProgress(db: Db, turn: WebhookTurn, progress: Progress): Promise<boolean> {
+export async function writeProgress(db: Db, lease: WebhookLease, progress: Progress): Promise<boolean> {
   const { health, rows } = progress
   const { rowCount } = await db.query({
     name: 'write_webhook_progress',
@@ -193,9 +193,9 @@ export async function writeProgress(db: Db, turn: WebhookTurn, progress: Progres
       )
       select case when $22::boolean then set_config('synchronous_commit', 'off', true) end from ours`,
     values: [
-      turn.ledgerId,
-      turn.webhookId,
-      turn.jobId,
+      lease.ledgerId,
+      lease.webhookId,
+      lease.jobId,
       progress.nextSeq,
       progress.checkpointSize,
       health.failures,
@@ -251,7 +251,7 @@ export async function releaseHeld(
 
 /**
  * These are delivered again, with a new round of retries. All deliveries of a record are held, until they are let go
- * one after another. In the transaction of writeProgress, which says that it is the caller's turn.
+ * one after another. In the transaction of writeProgress, which says that the lease is the caller's.
  */
 export async function reopenDeliveries(
   client: pg.ClientBase,

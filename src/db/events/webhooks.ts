@@ -3,13 +3,46 @@ import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
 import { WEBHOOK_COUNT_MAX, WEBHOOK_SECRETS_MAX, WEBHOOKS_PER_LEDGER_MAX } from '../limits.ts'
 
-/** Settings of an endpoint, as a tenant gives them. */
+/**
+ * Settings of an endpoint, as a tenant gives them. A new one is a member here and of DEFAULTS, a column of the table `webhooks`, and a member of
+ * `settings` in src/http/schemas/webhooks.ts; the delivering worker reads it from Endpoint. Clients have it in cli/webhook-options.ts and
+ * python/src/tallystick/_async/resources/webhooks.py, and docs/webhooks.md describes it.
+ */
 export type WebhookSettings = {
   readonly url: string
   readonly description: string | null
   readonly events: readonly string[]
   readonly types: readonly string[]
   readonly include: readonly string[]
+}
+
+/** Values of settings that are left out; `url` and `events` never are. In the order of answers. */
+const DEFAULTS: WebhookSettings = { url: '', description: null, events: [], types: [], include: [] }
+
+const SETTING_NAMES = Object.keys(DEFAULTS) as (keyof WebhookSettings)[]
+
+type SomeSettings = { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined }
+
+/** Settings of a new endpoint. */
+export function withDefaults(
+  settings: SomeSettings & Pick<WebhookSettings, 'url' | 'events'>,
+): WebhookSettings {
+  return settingsOf({ ...DEFAULTS, ...settings } as WebhookSettings)
+}
+
+const columnOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** SQL: settings of an endpoint `w`. */
+export const SETTING_COLUMNS = SETTING_NAMES.map((name) => `w.${columnOf(name)}`).join(', ')
+
+/** The settings among the members of a row. */
+export function settingsOf(row: WebhookSettings): WebhookSettings {
+  return Object.fromEntries(SETTING_NAMES.map((name) => [name, row[name]])) as WebhookSettings
+}
+
+/** JSON of settings by the names of their columns; those that are undefined are left out. */
+function settingsText(settings: SomeSettings): string {
+  return JSON.stringify(Object.fromEntries(SETTING_NAMES.map((name) => [columnOf(name), settings[name]])))
 }
 
 /** `sealed`: under the master key; a server never reads it again. */
@@ -47,32 +80,11 @@ export type WebhookRow = WebhookSettings & {
   readonly dead: number
 }
 
-type WebhookColumns = {
-  webhookId: Uuid
-  url: string
-  description: string | null
-  events: string[]
-  types: string[]
-  include: string[]
-  createdBy: Uuid
-  createdAt: Date
-  state: WebhookRow['state']
-  reason: WebhookRow['reason']
-  stateAt: Date
-  secrets: { id: string; key: string; ends: number | null }[] | null
-  nextSeq: number
-  behind: number
-  failures: number
-  failingSince: Date | null
-  resumeAt: Date | null
-  lastSuccessAt: Date | null
-  lastFailureAt: Date | null
-  recoverSeq: number | null
-  recoverEnd: number | null
-  recoverDelivered: boolean
-  pending: number
-  held: number
-  dead: number
+type WebhookColumns = Omit<WebhookRow, 'secrets' | 'recovery'> & {
+  readonly secrets: readonly { id: string; key: string; ends: number | null }[] | null
+  readonly recoverSeq: number | null
+  readonly recoverEnd: number | null
+  readonly recoverDelivered: boolean
 }
 
 /** `state`: as the partial indexes of webhook_deliveries name it, so that one of them is walked. */
@@ -81,7 +93,7 @@ const countOf = (state: 'pending' | 'held' | 'dead') => `(select count(*) from (
       where d.ledger_id = w.ledger_id and d.webhook_id = w.webhook_id and d.state = '${state}' limit ${WEBHOOK_COUNT_MAX}
     ) x) as ${state}`
 
-const SELECT_WEBHOOKS = `select w.webhook_id, w.url, w.description, w.events, w.types, w.include, w.created_by, w.created_at,
+const SELECT_WEBHOOKS = `select w.webhook_id, ${SETTING_COLUMNS}, w.created_by, w.created_at,
     w.state, w.reason, w.state_at, s.secrets, c.next_seq, greatest(h.size - c.next_seq, 0) as behind, c.failures,
     c.failing_since, c.resume_at, c.last_success_at, c.last_failure_at, c.recover_seq, c.recover_end, c.recover_delivered,
     ${countOf('pending')}, ${countOf('held')}, ${countOf('dead')}
@@ -127,15 +139,11 @@ export async function createWebhook(
   secret: SealedSecret,
 ): Promise<Uuid | null> {
   const { rows } = await pool.query<{ id: Uuid | null }>(
-    'select tallystick.create_webhook($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) as id',
+    'select tallystick.create_webhook($1, $2, $3, $4, $5, $6, $7, $8) as id',
     [
       ledgerId,
       webhook.webhookId,
-      webhook.url,
-      webhook.description,
-      webhook.events,
-      webhook.types,
-      webhook.include,
+      settingsText(webhook),
       webhook.createdBy,
       secret.secretId,
       secret.sealed,
@@ -152,22 +160,12 @@ export async function changeWebhook(
   pool: pg.Pool,
   ledgerId: Uuid,
   webhookId: Uuid,
-  changes: { readonly [Name in keyof WebhookSettings]?: WebhookSettings[Name] | undefined },
+  changes: SomeSettings,
   mayIncludeDocuments: boolean,
 ): Promise<'changed' | 'documents' | 'missing'> {
   const { rows } = await pool.query<{ outcome: 'changed' | 'documents' | 'missing' }>(
-    'select tallystick.change_webhook($1, $2, $3, $4, $5, $6, $7, $8, $9) as outcome',
-    [
-      ledgerId,
-      webhookId,
-      changes.url ?? null,
-      changes.description ?? null,
-      changes.description === undefined,
-      changes.events ?? null,
-      changes.types ?? null,
-      changes.include ?? null,
-      mayIncludeDocuments,
-    ],
+    'select tallystick.change_webhook($1, $2, $3, $4) as outcome',
+    [ledgerId, webhookId, settingsText(changes), mayIncludeDocuments],
   )
   return rows[0]!.outcome
 }
@@ -220,45 +218,28 @@ async function isFound(pool: pg.Pool, call: string, values: unknown[]): Promise<
   return rows[0]!.found
 }
 
-function toWebhook(row: WebhookColumns): WebhookRow {
+function toWebhook({
+  secrets,
+  recoverSeq,
+  recoverEnd,
+  recoverDelivered,
+  ...row
+}: WebhookColumns): WebhookRow {
   return {
-    webhookId: row.webhookId,
-    url: row.url,
-    description: row.description,
-    events: row.events,
-    types: row.types,
-    include: row.include,
-    createdBy: row.createdBy,
-    createdAt: row.createdAt,
-    state: row.state,
-    reason: row.reason,
-    stateAt: row.stateAt,
-    secrets: (row.secrets ?? []).map(({ id, key, ends }) => ({
+    ...row,
+    secrets: (secrets ?? []).map(({ id, key, ends }) => ({
       publicKey: Buffer.from(key, 'hex'),
       createdAt: timeOfId(id),
       expiresAt: ends === null ? null : new Date(ends),
     })),
-    nextSeq: row.nextSeq,
-    behind: row.behind,
-    failures: row.failures,
-    failingSince: row.failingSince,
-    resumeAt: row.resumeAt,
-    lastSuccessAt: row.lastSuccessAt,
-    lastFailureAt: row.lastFailureAt,
-    recovery: toRecovery(row),
-    pending: row.pending,
-    held: row.held,
-    dead: row.dead,
+    recovery:
+      recoverSeq === null || recoverEnd === null
+        ? null
+        : { nextSeq: recoverSeq, endSeq: recoverEnd, delivered: recoverDelivered },
   }
 }
 
 /** A UUIDv7 begins with the milliseconds at which it was made. */
 function timeOfId(uuid: string): Date {
   return new Date(Number.parseInt(uuid.replaceAll('-', '').slice(0, 12), 16))
-}
-
-function toRecovery(row: WebhookColumns): WebhookRow['recovery'] {
-  if (row.recoverSeq === null || row.recoverEnd === null) return null
-  const { recoverSeq: nextSeq, recoverEnd: endSeq, recoverDelivered: delivered } = row
-  return { nextSeq, endSeq, delivered }
 }

@@ -40,8 +40,8 @@ const RULES: QueueRules = {
   deleteAfterSeconds: 86_400,
 }
 
-/** A turn that fails, or is lost with its worker, is not retried: its owner gets another one when the lease ends. */
-const TURN = {
+/** A lease whose job fails, or is lost with its worker, is not retried: its owner gets another one when the lease ends. */
+const LEASE = {
   retryLimit: 0,
   retryDelay: 0,
   retryBackoff: true,
@@ -70,12 +70,12 @@ export const QUEUES = {
     deleteAfterSeconds: 120,
   },
   /**
-   * An endpoint's turn to be delivered to. One that fails, or is lost with its worker, is not retried: the endpoint gets another
-   * turn when its lease ends (src/outside/webhooks/enqueue.ts). Deliveries have their own retries.
+   * An endpoint's lease, to be delivered to. One that fails, or is lost with its worker, is not retried: the endpoint gets another
+   * one when its lease ends (src/outside/webhooks/enqueue.ts). Deliveries have their own retries.
    */
-  'deliver-webhook': TURN,
-  /** A peering's turn to be drained to. The requests have retries of their own. */
-  'drain-peer': { ...TURN, expireInSeconds: 86_399 },
+  'deliver-webhook': LEASE,
+  /** A peering's lease, to be drained to. The requests have retries of their own. */
+  'drain-peer': { ...LEASE, expireInSeconds: 86_399 },
 } as const satisfies Record<string, QueueRules>
 
 export type QueueName = keyof typeof QUEUES

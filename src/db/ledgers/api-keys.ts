@@ -1,9 +1,7 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import type { OtlpRow } from './otlp-settings.ts'
-import { toRateLimit } from './rate-limits.ts'
-
-type RateLimit = ReturnType<typeof toRateLimit>
+import { type RateLimit, toRateLimit } from './rate-limits.ts'
 
 type ApiKeyRow = {
   readonly keyId: Uuid
@@ -14,47 +12,64 @@ type ApiKeyRow = {
   readonly issuer: string
   /** Kid of the key that signs the ledger's entries now, lower-case hex. */
   readonly envelopeKid: string
-  readonly keyLimit: RateLimit
-  readonly ledgerLimit: RateLimit
+  readonly keyLimit: RateLimit | null
+  readonly ledgerLimit: RateLimit | null
   readonly otlp: OtlpRow | null
   readonly subjectSalt: Buffer
 }
 
-/** The key that has this secret, unless it is revoked or its agent disabled; with the secret's own end. */
-export async function findApiKey(
+/** A ledger, and the SHA-256 of a text that is one of its keys, or not. */
+export type SecretHash = { readonly ledgerId: Uuid; readonly secretHash: Buffer }
+
+type ApiKeyColumns = {
+  ix: string
+  keyId: Uuid
+  agentId: Uuid
+  scopes: string[]
+  mac: Buffer
+  expiresAt: Date | null
+  issuer: string
+  envelopeKid: Buffer
+  keyPerSecond: number | null
+  keyBurst: number | null
+  ledgerPerSecond: number | null
+  ledgerBurst: number | null
+  otlp: OtlpRow | null
+  subjectSalt: Buffer
+}
+
+/**
+ * The keys that have these secrets, in the order of the secrets, each with the secret's own end. null: there is none, it is revoked, or
+ * its agent disabled.
+ */
+export async function findApiKeys(
   pool: pg.Pool,
-  ledgerId: Uuid,
-  secretHash: Buffer,
-): Promise<ApiKeyRow | null> {
-  const { rows } = await pool.query<{
-    keyId: Uuid
-    agentId: Uuid
-    scopes: string[]
-    mac: Buffer
-    expiresAt: Date | null
-    issuer: string
-    envelopeKid: Buffer
-    keyPerSecond: number | null
-    keyBurst: number | null
-    ledgerPerSecond: number | null
-    ledgerBurst: number | null
-    otlp: OtlpRow | null
-    subjectSalt: Buffer
-  }>({
-    name: 'find_api_key',
-    text: `select k.key_id, k.agent_id, k.scopes, s.mac, s.expires_at, l.issuer, h.envelope_kid,
+  secrets: readonly SecretHash[],
+): Promise<(ApiKeyRow | null)[]> {
+  // `offset 0`: each secret is one step along the primary key, whatever the planner thinks of the array.
+  const { rows } = await pool.query<ApiKeyColumns>({
+    name: 'find_api_keys',
+    text: `select w.ix, k.key_id, k.agent_id, k.scopes, s.mac, s.expires_at, l.issuer, h.envelope_kid,
         k.rate_limit_per_second as key_per_second, k.rate_limit_burst as key_burst, k.otlp,
         l.rate_limit_per_second as ledger_per_second, l.rate_limit_burst as ledger_burst, l.subject_salt
-      from tallystick.api_key_secrets s
+      from unnest($1::uuid[], $2::bytea[]) with ordinality w (ledger_id, secret_hash, ix)
+      cross join lateral (
+        select * from tallystick.api_key_secrets x
+        where x.ledger_id = w.ledger_id and x.secret_hash = w.secret_hash offset 0
+      ) s
       join tallystick.api_keys k on k.ledger_id = s.ledger_id and k.key_id = s.key_id
       join tallystick.agents a on a.ledger_id = k.ledger_id and a.agent_id = k.agent_id
       join tallystick.ledgers l on l.ledger_id = k.ledger_id
       join tallystick.chain_heads h on h.ledger_id = k.ledger_id
-      where s.ledger_id = $1 and s.secret_hash = $2 and k.revoked_seq is null and a.disabled_seq is null`,
-    values: [ledgerId, secretHash],
+      where k.revoked_seq is null and a.disabled_seq is null`,
+    values: [secrets.map(({ ledgerId }) => ledgerId), secrets.map(({ secretHash }) => secretHash)],
   })
-  const row = rows[0]
-  if (!row) return null
+  const found = new Array<ApiKeyRow | null>(secrets.length).fill(null)
+  for (const row of rows) found[Number(row.ix) - 1] = toApiKeyRow(row)
+  return found
+}
+
+function toApiKeyRow(row: ApiKeyColumns): ApiKeyRow {
   return {
     keyId: row.keyId,
     agentId: row.agentId,
@@ -78,7 +93,7 @@ export type KeyRow = {
   readonly createdAt: Date
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
-  readonly rateLimit: RateLimit
+  readonly rateLimit: RateLimit | null
   readonly otlp: OtlpRow | null
   readonly secrets: readonly KeySecretRow[]
   /** null: `system` made it. */

@@ -3,7 +3,7 @@ import type { PublicKey } from '../../proof/crypto.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { parsePublicKey } from '../../proof/keys.ts'
 import type { Db } from '../connect/client.ts'
-import { toRateLimit } from './rate-limits.ts'
+import { type RateLimit, toRateLimit } from './rate-limits.ts'
 
 type LedgerRow = {
   readonly name: string
@@ -38,7 +38,7 @@ export type LedgerSummaryRow = {
   readonly size: number
   /** Why it takes no entries; null: it does. */
   readonly closed: 'frozen' | 'restored' | 'moving' | 'moved' | null
-  readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number } | null
+  readonly rateLimit: RateLimit | null
   /** Readers of its tiles: those with a key of the ledger, or anybody. */
   readonly tiles: 'key' | 'public'
   /** Fault that verification found: the ledger gets no checkpoints until the operator has looked. */

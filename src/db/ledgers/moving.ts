@@ -93,11 +93,17 @@ export async function listTenantTables(db: Db): Promise<TenantTable[]> {
   return rows
 }
 
-/** Count of a table's rows of the ledger, and a sum over the digests of their texts: equal where the rows are. */
-export async function digestRows(db: Db, { name }: TenantTable, ledgerId: Uuid): Promise<string> {
+/** Count of a table's rows of the ledger, and a sum over the digests of the texts of their columns: equal where the rows are. `where`: of which rows. */
+export async function digestRows(
+  db: Db,
+  { name, columns }: TenantTable,
+  ledgerId: Uuid,
+  where = 'true',
+): Promise<string> {
+  const row = `row(${columns.map((column) => `"${column}"`).join(', ')})`
   const { rows } = await db.query<{ digest: string }>(
-    `select format('%s rows, %s', count(*), coalesce(sum(('x' || left(md5(t::text), 15))::bit(60)::bigint::numeric), 0)) as digest
-     from tallystick.${name} t where ledger_id = $1`,
+    `select format('%s rows, %s', count(*), coalesce(sum(('x' || left(md5(${row}::text), 15))::bit(60)::bigint::numeric), 0)) as digest
+     from tallystick.${name} where ledger_id = $1 and ${where}`,
     [ledgerId],
   )
   return rows[0]!.digest

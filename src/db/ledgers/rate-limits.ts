@@ -1,7 +1,8 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 
-type RateLimit = { readonly requestsPerSecond: number; readonly burst: number }
+/** As many requests a second in the long run, and `burst` at once after a pause. */
+export type RateLimit = { readonly requestsPerSecond: number; readonly burst: number }
 
 /** false: there is no such ledger. */
 export async function setLedgerRateLimit(

@@ -1,12 +1,11 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
-import type { EntryRow } from '../chain/append-entries.ts'
-import { bytea, encodeColumn, int4, int8, text, timestamptz, uuid } from '../connect/binary-array.ts'
-import { type Column, column, insert, json, parameters } from './restored-rows.ts'
+import { ARGUMENTS, column, type EntryRow, encodeArguments } from '../chain/append-entries.ts'
+import { bytea, encodeColumn, int8, uuid } from '../connect/binary-array.ts'
 
 /*
- * Entries of a ledger that comes back from its archive, and the rows that come with them (restoring.ts). Administrative entries go by the
- * functions that append_entries calls. A document that is erased stands there with its record or step, empty, until the entry that erases
+ * Entries of a ledger that comes back from its archive, and the rows that come with them (restoring.ts): written by the function that
+ * writes them for append_entries. A document that is erased stands there with its record or step, empty, until the entry that erases
  * it has come: in the same transaction.
  */
 
@@ -18,6 +17,28 @@ export type RestoredEntry = Omit<EntryRow, 'ledgerId'> & {
   readonly known: { readonly size: number; readonly chain: Uint8Array } | null
 }
 
+/** Arguments of write_entries that append_entries decides. */
+const DECIDED = {
+  seqs: column(int8, (e: Placed) => e.seq),
+  chains: column(bytea, (e: Placed) => e.chain),
+  prev_seqs: column(int8, (e: Placed) => e.prevSeq),
+  signer_kids: column(bytea, (e: Placed) => (e.isAgentSigned ? e.kid : null)),
+}
+type Placed = RestoredEntry & { readonly prevSeq: number | null }
+
+/** Arguments by which append_entries decides, and which are not written. */
+const isWritten = (name: string) => name !== 'kids' && name !== 'unseen_befores'
+
+const GIVEN = [
+  ...Object.entries(DECIDED).map(([name, { type }]) => ({ name, type: `${type}[]` })),
+  ...ARGUMENTS.filter(({ name }) => isWritten(name)),
+]
+const WRITE_ENTRIES = {
+  name: 'restore entries',
+  text: `select tallystick.write_entries(restores => true, outcomes => array_fill(0::int2, array[cardinality($1::bigint[])]),
+    ${GIVEN.map(({ name, type }, i) => `${name} => $${i + 1}::${type}`).join(', ')})`,
+}
+
 /**
  * The next entries of a ledger, and all rows that they explain. Kinds of STANDS_ALONE come one by one. Throws what a constraint says of
  * rows that no append could have made.
@@ -27,17 +48,22 @@ export async function restoreEntries(
   ledgerId: Uuid,
   entries: readonly RestoredEntry[],
 ): Promise<void> {
-  await insertEntries(client, ledgerId, entries)
-  await insertRecords(client, ledgerId, entries)
-  await insertChunks(client, ledgerId, entries)
-  await insertGated(client, ledgerId, entries)
-  await moveGated(client, ledgerId, entries)
-  await insertDocuments(client, ledgerId, entries)
-  await storeDetails(client, ledgerId, entries)
+  for (const { known, recordedAtMs } of entries)
+    if (known !== null) await insertClosure(client, ledgerId, known, new Date(recordedAtMs))
+  const placed = await place(client, ledgerId, entries)
+  const values = encodeArguments(entries.map((entry) => ({ ...entry, ledgerId })))
+  await client.query({
+    ...WRITE_ENTRIES,
+    values: [
+      ...Object.values(DECIDED).map((one) => one.encode(placed)),
+      ...values.filter((_, i) => isWritten(ARGUMENTS[i]!.name)),
+    ],
+  })
+  const erasures = entries.filter(({ kind }) => kind === 'payload-erased')
   await eraseDocuments(
     client,
     ledgerId,
-    entries.filter(({ kind }) => kind === 'payload-erased').map(({ seq }) => seq),
+    erasures.map(({ seq }) => seq),
   )
 }
 
@@ -51,32 +77,6 @@ export const STANDS_ALONE: ReadonlySet<string> = new Set([
   'agent-key-revoked',
   'key-revoked',
 ])
-
-type Placed = RestoredEntry & { readonly prevSeq: number | null }
-
-async function insertEntries(
-  client: pg.ClientBase,
-  ledgerId: Uuid,
-  entries: readonly RestoredEntry[],
-): Promise<void> {
-  const placed = await place(client, ledgerId, entries)
-  const columns: Record<string, Column<Placed>> = {
-    seq: column(int8, (e) => e.seq),
-    kind: column(text, (e) => e.kind),
-    subject_id: column(uuid, (e) => e.subjectId),
-    version: column(int4, (e) => e.version),
-    item_count: column(int4, (e) => e.itemCount),
-    prev_seq: column(int8, (e) => e.prevSeq),
-    actor_id: column(uuid, (e) => e.actorId),
-    key_id: column(uuid, (e) => e.keyId),
-    recorded_at: column(timestamptz, (e) => e.recordedAtMs),
-    leaf: column(bytea, (e) => e.leaf),
-    chain: column(bytea, (e) => e.chain),
-    envelope: column(bytea, (e) => e.envelope),
-    signer_kid: column(bytea, (e) => (e.isAgentSigned ? e.kid : null)),
-  }
-  await insert(client, 'entries', ledgerId, columns, placed)
-}
 
 /** The place of the step before each: in these entries, or where the record stands so far. A registration's is its statement's. */
 async function place(
@@ -100,228 +100,6 @@ async function place(
     if (version !== null) last.set(subjectId, seq)
     return { ...entry, prevSeq }
   })
-}
-
-/** A row, and the entry that it comes with. */
-type WithEntry<Row> = { readonly entry: RestoredEntry; readonly row: Row }
-
-async function insertRecords(
-  client: pg.ClientBase,
-  ledgerId: Uuid,
-  entries: readonly RestoredEntry[],
-): Promise<void> {
-  const rows = entries.flatMap((entry) => entry.records.map((row) => ({ entry, row })))
-  const columns: Record<string, Column<WithEntry<EntryRow['records'][number]>>> = {
-    record_id: column(uuid, ({ row }) => row.recordId),
-    type: column(text, ({ row }) => row.type),
-    first_seq: column(int8, ({ entry }) => entry.seq),
-    actor_id: column(uuid, ({ entry }) => entry.actorId),
-    on_behalf_of: column(uuid, ({ row }) => row.onBehalfOf),
-    occurred_at: column(timestamptz, ({ row }) => row.occurredAtMs),
-    traceparent: column(text, ({ row }) => row.traceparent),
-    digest: column(bytea, ({ row }) => row.digest),
-    salt: column(bytea, ({ row }) => row.salt),
-    payload: column(json, ({ row }) => row.payload),
-    parent_id: column(uuid, ({ row }) => row.parentId),
-    reference_list: column(json, ({ row }) => row.references),
-  }
-  await insert(client, 'records', ledgerId, columns, rows)
-  const references = rows.flatMap(({ entry, row }) =>
-    [...new Set(JSON.parse(row.references ?? '[]') as string[])].map((reference) => ({
-      reference,
-      seq: entry.seq,
-      recordId: row.recordId,
-    })),
-  )
-  await insert(
-    client,
-    'record_references',
-    ledgerId,
-    {
-      reference: column(text, (r: Reference) => r.reference),
-      first_seq: column(int8, (r: Reference) => r.seq),
-      record_id: column(uuid, (r: Reference) => r.recordId),
-    },
-    references,
-  )
-}
-
-type Reference = { readonly reference: string; readonly seq: number; readonly recordId: Uuid }
-
-async function insertChunks(
-  client: pg.ClientBase,
-  ledgerId: Uuid,
-  entries: readonly RestoredEntry[],
-): Promise<void> {
-  const chunks = entries.flatMap((entry) => entry.chunks.map((row) => ({ entry, row })))
-  const columns: Record<string, Column<WithEntry<EntryRow['chunks'][number]>>> = {
-    seq: column(int8, ({ entry }) => entry.seq),
-    chunk: column(int4, ({ row }) => row.chunk),
-    first_record_id: column(uuid, ({ row }) => row.firstRecordId),
-    count: column(int4, ({ row }) => row.count),
-    content: column(bytea, ({ row }) => row.content),
-  }
-  await insert(client, 'batch_chunks', ledgerId, columns, chunks)
-  const keys = chunks.flatMap(({ entry, row }) =>
-    row.keys.map((key) => ({ key, seq: entry.seq, chunk: row.chunk })),
-  )
-  await insert(
-    client,
-    'batch_keys',
-    ledgerId,
-    {
-      key: column(bytea, (k: ChunkKey) => k.key),
-      seq: column(int8, (k: ChunkKey) => k.seq),
-      chunk: column(int4, (k: ChunkKey) => k.chunk),
-    },
-    keys,
-  )
-}
-
-type ChunkKey = { readonly key: Uint8Array; readonly seq: number; readonly chunk: number }
-
-async function insertGated(
-  client: pg.ClientBase,
-  ledgerId: Uuid,
-  entries: readonly RestoredEntry[],
-): Promise<void> {
-  const rows = entries.flatMap((entry) => (entry.gated ? [{ entry, row: entry.gated }] : []))
-  const columns: Record<string, Column<WithEntry<NonNullable<EntryRow['gated']>>>> = {
-    record_id: column(uuid, ({ entry }) => entry.subjectId),
-    first_seq: column(int8, ({ entry }) => entry.seq),
-    last_seq: column(int8, ({ entry }) => entry.seq),
-    version: column(int4, () => 1),
-    state: column(text, ({ entry }) => entry.toState),
-    principal_id: column(uuid, ({ entry }) => entry.partyId),
-    performer_id: column(uuid, ({ row }) => row.performerId),
-    gate: column(text, ({ row }) => row.gate),
-    deadline: column(timestamptz, ({ row }) => row.deadlineMs),
-    max_revisions: column(int4, ({ row }) => row.maxRevisions),
-    tolerances: column(json, ({ row }) => row.tolerances),
-  }
-  await insert(client, 'gated_records', ledgerId, columns, rows)
-}
-
-/** Step after step of each record, as the trigger wants it: the first of all records in one statement, then the second … */
-async function moveGated(
-  client: pg.ClientBase,
-  ledgerId: Uuid,
-  entries: readonly RestoredEntry[],
-): Promise<void> {
-  let left = entries.filter(({ version }) => version !== null && version > 1)
-  const columns: Column<RestoredEntry>[] = [
-    column(text, (e) => e.kind),
-    column(uuid, (e) => e.subjectId),
-    column(uuid, (e) => e.partyId),
-    column(text, (e) => e.toState),
-    column(int4, (e) => e.version),
-    column(int8, (e) => e.seq),
-  ]
-  while (left.length > 0) {
-    const seen = new Set<Uuid | null>()
-    const later: RestoredEntry[] = []
-    const now = left.filter((entry) => {
-      const isFirst = !seen.has(entry.subjectId)
-      if (isFirst) seen.add(entry.subjectId)
-      else later.push(entry)
-      return isFirst
-    })
-    await client.query({
-      name: 'restore steps',
-      text: `update tallystick.gated_records r set state = i.to_state, version = i.version, last_seq = i.seq,
-          performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
-          revisions = r.revisions + (i.kind = 'revision-requested')::int4
-        from unnest(${parameters(columns, 2)}) i (kind, subject_id, party_id, to_state, version, seq)
-        where r.ledger_id = $1 and r.record_id = i.subject_id`,
-      values: [ledgerId, ...columns.map((one) => one.encode(now))],
-    })
-    left = later
-  }
-}
-
-async function insertDocuments(
-  client: pg.ClientBase,
-  ledgerId: Uuid,
-  entries: readonly RestoredEntry[],
-): Promise<void> {
-  const rows = entries.flatMap((entry) => (entry.document ? [{ entry, row: entry.document }] : []))
-  const columns: Record<string, Column<WithEntry<NonNullable<EntryRow['document']>>>> = {
-    seq: column(int8, ({ entry }) => entry.seq),
-    document: column(text, ({ row }) => row.name),
-    subject_id: column(uuid, ({ row }) => row.subjectId),
-    digest: column(bytea, ({ row }) => row.digest),
-    salt: column(bytea, ({ row }) => row.salt),
-    content: column(json, ({ row }) => row.content),
-  }
-  await insert(client, 'documents', ledgerId, columns, rows)
-}
-
-/** Rows of administrative entries, by the functions that append_entries calls; but for keys, which come without a secret. */
-async function storeDetails(
-  client: pg.ClientBase,
-  ledgerId: Uuid,
-  entries: readonly RestoredEntry[],
-): Promise<void> {
-  const told = entries.filter(({ detail }) => detail !== null)
-  if (told.length === 0) return
-  const others = told.filter(({ kind }) => kind !== 'key-created')
-  const kinds = new Set(others.map(({ kind }) => kind))
-  const arrays = {
-    ledgers: column(uuid, () => ledgerId),
-    kinds: column(text, (e: RestoredEntry) => e.kind),
-    subjects: column(uuid, (e: RestoredEntry) => e.subjectId),
-    leaves: column(bytea, (e: RestoredEntry) => e.leaf),
-    previous: column(bytea, (e: RestoredEntry) => e.previousLeaf),
-    details: column(text, (e: RestoredEntry) => JSON.stringify(e.detail)),
-    outcomes: column(int4, () => 0),
-    seqs: column(int8, (e: RestoredEntry) => e.seq),
-  }
-  const call = (name: string, ...columns: readonly (keyof typeof arrays)[]) =>
-    client.query({
-      name: `restore ${name}`,
-      text: `select tallystick.${name}(${columns
-        .map((one, i) => `$${i + 1}::${arrays[one].type}[]${one === 'outcomes' ? '::int2[]' : ''}`)
-        .join(', ')})`,
-      values: columns.map((one) => arrays[one].encode(others)),
-    })
-  for (const { known, recordedAtMs } of others)
-    if (known !== null) await insertClosure(client, ledgerId, known, new Date(recordedAtMs))
-  await call('append_details', 'ledgers', 'kinds', 'subjects', 'details', 'outcomes', 'seqs')
-  await insertKeys(
-    client,
-    ledgerId,
-    told.filter(({ kind }) => kind === 'key-created'),
-  )
-  if (kinds.has('retention-set') || kinds.has('hold-set') || kinds.has('hold-lifted')) {
-    await call('append_keeping', 'ledgers', 'kinds', 'details', 'outcomes', 'seqs')
-    await client.query(
-      `delete from tallystick.hold_records r using tallystick.holds h
-       where h.ledger_id = $1 and h.lifted_seq = any ($2::bigint[])
-         and r.ledger_id = $1 and r.record_id = any (h.record_ids) and r.seq = h.seq`,
-      [ledgerId, others.filter(({ kind }) => kind === 'hold-lifted').map(({ seq }) => seq)],
-    )
-  }
-  if (kinds.has('server-key-rotated'))
-    await call('append_federation', 'ledgers', 'kinds', 'subjects', 'leaves', 'details', 'outcomes', 'seqs')
-  if (kinds.has('statement-registered'))
-    await call('append_statements', 'ledgers', 'kinds', 'subjects', 'previous', 'details', 'outcomes', 'seqs')
-}
-
-type KeyDetail = { agentId: Uuid; name: string; scopes: string[]; expiresAt: string | null }
-
-async function insertKeys(
-  client: pg.ClientBase,
-  ledgerId: Uuid,
-  entries: readonly RestoredEntry[],
-): Promise<void> {
-  for (const { subjectId, seq, detail } of entries) {
-    const { agentId, name, scopes, expiresAt } = detail as KeyDetail
-    await client.query(
-      `insert into tallystick.api_keys (ledger_id, key_id, agent_id, name, scopes, expires_at, created_seq)
-       values ($1, $2, $3, $4, $5, $6, $7)`,
-      [ledgerId, subjectId, agentId, name, scopes, expiresAt, seq],
-    )
-  }
 }
 
 export async function insertClosure(

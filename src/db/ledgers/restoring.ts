@@ -1,10 +1,8 @@
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
-import type { ArchivePosition, PieceObjects } from '../chain/archives.ts'
-import { bytea, int4, int8 } from '../connect/binary-array.ts'
+import type { ArchivePosition } from '../chain/archives.ts'
 import type { Db } from '../connect/client.ts'
 import { insertClosure } from './restored-entries.ts'
-import { type Column, column, insert } from './restored-rows.ts'
 
 /*
  * A ledger that comes back from its archive: the SQL of `restore-archive`, as owner. The triggers fire as for any append, so the
@@ -108,15 +106,12 @@ export async function restoreArchive(
     'insert into tallystick.archives (ledger_id, size, seal_digest, sealed_at) values ($1, $2, $3, now())',
     [ledgerId, size, sealDigest],
   )
-  const columns: Record<string, Column<PieceObjects>> = {
-    from_seq: column(int8, (piece) => piece.from),
-    end_seq: column(int8, ({ end }) => end),
-    lines_digest: column(bytea, ({ lines }) => lines.digest),
-    lines_bytes: column(int4, ({ lines }) => lines.bytes),
-    documents_digest: column(bytea, ({ documents }) => documents?.digest ?? null),
-    documents_bytes: column(int4, ({ documents }) => documents?.bytes ?? null),
-  }
-  await insert(client, 'archive_pieces', ledgerId, columns, pieces)
+  for (const { from, end, lines, documents } of pieces)
+    await client.query(
+      `insert into tallystick.archive_pieces (ledger_id, from_seq, end_seq, lines_digest, lines_bytes, documents_digest, documents_bytes)
+       values ($1, $2, $3, $4, $5, $6, $7)`,
+      [ledgerId, from, end, lines.digest, lines.bytes, documents?.digest, documents?.bytes],
+    )
   for (const { fromSeq, sealed } of keys)
     await client.query(
       'insert into tallystick.archive_keys (ledger_id, from_seq, sealed) values ($1, $2, $3)',

@@ -1,8 +1,8 @@
 import type { Uuid } from '../../proof/ids.ts'
 import type { Db } from '../connect/client.ts'
-import type { PeerTurn } from './peer-turns.ts'
+import type { PeerLease } from './peer-leases.ts'
 
-/* Entries shared with a peer, as they are drained to it, and its answers. src/db/peers/peer-turns.ts has the turns. */
+/* Entries shared with a peer, as they are drained to it, and its answers. src/db/peers/peer-leases.ts has the leases. */
 
 type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
@@ -99,7 +99,7 @@ export async function findReceivedBefore(db: Db, of: Of, before: number): Promis
 /** Stores how large a request may be. `refused`: because one was refused; otherwise because larger ones are tried again. */
 export async function keepRequestBytes(
   db: Db,
-  turn: PeerTurn,
+  lease: PeerLease,
   bytes: number | null,
   refused: boolean,
 ): Promise<void> {
@@ -108,7 +108,7 @@ export async function keepRequestBytes(
     text: `update tallystick.peer_cursors set request_bytes = $4,
         request_refused_at = case when $5 then now() else request_refused_at end
       where ledger_id = $1 and peer_id = $2 and job_id = $3`,
-    values: [turn.ledgerId, turn.peerId, turn.jobId, bytes, refused],
+    values: [lease.ledgerId, lease.peerId, lease.jobId, bytes, refused],
   })
 }
 

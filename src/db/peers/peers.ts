@@ -251,35 +251,54 @@ export type PeerContact = {
   readonly budget: PeerBudgetRow
 }
 
+/** A peering of a ledger with another one. */
+export type ContactKey = Record<'ledgerId' | 'peerId' | 'remoteLedgerId', Uuid>
+
+type ContactColumns = BudgetColumns & {
+  ix: string
+  state: PeerState
+  handshake: Buffer | null
+  addedLeaf: Buffer | null
+  issuer: string
+  envelopeKid: Buffer
+  keys: PeerKeyColumns
+}
+
 /**
- * null: the ledger has no such peering with that other one. A peering that has no entry yet has no keys. Keys are as
- * they stand there: findBelievedContact in src/outside/federation/peer-keys.ts decides which are believed.
+ * In the order of the keys. null: the ledger has no such peering with the other ledger. A peering without an entry has no keys. The keys
+ * are unchecked: findBelievedContact in src/outside/federation/peer-keys.ts decides which are trusted.
  */
-export async function findContact(
-  db: Db,
-  { ledgerId, peerId, remoteLedgerId }: Record<'ledgerId' | 'peerId' | 'remoteLedgerId', Uuid>,
-): Promise<PeerContact | null> {
-  type Columns = {
-    state: PeerState
-    handshake: Buffer | null
-    addedLeaf: Buffer | null
-    issuer: string
-    envelopeKid: Buffer
-    keys: PeerKeyColumns
-  }
-  const { rows } = await db.query<Columns & BudgetColumns>({
-    name: 'find_peer_contact',
-    text: `select p.state, p.handshake, p.added_leaf, l.issuer, h.envelope_kid, ${PEER_KEYS} as keys,
+export async function findContacts(db: Db, wanted: readonly ContactKey[]): Promise<(PeerContact | null)[]> {
+  const { rows } = await db.query<ContactColumns>({
+    name: 'find_peer_contacts',
+    text: `select w.ix, p.state, p.handshake, p.added_leaf, l.issuer, h.envelope_kid, ${PEER_KEYS} as keys,
         ${BUDGET_COLUMNS}
-      from tallystick.peers p
+      from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality w (ledger_id, peer_id, remote_ledger_id, ix)
+      cross join lateral (
+        select x.ledger_id, x.peer_id, x.state, x.handshake, x.added_leaf from tallystick.peers x
+        where x.ledger_id = w.ledger_id and x.peer_id = w.peer_id and x.remote_ledger_id = w.remote_ledger_id offset 0
+      ) p
       join tallystick.ledgers l on l.ledger_id = p.ledger_id
       join tallystick.chain_heads h on h.ledger_id = p.ledger_id
-      ${BUDGET_JOIN}
-      where p.ledger_id = $1 and p.peer_id = $2 and p.remote_ledger_id = $3`,
-    values: [ledgerId, peerId, remoteLedgerId],
+      ${BUDGET_JOIN}`,
+    values: [
+      wanted.map(({ ledgerId }) => ledgerId),
+      wanted.map(({ peerId }) => peerId),
+      wanted.map(({ remoteLedgerId }) => remoteLedgerId),
+    ],
   })
-  const row = rows[0]
-  if (!row) return null
+  const found = new Array<PeerContact | null>(wanted.length).fill(null)
+  for (const row of rows) found[Number(row.ix) - 1] = toContact(row)
+  return found
+}
+
+/** As findContacts, of one. */
+export async function findContact(db: Db, wanted: ContactKey): Promise<PeerContact | null> {
+  const [contact] = await findContacts(db, [wanted])
+  return contact!
+}
+
+function toContact(row: ContactColumns): PeerContact {
   return {
     state: row.state,
     handshake: row.handshake,

@@ -1,3 +1,4 @@
+import { mapSearched } from '../../proof/statement/record-members.ts'
 import { chunkKey, dayOf, traceIdOf } from '../chunks/chunk-keys.ts'
 import type { BatchRecord } from '../chunks/read-chunks.ts'
 import type { BatchRow } from './read-records.ts'
@@ -18,6 +19,13 @@ type BatchFilters = {
   readonly [Name in keyof RecordFilters]-?: BatchFilter<NonNullable<RecordFilters[Name]>>
 }
 
+const OF_OTHERS = mapSearched(
+  (name): BatchFilter<string> => ({
+    keys: (text) => [chunkKey.other(name, text)],
+    isMet: (text, { otherMembers }) => otherMembers?.[name] === text,
+  }),
+)
+
 /** In the order of FILTERS (search-streams.ts). */
 export const BATCH_FILTERS: BatchFilters = {
   reference: {
@@ -25,23 +33,24 @@ export const BATCH_FILTERS: BatchFilters = {
     isMet: (reference, { references }) =>
       references !== null && (JSON.parse(references.toString()) as string[]).includes(reference),
   },
+  ...OF_OTHERS,
   parent: {
-    keys: (parent) => [chunkKey.parent(parent)],
+    keys: (parent) => [chunkKey.member('parent', parent)],
     isMet: (parent, { parentId }) => parentId === parent,
   },
   traceId: {
-    keys: (traceId) => [chunkKey.traceId(traceId)],
+    keys: (traceId) => [chunkKey.member('traceparent', traceId)],
     isMet: (traceId, { traceparent }) => traceparent !== null && traceIdOf(traceparent) === traceId,
   },
   onBehalfOf: {
-    keys: (agent) => [chunkKey.onBehalfOf(agent)],
+    keys: (agent) => [chunkKey.member('onBehalfOf', agent)],
     isMet: (agent, { onBehalfOf }) => onBehalfOf === agent,
   },
   actor: { keys: (agent) => [chunkKey.actor(agent)], isMet: (agent, _, { actorId }) => actorId === agent },
   performer: { isMet: () => false },
   principal: { isMet: () => false },
   ownAgent: {
-    keys: (agent) => [chunkKey.actor(agent), chunkKey.onBehalfOf(agent)],
+    keys: (agent) => [chunkKey.actor(agent), chunkKey.member('onBehalfOf', agent)],
     isMet: (agent, { onBehalfOf }, { actorId }) => actorId === agent || onBehalfOf === agent,
   },
   // Which of its days there are must be asked first: search-choice.ts.
@@ -60,7 +69,7 @@ export function canBeOfBatch({ performer, principal, state }: RecordFilters): bo
 export function dayKeysOf({ fromMs, beforeMs }: TimeRange): readonly [Buffer, Buffer] {
   const first = fromMs === null ? -(2 ** 31) : dayOf(fromMs)
   const last = beforeMs === null ? 2 ** 31 - 1 : dayOf(beforeMs - 1)
-  return [chunkKey.day(first), chunkKey.day(last)]
+  return [chunkKey.member('occurredAt', first), chunkKey.member('occurredAt', last)]
 }
 
 function isWithin(ms: number, { fromMs, beforeMs }: TimeRange): boolean {

@@ -2,13 +2,13 @@ import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Uuid } from '../../proof/ids.ts'
 import {
+  type BatchRecord,
   CHUNK_COLUMNS,
   CHUNK_ERASURES,
   type ChunkColumns,
   digestOf,
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
-import { fillReleased } from '../chunks/released-chunks.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { KEPT_CHUNKS_PER_QUERY, KEPT_ENTRIES_PER_PAGE, KEPT_RECORDS_PER_PAGE } from '../limits.ts'
 
@@ -123,8 +123,7 @@ async function visitItems(pool: pg.Pool, ledgerId: Uuid, seq: number, visit: Vis
       types: PACKED_TYPES,
     })
     for (const row of rows) {
-      await fillReleased(pool, [row])
-      visitChunk(row, visit)
+      visitChunk(row, await recordsOfChunk(pool, row), visit)
       await setImmediate()
     }
     if (rows.length < KEPT_CHUNKS_PER_QUERY) return
@@ -132,8 +131,8 @@ async function visitItems(pool: pg.Pool, ledgerId: Uuid, seq: number, visit: Vis
   }
 }
 
-function visitChunk(row: ChunkOfBatch, visit: Visit): void {
-  for (const record of recordsOfChunk(row)) {
+function visitChunk(row: ChunkOfBatch, records: readonly BatchRecord[], visit: Visit): void {
+  for (const record of records) {
     const kept = {
       recordId: record.recordId,
       type: record.type,

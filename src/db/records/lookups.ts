@@ -4,12 +4,20 @@ import { findCreations, type RecordKey } from '../chain/signed-entries.ts'
 import type { Db } from '../connect/client.ts'
 import { Coalescer } from '../connect/coalescer.ts'
 import { type AgentKey, type AgentStanding, findAgentStandings } from '../ledgers/agents.ts'
-import { BATCH_ITEMS_MAX, LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../limits.ts'
+import {
+  BATCH_ITEMS_MAX,
+  CONTACT_QUERIES_MAX,
+  CONTACTS_PER_QUERY_MAX,
+  CONTACTS_WAITING_MAX,
+  LOOKUP_QUERIES_MAX,
+  LOOKUPS_PER_QUERY_MAX,
+} from '../limits.ts'
+import { type ContactKey, findContacts, type PeerContact } from '../peers/peers.ts'
 import { findRemoteClaims, type RemoteClaimKey, type RemoteRecordRow } from '../peers/remote-records.ts'
 import { type FoundRecord, findEachRecord, type RecordRowRead, readLeft } from './read-records.ts'
 import { listNewestSteps, type RecordVersion, type StepRow } from './read-steps.ts'
 
-/** Records, their steps, those of other ledgers, and agents, by id. Most requests begin with these look-ups. */
+/** Records, their steps, those of other ledgers, agents, and peerings, by id. Most requests begin with these look-ups. */
 export class Lookups {
   readonly #db: Db
   readonly #records: Coalescer<RecordKey, FoundRecord>
@@ -17,6 +25,7 @@ export class Lookups {
   readonly #creations: Coalescer<RecordKey, SignedLine | null>
   readonly #remoteClaims: Coalescer<RemoteClaimKey, RemoteRecordRow | null>
   readonly #agents: Coalescer<AgentKey, AgentStanding>
+  readonly #contacts: Coalescer<ContactKey, PeerContact | null>
 
   constructor(pool: Db) {
     this.#db = pool
@@ -30,6 +39,11 @@ export class Lookups {
       ...limits,
       keysMax: BATCH_ITEMS_MAX,
     })
+    this.#contacts = new Coalescer((keys) => findContacts(pool, keys), {
+      keysMax: CONTACTS_PER_QUERY_MAX,
+      queriesMax: CONTACT_QUERIES_MAX,
+      waitingMax: CONTACTS_WAITING_MAX,
+    })
   }
 
   /** Figures of each kind of look-up. */
@@ -40,6 +54,7 @@ export class Lookups {
       creations: this.#creations.figures,
       remoteClaims: this.#remoteClaims.figures,
       agents: this.#agents.figures,
+      contacts: this.#contacts.figures,
     }
   }
 
@@ -48,6 +63,11 @@ export class Lookups {
     const found = await this.#records.find({ ledgerId, recordId })
     const [row] = await readLeft(this.#db, [found])
     return row ?? null
+  }
+
+  /** As findContacts. Throws ApiError `overloaded`. */
+  findContact(key: ContactKey): Promise<PeerContact | null> {
+    return this.#contacts.find(key)
   }
 
   findAgent(ledgerId: Uuid, agentId: Uuid): Promise<AgentStanding> {

@@ -4,13 +4,21 @@ import { NIL_UUID, type Uuid } from '../../proof/ids.ts'
 import { indexOfRecordId, isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { DocumentKind } from '../../proof/statement/document-subjects.ts'
 import { type SignedColumns, toSignedLine } from '../chain/signed-entries.ts'
-import { CHUNK_RECORDS, type ChunkRecord, decodeChunk, encodeChunk } from '../chunks/chunk-content.ts'
+import { CHUNK_RECORDS, type ChunkRecord, decodeChunk } from '../chunks/chunk-content.ts'
 import { chunkKey, referencesOf } from '../chunks/chunk-keys.ts'
-import { encodeMetadata } from '../chunks/chunk-metadata.ts'
-import { type ChunkColumns, chunkIdOf, digestOf, referencesDigestOf } from '../chunks/read-chunks.ts'
-import { fillReleased, RELEASED, storedDigest } from '../chunks/released-chunks.ts'
+import {
+  CHUNK_CONTENT,
+  chunkIdOf,
+  digestOf,
+  encodeStored,
+  findArchivedChunks,
+  readContent,
+  referencesDigestOf,
+  type StoredChunk,
+  storedDigest,
+} from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
-import { asBase64, PACKED_TYPES } from '../connect/packed-bytes.ts'
+import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 
 /** An erasure that was not carried out, with the entry that is said to order it and what that must name. */
 export type PendingErasure = {
@@ -111,8 +119,8 @@ export type ErasedChunk = {
   readonly chunk: number
   /** Digest of what the database has of it. */
   readonly stored: Uint8Array
-  /** Whether its content has left for the archive. */
-  readonly isReleased: boolean
+  /** Encodes other records as the database is to store them. */
+  readonly encode: (records: readonly ChunkRecord[]) => Uint8Array
   readonly records: readonly ChunkRecord[]
 }
 
@@ -124,10 +132,9 @@ export async function readErasedChunks(
 ): Promise<Map<Uuid, ErasedChunk>> {
   const ids = new Set(erasures.filter(isOfItem).map(({ subjectId }) => chunkIdOf(subjectId)))
   if (ids.size === 0) return new Map()
-  const { rows } = await pool.query<ChunkColumns & { erasedSeq: number | null }>({
+  const { rows } = await pool.query<StoredChunk & { erasedSeq: number | null }>({
     name: 'read_erased_chunks',
-    text: `select c.seq, c.chunk, c.first_record_id, c.count, ${asBase64('c.content')} as content, c.erased_seq,
-        null as erasures, ${RELEASED}
+    text: `select ${CHUNK_CONTENT}, c.erased_seq
       from unnest($2::uuid[]) i (first_record_id)
       cross join lateral (
         select * from tallystick.batch_chunks x
@@ -136,35 +143,29 @@ export async function readErasedChunks(
     values: [ledgerId, [...ids]],
     types: PACKED_TYPES,
   })
-  await fillReleased(pool, rows)
-  return new Map(
-    rows.map((row) => {
-      const { seq, chunk, firstRecordId, count, content, released } = row
-      const chunkRead = {
-        ...{ seq, chunk },
-        stored: storedDigest(row),
-        isReleased: released !== null,
-        records: decodeChunk(content, count),
-      }
-      return [firstRecordId, chunkRead]
-    }),
-  )
+  const chunks = new Map<Uuid, ErasedChunk>()
+  for (const row of rows) {
+    const { seq, chunk, firstRecordId, count } = row
+    chunks.set(firstRecordId, {
+      ...{ seq, chunk },
+      stored: storedDigest(row),
+      encode: (records) => encodeStored(row, records),
+      records: decodeChunk(await readContent(pool, row), count),
+    })
+  }
+  return chunks
 }
 
-/** First ids of the chunks, where records of these erasures lie, whose content has left for the archive. */
-export async function findReleasedChunks(
+/** Those of the erasures whose documents are read from the archive, and wait while it is away. */
+export async function listWaitingForArchive(
   pool: pg.Pool,
   ledgerId: Uuid,
   erasures: readonly PendingErasure[],
-): Promise<ReadonlySet<Uuid>> {
-  const ids = new Set(erasures.filter(isOfItem).map(({ subjectId }) => chunkIdOf(subjectId)))
-  const { rows } = await pool.query<{ firstRecordId: Uuid }>({
-    name: 'find_released_chunks',
-    text: `select first_record_id from tallystick.batch_chunks
-      where ledger_id = $1 and first_record_id = any ($2::uuid[]) and content is null`,
-    values: [ledgerId, [...ids]],
-  })
-  return new Set(rows.map(({ firstRecordId }) => firstRecordId))
+): Promise<ReadonlySet<PendingErasure>> {
+  const ofItems = erasures.filter(isOfItem)
+  const ids = new Set(ofItems.map(({ subjectId }) => chunkIdOf(subjectId)))
+  const archived = await findArchivedChunks(pool, ledgerId, ids)
+  return new Set(ofItems.filter(({ subjectId }) => archived.has(chunkIdOf(subjectId))))
 }
 
 /** Digest of the payload that is erased, of a record of a batch; null: the batch has no such record. */
@@ -226,7 +227,7 @@ function rewriteChunks(erasures: readonly PendingErasure[], chunks: ReadonlyMap<
 
 /** `erased`: seqs of the erasures, by the place of the record in the chunk. */
 function rewriteChunk(
-  { seq, chunk, stored, isReleased, records }: ErasedChunk,
+  { seq, chunk, stored, encode, records }: ErasedChunk,
   erased: ReadonlyMap<number, number>,
 ) {
   const left = referencesOf(records.filter((_, i) => !erased.has(i)))
@@ -240,7 +241,7 @@ function rewriteChunk(
   return {
     ...{ seq, chunk },
     before: stored,
-    after: isReleased ? (encodeMetadata(after) ?? Buffer.alloc(0)) : encodeChunk(after),
+    after: encode(after),
     keysGone: gone.map(chunkKey.reference),
   }
 }

@@ -9,7 +9,7 @@ export type ChunkKey = { readonly ledgerId: Uuid; readonly seq: number; readonly
 
 /**
  * The first of the chunks, as many as `bytesMax` bytes of content hold and one at least. null where there is none, as a writer of
- * the tables could have made it. The rows MUST go through fillReleased: not here, because callers share them.
+ * the tables could have made it.
  */
 export async function readChunks(
   pool: Db,

@@ -1,8 +1,8 @@
 import type { Uuid } from '../../proof/ids.ts'
 import { isOfBatch } from '../../proof/statement/batch-ids.ts'
 import type { DocumentName } from '../chain/append-entries.ts'
+import { queryEntries } from '../chain/envelopes.ts'
 import type { EntryRowRead } from '../chain/read-entries.ts'
-import { fillEnvelopes, type Unfilled } from '../chain/released-envelopes.ts'
 import { chunkIdOf, findChunk, recordsOfChunk } from '../chunks/read-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { PARENT_DEPTH_MAX } from '../limits.ts'
@@ -71,7 +71,7 @@ type Link = { recordId: Uuid; parentId: Uuid | null }
 /** Links of all records of the chunk; none: there is no such chunk. */
 async function readLinks(pool: Db, ledgerId: Uuid, recordId: Uuid): Promise<Map<Uuid, Link>> {
   const row = await findChunk(pool, ledgerId, recordId)
-  const links = row === null ? [] : recordsOfChunk(row)
+  const links = row === null ? [] : await recordsOfChunk(pool, row)
   return new Map(links.map(({ recordId: id, parentId }) => [id, { recordId: id, parentId }]))
 }
 
@@ -129,7 +129,7 @@ export async function listEntriesOfRecord(
   recordId: Uuid,
   page: { afterVersion: number; limit: number; bytesMax: number },
 ): Promise<RecordStepRow[]> {
-  const { rows } = await pool.query<Unfilled<RecordStepRow>>({
+  return queryEntries<RecordStepRow>(pool, ledgerId, {
     name: 'list_entries_of_record',
     text: `with place as (
         select r.first_seq as seq, 1 as version from tallystick.records r
@@ -174,5 +174,4 @@ export async function listEntriesOfRecord(
       isOfBatch(recordId) ? chunkIdOf(recordId) : null,
     ],
   })
-  return fillEnvelopes(pool, ledgerId, rows)
 }

@@ -1,6 +1,7 @@
 import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { indexOfRecordId, isOfBatch } from '../../proof/statement/batch-ids.ts'
+import type { OtherMembers } from '../../proof/statement/record-members.ts'
 import type { RecordKey } from '../chain/signed-entries.ts'
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
 import {
@@ -15,7 +16,7 @@ import {
   holdsRecord,
   recordsOfChunk,
 } from '../chunks/read-chunks.ts'
-import { fillReleased } from '../chunks/released-chunks.ts'
+import { isUnreadable, NO_ARCHIVE } from '../connect/archive.ts'
 import type { Db } from '../connect/client.ts'
 import { PACKED_TYPES } from '../connect/packed-bytes.ts'
 import { LOOKUP_CHUNK_BYTES_MAX } from '../limits.ts'
@@ -34,6 +35,7 @@ type RecordColumns = {
   onBehalfOf: Uuid | null
   parentId: Uuid | null
   occurredAt: Date | null
+  otherMembers: OtherMembers | null
   digest: Buffer
   /** Null once the entry at `erasure_seq` says that it is erased. */
   salt: Buffer | null
@@ -89,7 +91,7 @@ export const RECORD_COLUMNS = `r.record_id, r.type, coalesce(g.state, 'RECORDED'
     select json_agg(json_build_object('peerId', s.peer_id, 'documents', s.documents, 'seq', s.shared_seq) order by s.peer_id)
     from tallystick.shared_records s where s.ledger_id = r.ledger_id and s.record_id = r.record_id
   ) end as share,
-  r.actor_id, r.on_behalf_of, r.parent_id,
+  r.actor_id, r.on_behalf_of, r.parent_id, r.other_members,
   r.occurred_at, r.digest, f.key_id, e.subject_id, f.recorded_at, e.seq, e.kind, e.leaf, e.chain, ${SIGNED_BY},
   case when d.seq is null then r.salt end as salt, case when d.seq is null then r.payload end as payload,
   case when d.seq is null then r.metadata end as metadata,
@@ -153,10 +155,7 @@ export async function readLeft(db: Db, found: readonly FoundRecord[]): Promise<(
   const items: BatchRecordOfRow[] = []
   const places: number[] = []
   for (const [row, ofRow] of Map.groupBy(left, ({ leftWith }) => leftWith)) {
-    // A copy, because callers may share the row, and its content is held no longer than this.
-    const filled = { ...row }
-    await fillReleased(db, [filled])
-    const records = recordsOfChunk(filled)
+    const records = await recordsOfChunk(db, row)
     for (const { recordId, place } of ofRow) {
       places.push(place)
       items.push({ row, record: copyOf(records[indexOfRecordId(recordId) % CHUNK_RECORDS]!) })
@@ -218,7 +217,7 @@ async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord
     for (const [i, row] of rows.entries()) {
       if (row === 'later' || row === null) continue
       const held = chunks[i]!.filter(({ recordId }) => holdsRecord(row, recordId))
-      const records = row.content === null ? null : tryRecordsOf(row)
+      const records = await tryRecordsOf(row)
       for (const { i: place, recordId } of held) {
         if (records === null) found[place] = { recordId, leftWith: row }
         else if (records instanceof Error) found[place] = records
@@ -234,12 +233,15 @@ async function findOfBatches(db: Db, keys: readonly Wanted[], found: FoundRecord
   for (const [j, place] of places.entries()) found[place] = read[j]!
 }
 
-/** A chunk that can't be read is the fault of those who ask for its records, and of nobody who asks beside them. */
-function tryRecordsOf(row: BatchRow): BatchRecord[] | ProofError {
+/**
+ * A chunk that can't be read is the fault of those who ask for its records, and of nobody who asks beside them. null: it lies in the archive.
+ */
+async function tryRecordsOf(row: BatchRow): Promise<BatchRecord[] | ProofError | null> {
   try {
-    return recordsOfChunk(row)
+    return await recordsOfChunk(NO_ARCHIVE, row)
   } catch (error) {
     if (error instanceof ProofError) return error
+    if (isUnreadable(error)) return null
     throw error
   }
 }
@@ -314,6 +316,7 @@ export async function readBatchRecords(
       actorId: row.actorId,
       onBehalfOf: record.onBehalfOf,
       parentId: record.parentId,
+      otherMembers: record.otherMembers,
       occurredAt: record.occurredAtMs === null ? null : new Date(record.occurredAtMs),
       digest: Buffer.from(digestOf(record)),
       salt: record.salt,
@@ -337,14 +340,16 @@ type ErasureColumns = Pick<
   'erasureSeq' | 'erasureActorId' | 'erasureRecordedAt' | 'erasureEnvelope'
 >
 
-const NOT_ERASED: ErasureColumns = {
+/** Columns of a record whose payload is there. */
+export const NOT_ERASED: ErasureColumns = {
   erasureSeq: null,
   erasureActorId: null,
   erasureRecordedAt: null,
   erasureEnvelope: null,
 }
 
-const NOT_GATED = {
+/** Columns of a notarized record. */
+export const NOT_GATED = {
   gate: null,
   principalId: null,
   performerId: null,
@@ -383,8 +388,9 @@ export async function listRecordsOfEntry(pool: Db, ledgerId: Uuid, seq: number):
     types: PACKED_TYPES,
   })
   if (chunks.rows.length > 0) {
-    await fillReleased(pool, chunks.rows)
-    const records = chunks.rows.flatMap((row) => recordsOfChunk(row).map((record) => ({ row, record })))
+    const records: BatchRecordOfRow[] = []
+    for (const row of chunks.rows)
+      for (const record of await recordsOfChunk(pool, row)) records.push({ row, record })
     return readBatchRecords(pool, records)
   }
   const { rows } = await pool.query<RecordRowRead>({

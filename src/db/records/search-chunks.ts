@@ -1,5 +1,6 @@
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
 import { type BatchRecord, recordsOfChunk } from '../chunks/read-chunks.ts'
+import type { Db } from '../connect/client.ts'
 import { BATCH_FILTERS } from './batch-filters.ts'
 import type { BatchRow } from './read-records.ts'
 import {
@@ -92,14 +93,15 @@ export function countText({ order, after }: RecordSearch, bind: Bind): string {
 }
 
 /** The records of a chunk that the search asks for, in its order, and the bytes of all. Throws ProofError `chunk_syntax`. */
-export function matchesOf(
+export async function matchesOf(
+  db: Db,
   row: BatchRow,
   { filters, order, after }: RecordSearch,
-): { readonly matches: ChunkMatch[]; readonly bytes: number } {
+): Promise<{ readonly matches: ChunkMatch[]; readonly bytes: number }> {
   const wanted = entriesOf(filters)
   const matches: ChunkMatch[] = []
   let bytes = 0
-  const records = recordsOfChunk(row, ({ document }, index) => {
+  const records = await recordsOfChunk(db, row, ({ document }, index) => {
     if (document.erasedSeq === undefined) bytes += bytesOf(document)
     return after === null || isBeyond({ seq: row.seq, index }, after, order)
   })

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Uuid } from '../../proof/ids.ts'
 import { CHUNK_RECORDS } from '../chunks/chunk-content.ts'
-import { fillReleased } from '../chunks/released-chunks.ts'
 import type { Db } from '../connect/client.ts'
 import { SEARCH_CHUNK_BYTES_MAX, SEARCH_CHUNKS_MAX } from '../limits.ts'
 import { type RecordRowRead, readBatchRecords } from './read-records.ts'
@@ -70,8 +69,7 @@ async function fillPage(
       if (read > 0) await setImmediate()
       read++
       if (row === null) continue
-      await fillReleased(searches.pool, [row])
-      const { matches, bytes: held } = matchesOf(row, search)
+      const { matches, bytes: held } = await matchesOf(searches.pool, row, search)
       ofBatches.push(...matches)
       bytes += held
     }

@@ -1,5 +1,6 @@
 import type { Uuid } from '../../proof/ids.ts'
 import { OPEN_STATES } from '../../proof/statement/kinds.ts'
+import { mapSearched, type SearchedName } from '../../proof/statement/record-members.ts'
 import { SEARCH_DAYS_MAX } from '../limits.ts'
 
 /*
@@ -9,7 +10,7 @@ import { SEARCH_DAYS_MAX } from '../limits.ts'
  */
 
 /** Filters of a search; all of them hold. Ids as Postgres writes uuids. */
-export type RecordFilters = {
+export type RecordFilters = { readonly [Name in SearchedName]?: string } & {
   readonly reference?: string
   readonly parent?: Uuid
   readonly traceId?: string
@@ -53,6 +54,14 @@ type Filter<T> = {
   readonly streams?: (value: T, bind: Bind) => readonly Stream[]
 }
 
+/** Exact texts of members without a column, by the index of each. */
+const OF_OTHERS = mapSearched((name) => {
+  const value = `r.other_members ->> '${name}'`
+  return byColumn<string>(
+    (text, bind) => `(${value}) collate "C" = ${bind(text, 'text')} and ${value} is not null`,
+  )
+})
+
 /** The filters that are there, from the one that is likely to leave the fewest records to the one that leaves the most. */
 export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNullable<RecordFilters[Name]>> } =
   {
@@ -75,6 +84,7 @@ export const FILTERS: { readonly [Name in keyof RecordFilters]-?: Filter<NonNull
         },
       ],
     },
+    ...OF_OTHERS,
     parent: byColumn((parent, bind) => `r.parent_id = ${bind(parent, 'uuid')}`),
     traceId: byColumn(
       (traceId, bind) => `substr(r.traceparent, 4, 32) collate "C" = ${bind(traceId, 'text')}

@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { mapSearched, type SearchedName } from '../../proof/statement/record-members.ts'
 import type { Order, RecordSearch, Stretch } from './search.ts'
 import { type Bind, FILTERS, type RecordFilters, type Stream } from './search-streams.ts'
 import type { Searches, Sharing } from './searches.ts'
@@ -80,4 +81,5 @@ const MATCHED: ReadonlySet<keyof RecordFilters> = new Set([
   'actor',
   'performer',
   'type',
+  ...(Object.keys(mapSearched(() => null)) as SearchedName[]),
 ])

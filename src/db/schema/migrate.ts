@@ -187,7 +187,7 @@ function throwExplained(error: Error & { code?: string }, { name }: Migration): 
   if (error.code !== '55P03') throw error
   throw new Error(
     `${name} changes a table that somebody has been reading for longer than ${MIGRATION_LOCK_MS_MAX} ms (an audit, a dump?): ` +
-      'nothing was changed; run `npm run migrate` again, and look into pg_stat_activity if that does not help',
+      'nothing was changed; run `npm run op -- migrate` again, and look into pg_stat_activity if that does not help',
     { cause: error },
   )
 }

@@ -61,7 +61,8 @@ export async function listServerKeySecrets(
      where k.use = $1 and k.retired_at is null order by k.activated_at, k.kid`,
     [use],
   )
-  if (rows.length === 0) throw new Error(`the database holds no current ${use} key: run \`npm run migrate\``)
+  if (rows.length === 0)
+    throw new Error(`the database holds no current ${use} key: run \`npm run op -- migrate\``)
   const newest = rows.at(-1)!
   masterKey.followSealed(newest.sealed, sealContext(use, newest.kid))
   return rows.map(({ kid, spki, sealed }) => ({
@@ -96,7 +97,7 @@ export async function getNoteKey(db: pg.Pool): Promise<ServerKey> {
     "select kid, spki from tallystick.server_keys where use = 'note' and retired_at is null",
   )
   const row = rows[0]
-  if (!row) throw new Error('the database holds no current note key: run `npm run migrate`')
+  if (!row) throw new Error('the database holds no current note key: run `npm run op -- migrate`')
   return { kid: row.kid, key: parsePublicKey('EdDSA', row.spki) }
 }
 

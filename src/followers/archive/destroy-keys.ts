@@ -2,9 +2,10 @@ import type pg from 'pg'
 import { lockArchiveKeys, replaceArchiveKeys } from '../../db/chain/archives.ts'
 import { isOfItem, type PendingErasure } from '../../db/records/pending-erasures.ts'
 import type { Uuid } from '../../proof/ids.ts'
+import { ARCHIVE_PIECE_ENTRIES_MAX } from '../../proof/limits.ts'
 import { indexOfRecordId } from '../../proof/statement/batch-ids.ts'
 import { archiveKeyContext } from '../../signing/archive-keys.ts'
-import { DocumentKeys, documentPlace, PIECE_ENTRIES_MAX } from '../../signing/document-keys.ts'
+import { DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 
 /**
@@ -18,7 +19,12 @@ export async function destroyDocumentKeys(
   erasures: readonly PendingErasure[],
 ): Promise<void> {
   const seqs = erasures.map(({ documentSeq }) => documentSeq)
-  for (const { fromSeq, sealed } of await lockArchiveKeys(client, ledgerId, seqs, PIECE_ENTRIES_MAX)) {
+  for (const { fromSeq, sealed } of await lockArchiveKeys(
+    client,
+    ledgerId,
+    seqs,
+    ARCHIVE_PIECE_ENTRIES_MAX,
+  )) {
     const context = archiveKeyContext(ledgerId, fromSeq)
     const keys = DocumentKeys.unpack(masterKey.open(sealed, context))
     const destroyed = erasures.filter((erasure) => destroyIn(keys, fromSeq, erasure))
@@ -35,7 +41,7 @@ export type ErasedDocument = Pick<PendingErasure, 'subjectId' | 'document' | 'do
 /** Destroys the document's key in a piece that begins at `fromSeq`; false where the piece has none. */
 export function destroyIn(keys: DocumentKeys, fromSeq: number, erasure: ErasedDocument): boolean {
   const offset = erasure.documentSeq - fromSeq
-  if (offset < 0 || offset >= PIECE_ENTRIES_MAX) return false
+  if (offset < 0 || offset >= ARCHIVE_PIECE_ENTRIES_MAX) return false
   const item = isOfItem(erasure) ? indexOfRecordId(erasure.subjectId) : 0
   return keys.destroy(documentPlace(offset, item))
 }

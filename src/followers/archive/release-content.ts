@@ -9,11 +9,11 @@ import {
   type Released,
   takeContentOut,
 } from '../../db/chain/archive-releases.ts'
-import { bundlesOf } from '../../db/chain/released-envelopes.ts'
+import { bundlesOf } from '../../db/chain/envelopes.ts'
 import { type ChunkRecord, decodeChunk, encodePlain } from '../../db/chunks/chunk-content.ts'
 import { encodeMetadata } from '../../db/chunks/chunk-metadata.ts'
-import type { ChunkColumns } from '../../db/chunks/read-chunks.ts'
-import type { ReleasedContent } from '../../db/connect/released-content.ts'
+import type { ChunkHere } from '../../db/chunks/read-chunks.ts'
+import type { ArchiveContent } from '../../db/connect/archive.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import { formatId } from '../../proof/ids.ts'
 import { nativeProviders } from '../../signing/native.ts'
@@ -35,7 +35,7 @@ export type ReleaseDeps = Pick<ArchiveDeps, 'stopping' | 'log'> & {
   /** Content leaves when its entry is so old. */
   readonly keepDays: number
   /** A reader that has nothing yet: each piece is read back once more before its content leaves. */
-  readonly openContent: () => ReleasedContent
+  readonly openContent: () => ArchiveContent
   /** Ledgers of which a piece is not there, or does not hold what Postgres does. */
   readonly unreleased: FaultyLedgers
   /** Hears of what has left, and of the bytes that were compared for it. */
@@ -101,12 +101,12 @@ async function releasePiece(deps: ReleaseDeps, piece: DueRelease, roundEndsAtMs:
 
 async function releaseChunks(
   { pool, observeRelease }: ReleaseDeps,
-  content: ReleasedContent,
+  content: ArchiveContent,
   piece: DueRelease,
   time: PieceTime,
 ): Promise<number> {
   let released = 0
-  for (let after: ChunkColumns | null = null; !time.isOver(); ) {
+  for (let after: ChunkHere | null = null; !time.isOver(); ) {
     const rows = await listChunksOfPiece(pool, piece, after, RELEASE_CHUNKS_PER_CALL)
     if (rows.length === 0) break
     const leaving: LeavingChunk[] = []
@@ -126,7 +126,7 @@ async function releaseChunks(
 /** Takes envelopes out, after the chunks: its last call says that the piece has left. */
 async function releaseEnvelopes(
   { pool, observeRelease }: ReleaseDeps,
-  content: ReleasedContent,
+  content: ArchiveContent,
   piece: DueRelease,
   time: PieceTime,
 ): Promise<number> {
@@ -155,7 +155,7 @@ async function releaseEnvelopes(
 
 /** Throws unless the archive gives back each envelope, byte for byte. */
 async function compareEnvelopes(
-  content: ReleasedContent,
+  content: ArchiveContent,
   { ledgerId, size }: DueRelease,
   rows: readonly LeavingEntry[],
 ): Promise<void> {
@@ -167,11 +167,7 @@ async function compareEnvelopes(
 }
 
 /** A chunk whose records the archive gives back, byte for byte, but for their metadata, which stay. */
-async function compare(
-  content: ReleasedContent,
-  piece: DueRelease,
-  row: ChunkColumns,
-): Promise<LeavingChunk> {
+async function compare(content: ArchiveContent, piece: DueRelease, row: ChunkHere): Promise<LeavingChunk> {
   const { seq, chunk, firstRecordId, count, erasures } = row
   const here = decodeChunk(row.content, count)
   const copy = await content.read({

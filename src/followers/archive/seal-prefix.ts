@@ -14,11 +14,12 @@ import { toHex } from '../../proof/bytes.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
-import { describeLedger } from '../../records/export.ts'
+import { describeLedger } from '../../records/read/export.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
+import { sha256Hex } from '../../signing/sha256.ts'
 import { eachAtOnce } from '../../verify/archive/each-at-once.ts'
 import { ARCHIVE_OBJECT_BYTES_MAX, ARCHIVE_SEAL_BYTES_MAX } from '../../verify/archive/limits.ts'
-import { sha256Hex } from '../../verify/archive/read-objects.ts'
+import { readPiece } from '../../verify/archive/read-piece.ts'
 import type { ArchiveStores } from '../../verify/archive/s3-store.ts'
 import {
   type ArchiveObject,
@@ -175,7 +176,7 @@ async function writeSeal(
     objects.push(...written)
     await claim.keep()
   }
-  const tiles = await eachAtOnce(tilesBetween(from, size), ARCHIVE_WRITES_AT_ONCE, async (address) => {
+  const tiles = await eachAtOnce([...tilesBetween(from, size)], ARCHIVE_WRITES_AT_ONCE, async (address) => {
     await claim.keepLong()
     return writeObject(
       store,
@@ -204,11 +205,14 @@ async function writeSeal(
   return { sealDigest: Buffer.from(sha256, 'hex'), pieces: piecesOf(seal) }
 }
 
+/** Throws ProofError where a verifier would refuse the piece: nothing is written then. */
 async function writePiece(
   deps: SealDeps,
   store: ArchiveStore,
-  { from, end, ...content }: Piece,
+  piece: Piece,
 ): Promise<[ArchivePiece, ...ArchiveObject[]]> {
+  await readPiece(piece)
+  const { from, end, ...content } = piece
   const write = (kind: 'lines' | 'documents', bytes: Buffer) =>
     writeObject(store, pieceObjectName(kind, from, sha256Hex(bytes)), bytes, deps.observeObject)
   const lines = await write('lines', content.lines)

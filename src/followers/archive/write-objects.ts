@@ -1,6 +1,6 @@
 import { equalBytes } from '../../proof/bytes.ts'
+import { sha256Hex } from '../../signing/sha256.ts'
 import { ARCHIVE_OBJECT_BYTES_MAX } from '../../verify/archive/limits.ts'
-import { sha256Hex } from '../../verify/archive/read-objects.ts'
 import type { ArchiveObject } from '../../verify/archive/seal.ts'
 import { type ArchiveStore, ArchiveStoreError } from '../../verify/archive/store.ts'
 

@@ -1,14 +1,15 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type pg from 'pg'
-import { Turn } from '../../append/turn.ts'
 import { getOrKeepArchiveKeys } from '../../db/chain/archives.ts'
 import { readEntries } from '../../db/chain/read-entries.ts'
 import { findDefinition } from '../../db/ledgers/types.ts'
+import { Slice } from '../../load/slice.ts'
 import type { Uuid } from '../../proof/ids.ts'
-import { archiveEntry } from '../../records/archive-lines.ts'
+import { ARCHIVE_PIECE_ENTRIES_MAX } from '../../proof/limits.ts'
+import { archiveEntry } from '../../records/read/archive-lines.ts'
 import { archiveKeyContext, makeArchiveKeys } from '../../signing/archive-keys.ts'
-import { DocumentKeys, documentPlace, PIECE_ENTRIES_MAX } from '../../signing/document-keys.ts'
+import { DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import { NO_DOCUMENT, sealDocument } from '../../verify/archive/document-cipher.ts'
 import { ARCHIVE_PIECE_BYTES } from '../../verify/archive/limits.ts'
@@ -35,7 +36,7 @@ export async function* readPieces(
   size: number,
 ): AsyncGenerator<Piece> {
   for (let at = from; at < size; ) {
-    const piece = await readPiece(deps, ledgerId, at, Math.min(size, at + PIECE_ENTRIES_MAX))
+    const piece = await readPiece(deps, ledgerId, at, Math.min(size, at + ARCHIVE_PIECE_ENTRIES_MAX))
     yield piece
     at = piece.end
   }
@@ -47,7 +48,7 @@ export async function* readPieces(
  */
 async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: number): Promise<Piece> {
   const keys = await getKeys(deps, ledgerId, from)
-  const turn = new Turn()
+  const slice = new Slice()
   const lines: string[] = []
   const documents: Buffer[] = []
   let bytes = 0
@@ -59,7 +60,7 @@ async function readPiece(deps: PieceDeps, ledgerId: Uuid, from: number, endMax: 
     lines.push(entry.line)
     bytes += entry.line.length
     for (const { item, text } of entry.documents) {
-      if (turn.isOver) await turn.next()
+      if (slice.isOver) await slice.next()
       const key = keys.find(documentPlace(seq - from, item))
       // Destroyed meanwhile: the line still says that nobody has erased it, and its reader finds the entry that did.
       const sealed = text === null || key === null ? NO_DOCUMENT : sealDocument(text, key)

@@ -1,10 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import { ARCHIVE_UNTOLD, archiveUnavailable, ReleasedFault } from '../../db/chunks/released-chunks.ts'
-import type {
-  ChunkInArchive,
-  EnvelopesInArchive,
-  ReleasedContent,
-} from '../../db/connect/released-content.ts'
+import type { ArchiveContent, ChunkInArchive, EnvelopesInArchive } from '../../db/connect/archive.ts'
+import { ARCHIVE_UNTOLD, ArchiveFault, archiveUnavailable } from '../../db/connect/archive.ts'
 import { alone, aloneTogether } from '../../proof/bytes.ts'
 
 /* How the thread of an audit reads what has left Postgres: it asks its process, which has the keys. */
@@ -21,28 +17,28 @@ export type AnsweredContent = { readonly answered: number } & (
   | { readonly failure: string }
 )
 
-/** Answers a question of a thread. `released` null: this process has no archive. */
+/** Answers a question of a thread. `archive` null: this process has no archive. */
 export async function answerContent(
-  released: ReleasedContent | null,
+  archive: ArchiveContent | null,
   asked: AskedContent,
 ): Promise<AnsweredContent> {
   const answered = asked.asked
   try {
-    if (released === null) throw new Error(ARCHIVE_UNTOLD)
+    if (archive === null) throw new Error(ARCHIVE_UNTOLD)
     // A message takes along all of the memory that they are parts of.
     const found =
       'chunk' in asked
-        ? [alone(await released.read(asked.chunk))]
-        : aloneTogether(await released.readEnvelopes(asked.envelopes))
+        ? [alone(await archive.read(asked.chunk))]
+        : aloneTogether(await archive.readEnvelopes(asked.envelopes))
     return { answered, found }
   } catch (error) {
     const { message } = error as Error
-    return error instanceof ReleasedFault ? { answered, fault: message } : { answered, failure: message }
+    return error instanceof ArchiveFault ? { answered, fault: message } : { answered, failure: message }
   }
 }
 
 /** The thread's end. `say`: to its process. */
-export class AskingContent implements ReleasedContent {
+export class AskingContent implements ArchiveContent {
   readonly #say: (message: AskedContent) => void
   readonly #port: MessagePort
   #next = 0
@@ -72,7 +68,7 @@ export class AskingContent implements ReleasedContent {
       this.#port.on('message', hear)
       this.#say({ ...question, asked })
     })
-    if ('fault' in answer) throw new ReleasedFault(answer.fault)
+    if ('fault' in answer) throw new ArchiveFault(answer.fault)
     if ('failure' in answer) throw archiveUnavailable(answer.failure)
     return answer.found
   }

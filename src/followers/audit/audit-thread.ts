@@ -1,10 +1,10 @@
-import { constants, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Database } from '../../db/connect/connection.ts'
+import { raiseNiceness } from '../../niceness.ts'
 import { database } from '../../verify/database.ts'
 import { threadCpuMs } from '../../verify/thread-cpu.ts'
 import { verifyLedger } from '../../verify/verify-ledger.ts'
-import { AUDIT_PROGRESS_EVERY_MS, AUDIT_TIME_SHARE_MAX } from '../limits.ts'
+import { AUDIT_NICENESS_MIN, AUDIT_PROGRESS_EVERY_MS, AUDIT_TIME_SHARE_MAX } from '../limits.ts'
 import { AskingContent } from './archive-messages.ts'
 import type { AuditMessage, AuditTask } from './verify-in-thread.ts'
 
@@ -15,8 +15,8 @@ import type { AuditMessage, AuditTask } from './verify-in-thread.ts'
 const { url, options, ledger, checkpoints } = workerData as AuditTask
 const say = (message: AuditMessage) => parentPort!.postMessage(message)
 
-// On Linux the priority is this thread's; elsewhere it would be the whole process'.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+// Elsewhere it would be the whole process' niceness.
+if (process.platform === 'linux') raiseNiceness(() => AUDIT_NICENESS_MIN)
 
 /**
  * Sleeps after each portion, some tens of milliseconds of work, so that this takes no more than its share of a core: a low priority

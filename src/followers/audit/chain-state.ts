@@ -1,11 +1,10 @@
 import { equalBytes, fromHex, toHex } from '../../proof/bytes.ts'
 import type { Sha256 } from '../../proof/crypto.ts'
-import type { EntryStep } from '../../proof/entry/entry-step.ts'
+import { type EntryStep, isOwnStep, type OwnStep } from '../../proof/entry/entry-step.ts'
 import { ProofError } from '../../proof/error.ts'
 import { parseIdBytes } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { LedgerAgentKeys } from '../../proof/ledger/agent-keys.ts'
-import { STATEMENT } from '../../proof/statement/kinds.ts'
 import { genesis, link } from '../../proof/tree/chain.ts'
 import type { CursorPlace } from '../../signing/cursor-mac.ts'
 
@@ -31,7 +30,7 @@ export function extendCursor(
     throw new ProofError('ledger_created_misplaced', `seq ${seq} is ${step.kind}`)
   }
   const signer = cursor ? toHex(cursor.envelopeKid) : definedKid(step)
-  if (step.kind !== STATEMENT) verifyAuthor(step, { ledger, issuer }, signer, agentKeys)
+  if (isOwnStep(step)) verifyAuthor(step, { ledger, issuer }, signer, agentKeys)
   const chain = link(sha256, cursor?.chain ?? genesis(sha256, parseIdBytes('led', ledger)), step.leaf)
   if (!equalBytes(chain, step.chain))
     throw new ProofError('chain_broken', `the chain hash here is ${toHex(chain)}`)
@@ -45,7 +44,7 @@ export function extendCursor(
 }
 
 function verifyAuthor(
-  step: EntryStep,
+  step: OwnStep,
   { ledger, issuer }: LedgerIdentity,
   signer: string,
   agentKeys: LedgerAgentKeys,
@@ -63,7 +62,7 @@ function verifyAuthor(
 function followAgentKeys(agentKeys: LedgerAgentKeys, step: EntryStep): boolean {
   const isNew = step.kind === 'agent-key-registered'
   if (isNew) agentKeys.register(step, step.statement!.predicate)
-  else if (step.kind === 'agent-key-revoked') agentKeys.revoke(step.statement!.predicate)
+  else if (step.kind === 'agent-key-revoked') agentKeys.revoke(step.statement!.predicate, step.seq)
   else return false
   return true
 }

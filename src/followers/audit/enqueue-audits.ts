@@ -37,9 +37,9 @@ export async function enqueueAudits(deps: EnqueueAuditsDeps): Promise<boolean> {
     await setAuditJobs(client, jobs)
     return jobs.length
   })
-  for (const { ledgerId, auditId } of await failLostAudits(deps.pool)) {
-    const ids = { ledger: formatId('led', ledgerId), audit: formatId('aud', auditId) }
-    deps.log.error(ids, 'an audit was given up: its job is among the dead letters')
+  for (const { ledgerId, auditId, reason } of await failLostAudits(deps.pool)) {
+    const about = { ledger: formatId('led', ledgerId), audit: formatId('aud', auditId), reason }
+    deps.log.error(about, 'an audit was given up: its job is among the dead letters')
   }
   return enqueued === AUDITS_PER_ROUND
 }

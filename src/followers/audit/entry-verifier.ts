@@ -1,4 +1,4 @@
-import type { AuditedServerKey } from '../../db/audit/audited-rows.ts'
+import type { AuditedServerKey } from '../../db/evidence/ledgers.ts'
 import { keyHint } from '../../verify/database.ts'
 import { type EntryPool, openEntryThreads } from '../../verify/entry-pool.ts'
 import type { PortionResult, PortionTask } from '../../verify/verify-portion.ts'

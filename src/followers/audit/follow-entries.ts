@@ -6,15 +6,12 @@ import {
   tryLockAuditCursor,
   useSnapshot,
 } from '../../db/audit/audit-cursors.ts'
-import {
-  type AuditedEntry,
-  type AuditedLedger,
-  getAuditedLedger,
-  listServerKeys,
-} from '../../db/audit/audited-rows.ts'
 import type { SeqRange } from '../../db/chain/ledger-snapshot.ts'
 import { classifyFailure } from '../../db/connect/failures.ts'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
+import { contradiction } from '../../db/evidence/contradiction.ts'
+import type { AuditedEntry } from '../../db/evidence/entries.ts'
+import { type AuditedLedger, getAuditedLedger, listServerKeys } from '../../db/evidence/ledgers.ts'
 import { listKeysBefore } from '../../db/ledgers/signing-keys.ts'
 import { equalBytes, toHex } from '../../proof/bytes.ts'
 import type { EntryStep } from '../../proof/entry/entry-step.ts'
@@ -26,7 +23,6 @@ import type { EntryKind } from '../../proof/statement/kinds.ts'
 import type { CursorMac, CursorPlace } from '../../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { nativeProviders } from '../../signing/native.ts'
-import { contradiction } from '../../verify/contradiction.ts'
 import { LedgerReader } from '../../verify/ledger-reader.ts'
 import { unpackSteps } from '../../verify/packed-steps.ts'
 import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'

@@ -2,6 +2,7 @@ import {
   type AuditName,
   finishAudit,
   requeueAudit,
+  setAuditError,
   setAuditProgress,
   startAudit,
 } from '../../db/audit/audit-work.ts'
@@ -12,6 +13,7 @@ import { formatId } from '../../proof/ids.ts'
 import type { VerifyReport } from '../../verify/report.ts'
 import { findBindingNote } from '../checkpoints/contradictions.ts'
 import type { KeptCheckpoints } from '../checkpoints/kept.ts'
+import { toAuditError } from './audit-error.ts'
 import { cutReason, type FaultDeps, raiseFault } from './faults.ts'
 import { type AuditTask, verifyInThread } from './verify-in-thread.ts'
 
@@ -32,7 +34,7 @@ export type AuditResult = (typeof AUDIT_RESULTS)[number]
 /**
  * Verifies one ledger as `tallystick verify --database` does, and stores what it found. Nothing of it depends on what an
  * earlier attempt did: killed at any place, it is taken up again from the beginning. Throws when the ledger could not be
- * read, and the job is retried.
+ * read: the reason is stored, and the job is retried.
  */
 export async function runAudit(
   deps: AuditDeps,
@@ -44,6 +46,10 @@ export async function runAudit(
   let result: AuditResult = 'failed'
   try {
     result = await verifyAndStore(deps, audit, job.signal)
+  } catch (error) {
+    // The database may be what failed.
+    await setAuditError(deps.pool, audit, toAuditError(error)).catch(() => {})
+    throw error
   } finally {
     deps.observeAudit?.(result, performance.now() - startedAt)
   }
@@ -56,7 +62,7 @@ async function verifyAndStore(deps: AuditDeps, audit: AuditName, signal: AbortSi
     { ...plainly(deps.database), ledger, checkpoints: note === null ? [] : [note] },
     (progress) => void setAuditProgress(deps.pool, audit, progress).catch(() => {}),
     AbortSignal.any([deps.stopping, signal]),
-    Database.of(deps.database).released,
+    Database.of(deps.database).archive,
   )
   // Not the fault of the job: it must not use up its retries in a rolling upgrade.
   if (report === null) {

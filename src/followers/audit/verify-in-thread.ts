@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
+import type { ArchiveContent } from '../../db/connect/archive.ts'
 import type { DatabaseOptions } from '../../db/connect/connection.ts'
-import type { ReleasedContent } from '../../db/connect/released-content.ts'
 import type { VerifyReport } from '../../verify/report.ts'
 import { type AskedContent, answerContent } from './archive-messages.ts'
 
@@ -25,7 +25,7 @@ export function verifyInThread(
   task: AuditTask,
   onProgress: (progress: AuditProgress) => void,
   signal: AbortSignal,
-  released: ReleasedContent | null,
+  archive: ArchiveContent | null,
 ): Promise<VerifyReport | null> {
   if (signal.aborted) return Promise.resolve(null)
   return new Promise((resolve, reject) => {
@@ -38,7 +38,7 @@ export function verifyInThread(
     thread.on('message', (message: AuditMessage) => {
       if ('report' in message) resolve(message.report)
       else if ('asked' in message)
-        void answerContent(released, message).then((answer) => thread.postMessage(answer))
+        void answerContent(archive, message).then((answer) => thread.postMessage(answer))
       else onProgress(message.progress)
     })
     thread.on('error', reject)

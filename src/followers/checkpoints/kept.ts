@@ -1,5 +1,7 @@
-import { mkdir, open, readdir, readFile, rename } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { access, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeDirectory } from '../../../sdk/node/make-directory.ts'
 import { equalBytes, toHex } from '../../proof/bytes.ts'
 import { isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { type Checkpoint, parseCheckpoint } from '../../proof/tree/checkpoint.ts'
@@ -69,6 +71,13 @@ export class KeptCheckpoints {
     return readFile(this.#pathOf(ledger), 'utf8').catch(onlyMissing(null))
   }
 
+  /** Writes a file in the same way as `keep`, and removes it. Throws errors of the file system. */
+  async tryToWrite(): Promise<void> {
+    const path = join(this.#dir, `trial-${randomUUID()}`)
+    await this.#write(path, '')
+    await rm(path)
+  }
+
   /** Returns when the note is on disk. A crash leaves the one before or this one, never a part. */
   async keep(ledger: string, note: string): Promise<void> {
     const { checkpoint } = parseCheckpoint(note)
@@ -94,7 +103,11 @@ export class KeptCheckpoints {
 
   /** A file's name is durable when its directory is, not when its content is. */
   async #write(path: string, note: string): Promise<void> {
-    if (await mkdir(this.#dir, { recursive: true, mode: 0o700 })) await syncDirectory(dirname(this.#dir))
+    const isMissing = await access(this.#dir).then(
+      () => false,
+      () => true,
+    )
+    if (isMissing && makeDirectory(this.#dir)) await syncDirectory(dirname(this.#dir))
     const file = await open(`${path}.new`, 'w', 0o600)
     try {
       await file.writeFile(note)

@@ -1,4 +1,3 @@
-import { Turn } from '../../append/turn.ts'
 import { listEnvelopeKeys } from '../../db/chain/envelope-keys.ts'
 import type { EntryRowRead } from '../../db/chain/read-entries.ts'
 import { findEntry, findEntryOfRecord } from '../../db/chain/read-proven.ts'
@@ -6,6 +5,7 @@ import { findRegistration } from '../../db/chain/signed-entries.ts'
 import { listBatchRecords } from '../../db/chunks/read-chunks.ts'
 import type { Db } from '../../db/connect/client.ts'
 import { ApiError } from '../../errors.ts'
+import { Slice } from '../../load/slice.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import type { Uuid } from '../../proof/ids.ts'
@@ -15,8 +15,8 @@ import { STATEMENT } from '../../proof/statement/kinds.ts'
 import { parseStatement } from '../../proof/statement/statement.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { inclusionPath, leafHash } from '../../proof/tree/merkle.ts'
-import { describeLedger, itemOfRecord } from '../../records/export.ts'
-import { isVisible } from '../../records/read.ts'
+import { describeLedger, itemOfRecord } from '../../records/read/export.ts'
+import { isVisible } from '../../records/read/read.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { proveInclusion } from './prove-tree.ts'
 import type { SignedCheckpoints } from './signed-checkpoints.ts'
@@ -146,9 +146,9 @@ export function cosignaturesPending(min: number): ApiError {
 /** One record's place in its batch; verified against what the batch's entry signs. */
 async function proveItem(pool: Db, ledgerId: Uuid, row: EntryRowRead, index: number) {
   const texts: string[] = []
-  const turn = new Turn()
+  const slice = new Slice()
   for (const record of await listBatchRecords(pool, ledgerId, row.seq)) {
-    if (turn.isOver) await turn.next()
+    if (slice.isOver) await slice.next()
     texts.push(itemBytes(itemOfRecord(record)))
   }
   const path = inclusionPath(

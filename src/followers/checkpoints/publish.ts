@@ -12,9 +12,10 @@ import {
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import type { Signer } from '../../proof/crypto.ts'
+import { toBeSigned } from '../../proof/envelope/cose.ts'
 import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
-import { addTreeHead } from '../../proof/receipt/tree-head.ts'
-import { signCheckpoint } from '../../proof/tree/checkpoint.ts'
+import { addTreeHead, encodeTreeHeader, findTreeHead } from '../../proof/receipt/tree-head.ts'
+import { signCheckpoint, verifyCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { type Frontier, frontierRoot, TILE_HASHES } from '../../proof/tree/merkle.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { TREE_ENTRIES_PER_STEP } from '../../verify/limits.ts'
@@ -93,6 +94,7 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
       nativeProviders.sha256,
     )
     const note = addTreeHead(signed, tree.issuer, deps.noteSigner, nativeProviders.sha256)
+    verifyNote(note, tree, deps.noteSigner)
     await insertCheckpoint(client, ledgerId, { size, root, chain, note })
     if (goesOnAsAnother) await deps.kept.setAside(ledger)
     await deps.kept.keep(ledger, note)
@@ -101,6 +103,23 @@ async function publishCheckpoint(deps: PublishDeps, ledgerId: Uuid): Promise<boo
   })
   if (published) deps.observeCheckpoint?.(ledgerId)
   return more
+}
+
+/**
+ * Checks a note with the verifier's function before it is stored, because later checkpoints and receipts build on it. Throws what
+ * verifyCheckpoint throws, and an Error for a tree head that is not signed.
+ */
+function verifyNote(
+  note: string,
+  { origin, issuer }: { readonly origin: string; readonly issuer: string },
+  { key, kid }: Signer,
+): void {
+  const { sha256, verifySignature } = nativeProviders
+  const { size, root } = verifyCheckpoint(note, { origin, key }, sha256, verifySignature)
+  const signature = findTreeHead(note, key, sha256)
+  const header = encodeTreeHeader({ issuer, origin, size }, kid)
+  if (!signature || !verifySignature(key, toBeSigned(header, root), signature))
+    throw new Error('the tree head of the note is not signed')
 }
 
 /**

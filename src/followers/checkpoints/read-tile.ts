@@ -1,7 +1,7 @@
-import { Turn } from '../../append/turn.ts'
 import { readEnvelopes } from '../../db/chain/read-entries.ts'
 import type { Db } from '../../db/connect/client.ts'
 import { ApiError } from '../../errors.ts'
+import { Slice } from '../../load/slice.ts'
 import { equalBytes } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
@@ -53,10 +53,10 @@ async function readProved(
 /** Throws where the entries are not those whose hashes were proved. */
 async function bundle(envelopes: readonly Buffer[], leaves: readonly Uint8Array[]): Promise<Buffer> {
   const bytes = Buffer.alloc(envelopes.reduce((sum, { length }) => sum + LENGTH_BYTES + length, 0))
-  const turn = new Turn()
+  const slice = new Slice()
   let at = 0
   for (const [i, leaf] of leaves.entries()) {
-    if (turn.isOver) await turn.next()
+    if (slice.isOver) await slice.next()
     const envelope = envelopes[i]
     if (!envelope || !equalBytes(leafHash(nativeProviders.sha256, envelope), leaf))
       throw new ProofError('merkle_path', `entry ${i} of the tile is not the one of its leaf`)

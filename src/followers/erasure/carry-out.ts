@@ -1,23 +1,23 @@
 import type pg from 'pg'
-import { Turn } from '../../append/turn.ts'
 import { readFindKey } from '../../db/chain/signed-entries.ts'
 import { chunkIdOf } from '../../db/chunks/read-chunks.ts'
-import { isAway, ReleasedFault } from '../../db/chunks/released-chunks.ts'
+import { ArchiveFault, isAway } from '../../db/connect/archive.ts'
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import { ERASURE_ATTEMPTS_MAX } from '../../db/limits.ts'
 import {
   digestOfItem,
   eraseDocuments,
-  findReleasedChunks,
   forgetLabels,
   isLate,
   isOfItem,
   type LabelPlace,
   listPendingErasures,
+  listWaitingForArchive,
   type PendingErasure,
   readErasedChunks,
 } from '../../db/records/pending-erasures.ts'
+import { Slice } from '../../load/slice.ts'
 import type { FindKey } from '../../proof/entry/verify-entry.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
@@ -118,11 +118,9 @@ async function carryOut(
     if (isUnavailable(error as Error)) throw error
     if (isAway(error)) {
       // The content of other chunks is here, and waits for nobody.
-      const released = await findReleasedChunks(deps.pool, first.ledgerId, erasures)
-      const waits = (erasure: PendingErasure) =>
-        isOfItem(erasure) && released.has(chunkIdOf(erasure.subjectId))
-      wait(deps, erasures.filter(waits), error)
-      const others = erasures.filter((erasure) => !waits(erasure))
+      const waiting = await listWaitingForArchive(deps.pool, first.ledgerId, erasures)
+      wait(deps, [...waiting], error)
+      const others = erasures.filter((erasure) => !waiting.has(erasure))
       return others.length === 0 ? undefined : carryOut(deps, others, findKey)
     }
     if (erasures.length > 1) {
@@ -131,7 +129,7 @@ async function carryOut(
       await carryOut(deps, erasures.slice(middle), findKey)
       return
     }
-    if (error instanceof ReleasedFault) return wait(deps, erasures, error)
+    if (error instanceof ArchiveFault) return wait(deps, erasures, error)
     // Logged once: a login that can make such rows could otherwise fill the log.
     const details = { err: error, ledger, seq: first.seq, document: first.document }
     if (deps.refusedErasures.refuse(nameOf(first))) deps.log.error(details, 'an erasure is refused')
@@ -160,9 +158,9 @@ export async function eraseAll(
   const { ledgerId } = erasures[0]!
   for (let attempt = 1; ; attempt++) {
     const chunks = await readErasedChunks(pool, ledgerId, erasures)
-    const turn = new Turn()
+    const slice = new Slice()
     for (const erasure of erasures) {
-      if (turn.isOver) await turn.next()
+      if (slice.isOver) await slice.next()
       verifyErasure(
         isOfItem(erasure) ? { ...erasure, digest: digestOfItem(chunks, erasure) } : erasure,
         findKey,

@@ -1,7 +1,6 @@
 import type pg from 'pg'
 import type { AppendOutcome } from '../../append/commit.ts'
 import { sealEntry } from '../../append/entry.ts'
-import { Turn } from '../../append/turn.ts'
 import type { EntryRow } from '../../db/chain/append-entries.ts'
 import { readFindKey, readFirstEntries } from '../../db/chain/signed-entries.ts'
 import { constraintOf } from '../../db/connect/constraints.ts'
@@ -10,11 +9,12 @@ import { type ErasableRow, listErasable } from '../../db/records/erasures.ts'
 import { type KeptRecord, readKeptPage } from '../../db/records/kept-records.ts'
 import { claimSweep, readRuleEntries, releaseSweep, type Sweep } from '../../db/records/retention-work.ts'
 import { readDefinition } from '../../ledgers/ledger-definition.ts'
+import { Slice } from '../../load/slice.ts'
 import { toHex } from '../../proof/bytes.ts'
 import { type FindKey, verifySignedEntry } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
-import { erasureEntry } from '../../records/erasure-entry.ts'
+import { erasureEntry } from '../../records/erase/erasure-entry.ts'
 import { type Keeping, readKeeping } from '../../records/keeping/read-keeping.ts'
 import { isHeld, isOver, retentionOf } from '../../records/keeping/rules.ts'
 import { ERASABLE_LISTED_MAX, MS_PER_DAY } from '../../records/limits.ts'
@@ -133,7 +133,7 @@ type Server = Awaited<ReturnType<typeof openAuthor>>
 class Portions {
   readonly #deps: RetentionDeps
   readonly #by: Server
-  #turn = new Turn()
+  #slice = new Slice()
   #entries: EntryRow[] = []
   #committing: Promise<void> = Promise.resolve()
   #erased = 0
@@ -145,7 +145,7 @@ class Portions {
 
   /** Throws what a portion before it has failed by. */
   async add({ recordId, document, rule }: DueDocument): Promise<void> {
-    if (this.#turn.isOver) await this.#turn.next()
+    if (this.#slice.isOver) await this.#slice.next()
     const said = erasureEntry(recordId, document, { code: 'retention', reason: null, rule })
     const { author, signer } = this.#by
     this.#entries.push(sealEntry(signer, author, said, this.#deps.now()).entry)

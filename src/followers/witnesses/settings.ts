@@ -1,13 +1,17 @@
 import type { Allowances } from '../../outside/connector/allowances.ts'
 import { checkOutboundUrl } from '../../outside/connector/check-url.ts'
+import { isLonger } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { parseWitnessPolicy } from '../../proof/tree/cosignature.ts'
 import { type NoteKey, parseNoteKey } from '../../proof/tree/note.ts'
 import { nativeProviders } from '../../signing/native.ts'
-import { WITNESS_NAME_CHARS_MAX, WITNESSES_MAX } from '../limits.ts'
+import { WITNESS_NAME_BYTES_MAX, WITNESSES_MAX } from '../limits.ts'
 
 /** A witness that checkpoints are sent to. `url`: what stands before `/add-checkpoint`. */
 export type WitnessSetting = { readonly key: NoteKey; readonly url: string }
+
+/** Only these characters separate a key from its URL: a key's name may contain others that `\s` matches. */
+const BLANKS = /[ \t]+/
 
 /**
  * Parses `VKEY URL`, separated by commas or newlines: TALLYSTICK_WITNESSES. Throws an Error that says which one is wrong, and what to do.
@@ -15,24 +19,24 @@ export type WitnessSetting = { readonly key: NoteKey; readonly url: string }
 export function parseWitnesses(text: string, allowances: Allowances): WitnessSetting[] {
   const items = text
     .split(/[,\n]/)
-    .map((item) => item.trim())
+    .map((item) => item.replace(/^[ \t\r]+|[ \t\r]+$/g, ''))
     .filter((item) => item !== '')
   if (items.length > WITNESSES_MAX) throw new Error(`at most ${WITNESSES_MAX} witnesses`)
   const witnesses = items.map((item) => parseWitness(item, allowances))
   if (witnesses.length > 0) {
-    const vkeys = items.map((item) => item.split(/\s+/)[0]!)
+    const vkeys = items.map((item) => item.split(BLANKS)[0]!)
     said('the witnesses', () => parseWitnessPolicy(vkeys, 1, nativeProviders.sha256))
   }
   return witnesses
 }
 
 function parseWitness(item: string, allowances: Allowances): WitnessSetting {
-  const [vkey = '', url = '', ...rest] = item.split(/\s+/)
+  const [vkey = '', url = '', ...rest] = item.split(BLANKS)
   if (url === '' || rest.length > 0)
     throw new Error(`${item}: write each witness as its verifier key, a space and its URL`)
   const key = said(vkey, () => parseNoteKey(vkey, 'cosignature', nativeProviders.sha256))
-  if (key.name.length > WITNESS_NAME_CHARS_MAX)
-    throw new Error(`${key.name}: a name of more than ${WITNESS_NAME_CHARS_MAX} characters`)
+  if (isLonger(key.name, WITNESS_NAME_BYTES_MAX))
+    throw new Error(`${key.name}: a name of more than ${WITNESS_NAME_BYTES_MAX} bytes`)
   const checked = checkOutboundUrl(url, allowances)
   if (!checked.ok) throw new Error(`${url}: ${checked.detail}`)
   return { key, url: url.replace(/\/+$/, '') }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Counts } from '../../load/shares.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import {
   WITNESS_EVERY_MS,
@@ -57,8 +58,8 @@ export class WitnessLane {
   readonly #grown = new Set<Uuid>()
   readonly #waiting = new Map<string, Waiting>()
   readonly #underWay = new Map<string, Promise<void>>()
-  /** Requests under way of each ledger that has some. */
-  readonly #posts = new Map<Uuid, number>()
+  /** Requests under way, by ledger. */
+  readonly #posts = new Counts()
   /** Error that a request has met and that is no word of a witness, until a round tells it. */
   #broken: { readonly error: unknown } | null = null
   /** While the witness does not answer, nothing is sent; after each try for longer. */
@@ -134,7 +135,7 @@ export class WitnessLane {
     let second: Waiting | null = null
     for (const [key, waiting] of this.#waiting) {
       if (waiting.dueMs > nowMs || this.#underWay.has(key)) continue
-      const posts = this.#posts.get(waiting.ledgerId) ?? 0
+      const posts = this.#posts.of(waiting.ledgerId)
       if (posts === 0) return waiting
       if (posts < WITNESS_POSTS_OF_LEDGER_MAX) second ??= waiting
     }
@@ -143,16 +144,14 @@ export class WitnessLane {
 
   #begin(waiting: Waiting): void {
     const [key, { ledgerId }] = [keyOf(waiting), waiting]
-    this.#posts.set(ledgerId, (this.#posts.get(ledgerId) ?? 0) + 1)
+    this.#posts.add(ledgerId, 1)
     const sent = this.#send(waiting)
       .catch((error) => {
         this.#broken ??= { error }
       })
       .finally(() => {
         this.#underWay.delete(key)
-        const others = this.#posts.get(ledgerId)! - 1
-        if (others > 0) this.#posts.set(ledgerId, others)
-        else this.#posts.delete(ledgerId)
+        this.#posts.add(ledgerId, -1)
         if (this.#broken || this.#next(this.#deps.now())) this.#waker.wake()
       })
     this.#underWay.set(key, sent)

@@ -1,16 +1,17 @@
+import { readFileSync } from 'node:fs'
 import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { VERSION } from '../../observe/version.ts'
-import { EVENT_STREAM } from '../accept.ts'
-import { otlpStatus, PROTOBUF_TYPE } from '../otlp-answers.ts'
-import { COSE_TYPE } from '../plugins/json-body.ts'
+import { EVENT_STREAM } from '../answers/accept.ts'
+import { otlpStatus, PROTOBUF_TYPE } from '../answers/otlp-answers.ts'
+import { STATEMENT_TYPES } from '../plugins/json-body.ts'
 import { CONCISE_PROBLEM_TYPE, PROBLEM_TYPE } from '../plugins/problems.ts'
 import { SIZE_TEXT } from '../schemas/common.ts'
 import { rpcStatus } from '../schemas/otlp.ts'
 import { problem } from '../schemas/problem.ts'
 import { mayOmitBody } from '../zod-validation.ts'
-import { groupOf, inGroupOrder, isOfReference } from './groups.ts'
+import { inGroupOrder, isOfReference } from './groups.ts'
 import { makeHeaders } from './headers.ts'
 import type { Operation } from './operations.ts'
 import { takesIdempotencyKey, takesIfMatch } from './possible-problems.ts'
@@ -19,20 +20,25 @@ import { describeWebhooks } from './webhooks.ts'
 
 type Json = Record<string, unknown>
 
-const DESCRIPTION = `An open, self-hosted accountability ledger for AI-agent fleets. Every address refuses fields and
+const describeUse = (
+  publicUrl: string,
+) => `An open, self-hosted accountability ledger for AI-agent fleets. Every address refuses fields and
 parameters that it does not know (422), and methods that it does not take (405, with \`Allow\`). Errors are problem documents
 (RFC 9457) with a stable \`code\`.
 
 A first call, with the key that \`npm start\` printed:
 
 \`\`\`sh
-curl -s http://localhost:3000/v1/records \\
+curl -s ${publicUrl}/v1/records \\
   -H "Authorization: Bearer $TALLYSTICK_API_KEY" -H 'Content-Type: application/json' \\
   -d '{"type":"generic/1","payload":{"did":"sent the invoice"}}'
 \`\`\``
 
-/** The OpenAPI 3.1 document of the operations, which `GET /openapi.json` answers. */
-export function describeOperations(operations: readonly Operation[]): Json {
+/** Answers of a real ledger, by method, path and status: tools/example-answers.ts writes them. */
+const EXAMPLES: Json = JSON.parse(readFileSync(new URL('./example-answers.json', import.meta.url), 'utf8'))
+
+/** Returns the OpenAPI 3.1 document of the operations, for `GET /openapi.json`. `publicUrl`: URL of this server for clients. */
+export function describeOperations(operations: readonly Operation[], publicUrl: string): Json {
   const schemas = new SchemaComponents()
   const paths: Record<string, Json> = {}
   const ordered = inGroupOrder(operations)
@@ -45,12 +51,16 @@ export function describeOperations(operations: readonly Operation[]): Json {
     info: {
       title: 'Tallystick',
       version: VERSION,
-      description: DESCRIPTION,
+      description: describeUse(publicUrl),
       license: { name: 'Apache-2.0' },
     },
     // The address from which it was fetched, because the server does not know the proxies in front of it.
     servers: [{ url: '/' }],
-    tags: [...new Set(ordered.filter((each) => !isOfReference(each)).map(groupOf))].map((name) => ({ name })),
+    tags: [...new Set(ordered.filter((each) => !isOfReference(each)).map(({ group }) => group))].map(
+      (name) => ({
+        name,
+      }),
+    ),
     paths,
     webhooks: describeWebhooks(schemas),
     components: {
@@ -73,7 +83,7 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
   return {
     operationId: operationIdOf(operation),
     summary,
-    ...(isOfReference(operation) ? { 'x-internal': true } : { tags: [groupOf(operation)] }),
+    ...(isOfReference(operation) ? { 'x-internal': true } : { tags: [operation.group] }),
     ...(access !== 'public' && { security: securityOf(access) }),
     // With this scope alone a key is shown its own agent's records only.
     ...(typeof access === 'object' && access.own !== undefined && { 'x-own-records-scope': access.own }),
@@ -87,7 +97,12 @@ function describeOperation(operation: Operation, schemas: SchemaComponents): Jso
         description: `at most ${operation.bodyBytesMax / 1024} KiB`,
         required: !mayOmitBody(body),
         content: {
-          [operation.scrapi ? COSE_TYPE : 'application/json']: { schema: schemas.add(body) },
+          ...Object.fromEntries(
+            (operation.scrapi ? STATEMENT_TYPES : ['application/json']).map((type) => [
+              type,
+              { schema: schemas.add(body) },
+            ]),
+          ),
           ...(operation.otlp && { [PROTOBUF_TYPE]: { schema: PROTOBUF } }),
         },
       },
@@ -198,7 +213,11 @@ function describeAnswers(operation: Operation, schemas: SchemaComponents): Json 
     answers[status] ??= { description: STATUS_CODES[status]!, ...makeHeaders(operation, Number(status)) }
     if (!content) continue
     answers[status].content ??= {}
-    answers[status].content[content.mediaType] = { schema: schemas.add(content.schema) }
+    const example = EXAMPLES[`${operation.method} ${operation.path} ${status}`]
+    answers[status].content[content.mediaType] = {
+      schema: schemas.add(content.schema),
+      ...(example !== undefined && { example }),
+    }
     if (operation.otlp) answers[status].content[PROTOBUF_TYPE] = { schema: PROTOBUF }
   }
   return answers

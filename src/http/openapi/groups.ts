@@ -1,5 +1,3 @@
-import type { Operation } from './operations.ts'
-
 const REFERENCE = 'API reference'
 
 /** Groups of the API reference, in the order in which a reader needs them. A path is in one group. */
@@ -31,24 +29,24 @@ const GROUPS: readonly (readonly [name: string, path: RegExp])[] = [
 
 export const WEBHOOKS_GROUP = 'Webhooks'
 
-/** Throws for a path without a group, so that a new one is given its place. */
-export function groupOf(operation: Pick<Operation, 'path'>): string {
-  return GROUPS[indexOf(operation)]![0]
+const NAMES = GROUPS.map(([name]) => name)
+
+/** The group of a path in OpenAPI's notation. Throws for a path without a group, so that nobody forgets a new route. */
+export function groupOf(path: string): string {
+  const [name] = GROUPS.find(([, pattern]) => pattern.test(path)) ?? []
+  if (name === undefined)
+    throw new Error(`${path} is in no group of the API reference (src/http/openapi/groups.ts)`)
+  return name
 }
 
 /** Whether the operation serves the reference itself, which does not show it. */
-export function isOfReference(operation: Pick<Operation, 'path'>): boolean {
-  return groupOf(operation) === REFERENCE
+export function isOfReference({ group }: Grouped): boolean {
+  return group === REFERENCE
 }
 
 /** The operations in the order of their groups; within one, in the order in which their routes are registered. */
-export function inGroupOrder(operations: readonly Operation[]): Operation[] {
-  return operations.toSorted((a, b) => indexOf(a) - indexOf(b))
+export function inGroupOrder<Each extends Grouped>(operations: readonly Each[]): Each[] {
+  return operations.toSorted((a, b) => NAMES.indexOf(a.group) - NAMES.indexOf(b.group))
 }
 
-function indexOf({ path }: Pick<Operation, 'path'>): number {
-  const index = GROUPS.findIndex(([, pattern]) => pattern.test(path))
-  if (index === -1)
-    throw new Error(`${path} is in no group of the API reference (src/http/openapi/groups.ts)`)
-  return index
-}
+type Grouped = { readonly group: string }

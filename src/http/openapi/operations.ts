@@ -1,9 +1,10 @@
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
 import { z } from 'zod'
-import { BODY_BYTES_MAX } from '../../append/limits.ts'
 import type { ErrorCode } from '../../errors.ts'
+import { BODY_BYTES_MAX } from '../../load/limits.ts'
 import type { Access, PeerAccess } from '../plugins/authenticate.ts'
-import { type ReadFrom, takesKnownSize } from '../reads.ts'
+import { type ReadFrom, takesKnownSize } from '../reads/reads.ts'
+import { groupOf } from './groups.ts'
 import { problemsOf } from './possible-problems.ts'
 
 /** One method at one address: its request and its answers. */
@@ -11,6 +12,8 @@ export type Operation = {
   readonly method: HTTPMethods
   /** As OpenAPI writes it: `/v1/records/{id}`. */
   readonly path: string
+  /** Section of the API reference. */
+  readonly group: string
   readonly summary: string
   readonly access: Exclude<Access, PeerAccess>
   readonly params: z.ZodType | null
@@ -43,7 +46,7 @@ declare module 'fastify' {
 
 /**
  * Collects the operations of the routes that are registered after it. A route that does not say what it is for and what it
- * answers is refused when it is registered, so that the documentation is whole.
+ * answers, or is in no group of the reference, is refused when it is registered, so that the documentation is whole.
  */
 export function collectOperations(app: FastifyInstance): readonly Operation[] {
   const operations: Operation[] = []
@@ -61,10 +64,12 @@ function operationOf(route: RouteOptions): Operation {
   const method = route.method as HTTPMethods
   const access = route.config!.access!
   if (access === 'peer' || access === 'introduction') throw new Error(`${where} is for peers: hide it`)
+  // The rest of an address has no name in Fastify.
+  const path = route.url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}')
   return {
     method,
-    // The rest of an address has no name in Fastify.
-    path: route.url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{path}'),
+    path,
+    group: groupOf(path),
     summary,
     access,
     params: (params as z.ZodType | undefined) ?? null,

@@ -1,18 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import type { Admission } from '../../append/admission.ts'
-import type { ByteBudgets } from '../../append/byte-budget.ts'
 import { ApiError } from '../../errors.ts'
-import { heldBy } from '../held.ts'
+import type { Admission } from '../../load/admission.ts'
+import type { ByteBudgets } from '../../load/budgets.ts'
+import { heldBy } from '../connections/held.ts'
+import { kindOf } from '../connections/owner.ts'
+import { PipelinedRequests } from '../connections/pipelined-requests.ts'
+import type { Proof, Prove } from '../connections/prove.ts'
+import { RefusedConnections } from '../connections/refused-connections.ts'
+import { UnreadConnections } from '../connections/unread-connections.ts'
 import { REFUSED_RETRY_AFTER_SECONDS_MAX } from '../limits.ts'
-import { claimedLedger, kindOf } from '../owner.ts'
-import { PipelinedRequests } from '../pipelined-requests.ts'
-import { RefusedConnections } from '../refused-connections.ts'
-import { UnreadConnections } from '../unread-connections.ts'
 import { PROBLEM_TYPE, renderProblem } from './problems.ts'
 
-type AdmissionDeps = { readonly admission: Admission; readonly budgets: ByteBudgets }
+/** A request whose bytes were looked at: who owns it, and whether it has been admitted. */
+type Claimed = { readonly proof: Proof | Promise<Proof>; readonly isAdmitted: boolean }
+
+type AdmissionDeps = { readonly admission: Admission; readonly budgets: ByteBudgets; readonly prove: Prove }
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -32,13 +36,14 @@ function isAlwaysAdmitted(method: string | undefined, url: string): boolean {
 const PROBE = /^\/(?:livez|readyz)(?:\?|$)/
 
 /**
- * Refuses what is too much, before anything else is done for it. A request counts from when it is authenticated and has arrived
+ * Refuses requests beyond the limits, before any other work. Only the owner is proven first: at once if the key is known, so that a burst
+ * is decided in one slice; otherwise after the key's look-up. A request counts from when it is authenticated and has arrived
  * whole, until its answer begins: nobody can fill the places by sending slowly or without a key. Answers that are not read count as
  * bytes (unread-answers.ts), and streams have slots of their own.
  *
  * One that is pipelined waits until the answer before it was taken.
  */
-export function useAdmission(app: FastifyInstance, { admission, budgets }: AdmissionDeps): void {
+export function useAdmission(app: FastifyInstance, { admission, budgets, prove }: AdmissionDeps): void {
   let isDraining = false
   app.decorate('drain', () => {
     isDraining = true
@@ -50,24 +55,36 @@ export function useAdmission(app: FastifyInstance, { admission, budgets }: Admis
     () => performance.now(),
     (socket) => waiting.has(socket),
   )
-  const refused = new RefusedConnections(({ method, url, authorization }, socket) => {
-    if (isDraining || isAlwaysAdmitted(method, url)) return { refusal: null, isTaken: false }
-    const isTaken = admission.admits(kindOf(method), claimedLedger(authorization))
-    if (!isTaken) unread.add({ socket, complete: true })
-    return { refusal: isTaken ? null : renderRefusal(TOO_MANY, app.server), isTaken }
+  const refused = new RefusedConnections<Claimed>((request, socket) => {
+    const { method, url } = request
+    if (isDraining || isAlwaysAdmitted(method, url)) return { refusal: null, taken: null }
+    const proof = prove(request)
+    if (proof instanceof Promise) return { refusal: null, taken: { proof, isAdmitted: false } }
+    if (admission.admits(kindOf(method), proof.owner))
+      return { refusal: null, taken: { proof, isAdmitted: true } }
+    unread.add({ socket, complete: true })
+    return { refusal: renderRefusal(TOO_MANY, app.server), taken: null }
   })
   const begin = (request: IncomingMessage, response: ServerResponse) => {
     if (isAlwaysAdmitted(request.method, request.url!)) return handle(request, response)
-    const ledger = claimedLedger(request.headers.authorization)
+    const claimed = refused.meet(request, response)
+    const proof = claimed ? claimed.proof : prove(request.headers)
+    if (!(proof instanceof Promise)) return admit(request, response, proof, claimed?.isAdmitted ?? false)
+    void proof.then((proof) => {
+      if (!request.socket.destroyed) admit(request, response, proof, false)
+    })
+  }
+  const admit = (request: IncomingMessage, response: ServerResponse, proof: Proof, isAdmitted: boolean) => {
+    const { owner } = proof
     const kind = kindOf(request.method)
-    const isTaken = refused.meet(request, response)
-    if (!budgets[kind].hasRoom(ledger, 1)) return refuse(response, UNREAD)
-    if (!isTaken && !admission.admits(kind, ledger)) {
+    if (!budgets[kind].admits(owner)) return refuse(response, UNREAD)
+    if (!isAdmitted && !admission.admits(kind, owner)) {
       refused.watch(request.socket)
       unread.add(request)
       return refuse(response, TOO_MANY)
     }
-    admission.begin(kind, Number(request.headers['content-length'] ?? 0), ledger, () => {
+    request.proof = proof
+    admission.begin(kind, Number(request.headers['content-length'] ?? 0), owner, () => {
       // A client that has gone meanwhile would not hear of it.
       if (!request.socket.destroyed) handle(request, response)
     })

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
-import { isSameKey } from '../../ledgers/api-keys.ts'
 import type { Caller, CallerCache } from '../../ledgers/caller.ts'
 import type { PublicLedgers } from '../../ledgers/public-ledgers.ts'
 import type { Scope } from '../../ledgers/scopes.ts'
@@ -12,6 +11,7 @@ import {
 } from '../../outside/federation/authenticate.ts'
 import type { RequestSignature } from '../../outside/federation/http-signature.ts'
 import { isId, parseId } from '../../proof/ids.ts'
+import { findBearerToken, OPERATOR, type Prove } from '../connections/prove.ts'
 
 /**
  * Access to a route: a key with any of these scopes. `own`: a key with this scope alone may call it too, and is shown only its
@@ -52,7 +52,7 @@ export function useAuthentication(
   deps: PeerAuthDeps & {
     callers: CallerCache
     publicLedgers: PublicLedgers
-    operatorKeys: readonly string[]
+    prove: Prove
     now: () => number
   },
 ): void {
@@ -83,9 +83,11 @@ export function useAuthentication(
       if (isPublic) request.publicLedger = ledger
       if (isPublic) return
     }
-    const token = bearerToken(request)
-    if (access === 'operator') return requireOperator(token, deps.operatorKeys)
-    request.caller = await requireCaller(token, deps)
+    const nowMs = deps.now()
+    // Absent: the request came by no connection.
+    request.raw.proof ??= await deps.prove(request.headers)
+    if (access === 'operator') return requireOperator(request)
+    request.caller = await requireCaller(request, deps.callers, nowMs)
     request.ownRecordsOnly = requireScope(request.caller, access) === 'own'
   })
 }
@@ -96,7 +98,7 @@ export async function isStillLetIn(
   deps: { callers: CallerCache; now: () => number },
 ): Promise<boolean> {
   try {
-    const caller = await requireCaller(bearerToken(request), deps)
+    const caller = await requireCaller(request, deps.callers, deps.now())
     const shown = requireScope(caller, request.routeOptions.config.access as KeyAccess)
     return (shown === 'own') === request.ownRecordsOnly
   } catch (error) {
@@ -105,26 +107,20 @@ export async function isStillLetIn(
   }
 }
 
-function bearerToken(request: FastifyRequest): string {
-  const match = /^Bearer ([\x21-\x7e]{1,256})$/i.exec(request.headers.authorization ?? '')
-  if (!match) throw new ApiError('unauthenticated', 'send the key as `Authorization: Bearer …`')
-  return match[1]!
+function requireOperator(request: FastifyRequest): void {
+  if (request.raw.proof!.owner === OPERATOR) return
+  requireBearerToken(request)
+  throw new ApiError('unauthenticated', 'this needs the operator key (TALLYSTICK_OPERATOR_KEY)')
 }
 
-function requireOperator(token: string, operatorKeys: readonly string[]): void {
-  if (!operatorKeys.some((key) => isSameKey(token, key))) {
-    throw new ApiError('unauthenticated', 'this needs the operator key (TALLYSTICK_OPERATOR_KEY)')
-  }
-}
-
-async function requireCaller(
-  token: string,
-  deps: { callers: CallerCache; now: () => number },
-): Promise<Caller> {
-  const nowMs = deps.now()
-  const caller = await deps.callers.find(token)
+/** The caller whose key the request has proven. Read again, because the request may have waited since. */
+async function requireCaller(request: FastifyRequest, callers: CallerCache, nowMs: number): Promise<Caller> {
+  const { key, failure } = request.raw.proof!
+  if (failure !== null) throw failure
+  const found = key && callers.callerOf(key)
+  const caller = found instanceof Promise ? await found : found
   if (!caller) {
-    const isOperatorKey = token.startsWith('tlo_')
+    const isOperatorKey = requireBearerToken(request).startsWith('tlo_')
     throw new ApiError(
       'unauthenticated',
       isOperatorKey
@@ -139,6 +135,19 @@ async function requireCaller(
     )
   }
   return { ...caller, authenticatedAtMs: nowMs, written: { size: null } }
+}
+
+function requireBearerToken({ headers }: FastifyRequest): string {
+  const token = findBearerToken(headers.authorization)
+  if (token !== null) return token
+  // Exporters that read OTEL_EXPORTER_OTLP_HEADERS by themselves may not decode it.
+  const isEncoded = /^Bearer%20/i.test(headers.authorization ?? '')
+  throw new ApiError(
+    'unauthenticated',
+    isEncoded
+      ? 'the exporter does not decode its headers: write `Bearer tly_…` with a space instead of %20'
+      : 'send the key as `Authorization: Bearer …`',
+  )
 }
 
 function requireScope(caller: Caller, { scope, own }: KeyAccess): 'all' | 'own' {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { ByteBudgets } from '../../append/byte-budget.ts'
 import { ApiError } from '../../errors.ts'
-import { heldBy } from '../held.ts'
+import type { ByteBudgets } from '../../load/budgets.ts'
+import { heldBy } from '../connections/held.ts'
 import { BODY_PIECE_BYTES } from '../limits.ts'
 
 /**

@@ -1,20 +1,22 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../append/limits.ts'
-import { orOverloaded } from '../../append/threads/or-overloaded.ts'
-import { parseJsonInThread } from '../../append/threads/parse-json.ts'
 import { ApiError } from '../../errors.ts'
+import { BODY_BYTES_MAX } from '../../load/limits.ts'
+import { orOverloaded } from '../../load/threads/or-overloaded.ts'
+import { parseJsonInThread } from '../../load/threads/parse-json.ts'
 import { verifyContentDigest } from '../../outside/federation/http-signature.ts'
 import { PEER_DOCUMENT_DEPTH } from '../../outside/federation/limits.ts'
+import { withoutMark } from '../../proof/bytes.ts'
 import { contentCodingsOf } from '../../proof/http-fields.ts'
 import { isCheap } from '../../proof/json/json-text.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
+import { JSON_DEPTH_MAX } from '../../proof/request-limits.ts'
 import type { OtlpSignal } from '../../records/otlp/items.ts'
-import { parseBody, refusedFor } from '../json-refusals.ts'
+import { PROTOBUF_TYPE } from '../answers/otlp-answers.ts'
+import { parseBody, refusedFor } from '../bodies/json-refusals.ts'
+import { isGzip, readOtlpBody } from '../bodies/otlp-body.ts'
+import type { Threads } from '../bodies/threads.ts'
+import { sendersOf } from '../connections/owner.ts'
 import { JSON_LOOP_BYTES_MAX, JSON_LOOP_TOKENS_MAX } from '../limits.ts'
-import { PROTOBUF_TYPE } from '../otlp-answers.ts'
-import { isGzip, readOtlpBody } from '../otlp-body.ts'
-import { sendersOf } from '../owner.ts'
-import type { Threads } from '../threads.ts'
 import { ReadBody } from '../zod-validation.ts'
 
 declare module 'fastify' {
@@ -29,6 +31,8 @@ declare module 'fastify' {
 }
 
 export const COSE_TYPE = 'application/cose'
+/** Media types of a Signed Statement: that of SCRAPI, and the one that RFC 9943 registers. */
+export const STATEMENT_TYPES: readonly string[] = [COSE_TYPE, 'application/scitt-statement+cose']
 
 /** Bytes of a body in COSE, not looked at. */
 export class CoseBody extends ReadBody {
@@ -50,7 +54,7 @@ const NOT_READ = 'the body was not read'
 export function useJsonBody(app: FastifyInstance, { threads }: { readonly threads: Threads }): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
-    COSE_TYPE,
+    [...STATEMENT_TYPES],
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       if (!request.routeOptions.config.scrapi)
@@ -77,11 +81,13 @@ export function useJsonBody(app: FastifyInstance, { threads }: { readonly thread
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) => {
-      const { otlp } = request.routeOptions.config
-      if (otlp) return readOtlp(request, otlp, body)
+    async (request: FastifyRequest, given: Buffer) => {
+      const { otlp, mcp } = request.routeOptions.config
+      if (otlp) return readOtlp(request, otlp, given)
+      // Clients of MCP on Windows begin a message with a byte order mark.
+      const body = mcp ? withoutMark(given) : given
       if (request.routeOptions.config.scrapi)
-        throw new ApiError('unsupported_media_type', `the body must be ${COSE_TYPE}`)
+        throw new ApiError('unsupported_media_type', `the body must be ${STATEMENT_TYPES.join(' or ')}`)
       refuseCompressed(request)
       request.chargeBody(body.length)
       const { peerSignature } = request

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { ApiError, ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { listOf } from '../../proof/http-fields.ts'
-import { Connections } from '../connections.ts'
+import { Connections } from '../connections/connections.ts'
 import { PROBLEM_TYPE, renderProblem } from './problems.ts'
 
 declare module 'fastify' {

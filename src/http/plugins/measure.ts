@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../../errors.ts'
-import { HttpMetrics, type RouteDurations } from '../../observe/metrics/http.ts'
 import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { HttpMetrics, type RouteDurations } from '../metrics.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

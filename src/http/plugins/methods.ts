@@ -1,9 +1,13 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import makeRouter from 'find-my-way'
 import { ApiError } from '../../errors.ts'
-import { EVENT_STREAM } from '../accept.ts'
+import { EVENT_STREAM } from '../answers/accept.ts'
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** No route has the method, but routes of this address report problems in CBOR. */
+    hasConciseProblems: boolean
+  }
   interface FastifyContextConfig {
     /** OPTIONS is answered as GET is: HAProxy's `option httpchk` probes by it. */
     probe?: true
@@ -32,6 +36,9 @@ function isStreamed(schema: RouteOptions['schema']): boolean {
   return Object.keys(answer?.content ?? {}).some((type) => STREAMS.includes(type))
 }
 
+/** `methods`: that it takes. `scrapi`: as its routes have it. */
+type Address = { readonly methods: Set<string>; readonly scrapi: boolean }
+
 /** Answer to `OPTIONS *` (RFC 9110 §9.3.7): no address takes others. */
 const ALL = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
 
@@ -45,27 +52,30 @@ export function refuseOtherMethods(
   options: makeRouter.Config<makeRouter.HTTPVersion.V1>,
 ): void {
   const addresses = makeRouter(options)
-  const methodsOf = new Map<string, Set<string>>()
+  const addressOf = new Map<string, Address>()
+  app.decorateRequest('hasConciseProblems', false)
   app.addHook('onRoute', (route: RouteOptions) => {
-    const { method, url } = route
-    const known = methodsOf.get(url)
-    const methods = known ?? new Set(['OPTIONS'])
-    for (const one of [method].flat()) methods.add(one)
-    if (takesHead(route)) methods.add('HEAD')
+    const { method, url, config } = route
+    const known = addressOf.get(url)
+    const address = known ?? { methods: new Set(['OPTIONS']), scrapi: config?.scrapi ?? false }
+    for (const one of [method].flat()) address.methods.add(one)
+    if (takesHead(route)) address.methods.add('HEAD')
     if (known) return
-    methodsOf.set(url, methods)
-    addresses.on('GET', url, () => {}, methods)
+    addressOf.set(url, address)
+    addresses.on('GET', url, () => {}, address)
   })
   app.addHook('onRequest', async (request, reply) => {
     const path = request.url.split('?')[0]!
     // GET /v1/records/batch would be answered by /v1/records/:id.
-    const isTaken = !request.is404 && (methodsOf.get(path)?.has(request.method) ?? true)
+    const isTaken = !request.is404 && (addressOf.get(path)?.methods.has(request.method) ?? true)
     if (isTaken && request.method !== 'OPTIONS') return
     const found = addresses.find('GET', path)
     // A slash at the end reads as an empty id.
     if (path !== '*' && (!found || Object.values(found.params).includes('')))
       throw new ApiError('not_found', `there is nothing at ${path}`)
-    const methods = new Set(found ? (found.store as Set<string>) : ALL)
+    const address = found?.store as Address | undefined
+    request.hasConciseProblems = address?.scrapi ?? false
+    const methods = new Set(address?.methods ?? ALL)
     const allow = [...methods].sort().join(', ')
     reply.header('allow', allow)
     if (isTaken) return

@@ -5,10 +5,11 @@ import { ledgerMoving } from '../../append/append-one.ts'
 import { isUnavailable, isUnstorable } from '../../db/connect/failures.ts'
 import { isRefusedWhileMoving } from '../../db/ledgers/moving.ts'
 import { ApiError, ERROR_CODES, type ErrorCode } from '../../errors.ts'
+import { JSON_RPC_CODES } from '../../json-rpc-codes.ts'
 import { describeError } from '../../observe/log.ts'
-import { asksForJson, EVENT_STREAM } from '../accept.ts'
+import { asksForJson, EVENT_STREAM } from '../answers/accept.ts'
+import { sendStatus } from '../answers/otlp-answers.ts'
 import { FailureLog } from '../failure-log.ts'
-import { sendStatus } from '../otlp-answers.ts'
 
 /** Errors as RFC 9457 problem documents. */
 declare module 'fastify' {
@@ -39,7 +40,8 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   // No hook runs for a malformed address (answer-headers.ts).
   reply.header('x-content-type-options', 'nosniff').header('cache-control', 'no-store')
   if (request.routeOptions.config?.otlp) return sendStatus(request, reply, known)
-  if (request.routeOptions.config?.scrapi && !asksForJson(request.headers.accept))
+  const isOfScrapi = request.routeOptions.config?.scrapi || request.hasConciseProblems
+  if (isOfScrapi && !asksForJson(request.headers.accept))
     return reply
       .code(known.status)
       .header('content-type', CONCISE_PROBLEM_TYPE)
@@ -109,14 +111,16 @@ function renderConciseProblem(error: ApiError, requestId: string): Uint8Array {
   return encode(problem, rfc8949EncodeOptions)
 }
 
-/** JSON-RPC has no code for what HTTP refuses. The message was not read as one, so that it has no id. */
-const REFUSED = -32_000
-
+/** The message was not read as one, so that it has no id. */
 function renderJsonRpcError(error: ApiError, requestId: string): string {
   const [status, , , advice] = ERROR_CODES[error.code]
   const message = `${status} ${error.code}: ${error.message}. What to do: ${advice}`
   const data = JSON.parse(renderProblem(error, requestId)) as object
-  return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: REFUSED, message, data } })
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    id: null,
+    error: { code: JSON_RPC_CODES.refusedByHttp, message, data },
+  })
 }
 
 const FASTIFY_CODES: Record<string, ErrorCode> = {

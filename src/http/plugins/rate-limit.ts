@@ -79,24 +79,20 @@ const PUBLIC_LIMIT = { requestsPerSecond: PUBLIC_READS_PER_SECOND, burst: PUBLIC
 
 /** null: nothing was set, or nobody calls: public and operator routes have no limit. */
 function limitedOf({ caller, peer, publicLedger }: Callers): Limited[] | null {
-  if (publicLedger !== null) return [{ id: `public ${publicLedger}`, limit: PUBLIC_LIMIT }]
-  if (peer) return [{ id: `${peer.ledger} ${peer.peer}`, limit: PEER_LIMIT }]
+  if (publicLedger !== null) return [{ name: 'public', id: `public ${publicLedger}`, limit: PUBLIC_LIMIT }]
+  if (peer) return [{ name: 'peer', id: `${peer.ledger} ${peer.peer}`, limit: PEER_LIMIT }]
   if (caller === null || (caller.keyLimit === null && caller.ledgerLimit === null)) return null
   return [
-    ...(caller.keyLimit ? [{ id: caller.key, limit: caller.keyLimit }] : []),
-    ...(caller.ledgerLimit ? [{ id: caller.ledger, limit: caller.ledgerLimit }] : []),
+    ...(caller.keyLimit ? [{ name: 'key', id: caller.key, limit: caller.keyLimit }] : []),
+    ...(caller.ledgerLimit ? [{ name: 'ledger', id: caller.ledger, limit: caller.ledgerLimit }] : []),
   ]
 }
 
 /** draft-ietf-httpapi-ratelimit-headers-11: `"key";q=10;w=2`, the burst and in how many seconds it comes back. */
-function formatPolicy({ id, limit }: Limited): string {
-  return `"${nameOf(id)}";q=${limit.burst};w=${Math.max(1, Math.ceil(limit.burst / limit.requestsPerSecond))}`
+function formatPolicy({ name, limit }: Limited): string {
+  return `"${name}";q=${limit.burst};w=${Math.max(1, Math.ceil(limit.burst / limit.requestsPerSecond))}`
 }
 
-function formatState({ id }: Limited, state: RateLimitState): string {
-  return `"${nameOf(id)}";r=${state.remaining};t=${Math.ceil(state.fullInMs / 1_000)}`
-}
-
-function nameOf(id: string): string {
-  return id.startsWith('key_') ? 'key' : 'ledger'
+function formatState({ name }: Limited, state: RateLimitState): string {
+  return `"${name}";r=${state.remaining};t=${Math.ceil(state.fullInMs / 1_000)}`
 }

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
-import type { ByteBudgets } from '../../append/byte-budget.ts'
 import { ApiError } from '../../errors.ts'
-import { type Held, heldBy, type Share } from '../held.ts'
+import type { ByteBudgets } from '../../load/budgets.ts'
+import { heldChars } from '../answers/pieces.ts'
+import { type Held, heldBy, type Share } from '../connections/held.ts'
+import { kindOf } from '../connections/owner.ts'
+import type { WriteDeadlines } from '../connections/write-deadlines.ts'
 import { ANSWER_TEXT_CHARS_MAX, ANSWERS_LOOK_EVERY_MS } from '../limits.ts'
-import { kindOf } from '../owner.ts'
-import { heldChars } from '../pieces.ts'
-import type { WriteDeadlines } from '../write-deadlines.ts'
 
 type UnreadDeps = { readonly budgets: ByteBudgets; readonly writeDeadlines: WriteDeadlines }
 

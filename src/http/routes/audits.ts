@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { type AuditRow, findAudit, listAudits, requestAudit } from '../../db/audit/audits.ts'
 import { ApiError } from '../../errors.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../answers/page.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { auditAnswer, auditPage, auditsCursor, auditsQuery } from '../schemas/audits.ts'
 import { idParams, noMembers } from '../schemas/common.ts'
@@ -80,5 +80,6 @@ function render(audit: AuditRow) {
     finishedAt: audit.finishedAt?.toISOString() ?? null,
     ok: audit.ok,
     report: audit.report,
+    error: audit.error,
   }
 }

@@ -4,8 +4,8 @@ import { ApiError } from '../../errors.ts'
 import { checkpointPending, cosignaturesPending } from '../../followers/checkpoints/prove-entry.ts'
 import { proveConsistency } from '../../followers/checkpoints/prove-tree.ts'
 import { toHex } from '../../proof/bytes.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../answers/page.ts'
 import type { Deps } from '../deps.ts'
-import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { SIZE_TEXT } from '../schemas/common.ts'
 import {
   checkpointNote,

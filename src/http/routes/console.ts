@@ -26,9 +26,8 @@ const SAVED = 'verify.html'
 /** The console (docs/console.md): static files, which anybody may have. Its data comes from the API, with the reader's key. */
 export function consoleRoutes(app: FastifyInstance, { consoleDir }: Pick<Deps, 'consoleDir'>): void {
   if (consoleDir === null) return
-  app.register(fastifyStatic, { serve: false, root: consoleDir, preCompressed: true })
   const files = new Set(existsSync(consoleDir) ? readdirSync(consoleDir) : [])
-  if (files.size === 0) app.log.warn(`${UNBUILT}: run \`npm run build\``)
+  if (files.size > 0) app.register(fastifyStatic, { serve: false, root: consoleDir, preCompressed: true })
   const config = { reads: 'nothing', access: 'public' } as const
   const schema = { hide: true }
 

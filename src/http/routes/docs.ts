@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { sendCached, type Tagged, tag } from '../send-cached.ts'
+import { sendCached, type Tagged, tag } from '../answers/send-cached.ts'
 
 /**
  * The API's documentation for people: Scalar, shown from what this server sends alone, so that it works where nothing else can be
@@ -13,6 +13,7 @@ const PAGE = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Tallystick API</title>
+<link rel="icon" href="data:,">
 </head>
 <body>
 <script id="api-reference" data-url="openapi.json"

@@ -1,21 +1,21 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Turns } from '../../append/turn.ts'
 import { findSize } from '../../db/chain/read-entries.ts'
 import { ApiError } from '../../errors.ts'
 import { administerLedger } from '../../ledgers/administer-ledger.ts'
 import type { Caller } from '../../ledgers/caller.ts'
+import { Slices } from '../../load/slice.ts'
+import { Slots } from '../../load/slots.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import type { DocumentsShown } from '../../proof/entry/verify-entry.ts'
-import { entryLines, exportLines } from '../../records/export.ts'
+import { entryLines, exportLines } from '../../records/read/export.ts'
+import { inPieces } from '../answers/pieces.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { STREAMS_MAX, STREAMS_PER_LEDGER_MAX } from '../limits.ts'
-import { inPieces } from '../pieces.ts'
 import { entriesQuery, entryLine, exportLine } from '../schemas/entries.ts'
 import { exportBody, exportView } from '../schemas/exports.ts'
-import { Slots } from '../tails/slots.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /** NDJSON, streamed: a slow reader slows the queries, and holds neither memory nor a database snapshot. */
@@ -24,7 +24,7 @@ export function entryRoutes(app: FastifyInstance, deps: Deps): void {
   const access = { scope: 'audit:read' } as const
   const slots = new Slots(STREAMS_PER_LEDGER_MAX, STREAMS_MAX)
   watchStreams(deps.metrics, 'entries', slots)
-  const shared = { slots, turns: new Turns() }
+  const shared = { slots, slices: new Slices() }
 
   typed.get(
     '/v1/entries',
@@ -101,12 +101,12 @@ function shownTo(caller: Caller): DocumentsShown {
 function sendLines(
   request: FastifyRequest,
   reply: FastifyReply,
-  { slots, turns }: { readonly slots: Slots; readonly turns: Turns },
+  { slots, slices }: { readonly slots: Slots; readonly slices: Slices },
   lines: () => AsyncGenerator<string>,
 ): FastifyReply {
   const release = slots.take(request.caller.ledger)
   // One piece ahead of a slow reader, and no more: the line of a large batch alone has megabytes.
-  const pieces = Readable.from(inPieces(lines(), turns), { objectMode: true, highWaterMark: 1 })
+  const pieces = Readable.from(inPieces(lines(), slices), { objectMode: true, highWaterMark: 1 })
   const { socket } = request.raw
   // Fastify does not report a closed connection for a pipelined response that is still queued.
   const abandon = () => pieces.destroy()

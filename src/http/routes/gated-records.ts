@@ -11,7 +11,6 @@ import {
 } from '../../outside/federation/offers.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { parseId } from '../../proof/ids.ts'
-import { openEnvelope, sharedUnsigned } from '../../records/agent-envelope.ts'
 import { shareRecord } from '../../records/gated/share-record.ts'
 import {
   type About,
@@ -24,8 +23,11 @@ import {
 } from '../../records/gated/steps.ts'
 import type { StepResult } from '../../records/gated/take-step.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../records/limits.ts'
-import { resolveOnBehalfOf } from '../../records/on-behalf-of.ts'
-import { etagOf, ifVersionsOf } from '../conditions.ts'
+import { openEnvelope, sharedUnsigned } from '../../records/write/agent-envelope.ts'
+import { resolveOnBehalfOf } from '../../records/write/on-behalf-of.ts'
+import { etagOf, ifVersionsOf } from '../answers/conditions.ts'
+import { sendJson } from '../answers/send-json.ts'
+import { sendRecord } from '../answers/send-record.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
 import { pathId } from '../path-id.ts'
@@ -39,8 +41,6 @@ import {
   verdictBody,
 } from '../schemas/gated.ts'
 import { recordView } from '../schemas/records.ts'
-import { sendJson } from '../send-json.ts'
-import { sendRecord } from '../send-record.ts'
 import { SIGNING_PROBLEMS } from '../signing-problems.ts'
 import { traceparentOf } from '../traceparent.ts'
 import type { ZodTypes } from '../zod-validation.ts'

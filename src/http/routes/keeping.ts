@@ -3,14 +3,15 @@ import type { Selector } from '../../db/chain/entry-details.ts'
 import { type HoldRow, listHolds, listRules, type RuleRow } from '../../db/records/keeping.ts'
 import { ApiError } from '../../errors.ts'
 import { liftHold, setHold, setRule } from '../../ledgers/keeping.ts'
+import { Slots } from '../../load/slots.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
 import { previewRule } from '../../records/keeping/preview.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../answers/page.ts'
+import { heldBy } from '../connections/held.ts'
 import type { Deps } from '../deps.ts'
-import { heldBy } from '../held.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import { PREVIEWS_MAX, PREVIEWS_OF_LEDGER_MAX } from '../limits.ts'
-import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { noMembers, SEQ_TEXT } from '../schemas/common.ts'
 import {
   holdBody,
@@ -25,7 +26,6 @@ import {
   ruleView,
   seqParams,
 } from '../schemas/keeping.ts'
-import { Slots } from '../tails/slots.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 const WRITE = { scope: scopeOfEntry('hold-set') } as const

@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, InjectOptions } from 'fastify'
 import { z } from 'zod'
 import { ApiError } from '../../errors.ts'
+import { Slots } from '../../load/slots.ts'
 import { describeError } from '../../observe/log.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
+import { heldBy } from '../connections/held.ts'
 import type { Deps } from '../deps.ts'
-import { heldBy } from '../held.ts'
 import { MCP_BODY_BYTES_MAX, MCP_CALLS_MAX, MCP_CALLS_PER_LEDGER_MAX } from '../limits.ts'
-import { Slots } from '../tails/slots.ts'
 import { traceparentOf } from '../traceparent.ts'
 
 /**
@@ -40,7 +40,7 @@ export function mcpRoutes(app: FastifyInstance, deps: Pick<Deps, 'publicUrl' | '
         const answer = await serveHttp(
           callerOf(request),
           webRequest(request, abortedWith(reply)),
-          request.body,
+          request.body as object,
         )
         if (answer.contentType !== null) reply.header('content-type', answer.contentType)
         return reply.code(answer.status).send(answer.body.length > 0 ? answer.body : undefined)

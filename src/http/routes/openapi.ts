@@ -1,11 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { sendCached, type Tagged, tag } from '../answers/send-cached.ts'
+import type { Deps } from '../deps.ts'
 import { describeOperations } from '../openapi/document.ts'
 import type { Operation } from '../openapi/operations.ts'
-import { sendCached, type Tagged, tag } from '../send-cached.ts'
 
 /** Made on the first request, because the last route is registered after this one; the same from then on. */
-export function openApiRoutes(app: FastifyInstance, operations: readonly Operation[]): void {
+export function openApiRoutes(
+  app: FastifyInstance,
+  operations: readonly Operation[],
+  { publicUrl }: Pick<Deps, 'publicUrl'>,
+): void {
   let document: Tagged | undefined
 
   app.get(
@@ -18,7 +23,7 @@ export function openApiRoutes(app: FastifyInstance, operations: readonly Operati
       },
     },
     (request, reply) => {
-      document ??= tag(Buffer.from(JSON.stringify(describeOperations(operations))))
+      document ??= tag(Buffer.from(JSON.stringify(describeOperations(operations, publicUrl))))
       return sendCached(request, reply.type('application/json; charset=utf-8'), document, 'no-cache')
     },
   )

@@ -6,10 +6,10 @@ import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import type { OtlpSignal } from '../../records/otlp/items.ts'
 import { OTLP_BODY_BYTES_MAX } from '../../records/otlp/limits.ts'
 import { notarizeOtlp } from '../../records/otlp/notarize-otlp.ts'
+import { sendExported } from '../answers/otlp-answers.ts'
+import { OtlpBody } from '../bodies/otlp-body.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { sendExported } from '../otlp-answers.ts'
-import { OtlpBody } from '../otlp-body.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
 import { exportAnswer, exportRequest, otlpAnswer, otlpBody } from '../schemas/otlp.ts'
@@ -39,8 +39,10 @@ export function otlpRoutes(app: FastifyInstance, deps: Deps): void {
             'bad_otlp',
             'the request has no body: send application/x-protobuf or application/json',
           )
-        await notarizeOtlp(deps, request.caller, body.read, (known) => body.readWithout(known))
-        return sendExported(request, reply, signal, body.read)
+        const rejected = await notarizeOtlp(deps, request.caller, body.read, (known) =>
+          body.readWithout(known),
+        )
+        return sendExported(request, reply, signal, rejected)
       },
     )
   takes('traces', 'Notarize spans (OTLP over HTTP)')

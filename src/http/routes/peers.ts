@@ -9,9 +9,9 @@ import { accept, changePeering, getPeer, invite } from '../../outside/federation
 import { witnessKeyText } from '../../outside/federation/witness-peer.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../answers/page.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed, refuseIdempotencyKey } from '../idempotency.ts'
-import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
 import {

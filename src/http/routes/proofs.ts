@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Deps } from '../deps.ts'
-import { provedEntry, provedRecord } from '../proved-entry.ts'
+import { PROVED_ENTRY, PROVED_RECORD, provedEntry, provedRecord } from '../reads/proved-entry.ts'
 import { idParams } from '../schemas/common.ts'
 import { entryProof, entryProofParams, entryProofQuery, recordProofQuery } from '../schemas/proofs.ts'
 import type { ZodTypes } from '../zod-validation.ts'
@@ -11,11 +11,7 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'reads'>): vo
   typed.get(
     '/v1/records/:id/proof',
     {
-      config: {
-        reads: 'replica',
-        access: { scope: ['audit:read', 'records:read'], own: 'records:read:own' },
-        problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
-      },
+      config: PROVED_RECORD,
       schema: {
         summary: 'Prove an entry of a record, the first one by default, in a checkpoint',
         params: idParams,
@@ -29,11 +25,7 @@ export function proofRoutes(app: FastifyInstance, deps: Pick<Deps, 'reads'>): vo
   typed.get(
     '/v1/entries/:seq/proof',
     {
-      config: {
-        reads: 'replica',
-        access: { scope: 'audit:read' },
-        problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
-      },
+      config: PROVED_ENTRY,
       schema: {
         summary: 'Prove an entry in a checkpoint',
         params: entryProofParams,

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
 import { checkpointPending, type EntryProof } from '../../followers/checkpoints/prove-entry.ts'
 import {
@@ -8,8 +8,8 @@ import {
 } from '../../followers/checkpoints/prove-receipt.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import type { Deps } from '../deps.ts'
-import { provedEntry, provedRecord } from '../proved-entry.ts'
-import type { ReadSources } from '../replica-connections.ts'
+import { PROVED_ENTRY, PROVED_RECORD, provedEntry, provedRecord } from '../reads/proved-entry.ts'
+import type { ReadSources } from '../reads/replica-connections.ts'
 import { idParams } from '../schemas/common.ts'
 import { entryProofParams } from '../schemas/proofs.ts'
 import {
@@ -21,7 +21,7 @@ import {
 import type { CheckpointWaits } from '../tails/checkpoint-waits.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
-type Wanted = { readonly statement?: 'true' | 'false' | undefined }
+type Wanted = { readonly statement?: 'true' | 'false' | undefined; readonly wait?: string | undefined }
 
 /** Receipts are proofs in another form: made of the same rows, and signed by the worker before anybody asks. */
 export function receiptRoutes(
@@ -35,11 +35,7 @@ export function receiptRoutes(
   typed.get(
     '/v1/records/:id/receipt',
     {
-      config: {
-        reads: 'replica',
-        access: { scope: ['audit:read', 'records:read'], own: 'records:read:own' },
-        problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
-      },
+      config: PROVED_RECORD,
       schema: {
         summary: 'Get the COSE receipt of an entry of a record, the first one by default',
         params: idParams,
@@ -47,26 +43,13 @@ export function receiptRoutes(
         response: { 200: coseBytes },
       },
     },
-    async (request, reply) => {
-      const waitMs = waitMsOf(request.query)
-      const prove = (from: ReadSources) =>
-        waits.until(request, reply, waitMs, () => provedRecord(from, request, request))
-      return sendReceipt(
-        reply,
-        await deps.reads.of(request, reply, prove, { waits: waitMs > 0 }),
-        request.query,
-      )
-    },
+    (request, reply) => sendReceipt(request, reply, (from) => provedRecord(from, request, request)),
   )
 
   typed.get(
     '/v1/entries/:seq/receipt',
     {
-      config: {
-        reads: 'replica',
-        access: { scope: 'audit:read' },
-        problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
-      },
+      config: PROVED_ENTRY,
       schema: {
         summary: 'Get the COSE receipt of an entry',
         params: entryProofParams,
@@ -74,26 +57,13 @@ export function receiptRoutes(
         response: { 200: coseBytes },
       },
     },
-    async (request, reply) => {
-      const waitMs = waitMsOf(request.query)
-      const prove = (from: ReadSources) =>
-        waits.until(request, reply, waitMs, () => provedEntry(from, request, request))
-      return sendReceipt(
-        reply,
-        await deps.reads.of(request, reply, prove, { waits: waitMs > 0 }),
-        request.query,
-      )
-    },
+    (request, reply) => sendReceipt(request, reply, (from) => provedEntry(from, request, request)),
   )
 
   typed.get(
     '/v1/checkpoints/consistency/receipt',
     {
-      config: {
-        reads: 'replica',
-        access: { scope: 'audit:read' },
-        problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
-      },
+      config: PROVED_ENTRY,
       schema: {
         summary: 'Get the COSE receipt that the ledger of one checkpoint begins with that of another size',
         querystring: consistencyReceiptQuery,
@@ -119,7 +89,15 @@ export function receiptRoutes(
     },
   )
 
-  function sendReceipt(reply: FastifyReply, proof: EntryProof, { statement }: Wanted): FastifyReply {
+  async function sendReceipt(
+    request: FastifyRequest & { readonly query: Wanted },
+    reply: FastifyReply,
+    prove: (from: ReadSources) => Promise<EntryProof>,
+  ): Promise<FastifyReply> {
+    const { statement, wait } = request.query
+    const waitMs = wait === undefined ? 0 : Number(wait) * 1_000
+    const proveUntil = (from: ReadSources) => waits.until(request, reply, waitMs, () => prove(from))
+    const proof = await deps.reads.of(request, reply, proveUntil, { waits: waitMs > 0 })
     const receipt = receiptOf(proof, noteKey)
     return sendCose(reply, statement === 'true' ? receivedStatement(proof, receipt) : receipt)
   }
@@ -127,8 +105,4 @@ export function receiptRoutes(
 
 function sendCose(reply: FastifyReply, bytes: Uint8Array): FastifyReply {
   return reply.header('content-type', 'application/cose').send(Buffer.from(bytes))
-}
-
-function waitMsOf({ wait }: { readonly wait?: string | undefined }): number {
-  return wait === undefined ? 0 : Number(wait) * 1_000
 }

@@ -1,18 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { Turns } from '../../append/turn.ts'
 import type { Place } from '../../db/records/search.ts'
 import { ApiError } from '../../errors.ts'
+import { Slices } from '../../load/slice.ts'
 import { findVisibleRemoteRecord, listRemoteRecordEntries } from '../../outside/federation/remote-records.ts'
 import { parseId, type Uuid } from '../../proof/ids.ts'
-import { findTree, listRecordEntries } from '../../records/lineage.ts'
-import { findVisibleRecord } from '../../records/read.ts'
-import { listRecords, parseFilters } from '../../records/search.ts'
-import { etagOf, knownVersionsOf } from '../conditions.ts'
+import { findVisibleRecord } from '../../records/read/read.ts'
+import { listRecords, parseFilters } from '../../records/read/search.ts'
+import { findTree, listRecordEntries } from '../../records/write/lineage.ts'
+import { etagOf, knownVersionsOf } from '../answers/conditions.ts'
+import { formatCursor, type ListTag, listTag, pageLimit, parseCursor } from '../answers/page.ts'
+import { sendJson, sendPage } from '../answers/send-json.ts'
 import type { Deps } from '../deps.ts'
-import { formatCursor, type ListTag, listTag, pageLimit, parseCursor } from '../page.ts'
 import { pathId } from '../path-id.ts'
-import type { ReadSources } from '../replica-connections.ts'
+import type { ReadSources } from '../reads/replica-connections.ts'
 import { idParams } from '../schemas/common.ts'
 import {
   recordEntriesCursor,
@@ -26,7 +27,6 @@ import {
   recordTreeQuery,
 } from '../schemas/record-reads.ts'
 import { recordView } from '../schemas/records.ts'
-import { sendJson, sendPage } from '../send-json.ts'
 import { RecordWaits } from '../tails/record-waits.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
@@ -48,7 +48,7 @@ export function recordReadRoutes(
 ): void {
   const typed = app.withTypeProvider<ZodTypes>()
   const waits = new RecordWaits(deps)
-  const turns = new Turns()
+  const slices = new Slices()
   app.addHook('preClose', async () => waits.close())
   const access = { scope: 'records:read', own: 'records:read:own' } as const
 
@@ -74,7 +74,7 @@ export function recordReadRoutes(
         // A search among others may take seconds.
         { pool: 'search', shares: Object.keys(filters).length === 0 },
       )
-      return sendPage(reply, turns, {
+      return sendPage(reply, slices, {
         before: '{"data":[',
         items: records,
         after: `],"nextCursor":${cursorOf(list, next)}}`,
@@ -152,7 +152,11 @@ export function recordReadRoutes(
         return found(own ?? (await remote()), id)
       })
       const next = nextVersion === null ? 'null' : `"${formatCursor(list, [nextVersion])}"`
-      return sendPage(reply, turns, { before: '{"data":[', items: entries, after: `],"nextCursor":${next}}` })
+      return sendPage(reply, slices, {
+        before: '{"data":[',
+        items: entries,
+        after: `],"nextCursor":${next}}`,
+      })
     },
   )
 
@@ -178,7 +182,7 @@ export function recordReadRoutes(
         async (from) => found(await findTree({ ...deps, ...from }, about, page), id),
         { pool: 'search' },
       )
-      return sendPage(reply, turns, {
+      return sendPage(reply, slices, {
         before: `{"record":${tree.record},"ancestors":[${tree.ancestors.join(',')}],"children":{"data":[`,
         items: tree.children,
         after: `],"nextCursor":${cursorOf(list, tree.next)}}}`,

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { eraseSubject, findSubject, type SubjectPlace } from '../../records/subjects/subjects.ts'
+import { formatCursor, type ListTag, listTag, parseCursor } from '../answers/page.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { formatCursor, type ListTag, listTag, parseCursor } from '../page.ts'
 import {
   eraseSubjectBody,
   findSubjectBody,

@@ -6,10 +6,13 @@ import { checkpointPending } from '../../followers/checkpoints/prove-entry.ts'
 import { readTile } from '../../followers/checkpoints/read-tile.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import { PUBLIC_LEDGERS_MAX } from '../../ledgers/limits.ts'
+import { Slots } from '../../load/slots.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
 import { isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { isCovered, parseTileAddress } from '../../proof/tree/tile-address.ts'
+import { sendCached, tag } from '../answers/send-cached.ts'
+import { ownerOf } from '../connections/owner.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
 import {
@@ -18,14 +21,11 @@ import {
   TILE_CACHE_SECONDS,
   TILE_CHECKPOINT_CACHE_SECONDS,
 } from '../limits.ts'
-import { ledgerOf } from '../owner.ts'
 import { pathId } from '../path-id.ts'
 import { idParams } from '../schemas/common.ts'
 import { tilesAnswer, tilesBody } from '../schemas/ledgers.ts'
 import { checkpointNote } from '../schemas/proofs.ts'
 import { tileBytes, tileParams, tlogParams } from '../schemas/tiles.ts'
-import { sendCached, tag } from '../send-cached.ts'
-import { Slots } from '../tails/slots.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /**
@@ -83,7 +83,7 @@ export function tileRoutes(
       const note = address && (await checkpoints.newest(log.ledgerId))
       if (!address || !note || !isCovered(address, parseCheckpoint(note).checkpoint.size))
         throw new ApiError('not_found', `the newest checkpoint has no tile ${request.params['*']}`)
-      const release = address.level === 'entries' ? slots.take(ledgerOf(request)!) : null
+      const release = address.level === 'entries' ? slots.take(ownerOf(request)) : null
       try {
         const { ledgerId } = log
         const bytes = await deps.reads.of(

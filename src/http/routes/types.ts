@@ -7,9 +7,10 @@ import { registerType } from '../../ledgers/types/register-type.ts'
 import { scopeOfEntry } from '../../proof/entry/entry-scopes.ts'
 import { isTypeName } from '../../proof/statement/fields.ts'
 import { RECORD_BODY_BYTES_MAX } from '../../records/limits.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../answers/page.ts'
+import { sendJson } from '../answers/send-json.ts'
 import type { Deps } from '../deps.ts'
 import { idempotencyOf, markReplayed } from '../idempotency.ts'
-import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import {
   previewBody,
   previewDefinitionBody,
@@ -21,7 +22,6 @@ import {
   typesQuery,
   typeView,
 } from '../schemas/types.ts'
-import { sendJson } from '../send-json.ts'
 import type { ZodTypes } from '../zod-validation.ts'
 
 /** Definitions are no documents: writers, readers and auditors of records must know what they mean. */

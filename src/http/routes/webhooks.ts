@@ -5,7 +5,9 @@ import {
   listWebhooks,
   pauseWebhook,
   resumeWebhook,
+  settingsOf,
   type WebhookRow,
+  withDefaults,
 } from '../../db/events/webhooks.ts'
 import {
   changeEndpoint,
@@ -17,9 +19,9 @@ import {
 import { WEBHOOK_OVERLAP_SECONDS_DEFAULT } from '../../outside/webhooks/limits.ts'
 import { formatWebhookPublicKey, type NewWebhookSecret } from '../../outside/webhooks/secrets.ts'
 import { formatId, parseId } from '../../proof/ids.ts'
+import { listTag, pageLimit, parseCursor, toPage } from '../answers/page.ts'
 import type { Deps } from '../deps.ts'
 import { refuseIdempotencyKey } from '../idempotency.ts'
-import { listTag, pageLimit, parseCursor, toPage } from '../page.ts'
 import { pathId } from '../path-id.ts'
 import { idParams, noMembers } from '../schemas/common.ts'
 import {
@@ -64,9 +66,7 @@ function creationRoute(app: FastifyInstance, deps: Deps): void {
     },
     async (request, reply) => {
       refuseIdempotencyKey(request)
-      const { url, description = null, events, types = [], include = [] } = request.body
-      const asked = { url, description, events, types, include }
-      const { webhook, made } = await createEndpoint(deps, request.caller, asked)
+      const { webhook, made } = await createEndpoint(deps, request.caller, withDefaults(request.body))
       return reply.code(201).header('cache-control', 'no-store').send(renderWithSecret(webhook, made))
     },
   )
@@ -228,11 +228,7 @@ function renderWithSecret(webhook: WebhookRow, { secret, publicKey }: NewWebhook
 export function renderWebhook(webhook: WebhookRow) {
   return {
     id: formatId('whk', webhook.webhookId),
-    url: webhook.url,
-    description: webhook.description,
-    events: webhook.events,
-    types: webhook.types,
-    include: webhook.include,
+    ...settingsOf(webhook),
     state: webhook.state,
     reason: webhook.reason,
     stateAt: webhook.stateAt.toISOString(),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { pageOf, pageQuery } from '../page.ts'
+import { pageOf, pageQuery } from '../answers/page.ts'
 import { idOf, instant } from './common.ts'
 import { name } from './names.ts'
 

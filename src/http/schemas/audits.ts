@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { pageOf, pageQuery } from '../page.ts'
+import { AUDIT_ERRORS, type AuditErrorCode } from '../../db/audit/audits.ts'
+import { pageOf, pageQuery } from '../answers/page.ts'
 import { hash, idOf, instant, seq } from './common.ts'
 
 export const auditsQuery = z.strictObject(pageQuery)
@@ -39,12 +40,21 @@ export const auditAnswer = z
     requestedAt: instant,
     state: z
       .literal(['queued', 'running', 'done', 'failed'])
-      .describe('done: see `ok`; failed: the ledger could not be read, and nothing is said about it'),
+      .describe('done: see `ok`; failed: see `error`, which says nothing about the ledger'),
     progress: z.strictObject({ entriesDone: count, entriesTotal: count.nullable() }),
     startedAt: instant.nullable(),
     finishedAt: instant.nullable(),
     ok: z.boolean().nullable().describe('whether the whole ledger verifies; null: not known yet'),
     report: report.nullable(),
+    error: z
+      .strictObject({
+        code: z.literal(Object.keys(AUDIT_ERRORS) as AuditErrorCode[]),
+        reason: z.string(),
+      })
+      .nullable()
+      .describe(
+        'why the newest of up to six attempts failed. null: no attempt has failed, or the audit is done',
+      ),
   })
   .meta({ id: 'Audit' })
 

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { CODE, TYPE_NAME } from '../../proof/statement/fields.ts'
 import { ENTRY_KINDS, type EntryKind, STATEMENT } from '../../proof/statement/kinds.ts'
+import { mapOthers } from '../../proof/statement/record-members.ts'
 
 /* Schemas of answers. Each says exactly what the server writes, because the tests hold every answer to it. */
 
@@ -46,14 +48,8 @@ export const instant = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
   .describe('RFC 3339, UTC, milliseconds')
-export const typeName = z
-  .string()
-  .regex(/^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/)
-  .describe('name/version of a type')
-export const erasureCode = z
-  .string()
-  .regex(/^[a-z][a-z0-9_]{0,63}$/)
-  .describe('why, as a word for programs')
+export const typeName = z.string().regex(TYPE_NAME).describe('name/version of a type')
+export const erasureCode = z.string().regex(CODE).describe('why, as a word for programs')
 export const entryKind = z.enum(Object.keys(ENTRY_KINDS) as [EntryKind, ...EntryKind[]])
 /** The same, and that of a registered statement, which is no kind of ours. */
 export const anyEntryKind = z.union([z.literal(STATEMENT), entryKind])
@@ -87,6 +83,9 @@ export const signedEntry = z.strictObject({
   envelope: base64.describe('COSE_Sign1'),
 })
 
+/** Members of records that lie among the others (src/proof/statement/record-members.ts). */
+export const others = mapOthers(({ pattern, says }) => z.string().regex(pattern).describe(says).optional())
+
 /** The object that was hashed for a record of a batch. */
 export const batchItem = z.strictObject({
   record: idOf('rec'),
@@ -97,6 +96,7 @@ export const batchItem = z.strictObject({
   parent: idOf('rec').optional(),
   references: hash.describe('of the salted references').optional(),
   traceparent: z.string().optional(),
+  ...others,
 })
 
 /** An answer that is not JSON, as a route's `response` says it. */

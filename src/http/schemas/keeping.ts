@@ -1,11 +1,12 @@
 import { z } from 'zod'
-import { HOLD_RECORDS_MAX, RETENTION_DAYS_MAX } from '../../proof/statement/predicates.ts'
-import { pageOf, pageQuery } from '../page.ts'
+import { HOLD_RECORDS_MAX, RETENTION_DAYS_MAX } from '../../proof/limits.ts'
+import { CASE_ID } from '../../proof/statement/fields.ts'
+import { pageOf, pageQuery } from '../answers/page.ts'
 import { erasureCode, idOf, instant, seq, typeName } from './common.ts'
 
 const caseId = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/)
+  .regex(CASE_ID)
   .describe('the case, as your files name it; it is signed, so it must name no person')
 const days = z.int().min(1).max(RETENTION_DAYS_MAX)
 const NARROWED = {

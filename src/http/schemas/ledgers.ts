@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SCOPES } from '../../ledgers/scopes.ts'
-import { pageOf, pageQuery } from '../page.ts'
+import { pageOf, pageQuery } from '../answers/page.ts'
 import { idOf, instant, ledgerDescription, seq } from './common.ts'
 import { name } from './names.ts'
 import { rateLimit } from './rate-limits.ts'

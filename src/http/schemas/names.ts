@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { TEXT_BYTES_MAX } from '../../proof/limits.ts'
 import { NAME_CHARS_MAX } from '../limits.ts'
 
 /** No control characters: `\P{Cc}`, spelt for those readers of /openapi.json whose patterns know no properties. */
@@ -21,5 +22,8 @@ export function isName(text: string): boolean {
 
 export const NAME_RULE =
   'must be in Unicode form NFC, without invisible characters, and with single spaces between words'
+
+/** Format `text` of signed objects (docs/formats/rules.md); `maxLength` of a schema counts something else. */
+export const TEXT_RULE = `must have at most ${TEXT_BYTES_MAX} bytes of UTF-8`
 
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u

@@ -16,8 +16,9 @@ import {
   PEER_WITNESS_KEY_CHARS_MAX,
 } from '../../outside/federation/limits.ts'
 import { isId } from '../../proof/ids.ts'
-import { REFERENCE_CHARS_MAX, REFERENCES_MAX } from '../limits.ts'
-import { pageOf, pageQuery } from '../page.ts'
+import { REFERENCES_MAX } from '../../proof/limits.ts'
+import { REFERENCE_CHARS_MAX } from '../../proof/request-limits.ts'
+import { pageOf, pageQuery } from '../answers/page.ts'
 import { base64, erasureCode, hash, idOf, instant, salt, seq, signedEntry } from './common.ts'
 import { name } from './names.ts'
 

@@ -3,7 +3,7 @@ import { HOLDS_NAMED_MAX } from '../../db/limits.ts'
 import { ERROR_CODES, type ErrorCode } from '../../errors.ts'
 import { SCOPES } from '../../ledgers/scopes.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
-import { STEP_ROLES } from '../../records/gated/lifecycle.ts'
+import { STEP_ROLES } from '../../records/lifecycle.ts'
 import { entryKind, idOf, instant, seq, typeName } from './common.ts'
 import { remaining } from './erasures.ts'
 

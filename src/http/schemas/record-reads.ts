@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { PLACE_INDEX_MAX } from '../../db/records/search.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
+import { FILTER_ENTRIES, type FilterName } from '../../proof/statement/record-filters.ts'
+import { pageOf, pageQuery } from '../answers/page.ts'
 import { RECORD_WAIT_SECONDS_MAX } from '../limits.ts'
-import { pageOf, pageQuery } from '../page.ts'
 import {
   anyAgent,
   base64,
@@ -19,29 +20,23 @@ import {
 import { recordView, reference } from './records.ts'
 import { time } from './times.ts'
 
-/**
- * Adding a filter: here, in `parseFilters` (src/records/search.ts), and in the tables FILTERS (src/db/records/search-streams.ts) and
- * BATCH_FILTERS (src/db/records/batch-filters.ts).
- */
-const filters = {
-  type: typeName.optional(),
-  state: z.enum(RECORD_STATES).optional(),
-  actor: idOf('agt').optional(),
-  onBehalfOf: idOf('agt').optional(),
-  performer: anyAgent.describe('of a gated record: who delivers').optional(),
-  principal: idOf('agt').describe('of a gated record: who judges').optional(),
-  parent: idOf('rec').optional(),
-  reference: reference.describe('exactly one of its references').optional(),
-  traceId: z
-    .string()
-    .regex(/^[0-9a-f]{32}$/)
-    .describe('of its traceparent')
-    .optional(),
-  occurredAfter: time.describe('occurredAt, inclusive; records without one are left out').optional(),
-  occurredBefore: time.describe('occurredAt, exclusive; records without one are left out').optional(),
-  recordedAfter: time.describe('recordedAt, inclusive').optional(),
-  recordedBefore: time.describe('recordedAt, exclusive').optional(),
+const FORMS = {
+  type: typeName,
+  state: z.enum(RECORD_STATES),
+  agent: idOf('agt'),
+  anyAgent,
+  record: idOf('rec'),
+  reference,
+  trace: z.string().regex(/^[0-9a-f]{32}$/),
+  time,
 }
+
+const filters = Object.fromEntries(
+  FILTER_ENTRIES.map(([name, { form, says }]) => {
+    const schema = form instanceof RegExp ? z.string().regex(form) : FORMS[form]
+    return [name, (says ? schema.describe(says) : schema).optional()]
+  }),
+) as { [Name in FilterName]: z.ZodOptional<z.ZodString> }
 
 export const recordListQuery = z.strictObject({
   ...filters,

@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import { BATCH_ITEMS_MAX } from '../../db/limits.ts'
+import { REFERENCES_MAX } from '../../proof/limits.ts'
+import { REFERENCE_CHARS_MAX } from '../../proof/request-limits.ts'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
+import { type OtherName, SHOWN_OTHERS } from '../../proof/statement/record-members.ts'
 import { TRACEPARENT } from '../../proof/statement/traceparent.ts'
-import { REFERENCE_CHARS_MAX, REFERENCES_MAX, SUBJECT_CHARS_MAX } from '../limits.ts'
+import { SUBJECT_CHARS_MAX } from '../../records/limits.ts'
 import {
   anyAgent,
   entryKind,
@@ -10,6 +13,7 @@ import {
   hash,
   idOf,
   instant,
+  others,
   ownEnvelope,
   recordEntry,
   salt,
@@ -34,6 +38,11 @@ export const subjectLabel = z
     'the person that it is about, by a label of yours; kept as a keyed hash, unsigned, and erased with the payload',
   )
 
+/** Members among the others, as answers show them; null: the record has none. */
+const shownOthers = Object.fromEntries(SHOWN_OTHERS.map((name) => [name, z.string().nullable()])) as {
+  [Name in OtherName]: z.ZodNullable<z.ZodString>
+}
+
 const item = {
   type: typeName,
   payload: document,
@@ -41,6 +50,7 @@ const item = {
   occurredAt: time.optional(),
   onBehalfOf: idOf('agt').optional(),
   subject: subjectLabel.optional(),
+  ...others,
 }
 
 export const reference = z
@@ -124,6 +134,7 @@ export const recordView = z
     parent: idOf('rec').nullable(),
     references: z.array(reference).nullable().describe('null without, and once erased'),
     occurredAt: instant.nullable(),
+    ...shownOthers,
     recordedAt: instant,
     entry: recordEntry.describe(
       'its newest entry; of a record of another ledger, the one that received that',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { RECORD_STATES } from '../../proof/statement/kinds.ts'
-import { pageOf, pageQuery } from '../page.ts'
+import { pageOf, pageQuery } from '../answers/page.ts'
 import { idOf, typeName } from './common.ts'
 import { offerView } from './gated.ts'
 

@@ -1,13 +1,13 @@
 import { z } from 'zod'
-import { CONTENT_TYPES_MAX, ISSUER_KEYS_MAX, ISSUERS_MAX } from '../../proof/statement/predicates.ts'
+import { CONTENT_TYPES_MAX, ISSUER_KEYS_MAX, ISSUERS_MAX, TEXT_BYTES_MAX } from '../../proof/limits.ts'
+import { pageOf, pageQuery } from '../answers/page.ts'
 import { RECEIPT_WAIT_SECONDS_MAX, STATEMENT_WAIT_SECONDS_DEFAULT } from '../limits.ts'
-import { pageOf, pageQuery } from '../page.ts'
 import { base64, hash, idOf, instant, seq } from './common.ts'
+import { WITHOUT_CONTROLS } from './names.ts'
 import { coseBytes } from './receipts.ts'
 
 /** A name that others have given: as `text` of docs/formats/statements.md, spelt as in names.ts. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
-const text = z.string().regex(/^[^\u0000-\u001f\u007f-\u009f]{1,256}$/u)
+const text = z.string().min(1).max(TEXT_BYTES_MAX).regex(WITHOUT_CONTROLS).meta({ format: 'text' })
 const kid = z
   .string()
   .regex(/^(?:[0-9a-f]{2}){1,64}$/)

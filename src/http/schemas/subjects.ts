@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { pageOf } from '../answers/page.ts'
 import { REASON_CHARS_MAX } from '../limits.ts'
-import { pageOf } from '../page.ts'
 import { entryView, erasureCode, idOf, seq } from './common.ts'
 import { erasable } from './erasures.ts'
 import { subjectLabel } from './records.ts'

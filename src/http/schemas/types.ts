@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { TYPE_RULES_MAX } from '../../ledgers/types/limits.ts'
 import { RULE_CODES } from '../../ledgers/types/rules/judge.ts'
-import { pageOf, pageQuery } from '../page.ts'
+import { pageOf, pageQuery } from '../answers/page.ts'
 import { entryView, hash, instant, typeName } from './common.ts'
 
 const shortName = z.string().regex(/^[a-z][a-z0-9.-]{0,62}$/)

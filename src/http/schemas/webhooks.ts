@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { WebhookSettings } from '../../db/events/webhooks.ts'
 import { WEBHOOK_COUNT_MAX, WEBHOOK_REDELIVERED_MAX } from '../../db/limits.ts'
 import { OUTBOUND_URL_CHARS_MAX } from '../../outside/connector/limits.ts'
 import { TLS_REASONS } from '../../outside/connector/tls-reasons.ts'
@@ -8,8 +9,8 @@ import {
   WEBHOOK_OVERLAP_SECONDS_DEFAULT,
   WEBHOOK_OVERLAP_SECONDS_MAX,
 } from '../../outside/webhooks/limits.ts'
+import { pageOf, pageQuery } from '../answers/page.ts'
 import { NAME_CHARS_MAX } from '../limits.ts'
-import { pageOf, pageQuery } from '../page.ts'
 import { idOf, instant, seq } from './common.ts'
 import { WITHOUT_CONTROLS } from './names.ts'
 import { time } from './times.ts'
@@ -45,29 +46,18 @@ const settings = {
     .array(z.enum(['documents', 'envelope']))
     .max(2)
     .describe('what events hold beyond what was signed; `documents` needs the scope `records:read`'),
-}
+} satisfies { readonly [Name in keyof WebhookSettings]: z.ZodType }
 
 const URL_EXAMPLE = 'https://example.com/hooks/tallystick'
 
-export const createWebhookBody = z
-  .strictObject({
-    url: settings.url,
-    description: settings.description.optional(),
-    events: settings.events,
-    types: settings.types.optional(),
-    include: settings.include.optional(),
-  })
-  .meta({ examples: [{ url: URL_EXAMPLE, events: ['signal.emitted'], types: ['purchase'] }] })
-
 export const changeWebhookBody = z
-  .strictObject({
-    url: settings.url.optional(),
-    description: settings.description.optional(),
-    events: settings.events.optional(),
-    types: settings.types.optional(),
-    include: settings.include.optional(),
-  })
+  .strictObject(settings)
+  .partial()
   .meta({ examples: [{ events: ['*'] }] })
+
+export const createWebhookBody = changeWebhookBody
+  .extend({ url: settings.url, events: settings.events })
+  .meta({ examples: [{ url: URL_EXAMPLE, events: ['signal.emitted'], types: ['purchase'] }] })
 
 export const resumeWebhookBody = z.strictObject({
   from: z
@@ -118,6 +108,7 @@ const publicKey = z
 
 const webhook = {
   id: idOf('whk'),
+  ...settings,
   url: z.string(),
   description: z.string().nullable(),
   events: z.array(z.string()),

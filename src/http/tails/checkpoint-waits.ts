@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
+import { Slots } from '../../load/slots.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
 import { WATCH_TIME_SHARE_MAX } from '../../outside/events/limits.ts'
 import { Watch } from '../../outside/events/watch.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import type { Deps } from '../deps.ts'
 import { CHECKPOINT_LOOK_EVERY_MS, CHECKPOINT_WAITS_MAX, CHECKPOINT_WAITS_PER_LEDGER_MAX } from '../limits.ts'
-import { Slots } from './slots.ts'
 import { type WaitDeps, Waits } from './waits.ts'
 
 /** Requests that wait for a checkpoint. Those of one ledger share each look at its newest one. */

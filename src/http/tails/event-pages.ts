@@ -8,7 +8,7 @@ import { type EventPosition, readEvents } from '../../outside/events/read-events
 import { storedStatements } from '../../outside/events/statements.ts'
 import type { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
-import { eventsTag, formatCursor } from '../page.ts'
+import { eventsTag, formatCursor } from '../answers/page.ts'
 
 /** Events in order, rendered, as many as were asked for or fit. */
 export type FittedPage = {

@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isUnreadable } from '../../db/chunks/released-chunks.ts'
+import { isUnreadable } from '../../db/connect/archive.ts'
 import { isUnavailable } from '../../db/connect/failures.ts'
 import { type LedgerEnds, readEnds } from '../../db/events/read-events.ts'
 import { ARCHIVE_RETRY_AFTER_MS } from '../../db/limits.ts'
+import { Slots } from '../../load/slots.ts'
 import { watchEventReads, watchStreams } from '../../observe/metrics/reading.ts'
 import type { WantedEvents } from '../../outside/events/event-types.ts'
 import { LedgerWatch } from '../../outside/events/ledger-watch.ts'
@@ -12,7 +13,7 @@ import type { EventPosition } from '../../outside/events/read-events.ts'
 import { SharedReads } from '../../outside/events/shared-reads.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import { STREAM_PIECE_CHARS } from '../../records/limits.ts'
-import { EVENT_STREAM } from '../accept.ts'
+import { EVENT_STREAM } from '../answers/accept.ts'
 import type { Deps } from '../deps.ts'
 import {
   EVENTS_HEARTBEAT_MS,
@@ -30,7 +31,6 @@ import {
 import { isStillLetIn } from '../plugins/authenticate.ts'
 import { type FittedPage, formatEventCursor, readFittedPage, requireTellable } from './event-pages.ts'
 import { whenHalfClosed } from './half-closed.ts'
-import { Slots } from './slots.ts'
 
 /** Ledger and filter of a tail. */
 type TailSource = {

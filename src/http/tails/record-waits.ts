@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { listVersions, type RecordPlace } from '../../db/records/record-versions.ts'
+import { Slots } from '../../load/slots.ts'
 import { watchStreams } from '../../observe/metrics/reading.ts'
 import { WATCH_TIME_SHARE_MAX } from '../../outside/events/limits.ts'
 import { Watch } from '../../outside/events/watch.ts'
 import type { Deps } from '../deps.ts'
 import { RECORD_POLL_MS, RECORD_WAITS_MAX, RECORD_WAITS_PER_LEDGER_MAX } from '../limits.ts'
-import { Slots } from './slots.ts'
 import { type WaitDeps, Waits } from './waits.ts'
 
 /** Requests that wait for the next step of a record. All of them cost one query for their versions at a time. */

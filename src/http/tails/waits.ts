@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors.ts'
+import type { Slots } from '../../load/slots.ts'
+import { heldBy } from '../connections/held.ts'
+import { kindOf, ownerOf } from '../connections/owner.ts'
 import type { Deps } from '../deps.ts'
-import { heldBy } from '../held.ts'
-import { kindOf, ledgerOf } from '../owner.ts'
 import { isStillLetIn } from '../plugins/authenticate.ts'
 import { whenHalfClosed } from './half-closed.ts'
-import type { Slots } from './slots.ts'
 
 export type WaitDeps = Pick<Deps, 'admission' | 'callers' | 'now'>
 
@@ -46,7 +46,7 @@ export class Waits {
       const waited = await wait(AbortSignal.any([gone.signal, this.#closing.signal]))
       // Many may be told at once: they go on a few in a turn, as requests begin.
       await new Promise<void>((resolve) =>
-        this.#deps.admission.begin(kindOf(request.method), 0, ledgerOf(request), resolve),
+        this.#deps.admission.begin(kindOf(request.method), 0, ownerOf(request), resolve),
       )
       if (held.isOver) return null
       held.enter(this.#deps.admission)

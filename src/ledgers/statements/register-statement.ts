@@ -5,7 +5,7 @@ import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import { saidOf } from '../../proof/ledger/statements.ts'
 import { verifyRegistration } from '../../proof/scitt/registration-policy.ts'
-import { parseSignedStatement, type SignedStatement } from '../../proof/scitt/signed-statement.ts'
+import { admitStatement, type SignedStatement } from '../../proof/scitt/signed-statement.ts'
 import { leafHash } from '../../proof/tree/merkle.ts'
 import type { Entropy } from '../../signing/entropy.ts'
 import { nativeProviders } from '../../signing/native.ts'
@@ -66,7 +66,7 @@ function append(
 
 function parse(sent: Uint8Array): SignedStatement {
   try {
-    return parseSignedStatement(sent)
+    return admitStatement(sent)
   } catch (error) {
     if (!(error instanceof ProofError)) throw error
     throw new ApiError('statement_invalid', `${error.code}: ${error.detail}`)

@@ -20,14 +20,30 @@ const closed = (required: readonly string[], properties: object) => ({
   additionalProperties: false,
 })
 
-/** Content that was left out. It stands in a payload, which is salted and erased; alone it would tell a guess from a miss. */
+/**
+ * Digest of content, or the reason why there is none (docs/formats/content-digests.md). A reader of the payload can check a guess. It is part of the
+ * payload, so the chain has only a salted digest of it, and it is erased with the payload.
+ */
 const digestOf = (content: string) => ({
-  ...closed(['sha256', 'of'], {
-    sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-    of: { enum: ['jcs', 'bytes'] },
-    length: count('number of those bytes'),
-  }),
-  description: `SHA-256 of the ${content}: of its RFC 8785 form in UTF-8 (jcs), or of its bytes as they were passed (bytes; a text in UTF-8)`,
+  anyOf: [
+    closed(['sha256', 'of'], {
+      sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+      of: {
+        enum: ['bytes', 'jcs', 'tagged-jcs', 'json'],
+        description:
+          'bytes: a text in UTF-8; jcs: the RFC 8785 form of a JSON value; tagged-jcs: that of any other value, with its types; json: the bytes of a JSON text',
+      },
+      length: count('number of those bytes'),
+    }),
+    closed(['of', 'why'], {
+      of: { const: 'none' },
+      why: {
+        enum: ['no-form', 'cyclic', 'too-deep', 'too-large', 'unreadable'],
+        description: 'why the value has no digest',
+      },
+    }),
+  ],
+  description: `SHA-256 of the ${content}, or why there is none`,
 })
 
 /** Content is there, or its digest, or neither. */
@@ -56,8 +72,9 @@ const OUTCOME = {
     enum: ['ok', 'error', 'denied', 'unknown'],
     description: 'unknown: nobody saw how it ended, for the connection or the process was gone',
   },
-  errorType: text(256, 'class or code of the error'),
-  error: text(4_096, 'what went wrong, shortened'),
+  errorType: text(256, 'class or code of the error: never content'),
+  error: text(4_096, 'text of the error, shortened: content'),
+  errorDigest: digestOf('error’s text'),
   ...content('result', 'result'),
   durationMs: { type: 'number', minimum: 0 },
 }
@@ -69,19 +86,27 @@ const nanoseconds = { type: 'string', pattern: '^[0-9]{1,20}$', description: 'ns
 const TRACE_ID = { type: 'string', pattern: '^[0-9a-f]{32}$' }
 const SPAN_ID = { type: 'string', pattern: '^[0-9a-f]{16}$' }
 
+/** Schema of a protobuf enum: a known name, or the number of a value that a newer exporter sends. */
+const named = (names: readonly string[]) => ({
+  anyOf: [{ enum: names }, { type: 'integer', minimum: names.length + 1 }],
+})
+
 const OTEL_ATTRIBUTES = {
-  attributes: anyObject('as the exporter sent them'),
+  attributes: anyObject('attributes that are known to be metadata, or all of them'),
   digests: {
     type: 'object',
     additionalProperties: digestOf('attribute’s value'),
-    description: 'attributes with content, of which only digests are kept',
+    description: 'digests of all other attributes',
   },
   droppedAttributesCount: count('attributes that the exporter left out'),
 }
 const OTEL_ORIGIN = {
   told: TOLD_AFTER,
-  resource: anyObject('the process that told it: `attributes`, `schemaUrl`'),
-  scope: anyObject('the library that told it: `name`, `version`, `attributes`, `schemaUrl`'),
+  replaced: digestOf(
+    'list of the original values that this record replaces: U+FFFD in texts, integers beyond 2^53, NaN, -0, bytes',
+  ),
+  resource: anyObject('the process that sent it: `attributes`, `digests`, `schemaUrl`'),
+  scope: anyObject('the library that made it: `name`, `version`, `attributes`, `digests`, `schemaUrl`'),
 }
 const EXPORTERS_DROP =
   'An exporter may sample, and drops what its queue does not hold: what is not here may have happened.'
@@ -164,10 +189,14 @@ export const AGENT_TYPES: readonly TypeDefinition[] = [
         traceState: { type: 'string' },
         flags: count('of W3C Trace Context; 1: sampled'),
         name: { type: 'string' },
-        kind: { enum: ['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'] },
+        kind: named(['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER']),
         startTimeUnixNano: nanoseconds,
         endTimeUnixNano: nanoseconds,
-        status: closed([], { code: { enum: ['OK', 'ERROR'] }, message: { type: 'string' } }),
+        status: closed([], {
+          code: named(['OK', 'ERROR']),
+          message: { type: 'string' },
+          messageDigest: digestOf('message'),
+        }),
         ...OTEL_ATTRIBUTES,
         events: { type: 'array', items: { type: 'object' } },
         droppedEventsCount: count('events that the exporter left out'),
@@ -185,7 +214,7 @@ export const AGENT_TYPES: readonly TypeDefinition[] = [
       ...closed(['told'], {
         timeUnixNano: nanoseconds,
         observedTimeUnixNano: nanoseconds,
-        severityNumber: { type: 'integer', minimum: 1, maximum: 24 },
+        severityNumber: { type: 'integer', minimum: 1, description: '1 (TRACE) to 24 (FATAL4)' },
         severityText: { type: 'string' },
         eventName: { type: 'string' },
         ...content('body', 'body'),

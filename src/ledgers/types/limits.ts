@@ -1,6 +1,3 @@
-// A request: how long it may take to arrive, and what it may hold
-export const DOCUMENT_BYTES_MAX = 64 * 1024
-
 // Types: size of a definition, and cost of compiling and validating (docs/types.md)
 export const TYPE_DEFINITION_BYTES_MAX = 64 * 1024
 export const TYPE_RULES_MAX = 256

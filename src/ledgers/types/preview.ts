@@ -1,9 +1,9 @@
 import { ApiError } from '../../errors.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
+import { DOCUMENT_BYTES_MAX } from '../../proof/request-limits.ts'
 import type { Caller } from '../caller.ts'
 import type { CompiledType } from './definition.ts'
-import { DOCUMENT_BYTES_MAX } from './limits.ts'
 import type { Judgement } from './rules/judge.ts'
 import type { TypeRegistry } from './type-registry.ts'
 

@@ -13,7 +13,7 @@ export function watchKeyCache(
     metrics,
     {
       name: 'tallystick_key_cache_keys',
-      help: 'API keys that are remembered, those that nobody made among them',
+      help: 'Valid API keys in the cache',
     },
     () => callers.size,
   )

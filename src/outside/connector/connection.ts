@@ -3,7 +3,7 @@ import { Client, type Dispatcher } from 'undici'
 import { isPrivateAddress } from './allowances.ts'
 import { ContinueFilter } from './continue-filter.ts'
 import { type Dialling, dial } from './dial.ts'
-import { OUTBOUND_HEADER_BYTES_MAX, OUTBOUND_IDLE_MS_MAX } from './limits.ts'
+import { OUTBOUND_HEADER_BYTES_MAX } from './limits.ts'
 
 /**
  * One connection to one origin, for one exchange at a time: an undici `Client`, which dials when it is first used, and
@@ -18,7 +18,7 @@ export class Connection {
   readonly #filter = new ContinueFilter()
   #socket: Socket | null = null
 
-  constructor(dialling: Dialling) {
+  constructor(dialling: Dialling, idleMsMax: number) {
     this.origin = dialling.url.origin
     this.#client = new Client(dialling.url.origin, {
       connect: (_options, callback) => {
@@ -30,8 +30,8 @@ export class Connection {
       },
       allowH2: false,
       maxHeaderSize: OUTBOUND_HEADER_BYTES_MAX,
-      keepAliveTimeout: OUTBOUND_IDLE_MS_MAX,
-      keepAliveMaxTimeout: OUTBOUND_IDLE_MS_MAX,
+      keepAliveTimeout: idleMsMax,
+      keepAliveMaxTimeout: idleMsMax,
       // The connector has one deadline for the whole exchange.
       headersTimeout: 0,
       bodyTimeout: 0,

@@ -4,7 +4,7 @@ import { Connection } from './connection.ts'
 import { OutboundError, type OutboundErrorCode } from './error.ts'
 import { Exchange, type OutboundAnswer } from './exchange.ts'
 import { KeptConnections } from './kept-connections.ts'
-import { OUTBOUND_REQUEST_MS_MAX } from './limits.ts'
+import { OUTBOUND_IDLE_MS_MAX, OUTBOUND_REQUEST_MS_MAX } from './limits.ts'
 import { makeResolveName, type ResolveName } from './resolve-name.ts'
 
 export type OutboundRequest = {
@@ -33,6 +33,7 @@ export class Connector {
   readonly #allowances: Allowances
   readonly #resolveName: ResolveName
   readonly #now: () => number
+  readonly #idleMsMax: number
   readonly #kept = new KeptConnections()
   readonly #open = new Set<Connection>()
   #closed = false
@@ -41,15 +42,18 @@ export class Connector {
     allowances,
     resolveName = makeResolveName(),
     now = Date.now,
+    idleMsMax = OUTBOUND_IDLE_MS_MAX,
   }: {
     readonly allowances: Allowances
     readonly resolveName?: ResolveName
     /** Time that dates in answers are compared with. */
     readonly now?: () => number
+    readonly idleMsMax?: number
   }) {
     this.#allowances = allowances
     this.#resolveName = resolveName
     this.#now = now
+    this.#idleMsMax = idleMsMax
   }
 
   /**
@@ -116,12 +120,10 @@ export class Connector {
 
   #connect({ url, allowedOnly }: Target): Connection {
     if (this.#closed) throw new OutboundError('aborted')
-    const connection = new Connection({
-      url,
-      allowedOnly,
-      allowances: this.#allowances,
-      resolveName: this.#resolveName,
-    })
+    const connection = new Connection(
+      { url, allowedOnly, allowances: this.#allowances, resolveName: this.#resolveName },
+      this.#idleMsMax,
+    )
     this.#open.add(connection)
     connection.onClosed(() => {
       // A connection that is not kept has an exchange under way, which hears of it too.

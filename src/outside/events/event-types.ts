@@ -1,8 +1,9 @@
 import type { Uuid } from '../../proof/ids.ts'
-import type { EntryKind } from '../../proof/statement/kinds.ts'
+import { columnOf } from '../../proof/statement/kinds.ts'
 
 /**
- * Events of an entry by its kind, in this order. A kind that is missing here has no event: it is the ledger's own affair.
+ * Events of an entry by its kind, in this order: the column `events` of the table of kinds (src/proof/statement/kinds). A kind without
+ * has no event: it is the ledger's own affair.
  *
  * A new event also needs:
  * - its data in EVENT_DATA (src/http/schemas/events.ts);
@@ -19,24 +20,7 @@ import type { EntryKind } from '../../proof/statement/kinds.ts'
  * The order of the table is shown to users: the OpenAPI document, the SDK's types and an error's list of names have it. A cursor counts the
  * events of one entry, so a new event of a kind that has some comes behind them; for the third one raise the count of `eventsCursor`.
  */
-export const EVENTS_OF_KIND = {
-  'record-notarized': ['record.recorded'],
-  'batch-notarized': ['batch.recorded'],
-  'record-created': ['record.created'],
-  'record-activated': ['record.activated'],
-  'completion-submitted': ['completion.submitted'],
-  'completion-verified': ['completion.verified'],
-  'verdict-rendered': ['verdict.rendered', 'signal.emitted'],
-  'verdict-overturned': ['verdict.overturned', 'signal.emitted'],
-  'revision-requested': ['revision.requested'],
-  'record-cancelled': ['record.cancelled'],
-  'record-expired': ['record.expired'],
-  'payload-erased': ['payload.erased'],
-  'entry-received': ['entry.received'],
-  'offer-refused': ['entry.received'],
-  'peer-key-rotated': ['entry.received'],
-  'statement-registered': ['statement.registered'],
-} as const satisfies Partial<Record<EntryKind, readonly string[]>>
+export const EVENTS_OF_KIND = columnOf('events')
 
 export type EventKind = keyof typeof EVENTS_OF_KIND
 export type EntryEvent = (typeof EVENTS_OF_KIND)[EventKind][number]

@@ -1,6 +1,7 @@
-import { Places } from '../../append/places.ts'
-import { archiveUnavailable } from '../../db/chunks/released-chunks.ts'
+import { archiveUnavailable, aroundArchive } from '../../db/connect/archive.ts'
 import type { Db } from '../../db/connect/client.ts'
+import { FairQueue } from '../../load/fair-queue.ts'
+import { Shares } from '../../load/shares.ts'
 
 /** The database as one read asks it: while the read waits for the archive, it leaves its place to others. */
 export type TurnedDb = (db: Db) => Db
@@ -15,23 +16,20 @@ export type TurnedDb = (db: Db) => Db
 export class SharedReads<T> {
   readonly #atOnceMax: number
   /** Reads that have asked the archive, until they end. */
-  readonly #ofArchive: Places
+  readonly #ofArchive: Shares
   readonly #reading = new Map<string, Promise<T>>()
-  /** By ledger; the one whose turn it is is first. */
-  readonly #waiting = new Map<string, (() => void)[]>()
+  readonly #waiting = new FairQueue<() => void>()
   #atOnce = 0
   #figures = { made: 0, shared: 0 }
 
   constructor(atOnceMax: number, ofArchiveMax: number) {
     this.#atOnceMax = atOnceMax
-    const limits = { underWayMax: ofArchiveMax, burstMax: 0, burstPerSecond: 0 }
-    this.#ofArchive = new Places(() => performance.now(), limits)
+    this.#ofArchive = new Shares({ rule: 'equal', max: ofArchiveMax })
   }
 
   /** Reads that wait now, and since the process began: reads made, and reads that another caller's answered. */
   get figures(): { readonly waiting: number; readonly made: number; readonly shared: number } {
-    const waiting = [...this.#waiting.values()].reduce((sum, others) => sum + others.length, 0)
-    return { waiting, ...this.#figures }
+    return { waiting: this.#waiting.size, ...this.#figures }
   }
 
   /**
@@ -55,7 +53,7 @@ export class SharedReads<T> {
     const outOfTurn = async <R>(ask: () => Promise<R>): Promise<R> => {
       if (!asksArchive && !this.#ofArchive.admits(ledger))
         throw archiveUnavailable('too many reads of events wait for the archive')
-      if (!asksArchive) this.#ofArchive.enter(ledger)
+      if (!asksArchive) this.#ofArchive.take(ledger)
       asksArchive = true
       this.#giveBack()
       try {
@@ -66,49 +64,23 @@ export class SharedReads<T> {
     }
     await this.#take(ledger)
     try {
-      return await read((db) => turnedDb(db, outOfTurn))
+      return await read((db) => aroundArchive(db, outOfTurn))
     } finally {
       this.#giveBack()
-      if (asksArchive) this.#ofArchive.leave(ledger)
+      if (asksArchive) this.#ofArchive.release(ledger)
     }
   }
 
   async #take(ledger: string): Promise<void> {
-    if (this.#atOnce >= this.#atOnceMax) await new Promise<void>((resolve) => this.#wait(ledger, resolve))
+    if (this.#atOnce >= this.#atOnceMax)
+      await new Promise<void>((resolve) => this.#waiting.add(ledger, resolve))
     else this.#atOnce++
   }
 
   /** The next one has the place. */
   #giveBack(): void {
-    const next = this.#takeWaiting()
+    const next = this.#waiting.next()
     if (next) next()
     else this.#atOnce--
-  }
-
-  #wait(ledger: string, go: () => void): void {
-    const others = this.#waiting.get(ledger)
-    if (others) others.push(go)
-    else this.#waiting.set(ledger, [go])
-  }
-
-  #takeWaiting(): (() => void) | undefined {
-    for (const [ledger, [next, ...others]] of this.#waiting) {
-      this.#waiting.delete(ledger)
-      if (others.length > 0) this.#waiting.set(ledger, others)
-      return next
-    }
-    return undefined
-  }
-}
-
-function turnedDb(db: Db, outOfTurn: <R>(ask: () => Promise<R>) => Promise<R>): Db {
-  const { released } = db
-  if (!released) return db
-  return {
-    query: db.query.bind(db) as Db['query'],
-    released: {
-      read: (chunk) => outOfTurn(() => released.read(chunk)),
-      readEnvelopes: (wanted) => outOfTurn(() => released.readEnvelopes(wanted)),
-    },
   }
 }

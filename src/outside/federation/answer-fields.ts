@@ -1,6 +1,6 @@
-/* Fields of a peer's answer. Nobody has signed it. */
+import { CODE } from '../../proof/statement/fields.ts'
 
-const CODE = /^[a-z][a-z0-9_]{0,63}$/
+/* Fields of a peer's answer. Nobody has signed it. */
 
 /** The code of a problem, or of a refusal. */
 export function isCode(value: unknown): value is string {

@@ -1,5 +1,5 @@
-import type { Db } from '../../db/connect/client.ts'
 import type { PeerContact, PeerKeyRow } from '../../db/peers/peers.ts'
+import type { Lookups } from '../../db/records/lookups.ts'
 import { ApiError } from '../../errors.ts'
 import type { PublicKey } from '../../proof/crypto.ts'
 import { parseId, type Uuid } from '../../proof/ids.ts'
@@ -14,10 +14,10 @@ import {
   RequestSignatureError,
   verifyRequestSignature,
 } from './http-signature.ts'
-import { findBelievedContact } from './peer-keys.ts'
+import { believedContact } from './peer-keys.ts'
 
 export type PeerAuthDeps = {
-  readonly readPool: Db
+  readonly lookups: Lookups
   readonly peerMacs: PeerMacs
   readonly publicUrl: string
   readonly now: () => number
@@ -79,9 +79,9 @@ export async function authenticatePeer(deps: PeerAuthDeps, signed: RequestSignat
   return { ...ids, nonce: signed.nonce, contact }
 }
 
-/** The peering that a request names. Throws `peer_unknown`. */
+/** The peering that a request names. Throws `peer_unknown`, or `overloaded` where too many requests ask for one. */
 export async function getContact(
-  deps: Pick<PeerAuthDeps, 'readPool' | 'peerMacs'>,
+  deps: Pick<PeerAuthDeps, 'lookups' | 'peerMacs'>,
   { peering, from, to }: RequestSignature,
 ): Promise<{ readonly ids: PeeringIds; readonly contact: PeerContact }> {
   const ids = {
@@ -92,7 +92,8 @@ export async function getContact(
     remoteLedger: from,
     remoteLedgerId: parseId('led', from),
   }
-  const contact = await findBelievedContact(deps, deps.readPool, ids)
+  const found = await deps.lookups.findContact(ids)
+  const contact = found && believedContact(deps, ids, found)
   if (!contact || contact.keys.length === 0) {
     throw new ApiError('peer_unknown', `${to} has no peering ${peering} with ${from}`)
   }

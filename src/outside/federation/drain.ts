@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
 import {
   type DrainedPeer,
-  endPeerTurn,
+  endDrain,
   keepSummary,
   lookAtPeer,
-  type PeerTurn,
+  type PeerLease,
   type Sent,
   settleSent,
-} from '../../db/peers/peer-turns.ts'
+} from '../../db/peers/peer-leases.ts'
 import { keepRequestBytes, readRotations } from '../../db/peers/peer-work.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
@@ -58,7 +58,7 @@ type DrainDeps = PostDeps &
 export type DrainObserver = {
   /** A request has ended, however. */
   readonly request: (ms: number) => void
-  /** A turn has ended because the peer refused the request; `code`: that of the PeerError. */
+  /** A lease has ended because the peer refused the request; `code`: that of the PeerError. */
   readonly failure: (code: string) => void
   /** So many entries the peer has received, or refused for good. */
   readonly entries: (counts: { readonly received: number; readonly refused: number }) => void
@@ -74,35 +74,35 @@ export type PostTracer = (
 export class PeerDrains {
   readonly #deps: DrainDeps
   readonly #stopping = new AbortController()
-  readonly #turns = new Set<Promise<void>>()
+  readonly #leases = new Set<Promise<void>>()
 
   constructor(deps: DrainDeps) {
     this.#deps = deps
   }
 
   get size(): number {
-    return this.#turns.size
+    return this.#leases.size
   }
 
-  /** One peering's turn, to its end. */
-  async take(turn: PeerTurn): Promise<void> {
+  /** One peering's lease, to its end. */
+  async take(lease: PeerLease): Promise<void> {
     if (this.#stopping.signal.aborted) return
-    const taken = new Drain(this.#deps, turn, this.#stopping.signal).run()
-    const ended = taken.catch(() => {}).finally(() => this.#turns.delete(ended))
-    this.#turns.add(ended)
+    const taken = new Drain(this.#deps, lease, this.#stopping.signal).run()
+    const ended = taken.catch(() => {}).finally(() => this.#leases.delete(ended))
+    this.#leases.add(ended)
     await taken
   }
 
   /** Begins no request more, and gives up those under way: others send entries without an answer again. */
   async stop(): Promise<void> {
     this.#stopping.abort()
-    await Promise.all(this.#turns)
+    await Promise.all(this.#leases)
   }
 }
 
 class Drain {
   readonly #deps: DrainDeps
-  readonly #turn: PeerTurn
+  readonly #lease: PeerLease
   readonly #stopping: AbortSignal
   readonly #beganAtMs = performance.now()
   #limits = new RequestLimits(null)
@@ -110,9 +110,9 @@ class Drain {
   #failed: Request | null = null
   #isLost = false
 
-  constructor(deps: DrainDeps, turn: PeerTurn, stopping: AbortSignal) {
+  constructor(deps: DrainDeps, lease: PeerLease, stopping: AbortSignal) {
     this.#deps = deps
-    this.#turn = turn
+    this.#lease = lease
     this.#stopping = stopping
   }
 
@@ -138,11 +138,11 @@ class Drain {
         busyAtMs = performance.now()
       }
     }
-    await endPeerTurn(this.#deps.pool, this.#turn, null)
+    await endDrain(this.#deps.pool, this.#lease, null)
   }
 
   async #look(): Promise<DrainedPeer | null> {
-    const peer = await lookAtPeer(this.#deps.pool, this.#turn, PEER_LEASE_MS)
+    const peer = await lookAtPeer(this.#deps.pool, this.#lease, PEER_LEASE_MS)
     return peer && { ...peer, keys: believedKeys(this.#deps.peerMacs, peer, peer.keys) }
   }
 
@@ -150,7 +150,7 @@ class Drain {
     return this.#stopping.aborted || performance.now() - this.#beganAtMs > PEER_TURN_MS_MAX
   }
 
-  /** After a request of entries that was refused, or had no answer. Returns the failure that ends the turn; null: it goes on. */
+  /** After a request of entries that was refused, or had no answer. Returns the failure that ends the lease; null: it goes on. */
   async #sendLess(error: PeerError): Promise<PeerError | null> {
     if (this.#failed === null) return error
     const { peer, outgoing } = this.#failed
@@ -174,7 +174,7 @@ class Drain {
   async #keepLimit(peer: DrainedPeer, before: number | null, error: PeerError): Promise<void> {
     const { learnt } = this.#limits
     if (learnt === before) return
-    await keepRequestBytes(this.#deps.pool, this.#turn, learnt, true)
+    await keepRequestBytes(this.#deps.pool, this.#lease, learnt, true)
     const about = { ...idsOf(peer), error: error.message, entryBytes: learnt }
     if (before === null)
       this.#deps.log.warn(about, 'a peer, or something before it, takes smaller requests only')
@@ -217,7 +217,7 @@ class Drain {
     if (peer.failures === (isReplayed ? 1 : 0)) {
       this.#deps.log.warn({ ...idsOf(peer), error: error.message }, 'a peer does not take what is sent')
     }
-    await endPeerTurn(this.#deps.pool, this.#turn, { error: error.message, afterMs })
+    await endDrain(this.#deps.pool, this.#lease, { error: error.message, afterMs })
   }
 
   /** Whether there was anything to do. */
@@ -236,11 +236,11 @@ class Drain {
     return this.#send(peer, await readOutgoing(this.#deps.pool, peer, this.#limits.max))
   }
 
-  /** A hundred pages may take longer than a lease: without a new one for each, another turn would begin with the first page again. */
+  /** A hundred pages may take longer than a lease: without a new one for each, another lease would begin with the first page again. */
   async #compare(post: (path: string, body: string) => Promise<JsonObject>): Promise<boolean> {
     const held = await askSummary(async (path, body) => ((await this.#look()) ? post(path, body) : null))
     if (held !== null)
-      await withPooledTransaction(this.#deps.pool, (client) => keepSummary(client, this.#turn, held))
+      await withPooledTransaction(this.#deps.pool, (client) => keepSummary(client, this.#lease, held))
     return true
   }
 
@@ -335,7 +335,7 @@ class Drain {
     const mayGrow = this.#limits.learnt !== null && peer.refusedAgoMs > PEER_REQUEST_GROW_AFTER_MS
     if (!outgoing.isFull || !mayGrow) return
     this.#limits.grow()
-    await keepRequestBytes(this.#deps.pool, this.#turn, this.#limits.learnt, false)
+    await keepRequestBytes(this.#deps.pool, this.#lease, this.#limits.learnt, false)
   }
 
   #tell({ entries }: Outgoing, { receipts, dead }: Sent): void {
@@ -345,7 +345,7 @@ class Drain {
 
   async #settle(sent: Sent): Promise<void> {
     await withPooledTransaction(this.#deps.pool, (client) =>
-      settleSent(client, this.#turn, sent, PEER_LEASE_MS),
+      settleSent(client, this.#lease, sent, PEER_LEASE_MS),
     )
   }
 

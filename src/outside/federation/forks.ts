@@ -1,7 +1,7 @@
-import { Turn } from '../../append/turn.ts'
 import type { Db } from '../../db/connect/client.ts'
 import { type ForkedPeer, type ForkRow, listForkedPeers, listPeerForks } from '../../db/peers/peer-forks.ts'
 import type { PeerContact, PeerRow } from '../../db/peers/peers.ts'
+import { Slice } from '../../load/slice.ts'
 import { toBase64 } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
@@ -29,9 +29,9 @@ export async function readForks(
   const contact = rows.length === 0 ? null : await findBelievedContact(deps, db, of)
   if (contact === null) return { forks: [], after: last }
   const forks: ForkRow[] = []
-  const turn = new Turn()
+  const slice = new Slice()
   for (const row of rows) {
-    if (turn.isOver) await turn.next()
+    if (slice.isOver) await slice.next()
     if (isSigned(of, contact, row)) forks.push(row)
   }
   return { forks, after: last }

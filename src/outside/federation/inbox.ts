@@ -1,18 +1,15 @@
 import { ApiError } from '../../errors.ts'
+import { FairQueue } from '../../load/fair-queue.ts'
+import { Shares } from '../../load/shares.ts'
 import type { PeeringIds } from './authenticate.ts'
-import {
-  PEER_REQUESTS_AT_ONCE,
-  PEER_REQUESTS_OF_LEDGER_WAITING_MAX,
-  PEER_REQUESTS_OF_ONE_MAX,
-  PEER_REQUESTS_WAITING_MAX,
-} from './limits.ts'
+import { PEER_REQUESTS_AT_ONCE, PEER_REQUESTS_OF_ONE_MAX, PEER_REQUESTS_WAITING_MAX } from './limits.ts'
 
 /** The peering that a request is of. */
 type Of = Pick<PeeringIds, 'ledger' | 'peer'>
 
 /**
  * Requests of peers that append: a few at once, one at most of each ledger. The others wait, beyond a number they are refused, and of
- * one peer beyond a few, or it would have all the places to itself. The peers of a ledger have half of them together: a tenant can have
+ * one peer beyond a few, or it would have all the places to itself. The peers of a ledger have half of what the others leave, together: a tenant can have
  * a thousand, all of them its own.
  *
  * Ledgers take turns, and so do the peers of a ledger: each has one request in the line at most, and its next one enters when that
@@ -20,13 +17,13 @@ type Of = Pick<PeeringIds, 'ledger' | 'peer'>
  * and no peer waits for more than one request of any other.
  */
 export class Inbox {
-  /** By ledger, those whose turn is next first; each with the requests that wait, one of a peer. */
-  readonly #waiting = new Map<string, (() => void)[]>()
+  /** By ledger; of each peer one request waits. */
+  readonly #waiting = new FairQueue<() => void>()
+  readonly #places = new Shares({ rule: 'rest', max: PEER_REQUESTS_WAITING_MAX })
   /** By ledger and peer: requests under way and waiting, and the end of the last of them. */
   readonly #ofPeering = new Map<string, { count: number; last: Promise<void> }>()
   /** Ledgers of which a request is appended now. */
   readonly #busy = new Set<string>()
-  #size = 0
 
   /**
    * `prepare` runs before it is this request's turn, so that slow work for one peer holds up no other. Throws
@@ -49,7 +46,7 @@ export class Inbox {
 
   /** Requests that only wait for their turn. */
   get waiting(): number {
-    return this.#size
+    return this.#waiting.size
   }
 
   /** `before`: the end of the peer's request before this one; null: it has none. `end` MUST be called once. */
@@ -89,29 +86,24 @@ export class Inbox {
   }
 
   async #wait(ledger: string): Promise<void> {
-    const own = this.#waiting.get(ledger) ?? []
-    if (this.#size >= PEER_REQUESTS_WAITING_MAX || own.length >= PEER_REQUESTS_OF_LEDGER_WAITING_MAX) {
+    if (!this.#places.admits(ledger)) {
       throw new ApiError('overloaded', 'too many peers send at once: nothing was done', {
         retryable: true,
         retryAfterMs: 1_000,
       })
     }
-    this.#waiting.set(ledger, own)
-    this.#size++
-    await new Promise<void>((resolve) => own.push(resolve))
+    this.#places.take(ledger)
+    await new Promise<void>((resolve) =>
+      this.#waiting.add(ledger, () => {
+        this.#places.release(ledger)
+        this.#busy.add(ledger)
+        resolve()
+      }),
+    )
   }
 
   /** Begins the next one of the first ledger for which nothing is appended; that ledger is the last one then. */
   #beginNext(): void {
-    for (const [ledger, own] of this.#waiting) {
-      if (this.#busy.has(ledger)) continue
-      const begin = own.shift()!
-      this.#waiting.delete(ledger)
-      if (own.length > 0) this.#waiting.set(ledger, own)
-      this.#size--
-      this.#busy.add(ledger)
-      begin()
-      return
-    }
+    this.#waiting.next((ledger) => !this.#busy.has(ledger))?.()
   }
 }

@@ -10,7 +10,7 @@ export const PEER_REQUEST_BYTES_MAX = 4 * 1024 * 1024
 /** Request that brings its key along, and is read before its sender is known. An identity has 3 KiB at most. */
 export const PEER_INTRODUCTION_BYTES_MAX = 8 * 1024
 export const PEER_ROTATIONS_BYTES_MAX = 256 * 1024
-/** A checkpoint of 16,384 characters at most, with a proof of 63 hashes. */
+/** A checkpoint with only its log's signature, and a proof of 63 hashes. */
 export const PEER_CHECKPOINT_BYTES_MAX = 32 * 1024
 export const PEER_CHECKPOINT_CHARS_MAX = 24 * 1024
 /** Verifier key by which a peer cosigns: a signature line under it has 512 characters at most. */
@@ -38,12 +38,11 @@ export const PEER_BYTES_OF_A_REQUEST = 256 * 1024
 // Receiving from peers
 /**
  * Requests of peers that a server appends for at once, each of another ledger, so that one ledger whose requests take long holds up no
- * other. Each holds a connection that appends, of which the others need the rest. Beyond so many that wait they are refused.
+ * other. Each holds a connection that appends, of which the others need the rest.
  */
 export const PEER_REQUESTS_AT_ONCE = 2
+/** All peers of one ledger may have half of what the others leave. */
 export const PEER_REQUESTS_WAITING_MAX = 64
-/** Waiting requests of all peers of one ledger. */
-export const PEER_REQUESTS_OF_LEDGER_WAITING_MAX = 32
 /** Requests of one peering, under way and waiting: an honest sender has PEER_REQUESTS_UNDER_WAY, and has given up as many. */
 export const PEER_REQUESTS_OF_ONE_MAX = 4
 /** Decisions anew when other requests decide at the same time; then the peer is asked to come again. */

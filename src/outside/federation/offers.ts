@@ -7,13 +7,13 @@ import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
 import type { OfferedStep } from '../../proof/statement/kinds.ts'
 import { COMPLETION_NONCE_BYTES, offeredCompletionId } from '../../proof/statement/offered-completions.ts'
 import { saltDocument } from '../../records/documents.ts'
-import { findFirstOutcome } from '../../records/gated/first-outcome.ts'
-import { nextEvents } from '../../records/gated/lifecycle.ts'
 import { refuseWeakSalt } from '../../records/gated/share.ts'
 import type { NamedDocument } from '../../records/gated/sign-step.ts'
 import type { About } from '../../records/gated/steps.ts'
-import { partyOf } from '../../records/on-behalf-of.ts'
-import type { RecordJson } from '../../records/read.ts'
+import { refuseMove } from '../../records/lifecycle.ts'
+import type { RecordJson } from '../../records/read/read.ts'
+import { findFirstOutcome } from '../../records/write/first-outcome.ts'
+import { partyOf } from '../../records/write/on-behalf-of.ts'
 import type { Entropy } from '../../signing/entropy.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
@@ -159,26 +159,11 @@ function refuseOffer(
   step: OfferedStep,
 ): void {
   const { row, ledger, gated, home } = record
-  const { state, version } = row
   const isOpen = step === 'record-activated' && gated.performer === null
   if (!isOpen && gated.performer !== remoteName(ledger, partyOf(caller, onBehalfOf))) {
     throw new ApiError('not_entitled', `${step} is for the performer`, { members: { role: 'performer' } })
   }
-  if (ifVersions?.includes(version) === false) {
-    throw new ApiError(
-      'version_mismatch',
-      `the record has version ${version}, which If-Match does not name`,
-      {
-        members: { state, version },
-      },
-    )
-  }
-  const next = nextEvents(remoteStandingOf(record))
-  if (!next.includes(step)) {
-    throw new ApiError('state_conflict', `${step} can't come next: the record is ${state}`, {
-      members: { state, version, nextEvents: next },
-    })
-  }
+  refuseMove(row, remoteStandingOf(record), { kind: step, ifVersions })
   if (row.peerState !== 'active') {
     throw new ApiError('peer_not_active', `the peering with ${home} is ${row.peerState}`)
   }

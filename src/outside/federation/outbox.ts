@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect/client.ts'
-import type { BacklogChange, DrainedPeer } from '../../db/peers/peer-turns.ts'
+import type { BacklogChange, DrainedPeer } from '../../db/peers/peer-leases.ts'
 import {
   readDefinitions,
   readSharedDocuments,

@@ -6,17 +6,24 @@ import type { PeerMacs } from '../../signing/peer-macs.ts'
 
 type Of = { readonly ledgerId: Uuid; readonly peerId: Uuid }
 
-/**
- * As findContact, with the keys alone that a server made. Anybody who can write to the database, and has no master key, can so take a
- * peer's key away, and put no other one in its place.
- */
+type MacDeps = { readonly peerMacs: PeerMacs }
+
+/** As findContact, with the keys of `believedContact`. */
 export async function findBelievedContact(
-  { peerMacs }: { readonly peerMacs: PeerMacs },
+  deps: MacDeps,
   db: Db,
   of: Of & { readonly remoteLedgerId: Uuid },
 ): Promise<PeerContact | null> {
   const contact = await findContact(db, of)
-  return contact && { ...contact, keys: believedKeys(peerMacs, of, contact.keys) }
+  return contact && believedContact(deps, of, contact)
+}
+
+/**
+ * Keeps only those keys of the contact that a server made. So somebody who can write to the database but has no master key can remove a
+ * peer's key, but cannot replace it.
+ */
+export function believedContact({ peerMacs }: MacDeps, of: Of, contact: PeerContact): PeerContact {
+  return { ...contact, keys: believedKeys(peerMacs, of, contact.keys) }
 }
 
 export function believedKeys(

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import type { ByteBudget } from '../../append/byte-budget.ts'
-import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../append/limits.ts'
-import { ThreadError } from '../../append/threads/error.ts'
-import { type JsonThreads, parseJsonInThread } from '../../append/threads/parse-json.ts'
-import type { DrainedPeer } from '../../db/peers/peer-turns.ts'
+import type { DrainedPeer } from '../../db/peers/peer-leases.ts'
+import { BODY_BYTES_MAX } from '../../load/limits.ts'
+import type { Shares } from '../../load/shares.ts'
+import { ThreadError } from '../../load/threads/error.ts'
+import { type JsonThreads, parseJsonInThread } from '../../load/threads/parse-json.ts'
 import { utf8Decode } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId } from '../../proof/ids.ts'
 import { parseJsonText } from '../../proof/json/json-text.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
+import { JSON_DEPTH_MAX } from '../../proof/request-limits.ts'
 import { isObject } from '../../proof/statement/fields.ts'
 import type { Signers } from '../../signing/signers.ts'
 import type { Connector } from '../connector/connector.ts'
@@ -23,7 +24,7 @@ export type PostDeps = {
   readonly connector: Connector
   readonly threads: JsonThreads
   /** Bytes of answers that are on their way, by ledger. */
-  readonly answers: ByteBudget
+  readonly answers: Shares
   readonly signers: Signers
   readonly now: () => number
   readonly userAgent: string
@@ -108,11 +109,11 @@ export async function postToPeer(
   }
 }
 
-function holdFrom(budget: ByteBudget, owner: string) {
+function holdFrom(budget: Shares, owner: string) {
   let held = 0
   return {
     take(bytes: number): boolean {
-      if (!budget.hasRoom(owner, bytes)) return false
+      if (!budget.admits(owner, bytes)) return false
       budget.take(owner, bytes)
       held += bytes
       return true

@@ -1,7 +1,7 @@
-import type { Turn } from '../../append/turn.ts'
 import type { ReceivedDetail } from '../../db/chain/entry-details.ts'
 import type { PeerContact } from '../../db/peers/peers.ts'
-import { DOCUMENT_BYTES_MAX, TYPE_DEFINITION_BYTES_MAX } from '../../ledgers/types/limits.ts'
+import { TYPE_DEFINITION_BYTES_MAX } from '../../ledgers/types/limits.ts'
+import type { Slice } from '../../load/slice.ts'
 import { toHex, utf8Encode } from '../../proof/bytes.ts'
 import { signedDocuments, verifySignedStatement } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'
@@ -9,11 +9,11 @@ import { parseId, type Uuid } from '../../proof/ids.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
 import type { RecordEvent } from '../../proof/ledger/gated-record.ts'
+import { DOCUMENT_BYTES_MAX, REFERENCES_BYTES_MAX } from '../../proof/request-limits.ts'
 import { documentDigest } from '../../proof/statement/document.ts'
-import { ENTRY_KINDS, type EntryKind, RECEIVED_KINDS, type Subject } from '../../proof/statement/kinds.ts'
+import { ENTRY_KINDS, type EntryKind, type Subject } from '../../proof/statement/kinds.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import { leafHash } from '../../proof/tree/merkle.ts'
-import { REFERENCES_BYTES_MAX } from '../../records/limits.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { fromBase64, toBase64 } from '../../signing/text-of-bytes.ts'
 import { VERSION_MAX } from './answer-fields.ts'
@@ -105,7 +105,8 @@ export function verifyProposed(
 }
 
 function isShared(kind: EntryKind): boolean {
-  return RECEIVED_KINDS.has(kind) || kind === 'step-offered'
+  const { receivedBy } = ENTRY_KINDS[kind]
+  return receivedBy === 'entry-received' || receivedBy === 'offer-refused'
 }
 
 function keyFinder({ keys }: Pick<PeerContact, 'keys'>) {
@@ -211,10 +212,10 @@ export function receivedRow(
 /** Definitions that came along, by digest (hex). */
 export type SentTypes = ReadonlyMap<string, { readonly name: string; readonly canonical: string }>
 
-export async function readTypes(definitions: readonly JsonObject[], turn: Turn): Promise<SentTypes> {
+export async function readTypes(definitions: readonly JsonObject[], slice: Slice): Promise<SentTypes> {
   const types = new Map<string, { readonly name: string; readonly canonical: string }>()
   for (const definition of definitions) {
-    if (turn.isOver) await turn.next()
+    if (slice.isOver) await slice.next()
     const canonical = canonicalize(definition)
     if (Buffer.byteLength(canonical) > TYPE_DEFINITION_BYTES_MAX) continue
     const digest = toHex(nativeProviders.sha256(utf8Encode(canonical)))

@@ -1,7 +1,7 @@
-import { Turn } from '../../append/turn.ts'
 import type { Db } from '../../db/connect/client.ts'
-import { type DrainedPeer, findSeqOfVersion, type Sent } from '../../db/peers/peer-turns.ts'
+import { type DrainedPeer, findSeqOfVersion, type Sent } from '../../db/peers/peer-leases.ts'
 import type { SharedEntry } from '../../db/peers/peer-work.ts'
+import { Slice } from '../../load/slice.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
 import { isObject } from '../../proof/statement/fields.ts'
@@ -34,10 +34,10 @@ export async function readOutcomes(
   if (!Array.isArray(outcomes) || outcomes.length !== entries.length)
     throw unexpectedAnswer('it does not say what became of each entry')
   const read: Read = { receipts: [], dead: [], missing: new Map(), waiting: new Set() }
-  const turn = new Turn()
+  const slice = new Slice()
   for (const [i, entry] of entries.entries()) {
     // Others drain in this process too.
-    if (turn.isOver) await turn.next()
+    if (slice.isOver) await slice.next()
     const record = recordOf(entry)
     if (record !== null && read.waiting.has(record)) continue
     const isTaken = await readOutcome(db, peer, entries, entry, outcomes[i]!, read)

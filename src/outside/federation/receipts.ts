@@ -1,4 +1,4 @@
-import type { DrainedPeer } from '../../db/peers/peer-turns.ts'
+import type { DrainedPeer } from '../../db/peers/peer-leases.ts'
 import type { SharedEntry } from '../../db/peers/peer-work.ts'
 import { verifySignedStatement } from '../../proof/entry/verify-entry.ts'
 import { ProofError } from '../../proof/error.ts'

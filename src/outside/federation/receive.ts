@@ -1,6 +1,5 @@
 import type pg from 'pg'
 import { type Author, sealEntry } from '../../append/entry.ts'
-import { Turn } from '../../append/turn.ts'
 import { appendEntries, type EntryRow } from '../../db/chain/append-entries.ts'
 import type { ReceivedConsequences } from '../../db/chain/entry-details.ts'
 import {
@@ -13,6 +12,7 @@ import {
 } from '../../db/peers/received.ts'
 import { findRecords, type RecordRowRead } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
+import { Slice } from '../../load/slice.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import { ProofError } from '../../proof/error.ts'
 import type { Uuid } from '../../proof/ids.ts'
@@ -99,11 +99,11 @@ export async function receiveEntries(
 
 /** All that needs no transaction, and what a tenant's schema says of evidence above all: it waits for the ledger's share of time. */
 async function prepare(deps: ReceiveDeps, request: PeerRequest, sent: SentEntries) {
-  const turn = new Turn()
-  const types = await readTypes(sent.types ?? [], turn)
+  const slice = new Slice()
+  const types = await readTypes(sent.types ?? [], slice)
   const proposed: Attempt[] = []
   for (const entry of sent.entries) {
-    if (turn.isOver) await turn.next()
+    if (slice.isOver) await slice.next()
     proposed.push(attempt(() => verifyProposed(request, request.contact, entry)))
   }
   return { types, proposed, evidence: await judgeEvidence(deps, request, proposed.filter(isProposed)) }
@@ -204,9 +204,9 @@ class Reception {
     const signer = await this.#deps.signers.signerOf(this.#author)
     await this.#readOffered(attempts.filter(isProposed))
     const planned: Planned[] = []
-    const turn = new Turn()
+    const slice = new Slice()
     for (const [at, attempted] of attempts.entries()) {
-      if (turn.isOver) await turn.next()
+      if (slice.isOver) await slice.next()
       const entry = await this.#plan(signer, at, attempted)
       if (entry) planned.push(entry)
     }

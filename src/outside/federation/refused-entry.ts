@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect/client.ts'
-import type { DrainedPeer, Sent } from '../../db/peers/peer-turns.ts'
+import type { DrainedPeer, Sent } from '../../db/peers/peer-leases.ts'
 import { findReceivedBefore } from '../../db/peers/peer-work.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import { PEER_ENTRIES_SENT_MAX, PEER_REQUEST_ENTRY_BYTES_MAX } from './limits.ts'

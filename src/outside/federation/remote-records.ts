@@ -14,13 +14,14 @@ import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { GatedRecord } from '../../proof/ledger/gated-record.ts'
 import type { StepKind } from '../../proof/statement/kinds.ts'
+import { otherMembersOf } from '../../proof/statement/record-members.ts'
 import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
-import { nextEvents, type Standing, waitsForWorker } from '../../records/gated/lifecycle.ts'
-import { type OfferView, renderGated, type Step, type Steps } from '../../records/gated/step-view.ts'
 import { integrityFault } from '../../records/gated/verify-standing.ts'
-import type { FoundRecord } from '../../records/read.ts'
-import { type ErasureView, quotePlain, renderRecord } from '../../records/render.ts'
+import { nextEvents, type Standing, waitsForWorker } from '../../records/lifecycle.ts'
+import type { FoundRecord } from '../../records/read/read.ts'
+import { type ErasureView, quotePlain, renderRecord } from '../../records/read/render.ts'
+import { type OfferView, renderGated, type Step, type Steps } from '../../records/read/step-view.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
 
@@ -229,6 +230,7 @@ export function renderRemote({ envelopeKeys }: RemoteReadDeps, record: RemoteRec
     parent: said['parent'] ?? null,
     references: row.referenceList?.toString('utf8') ?? null,
     occurredAt: said['occurredAt'] ?? null,
+    otherMembers: otherMembersOf(predicate),
     recordedAt,
     entry: {
       seq: row.seq,

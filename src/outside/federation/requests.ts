@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { DrainedPeer, Sent } from '../../db/peers/peer-turns.ts'
+import type { DrainedPeer, Sent } from '../../db/peers/peer-leases.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'
 import { isObject } from '../../proof/statement/fields.ts'
 import {

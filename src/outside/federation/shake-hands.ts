@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { commitBatch } from '../../append/commit.ts'
 import { type Author, sealEntry } from '../../append/entry.ts'
-import type { DrainedPeer } from '../../db/peers/peer-turns.ts'
+import type { DrainedPeer } from '../../db/peers/peer-leases.ts'
 import { fromBase64 } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'

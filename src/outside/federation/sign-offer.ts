@@ -7,7 +7,7 @@ import { formatId } from '../../proof/ids.ts'
 import type { OfferedStep } from '../../proof/statement/kinds.ts'
 import { documentRow, type NamedDocument } from '../../records/gated/sign-step.ts'
 import type { About } from '../../records/gated/steps.ts'
-import { partyOf } from '../../records/on-behalf-of.ts'
+import { partyOf } from '../../records/write/on-behalf-of.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import type { RemoteRecord } from './remote-records.ts'
 

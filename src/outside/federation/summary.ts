@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { HeldByPeer } from '../../db/peers/peer-turns.ts'
+import type { HeldByPeer } from '../../db/peers/peer-leases.ts'
 import { listSummary } from '../../db/peers/peer-work.ts'
 import { formatId, isId, parseId } from '../../proof/ids.ts'
 import type { JsonObject } from '../../proof/json/json-value.ts'

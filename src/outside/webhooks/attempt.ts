@@ -1,4 +1,4 @@
-import type { WebhookName } from '../../db/events/webhook-turns.ts'
+import type { WebhookName } from '../../db/events/webhook-leases.ts'
 import type { Attempt } from '../../db/events/webhook-work.ts'
 import type { Connector } from '../connector/connector.ts'
 import { OutboundError } from '../connector/error.ts'

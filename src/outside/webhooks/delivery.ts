@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../db/events/webhook-turns.ts'
+import type { Endpoint } from '../../db/events/webhook-leases.ts'
 import type { Attempt, StoredDelivery, WrittenDelivery } from '../../db/events/webhook-work.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { envelopeMember, type LedgerEvent, renderEvent } from '../events/event.ts'

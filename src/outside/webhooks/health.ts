@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../db/events/webhook-turns.ts'
+import type { Endpoint } from '../../db/events/webhook-leases.ts'
 import type { Health } from '../../db/events/webhook-work.ts'
 import { WEBHOOK_FAILING_GAP_MS_MAX } from '../../db/limits.ts'
 import {

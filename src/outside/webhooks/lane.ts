@@ -1,14 +1,15 @@
 import type pg from 'pg'
-import { isUnreadable } from '../../db/chunks/released-chunks.ts'
+import { isUnreadable } from '../../db/connect/archive.ts'
 import type { LedgerEnds } from '../../db/events/read-events.ts'
 import {
   type Endpoint,
   type EndpointLook,
-  endTurn,
+  endDelivery,
   moveRecovery,
-  type WebhookTurn,
-} from '../../db/events/webhook-turns.ts'
+  type WebhookLease,
+} from '../../db/events/webhook-leases.ts'
 import { type Attempt, countOpen, type WrittenDelivery } from '../../db/events/webhook-work.ts'
+import type { Shares } from '../../load/shares.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { type AttemptDeps, type AttemptResult, attemptDelivery, type DeliveryObserver } from './attempt.ts'
 import { afterAttempt, type Delivery } from './delivery.ts'
@@ -25,7 +26,6 @@ import {
   WEBHOOK_WRITE_AFTER_MS,
 } from './limits.ts'
 import type { DeliveryLoader } from './load.ts'
-import type { Permits } from './permits.ts'
 import { retryAfterMs, retryDelayMs } from './schedule.ts'
 import type { WebhookSigner } from './secrets.ts'
 import { isDownStatus } from './statuses.ts'
@@ -36,14 +36,15 @@ import { type Again, mayRelease, type Settled, toRow, writeOutcomes } from './wr
 export type LaneDeps = AttemptDeps &
   StopDeps & {
     readonly pool: pg.Pool
-    readonly permits: Permits
+    /** Requests under way of all endpoints of this process. */
+    readonly requests: Shares
     readonly observeDelivery: DeliveryObserver
     /** Asks the follower to look at the ledger at once. */
     readonly awaitFloor: (ledgerId: Uuid) => void
   }
 
 /**
- * One endpoint's turn: sends it what it is to hear, as much at a time as it answers well, and writes down what became of it.
+ * One endpoint's lease: sends it what it is to hear, as much at a time as it answers well, and writes down what became of it.
  *
  * Sending goes on while the database is asked. There is one read or write at a time, so that a row that is read is
  * never one whose outcome is on its way. Deliveries that succeeded are gathered before they are written, and the stream
@@ -51,7 +52,7 @@ export type LaneDeps = AttemptDeps &
  * decides what may be sent next.
  */
 export class Lane {
-  readonly turn: WebhookTurn
+  readonly lease: WebhookLease
   readonly #deps: LaneDeps
   readonly #endpoint: Endpoint
   readonly #signers: readonly WebhookSigner[]
@@ -75,7 +76,7 @@ export class Lane {
   #isArchiveHeld = false
   /** Begins nothing more, and awaits the deliveries under way. */
   #closing = false
-  /** It is another's turn: nothing is written any more. */
+  /** The lease is another's: nothing is written any more. */
   #lost = false
   #busy = false
   /** The database does not know yet what decides on other deliveries, that nothing was wanted, or that there is to be a rest. */
@@ -89,7 +90,7 @@ export class Lane {
 
   constructor(
     deps: LaneDeps,
-    turn: WebhookTurn,
+    lease: WebhookLease,
     endpoint: Endpoint,
     about: {
       readonly loader: DeliveryLoader
@@ -98,7 +99,7 @@ export class Lane {
       readonly mayLinger: () => boolean
     },
   ) {
-    this.turn = turn
+    this.lease = lease
     this.#deps = deps
     this.#endpoint = endpoint
     this.#loader = about.loader
@@ -120,14 +121,14 @@ export class Lane {
     return this.#window.queued
   }
 
-  /** Until there is nothing to do, or the turn is over. Throws what the database throws; others then take the turn. */
+  /** Until there is nothing to do, or the lease is over. Throws what the database throws; others then take the lease. */
   async run(): Promise<void> {
     this.#pump()
     await this.#ended.promise
     if (this.#lost) return
     const stop = this.#health.stopOf(this.#deps.now())
     if (stop) await stopEndpoint(this.#deps, this.#endpoint, stop)
-    await endTurn(this.#deps.pool, this.turn, this.#restMs)
+    await endDelivery(this.#deps.pool, this.lease, this.#restMs)
   }
 
   get #restMs(): number | null {
@@ -182,13 +183,13 @@ export class Lane {
     }, this.#fail)
   }
 
-  /** A look that comes while the turn is given back must not begin anything: another would send it as well. */
+  /** A look that comes while the lease is given back must not begin anything: another would send it as well. */
   #end(): void {
     this.#closing = true
     this.#ended.resolve()
   }
 
-  /** An endpoint that hears of something all the time keeps its turn: a new one for each event would cost more than the event. */
+  /** An endpoint that hears of something all the time keeps its lease: a new one for each event would cost more than the event. */
   #isOver(): boolean {
     if (this.#window.underWay > 0) return false
     if (this.#lost || !this.#maySend()) return true
@@ -227,18 +228,16 @@ export class Lane {
   }
 
   #send(): void {
-    const { permits, now } = this.#deps
+    const { requests, now } = this.#deps
+    const { webhookId } = this.lease
     while (this.#maySend() && this.#window.queued > 0 && this.#window.underWay < this.#health.requestsMax) {
-      if (!permits.tryTake(this.#window.underWay)) return
+      if (!requests.hasRoom(webhookId)) return
       const task = this.#window.next(now())
-      if (task === null) {
-        permits.release()
-        return
-      }
-      this.#deliver(task).then(() => {
-        permits.release()
-        this.#pump()
-      }, this.#fail)
+      if (task === null) return
+      requests.take(webhookId)
+      this.#deliver(task)
+        .finally(() => requests.release(webhookId))
+        .then(() => this.#pump(), this.#fail)
     }
   }
 
@@ -338,7 +337,7 @@ export class Lane {
     if (this.#open >= WEBHOOK_OPEN_MAX)
       this.#open = await countOpen(this.#deps.pool, this.#endpoint, WEBHOOK_OPEN_MAX)
     if (this.#open >= WEBHOOK_OPEN_MAX) {
-      // Deliveries that are due make room. With a rest instead, an endpoint whose turn begins with a new delivery would never be sent it.
+      // Deliveries that are due make room. With a rest instead, an endpoint whose lease begins with a new delivery would never be sent it.
       if (this.#mayHaveDue) return
       this.#health.rest(this.#deps.now())
       this.#mustWrite = true
@@ -391,13 +390,13 @@ export class Lane {
   async #loadRecovery(recover: NonNullable<Endpoint['recover']>): Promise<void> {
     const read = await this.#unlessHeld(this.#loader.recovery(recover))
     if (read === null) {
-      // The cursor has it still: a later turn goes on with it.
+      // The cursor has it still: a later lease goes on with it.
       this.#recover = null
       return
     }
     const { fresh, again, from } = read
     await this.#write(fresh, again)
-    await moveRecovery(this.#deps.pool, this.turn, from)
+    await moveRecovery(this.#deps.pool, this.lease, from)
     this.#recover = from === null ? null : { ...recover, from }
     this.#mayHaveDue = true
   }
@@ -417,7 +416,7 @@ export class Lane {
     }
     this.#open += rows.filter(({ state }) => state === 'pending' || state === 'held').length
     const letsGo = [...writes.filter(mayRelease).map(toRow), ...more, ...again]
-    const of = { turn: this.turn, endpoint: this.#endpoint }
+    const of = { lease: this.lease, endpoint: this.#endpoint }
     const { isOurs, released } = await writeOutcomes(this.#deps.pool, of, progress, again, letsGo)
     if (!isOurs) {
       this.#lost = this.#closing = true

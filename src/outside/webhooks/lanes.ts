@@ -1,4 +1,10 @@
-import { beginTurn, type Endpoint, lookAtEndpoints, type WebhookTurn } from '../../db/events/webhook-turns.ts'
+import {
+  beginDelivery,
+  type Endpoint,
+  lookAtEndpoints,
+  type WebhookLease,
+} from '../../db/events/webhook-leases.ts'
+import { Shares } from '../../load/shares.ts'
 import type { CursorMac } from '../../signing/cursor-mac.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
@@ -15,10 +21,9 @@ import {
   WEBHOOK_STOP_MS_MAX,
 } from './limits.ts'
 import { DeliveryLoader } from './load.ts'
-import { Permits } from './permits.ts'
 import { openWebhookSecret, type WebhookSigner } from './secrets.ts'
 
-export type LanesDeps = Omit<LaneDeps, 'permits'> & {
+export type LanesDeps = Omit<LaneDeps, 'requests'> & {
   readonly masterKey: Pick<MasterKey, 'open'>
   readonly envelopeKeys: EnvelopeKeys
   readonly cursorMac: CursorMac
@@ -30,9 +35,13 @@ export type LanesDeps = Omit<LaneDeps, 'permits'> & {
 export class WebhookLanes {
   readonly #deps: LanesDeps
   readonly #lanes = new Set<Lane>()
-  readonly #turns = new Set<Promise<unknown>>()
+  readonly #leases = new Set<Promise<unknown>>()
   readonly #signers = new Map<string, WebhookSigner>()
-  readonly #permits = new Permits(WEBHOOK_REQUESTS_MAX)
+  /**
+   * By endpoint: a hundred endpoints of one tenant that answer well but late would otherwise have all of them, because whoever has one is
+   * the first to ask for the next one.
+   */
+  readonly #requests = new Shares({ rule: 'rest', max: WEBHOOK_REQUESTS_MAX })
   #renewedAt = 0
   #timer: NodeJS.Timeout | null = null
   #looking = false
@@ -52,28 +61,28 @@ export class WebhookLanes {
   }
 
   get requestsUnderWay(): number {
-    return this.#permits.taken
+    return this.#requests.taken
   }
 
-  /** One endpoint's turn, to its end. Nothing happens where it is not its turn any more. */
-  async take(turn: WebhookTurn): Promise<void> {
+  /** One endpoint's lease, to its end. Nothing happens where the lease is another job's. */
+  async take(lease: WebhookLease): Promise<void> {
     if (this.#stopping) return
-    const taken = this.#take(turn)
-    const ended = taken.catch(() => {}).finally(() => this.#turns.delete(ended))
-    this.#turns.add(ended)
+    const taken = this.#take(lease)
+    const ended = taken.catch(() => {}).finally(() => this.#leases.delete(ended))
+    this.#leases.add(ended)
     await taken
   }
 
-  async #take(turn: WebhookTurn): Promise<void> {
+  async #take(lease: WebhookLease): Promise<void> {
     const limits = { leaseMs: WEBHOOK_LEASE_MS, openMax: WEBHOOK_OPEN_MAX }
-    const endpoint = await beginTurn(this.#deps.pool, this.#deps.cursorMac, turn, limits)
+    const endpoint = await beginDelivery(this.#deps.pool, this.#deps.cursorMac, lease, limits)
     if (!endpoint) return
     const about = {
       loader: new DeliveryLoader(this.#deps, endpoint, () => WEBHOOK_EVENTS_IN_MEMORY / this.#lanes.size),
       signers: endpoint.secrets.map((secret) => this.#signerOf(endpoint, secret)),
       mayLinger: () => this.#lanes.size < WEBHOOK_LANES_MAX / 2,
     }
-    const lane = new Lane({ ...this.#deps, permits: this.#permits }, turn, endpoint, about)
+    const lane = new Lane({ ...this.#deps, requests: this.#requests }, lease, endpoint, about)
     this.#lanes.add(lane)
     this.#timer ??= setInterval(() => void this.look(), WEBHOOK_LOOK_EVERY_MS)
     try {
@@ -94,7 +103,7 @@ export class WebhookLanes {
     const cut = setTimeout(() => {
       for (const lane of this.#lanes) lane.cut()
     }, WEBHOOK_STOP_MS_MAX)
-    await Promise.all(this.#turns)
+    await Promise.all(this.#leases)
     clearTimeout(cut)
   }
 
@@ -105,9 +114,9 @@ export class WebhookLanes {
     const lanes = [...this.#lanes]
     const isRenewal = performance.now() - this.#renewedAt > WEBHOOK_LEASE_RENEW_EVERY_MS
     try {
-      const turns = lanes.map(({ turn }) => turn)
+      const leases = lanes.map(({ lease }) => lease)
       const { pool, cursorMac } = this.#deps
-      const looks = await lookAtEndpoints(pool, cursorMac, turns, isRenewal ? WEBHOOK_LEASE_MS : null)
+      const looks = await lookAtEndpoints(pool, cursorMac, leases, isRenewal ? WEBHOOK_LEASE_MS : null)
       if (isRenewal) this.#renewedAt = performance.now()
       for (const [i, lane] of lanes.entries()) lane.look(looks[i]!)
     } catch (error) {
@@ -122,7 +131,7 @@ export class WebhookLanes {
     this.#timer = null
   }
 
-  /** Opened secrets are kept: an endpoint's turns follow each other. */
+  /** Opened secrets are kept: an endpoint's leases follow each other. */
   #signerOf(endpoint: Endpoint, secret: Endpoint['secrets'][number]): WebhookSigner {
     const known = this.#signers.get(secret.secretId)
     if (known) return known

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
-import type { WebhookName } from '../../db/events/webhook-turns.ts'
+import type { WebhookName } from '../../db/events/webhook-leases.ts'
 import { addNotices, listListeners, stopWebhook } from '../../db/events/webhook-work.ts'
 import { formatId } from '../../proof/ids.ts'
 import type { Entropy } from '../../signing/entropy.ts'

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect/client.ts'
-import type { WebhookName } from '../../db/events/webhook-turns.ts'
+import type { WebhookName } from '../../db/events/webhook-leases.ts'
 import {
   deleteOldDeliveries,
   listWebhooksAfter,

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { withPooledTransaction } from '../../db/connect/transaction.ts'
-import type { Endpoint, WebhookTurn } from '../../db/events/webhook-turns.ts'
+import type { Endpoint, WebhookLease } from '../../db/events/webhook-leases.ts'
 import {
   type Progress,
   releaseHeld,
@@ -19,11 +19,11 @@ export type Settled = { readonly delivery: Delivery; readonly dueInMs: number | 
 
 /**
  * Writes outcomes, and releases in the same transaction the deliveries that these held, or that are held since: after a crash in
- * between nobody would. `isOurs`: false where the turn is another's by now, and nothing was written.
+ * between nobody would. `isOurs`: false where the lease is another's by now, and nothing was written.
  */
 export async function writeOutcomes(
   pool: pg.Pool,
-  { turn, endpoint }: { readonly turn: WebhookTurn; readonly endpoint: Endpoint },
+  { lease, endpoint }: { readonly lease: WebhookLease; readonly endpoint: Endpoint },
   progress: Omit<Progress, 'mayBeLost'>,
   again: readonly Again[],
   letsGo: readonly Pick<WrittenDelivery, 'recordId'>[],
@@ -31,10 +31,10 @@ export async function writeOutcomes(
   const records = new Set(letsGo.flatMap(({ recordId }) => (recordId ? [recordId] : [])))
   if (records.size === 0 && again.length === 0) {
     const mayBeLost = progress.rows.every(({ state }) => state === 'delivered')
-    return { isOurs: await writeProgress(pool, turn, { ...progress, mayBeLost }), released: 0 }
+    return { isOurs: await writeProgress(pool, lease, { ...progress, mayBeLost }), released: 0 }
   }
   return withPooledTransaction(pool, async (client) => {
-    if (!(await writeProgress(client, turn, { ...progress, mayBeLost: false })))
+    if (!(await writeProgress(client, lease, { ...progress, mayBeLost: false })))
       return { isOurs: false, released: 0 }
     const eventIds = again.map(({ eventId }) => eventId)
     if (eventIds.length > 0) await reopenDeliveries(client, endpoint, eventIds)

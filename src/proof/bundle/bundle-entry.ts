@@ -1,5 +1,6 @@
 import { fromHex, toHex } from '../bytes.ts'
 import type { ProofProviders } from '../crypto.ts'
+import type { DocumentLine } from '../entry/entry-line.ts'
 import type { ErasedDocument } from '../entry/entry-step.ts'
 import {
   type DocumentsShown,
@@ -21,6 +22,14 @@ import type { BundleLine } from './bundle-lines.ts'
 /** An entry of a bundle that was verified by itself. BundleVerifier takes them in order. */
 export type BundleEntry = OwnEntry | StatementEntry
 
+/**
+ * The same, when BundleVerifier has taken it. `signedBy`: by the keys that the entries before it name; null of a statement, whose issuer is
+ * judged with the entry behind it, if at all.
+ */
+export type VerifiedBundleEntry =
+  | (OwnEntry & { readonly signedBy: 'agent' | 'server' })
+  | (StatementEntry & { readonly signedBy: null })
+
 /** A statement that somebody else signed, which is an entry itself. Its kind and time are held to the entry behind it. */
 export type StatementEntry = {
   readonly kind: typeof STATEMENT
@@ -36,13 +45,17 @@ export type OwnEntry = {
   readonly seq: number
   /** Lower-case hex. */
   readonly kid: string
+  /** Whether the line has a `signer`: BundleVerifier compares. */
+  readonly hasSigner: boolean
   readonly issuer: string
   readonly leaf: Uint8Array
   readonly path: readonly Uint8Array[] | null
   readonly statement: ParsedStatement
   /** Items of a batch that are shown; otherwise null. */
   readonly items: readonly BatchItem[] | null
-  /** Documents of this entry that are gone. */
+  /** Documents of this entry, in order. */
+  readonly documents: readonly DocumentLine[]
+  /** Those that are gone. */
   readonly erased: readonly ErasedDocument[]
 }
 
@@ -73,11 +86,13 @@ export function verifyBundleLine(
     kind: statement.kind,
     seq,
     kid: toHex(envelope.kid),
+    hasSigner: line.signer !== undefined,
     issuer: envelope.issuer,
     leaf: fromHex(line.leaf),
     path,
     statement,
     items,
+    documents: line.documents,
     erased: line.documents.flatMap(({ subject, digest, erasedBy }) =>
       erasedBy === null ? [] : [{ subject, sha256: digest, erasedBy }],
     ),

@@ -1,18 +1,18 @@
-import { fromBase64 } from '../bytes.ts'
-import { type EntryLine, LINE_DEPTH_MAX, LINE_OPTIONAL, parseDocumentLine } from '../entry/entry-line.ts'
+import { isLonger, utf8Decode } from '../bytes.ts'
+import { type EntryLine, LINE_OPTIONAL, parseBeside } from '../entry/entry-line.ts'
 import type { DocumentsShown } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
 import { parseJsonText } from '../json/json-text.ts'
 import type { JsonObject, JsonValue } from '../json/json-value.ts'
-import type { KeyHint } from '../ledger/key-hint.ts'
+import { type KeyHint, parseKeyHint } from '../ledger/key-hint.ts'
 import {
-  hashesOf,
-  type ItemProof,
-  isItemProof,
-  isNote,
-  isPath,
-  parseItemProof,
-} from '../offline/entry-proof.ts'
+  BATCH_ITEMS_MAX,
+  BUNDLE_FIRST_LINE_DEPTH_MAX,
+  BUNDLE_KEYS_MAX,
+  END_LINE_BYTES_MAX,
+  LINE_DEPTH_MAX,
+} from '../limits.ts'
+import { hashesOf, type ItemProof, isItemProof, isPath, parseItemProof } from '../offline/entry-proof.ts'
 import type { Check, Fields } from '../statement/check-schemas.ts'
 import {
   idOf,
@@ -25,9 +25,9 @@ import {
   isTraceId,
   isTypeName,
   listOf,
-  nullOr,
   objectOf,
   oneOf,
+  orNull,
   refuseFields,
 } from '../statement/fields.ts'
 
@@ -79,15 +79,6 @@ export type BundleLine = Omit<EntryLine, 'chain' | 'items'> & {
   readonly itemProofs: readonly ItemProof[] | null
 }
 
-/** Keys of one ledger: a rotation a month for 80 years. */
-export const BUNDLE_KEYS_MAX = 1_024
-/** So many keys have 300 KiB, a note 16. */
-const HEAD_CHARS_MAX = 1024 * 1024
-/** A batch has as many. */
-const ITEMS_MAX = 2_048
-/** Objects and arrays of of.range.left lie in each other; nothing else may. */
-const HEAD_DEPTH_MAX = 4
-
 const isSeq = integer(0, Number.MAX_SAFE_INTEGER)
 
 const isRange: Check = (value) =>
@@ -95,16 +86,19 @@ const isRange: Check = (value) =>
   (value as { from: number }).from <= (value as { to: number }).to
 
 const isFilter: Check = (value) =>
-  objectOf({ from: isSeq, to: isSeq }, { type: isTypeName, agent: isAgent, trace: isTraceId })(value) &&
+  objectOf(
+    { from: isSeq, to: isSeq },
+    orNull({ type: isTypeName, agent: isAgent, trace: isTraceId }),
+  )(value) &&
   (value as { from: number }).from <= (value as { to: number }).to &&
-  Object.keys(value as object).length > 2
+  Object.values(value as object).filter((member) => member !== null).length > 2
 
-const isKey = objectOf({
-  kid: isHash,
-  alg: oneOf('EdDSA', 'ES256'),
-  spki: isString,
-  compromisedAt: nullOr(isTime),
-})
+const FILTER_MEMBERS = ['from', 'to', 'type', 'agent', 'trace'] as const
+
+const isKey = objectOf(
+  { kid: isHash, alg: oneOf('EdDSA', 'ES256'), spki: isString },
+  orNull({ compromisedAt: isTime }),
+)
 
 const ONE_OF: readonly Check[] = [
   objectOf({ record: idOf('rec') }),
@@ -121,9 +115,9 @@ const HEAD_FIELDS: Fields = {
     completeness: oneOf('complete', 'selection'),
     documents: oneOf('all', 'withheld'),
     keys: listOf(isKey, BUNDLE_KEYS_MAX),
-    checkpoint: isNote,
+    checkpoint: isString,
   },
-  optional: { tool: isText },
+  optional: orNull({ tool: isText }),
 }
 
 const LINE: Fields['required'] = {
@@ -135,19 +129,19 @@ const LINE: Fields['required'] = {
   documents: Array.isArray,
 }
 const IN_RANGE: Fields = {
-  required: { ...LINE, items: nullOr(Array.isArray) },
-  optional: LINE_OPTIONAL,
+  required: LINE,
+  optional: { ...LINE_OPTIONAL, ...orNull({ items: Array.isArray }) },
 }
 const PROVED: Fields = {
-  required: { ...LINE, path: isPath, items: nullOr(listOf(isItemProof, ITEMS_MAX)) },
-  optional: LINE_OPTIONAL,
+  required: { ...LINE, path: isPath },
+  optional: { ...LINE_OPTIONAL, ...orNull({ items: listOf(isItemProof, BATCH_ITEMS_MAX) }) },
 }
 
 /** The first line. Throws `bundle_syntax`, or a code of the JSON text check or of the encodings. */
 export function parseBundleHead(text: string): BundleHead {
-  if (text.length > HEAD_CHARS_MAX)
-    throw new ProofError('bundle_syntax', `its first line has ${text.length} characters`)
-  const head = parseJsonText(text, { depthMax: HEAD_DEPTH_MAX })
+  if (isLonger(text, END_LINE_BYTES_MAX))
+    throw new ProofError('bundle_syntax', `its first line has more than ${END_LINE_BYTES_MAX} bytes`)
+  const head = parseJsonText(text, { depthMax: BUNDLE_FIRST_LINE_DEPTH_MAX })
   refuseFields(head, HEAD_FIELDS, 'bundle_syntax')
   const said = head as unknown as BundleHead & { readonly completeness: Completeness }
   const of = parseOf(said.of)
@@ -157,10 +151,16 @@ export function parseBundleHead(text: string): BundleHead {
       `it calls itself ${said.completeness}, and is ${completenessOf(of)}`,
     )
   const { ledger, documents, keys, checkpoint } = said
-  return { ledger, of, documents, keys, checkpoint }
+  return { ledger, of, documents, keys: keys.map(parseKeyHint), checkpoint }
 }
 
 function parseOf(of: BundleOf): BundleOf {
+  if ('selection' in of) {
+    // Reports name the members in this order, whatever the order in the file.
+    const said = FILTER_MEMBERS.map((name) => [name, of.selection[name]] as const)
+    const named = said.filter(([, member]) => member !== null && member !== undefined)
+    return { selection: Object.fromEntries(named) as unknown as BundleFilter }
+  }
   if (!('range' in of)) return of
   const { left, right, ...ends } = of.range
   return { range: { ...ends, left: hashesOf(left), right: hashesOf(right) } }
@@ -175,19 +175,17 @@ export function parseBundleLine(text: string, of: BundleOf): BundleLine {
   const line = parseJsonText(text, { depthMax: LINE_DEPTH_MAX })
   const isInRange = 'range' in of && isBetween(line, of.range)
   refuseFields(line, isInRange ? IN_RANGE : PROVED, 'bundle_syntax')
-  const { received, path = null, items, ...always } = line
+  const { seq, kind, recordedAt, leaf } = line as unknown as BundleLine
+  const { path = null, items = null } = line
   const shown = items as readonly JsonValue[] | null
   const itemProofs = isInRange || shown === null ? null : shown.map(parseItemProof)
   if (itemProofs?.some(({ index }, i) => i > 0 && index <= itemProofs[i - 1]!.index))
     throw new ProofError('bundle_syntax', 'items of a batch in another order than theirs')
   return {
-    ...(always as unknown as BundleLine),
-    envelope: fromBase64(line['envelope'] as string),
-    documents: (line['documents'] as readonly JsonValue[]).map(parseDocumentLine),
+    ...{ seq, kind, recordedAt, leaf, ...parseBeside(line) },
     path: path === null ? null : hashesOf(path),
     items: isInRange ? shown : null,
     itemProofs,
-    ...(received !== undefined && { received: fromBase64(received as string) }),
   }
 }
 
@@ -196,11 +194,14 @@ function isBetween(line: JsonValue, { from, to }: BundleRange): boolean {
   return typeof seq === 'number' && seq >= from && seq <= to
 }
 
-/** The number of lines before the last one. Throws `bundle_incomplete`: a bundle that was cut off has no such line. */
-export function parseBundleEnd(text: string): number {
+/**
+ * Returns the number of lines before the last one, as the last line says. Throws `bundle_incomplete` for any fault of that line: a bundle that was
+ * cut off has no such line, and may end within a character.
+ */
+export function parseBundleEnd(bytes: Uint8Array): number {
   const refusal = new ProofError('bundle_incomplete', 'cut off: its last line is not {"entries":…}')
   try {
-    const end = parseJsonText(text, { depthMax: 1 })
+    const end = parseJsonText(utf8Decode(bytes), { depthMax: 1 })
     refuseFields(end, { required: { entries: isSeq }, optional: {} }, 'bundle_incomplete')
     return end['entries'] as number
   } catch {

@@ -3,6 +3,7 @@ import { wordAt } from '../entry/id-table.ts'
 import { ProofError } from '../error.ts'
 import { parseIdBytes } from '../ids.ts'
 import { LedgerRecords } from '../ledger/records.ts'
+import { ENTRY_KINDS } from '../statement/kinds.ts'
 import type { OwnEntry } from './bundle-entry.ts'
 import { type BundleFilter, type Filtered, isFiltered } from './is-filtered.ts'
 
@@ -40,7 +41,7 @@ export class FilteredRecords {
       return
     }
     const event = { seq, leaf: toHex(leaf), atMs: statement.recordedAtMs, statement }
-    if (kind !== 'record-notarized' && kind !== 'record-created') {
+    if (ENTRY_KINDS[kind].records === 'moves') {
       this.#records.step(event)
       return
     }

@@ -81,12 +81,7 @@ export class Selection {
 function madeBy({ statement, items }: OwnEntry): Made[] {
   if (items !== null) return items.map(({ record, digest, parent }) => ({ record, sha256: digest, parent }))
   const { kind, subjects, predicate } = statement
-  if (kind !== 'record-notarized' && kind !== 'record-created') return []
+  if (ENTRY_KINDS[kind].records !== 'makes') return []
   const [{ name, sha256 }] = subjects
   return [{ record: name, sha256, parent: predicate['parent'] as string | undefined }]
-}
-
-/** Whether the entry makes or moves a record. */
-export function isAboutRecord({ statement }: OwnEntry): boolean {
-  return statement.kind === 'batch-notarized' || ENTRY_KINDS[statement.kind].movesRecord
 }

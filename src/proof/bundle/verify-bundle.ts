@@ -1,5 +1,6 @@
 import { fromBase64, toHex } from '../bytes.ts'
 import type { ProofProviders } from '../crypto.ts'
+import { verifySignerShown } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
 import { parsePublicKey } from '../keys.ts'
 import { LedgerAgentKeys, type PinnedAgents } from '../ledger/agent-keys.ts'
@@ -7,21 +8,20 @@ import { type CompromisedKeys, compromisedKeys } from '../ledger/compromised-key
 import { LedgerErasures } from '../ledger/erasures.ts'
 import { LedgerKeys } from '../ledger/keys.ts'
 import { LedgerStatements } from '../ledger/statements.ts'
-import { findNamedKey } from '../offline/key-hints.ts'
+import { findNamedKeys } from '../offline/key-hints.ts'
 import { type ProofTrust, verifyCompromise, verifyKept } from '../offline/verify-proof.ts'
 import { type RegistrationPolicy, verifyRegistration } from '../scitt/registration-policy.ts'
-import { STATEMENT } from '../statement/kinds.ts'
-import type { ParsedStatement } from '../statement/statement.ts'
+import { ENTRY_KINDS, STATEMENT } from '../statement/kinds.ts'
 import { type Checkpoint, formatVerifierKey, verifyCheckpoint } from '../tree/checkpoint.ts'
-import { countWitnesses } from '../tree/cosignature.ts'
+import { type CosignatureCount, countCosignatures } from '../tree/cosignature.ts'
 import { verifyInclusion } from '../tree/merkle.ts'
 import { parseNote } from '../tree/note.ts'
-import type { BundleEntry, OwnEntry, StatementEntry } from './bundle-entry.ts'
+import type { BundleEntry, OwnEntry, StatementEntry, VerifiedBundleEntry } from './bundle-entry.ts'
 import { type BundleHead, type BundleOf, type Completeness, completenessOf } from './bundle-lines.ts'
 import { FilteredRecords } from './filter.ts'
 import type { BundleFilter } from './is-filtered.ts'
 import { RangeTree } from './range.ts'
-import { isAboutRecord, Selection } from './selection.ts'
+import { Selection } from './selection.ts'
 
 /** Findings about a bundle, and what they rest on. */
 export type BundleFindings = {
@@ -59,6 +59,8 @@ export type BundleFindings = {
   readonly covered: number
   /** How many of the given witnesses cosigned the bundle's checkpoint; null: none were given. */
   readonly cosigned: number | null
+  /** Signature lines of that checkpoint by keys that are neither the ledger's nor a given witness's; null: no witnesses were given. */
+  readonly unknownCosignatures: number | null
 }
 
 export type BundleTrust = ProofTrust & {
@@ -72,7 +74,7 @@ type Begun = {
   readonly issuer: string
   readonly checkpoint: Checkpoint
   readonly kept: Checkpoint | null
-  readonly cosigned: number | null
+  readonly cosignatures: CosignatureCount | null
 }
 
 /**
@@ -115,39 +117,42 @@ export class BundleVerifier {
     this.#agentKeys = new LedgerAgentKeys(providers, trust.pinnedAgents)
     this.#statements = new LedgerStatements(providers)
     this.#compromised = compromisedKeys(keys, trust.compromised)
-    for (const { kid } of keys) findNamedKey(keys, kid, providers.sha256)
+    findNamedKeys(keys, providers.sha256)
     this.#range = 'range' in of ? new RangeTree(of.range, providers.sha256) : null
     this.#selection = selectionOf(of, trust.idSeed)
   }
 
-  append(entry: BundleEntry): void {
+  /** The next entry, and who signed it. It is final once `finish` has not thrown. */
+  append(entry: BundleEntry): VerifiedBundleEntry {
     this.#verifyOrder(entry)
     this.#statements.verifyTurn(entry)
-    if (entry.kind === STATEMENT) this.#hold(entry, this.#begun!)
-    else this.#take(entry)
+    const verified = entry.kind === STATEMENT ? this.#hold(entry, this.#begun!) : this.#take(entry)
     this.#erasures.verifyExplained(entry.seq)
     this.#lastSeq = entry.seq
     this.#lines++
+    return verified
   }
 
   /** A statement, which only a range has. */
-  #hold(entry: StatementEntry, { checkpoint }: Begun): void {
+  #hold(entry: StatementEntry, { checkpoint }: Begun): VerifiedBundleEntry {
     if (entry.path !== null) throw unrelated(entry, 'it is not of the range')
     this.#verifyPlace(entry, checkpoint)
     this.#statements.hold(entry)
     this.#count(entry)
+    return { ...entry, signedBy: null }
   }
 
-  #take(entry: OwnEntry): void {
+  #take(entry: OwnEntry): VerifiedBundleEntry {
     this.#begun ??= this.#begin(entry)
     this.#verifyMembership(entry, this.#begun)
-    this.#verifySigner(entry)
+    const isAgentSigned = this.#verifySigner(entry)
     const { kid, seq, statement, erased } = entry
     verifyCompromise(this.#compromised, { kid, atMs: statement.recordedAtMs, seq }, this.#begun.kept)
     this.#verifyPlace(entry, this.#begun.checkpoint)
     for (const document of erased) this.#erasures.miss(seq, document)
     this.#follow(entry)
     this.#erased += erased.length
+    return { ...entry, signedBy: isAgentSigned ? 'agent' : 'server' }
   }
 
   /** The end, with the number of its last line. Throws if something is missing that was promised. */
@@ -181,7 +186,8 @@ export class BundleVerifier {
   /** The definition, under the key that it names itself. */
   #begin({ kid, issuer, statement }: OwnEntry): Begun {
     const { origin, noteKey, envelopeKey } = statement.predicate['definition'] as Definition
-    this.#keys.begin(envelopeKey.kid, kid)
+    this.#keys.begin(envelopeKey.kid)
+    this.#keys.verifySigner(kid)
     const key = parsePublicKey('EdDSA', fromBase64(noteKey))
     const verifierKey = { origin, key }
     const { sha256, verifySignature } = this.#providers
@@ -200,10 +206,10 @@ export class BundleVerifier {
     const { keptCheckpoints, consistency } = this.#trust
     const kept = verifyKept(checkpoint, keptCheckpoints.map(verifyNote), consistency, this.#providers)
     const { witnesses } = this.#trust
-    const cosigned = witnesses
-      ? countWitnesses(parseNote(this.#head.checkpoint), witnesses, this.#providers)
+    const cosignatures = witnesses
+      ? countCosignatures(parseNote(this.#head.checkpoint), witnesses, this.#providers)
       : null
-    return { issuer, checkpoint, kept, cosigned }
+    return { issuer, checkpoint, kept, cosignatures }
   }
 
   /** One envelope key signs for many ledgers, so another ledger's entries carry good signatures here too. */
@@ -218,13 +224,16 @@ export class BundleVerifier {
   }
 
   /** An agent's key is known once an entry that is shown has registered it, until one revokes it. */
-  #verifySigner({ kid, statement, items }: OwnEntry): void {
+  #verifySigner({ kid, hasSigner, statement, items }: OwnEntry): boolean {
     const { kind, actor, onBehalfOf } = statement
     const actedFor = [onBehalfOf, ...(items ?? []).map((item) => item.onBehalfOf)].filter(
       (agent) => agent != null,
     )
-    if (this.#agentKeys.verifySigner({ kind, kid, actor, actedFor })) this.#agentSigned++
+    const isAgentSigned = this.#agentKeys.verifySigner({ kind, kid, actor, actedFor })
+    if (isAgentSigned) this.#agentSigned++
     else this.#keys.verifySigner(kid)
+    verifySignerShown(hasSigner, isAgentSigned)
+    return isAgentSigned
   }
 
   #verifyPlace({ seq, leaf, path }: BundleEntry, { size, root }: Checkpoint): void {
@@ -238,18 +247,19 @@ export class BundleVerifier {
   #follow(entry: OwnEntry): void {
     const { seq, path, statement } = entry
     const { kind, subjects, predicate } = statement
+    const { travelsWith } = ENTRY_KINDS[kind]
     const isOfRange = path === null
-    if (isOfRange || (this.#selection && isAboutRecord(entry))) this.#count(entry)
-    if (this.#followKeys(statement)) return
-    if (kind === 'payload-erased') {
+    const isOfSelection = this.#selection !== null && travelsWith === 'record'
+    if (isOfRange || isOfSelection) this.#count(entry)
+    if (travelsWith === 'signer') this.#followKeys(entry)
+    else if (travelsWith === 'erased document') {
       const [{ name, sha256 }] = subjects
       const wasMissing = this.#erasures.explain(seq, predicate['seq'] as number, name, sha256)
       if (!wasMissing && !isOfRange) throw unrelated(entry, 'it erases nothing that is missing here')
-    } else if (this.#selection && isAboutRecord(entry)) this.#selection.take(entry)
+    } else if (isOfSelection) this.#selection!.take(entry)
     else if (isOfRange && kind === 'statement-registered') this.#judgeIssuer(entry)
-    else if (this.#range && kind === 'registration-policy-set') this.#setPolicy(entry)
-    else if (!isOfRange && kind !== 'ledger-created')
-      throw unrelated(entry, 'it is not of the range or record')
+    else if (this.#range && travelsWith === 'statement') this.#setPolicy(entry)
+    else if (!isOfRange && travelsWith !== 'all') throw unrelated(entry, 'it is not of the range or record')
   }
 
   /** A policy before the range is there for a statement of it. */
@@ -277,20 +287,17 @@ export class BundleVerifier {
     this.#newest = seq
   }
 
-  /** Whether the entry is about a key: what it says of that holds from the next entry on. A kid is the ledger's, or an agent's. */
-  #followKeys(statement: ParsedStatement): boolean {
-    const { kind, predicate } = statement
+  /** The entry is about a key: what it says of that holds from the next entry on. A kid is the ledger's, or an agent's. */
+  #followKeys({ seq, statement }: OwnEntry): void {
+    const { kind, ledger, predicate } = statement
     const { kid } = (predicate['newKey'] ?? {}) as { kid: string }
     if (kind === 'server-key-rotated') {
-      if (this.#agentKeys.has(kid)) throw new ProofError('key_not_current', `${kid} is an agent's key`)
-      this.#keys.rotate(kid)
+      this.#agentKeys.refuse(kid)
+      this.#keys.rotate(kid, seq)
     } else if (kind === 'agent-key-registered') {
-      if (this.#keys.all.has(kid))
-        throw new ProofError('duplicate_subject', `${kid} has signed for the ledger before`)
-      this.#agentKeys.register(statement, predicate)
-    } else if (kind === 'agent-key-revoked') this.#agentKeys.revoke(predicate)
-    else return false
-    return true
+      this.#keys.refuse(kid)
+      this.#agentKeys.register({ ledger, seq }, predicate)
+    } else this.#agentKeys.revoke(predicate, seq)
   }
 
   /** Every key that is named is the ledger's, and so is every one that the caller trusts. */
@@ -302,7 +309,7 @@ export class BundleVerifier {
       if (!all.has(kid)) throw new ProofError('trusted_key_absent', `no entry introduces the key ${kid}`)
   }
 
-  #findings({ checkpoint, kept, cosigned }: Begun): BundleFindings {
+  #findings({ checkpoint, kept, cosignatures }: Begun): BundleFindings {
     const { ledger, of, documents } = this.#head
     const firstKid = this.#keys.first!
     const isCovered = kept !== null && kept.size > this.#newest
@@ -323,8 +330,9 @@ export class BundleVerifier {
       firstKid,
       noteKey: this.#trust.noteKey === null ? 'self-asserted' : 'given',
       checkpoint: isCovered ? 'given' : 'own',
-      covered: isCovered ? kept.size : checkpoint.size,
-      cosigned,
+      covered: isCovered ? Math.min(kept.size, checkpoint.size) : checkpoint.size,
+      cosigned: cosignatures?.cosigned ?? null,
+      unknownCosignatures: cosignatures?.unknown ?? null,
     }
   }
 }

@@ -2,7 +2,8 @@ import { fromBase64, fromBase64Url } from '../bytes.ts'
 import type { SignatureAlgorithm } from '../crypto.ts'
 import { ProofError } from '../error.ts'
 import { parseJsonText } from '../json/json-text.ts'
-import type { JsonValue } from '../json/json-value.ts'
+import type { JsonObject, JsonValue } from '../json/json-value.ts'
+import { LINE_DEPTH_MAX, SALT_BYTES } from '../limits.ts'
 import type { Fields } from '../statement/check-schemas.ts'
 import {
   integer,
@@ -10,9 +11,9 @@ import {
   isReferences,
   isString,
   isTime,
-  nullOr,
   objectOf,
   oneOf,
+  orNull,
   refuseFields,
 } from '../statement/fields.ts'
 
@@ -48,19 +49,15 @@ export type DocumentLine = {
   readonly references?: readonly string[] | null
 }
 
-/** A document has at most 32 levels (docs/formats/documents.md); a line holds it three levels down. */
-export const LINE_DEPTH_MAX = 32 + 3
-const SALT_BYTES = 16
-
 const isSeq = integer(0, Number.MAX_SAFE_INTEGER)
 
 /** Members of some entries, also in a bundle. */
-export const LINE_OPTIONAL: Fields['optional'] = {
+export const LINE_OPTIONAL: Fields['optional'] = orNull({
   received: isString,
   signer: objectOf({ alg: oneOf('EdDSA', 'ES256'), spki: isString }),
-}
+})
 
-const LINE_FIELDS: Fields = {
+export const LINE_FIELDS: Fields = {
   required: {
     seq: isSeq,
     kind: isString,
@@ -69,20 +66,18 @@ const LINE_FIELDS: Fields = {
     chain: isHash,
     envelope: isString,
     documents: Array.isArray,
-    items: nullOr(Array.isArray),
   },
-  optional: LINE_OPTIONAL,
+  optional: { ...LINE_OPTIONAL, ...orNull({ items: Array.isArray }) },
 }
 
 const DOCUMENT_FIELDS: Fields = {
-  required: {
-    subject: isString,
-    digest: isHash,
-    salt: nullOr(isString),
+  required: { subject: isString, digest: isHash },
+  optional: orNull({
+    salt: isString,
     document: () => true,
-    erasedBy: nullOr(isSeq),
-  },
-  optional: { references: nullOr(isReferences) },
+    erasedBy: isSeq,
+    references: isReferences,
+  }),
 }
 
 /**
@@ -92,20 +87,35 @@ const DOCUMENT_FIELDS: Fields = {
 export function parseEntryLine(text: string): EntryLine {
   const line = parseJsonText(text, { depthMax: LINE_DEPTH_MAX })
   refuseFields(line, LINE_FIELDS, 'line_syntax')
-  const { received, ...always } = line
+  const { seq, kind, recordedAt, leaf, chain, items = null } = line as unknown as EntryLine
+  return { seq, kind, recordedAt, leaf, chain, items, ...parseBeside(line) }
+}
+
+/** Members of a line of an export or a bundle that are not as they are written; `line`: with members that LINE_OPTIONAL has taken. */
+export function parseBeside({
+  envelope,
+  documents,
+  received = null,
+  signer = null,
+}: JsonObject): Pick<EntryLine, 'envelope' | 'documents' | 'received' | 'signer'> {
   return {
-    ...(always as unknown as EntryLine),
-    envelope: fromBase64(line['envelope'] as string),
-    documents: (line['documents'] as readonly JsonValue[]).map(parseDocumentLine),
-    ...(received !== undefined && { received: fromBase64(received as string) }),
+    envelope: fromBase64(envelope as string),
+    documents: (documents as readonly JsonValue[]).map(parseDocumentLine),
+    ...(received !== null && { received: fromBase64(received as string) }),
+    ...(signer !== null && { signer: signer as unknown as LineSigner }),
   }
 }
 
 /** A member of `documents`. Throws as parseEntryLine does. */
 export function parseDocumentLine(document: JsonValue): DocumentLine {
   refuseFields(document, DOCUMENT_FIELDS, 'line_syntax')
-  const { salt } = document
-  return { ...(document as unknown as DocumentLine), salt: salt === null ? null : parseSalt(salt as string) }
+  const { salt = null, document: shown = null, erasedBy = null } = document
+  return {
+    ...(document as unknown as DocumentLine),
+    salt: salt === null ? null : parseSalt(salt as string),
+    document: shown,
+    erasedBy: erasedBy as number | null,
+  }
 }
 
 function parseSalt(text: string): Uint8Array {

@@ -3,7 +3,7 @@ import type { ParsedEnvelope } from '../envelope/cose.ts'
 import { ID_BYTES, parseIdBytes } from '../ids.ts'
 import type { SignedStatement } from '../scitt/signed-statement.ts'
 import type { BatchItem } from '../statement/batch.ts'
-import { ENTRY_KINDS, type EntryKind, type STATEMENT } from '../statement/kinds.ts'
+import { ENTRY_KINDS, type EntryKind, STATEMENT } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import type { EntryLine } from './entry-line.ts'
 import { wordAt } from './id-table.ts'
@@ -17,6 +17,8 @@ export type EntryStep = {
   readonly issuer: string
   /** Kid of the envelope, lower-case hex. */
   readonly kid: string
+  /** Whether the line has a `signer`. LedgerVerifier compares it with the chain's keys. */
+  readonly hasSigner: boolean
   readonly leaf: Uint8Array
   /** As the line says it: LedgerVerifier compares. */
   readonly chain: Uint8Array
@@ -40,6 +42,13 @@ export type EntryStep = {
   readonly registered: SignedStatement | null
 }
 
+/** Step of an entry of the ledger's own, and not of somebody else's statement. */
+export type OwnStep = EntryStep & { readonly kind: EntryKind }
+
+export function isOwnStep(step: EntryStep): step is OwnStep {
+  return step.kind !== STATEMENT
+}
+
 /** A document that its line says was erased, and by which entry. `sha256`: the digest that the statement signs. */
 export type ErasedDocument = {
   readonly subject: string
@@ -54,7 +63,7 @@ type StepFacts = Pick<EntryStep, 'recordIds' | 'digestWords' | 'erased' | 'recei
   readonly types: Iterable<string>
 }
 
-type Place = Pick<EntryLine, 'seq' | 'leaf' | 'chain'>
+type Place = Pick<EntryLine, 'seq' | 'leaf' | 'chain' | 'signer'>
 
 export function stepOf(
   line: Place,
@@ -68,6 +77,7 @@ export function stepOf(
     ledger: statement.ledger,
     issuer: envelope.issuer,
     kid: toHex(envelope.kid),
+    hasSigner: line.signer !== undefined,
     leaf: fromHex(line.leaf),
     chain: fromHex(line.chain),
     actor: statement.actor,

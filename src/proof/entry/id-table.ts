@@ -11,7 +11,7 @@
 const WORDS_PER_SLOT = 6
 const ID_WORDS = 4
 const SLOTS_MIN = 1024
-const LOAD_MAX = 3 / 4
+const LOAD_FACTOR = 3 / 4
 
 /** Slots are numbered so that 0 can mean "free": `seq` is stored plus one. */
 const SEQ_WORD = 4
@@ -38,7 +38,7 @@ export class IdTable {
    * False, and nothing changed, when the id is there already.
    */
   add(ids: Uint8Array, offset: number, seq: number, tag: number): boolean {
-    if (this.#count + 1 > (this.#mask + 1) * LOAD_MAX) this.#grow()
+    if (this.#count + 1 > (this.#mask + 1) * LOAD_FACTOR) this.#grow()
     const a = wordAt(ids, offset)
     const b = wordAt(ids, offset + 4)
     const c = wordAt(ids, offset + 8)

@@ -5,20 +5,24 @@ import { ProofError } from '../error.ts'
 import { canonicalize } from '../json/jcs.ts'
 import type { JsonObject } from '../json/json-value.ts'
 import { keyThumbprint, parsePublicKey } from '../keys.ts'
+import { ENTRY_KINDS } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
+
+/** Claims of an envelope, which repeat what its statement says. */
+type Claims = Pick<ParsedEnvelope, 'subject' | 'issuedAtSeconds'>
 
 /**
  * Verifies an envelope against its statement, whoever signed them. Throws `claims_contradict_statement`, `definition_mismatch`,
  * `kid_mismatch`.
  */
-export function verifyContent(sha256: Sha256, envelope: ParsedEnvelope, statement: ParsedStatement): void {
+export function verifyContent(sha256: Sha256, envelope: Claims, statement: ParsedStatement): void {
   verifyClaims(envelope, statement)
   verifyDefinition(sha256, statement)
   verifyKids(sha256, statement)
 }
 
 /** Others index envelopes by their claims: these must not say something else than the statement below them. */
-function verifyClaims(envelope: ParsedEnvelope, statement: ParsedStatement): void {
+function verifyClaims(envelope: Claims, statement: ParsedStatement): void {
   const { name } = statement.subjects[0]
   if (envelope.subject !== name) {
     throw new ProofError(
@@ -36,26 +40,13 @@ function verifyClaims(envelope: ParsedEnvelope, statement: ParsedStatement): voi
 }
 
 /** Definition that the predicate holds whole, if the subject's digest is of one: H(JCS(…)), without salt. */
-function definitionOf(statement: ParsedStatement): JsonObject | null {
-  const { kind, predicate, subjects } = statement
-  switch (kind) {
-    case 'ledger-created':
-      return predicate['definition'] as JsonObject
-    case 'agent-registered':
-    case 'agent-disabled':
-      return { agent: predicate['agent']!, name: predicate['name']! }
-    case 'key-created':
-    case 'key-revoked': {
-      const { agent, scopes, expiresAt } = predicate
-      return { key: subjects[0].name, agent: agent!, scopes: scopes!, expiresAt: expiresAt! }
-    }
-    case 'peer-added': {
-      const { tokenHash, inviter, invited } = predicate
-      return { peer: subjects[0].name, tokenHash: tokenHash!, inviter: inviter!, invited: invited! }
-    }
-    default:
-      return null
-  }
+function definitionOf({ kind, predicate, subjects }: ParsedStatement): JsonObject | null {
+  const { defines } = ENTRY_KINDS[kind]
+  if (!defines) return null
+  if ('member' in defines) return predicate[defines.member] as JsonObject
+  const { named, members } = defines
+  const definition = Object.fromEntries(members.map((name) => [name, predicate[name]!]))
+  return named === undefined ? definition : { [named]: subjects[0].name, ...definition }
 }
 
 function verifyDefinition(sha256: Sha256, statement: ParsedStatement): void {
@@ -76,23 +67,15 @@ function verifyKids(sha256: Sha256, statement: ParsedStatement): void {
   }
 }
 
-type EnvelopeKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
+type NamedKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
 
-/** The envelope keys that a statement names. */
-function keysOf({ kind, predicate }: ParsedStatement): readonly EnvelopeKey[] {
-  const keyOf = (holder: unknown) => (holder as { envelopeKey: EnvelopeKey }).envelopeKey
-  switch (kind) {
-    case 'ledger-created':
-      return [keyOf(predicate['definition'])]
-    case 'peer-added':
-      return [keyOf(predicate['inviter']), keyOf(predicate['invited'])]
-    case 'server-key-rotated':
-    case 'agent-key-registered':
-    case 'peer-key-rotated':
-      return [predicate['newKey'] as EnvelopeKey]
-    default:
-      return NO_KEYS
-  }
+function keysOf({ kind, predicate }: ParsedStatement): readonly NamedKey[] {
+  const { gives } = ENTRY_KINDS[kind]
+  return gives ? gives.map(({ at }) => memberAt(predicate, at) as NamedKey) : NO_KEYS
 }
 
-const NO_KEYS: readonly EnvelopeKey[] = []
+function memberAt(predicate: JsonObject, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, name) => (value as JsonObject)[name], predicate)
+}
+
+const NO_KEYS: readonly NamedKey[] = []

@@ -4,6 +4,7 @@ import { type ParsedEnvelope, parseEnvelope, verifySigner } from '../envelope/co
 import { ProofError } from '../error.ts'
 import { canonicalize } from '../json/jcs.ts'
 import { keyThumbprint, parsePublicKey } from '../keys.ts'
+import { SIGNERS_KNOWN_MAX } from '../limits.ts'
 import {
   type BatchItem,
   batchRoot,
@@ -13,16 +14,11 @@ import {
   verifyItemIds,
 } from '../statement/batch.ts'
 import { documentDigest } from '../statement/document.ts'
-import {
-  ENTRY_KINDS,
-  type EntryKind,
-  SIGNED_BY_AGENTS,
-  type Subject,
-  type SubjectRule,
-} from '../statement/kinds.ts'
+import type { DocumentKind } from '../statement/document-subjects.ts'
+import { ENTRY_KINDS, isSignedByAgents, type Subject, type SubjectRule } from '../statement/kinds.ts'
 import { type ParsedStatement, parseStatement } from '../statement/statement.ts'
 import { leafHash } from '../tree/merkle.ts'
-import type { DocumentLine, EntryLine } from './entry-line.ts'
+import type { DocumentLine, EntryLine, LineSigner } from './entry-line.ts'
 import { type EntryStep, makeStep } from './entry-step.ts'
 import { verifyContent } from './verify-content.ts'
 import { verifyReceived } from './verify-received.ts'
@@ -133,28 +129,46 @@ export function verifySignedStatement(
 function verifyOwnEntry({ ledger, agent }: NonNullable<KnownKey['agent']>, statement: ParsedStatement): void {
   if (statement.ledger !== ledger || statement.actor !== agent)
     throw new ProofError('key_of_another_agent', `${agent} of ${ledger} signed for ${statement.actor}`)
-  if (!SIGNED_BY_AGENTS.has(statement.kind))
+  if (!isSignedByAgents(statement.kind))
     throw new ProofError('actor_not_entitled', `agents do not sign ${statement.kind}`)
 }
 
-const SIGNERS_KNOWN_MAX = 1_000
-const signersOfLines = new WeakMap<FindKey, Map<string, FindKey>>()
+const signersOfLines = new WeakMap<Sha256, Map<string, SignerKey>>()
 
 /**
- * `findKey`, and the key that the line brings along where an agent has signed its entry. Only the entries before can
- * tell whose that is: LedgerVerifier does. Throws `bad_key`.
+ * `findKey`; or of a line that brings its signer along just that key, which must be the envelope's: otherwise the line would say who signed
+ * where nobody looks. Only the entries before can tell whose key that is: see verifySignerShown. The result throws `bad_base64`, `bad_key`,
+ * `line_contradicts_envelope`.
  */
 export function withSigner(findKey: FindKey, { signer }: Pick<EntryLine, 'signer'>, sha256: Sha256): FindKey {
   if (signer === undefined) return findKey
-  const known = signersOfLines.get(findKey) ?? new Map<string, FindKey>()
-  const found = known.get(signer.spki)
+  return (kid) => {
+    const { key, itsKid } = keyOfSigner(signer, sha256)
+    if (kid === itsKid) return key
+    throw new ProofError('line_contradicts_envelope', `signer is ${itsKid}, the envelope is of ${kid}`)
+  }
+}
+
+type SignerKey = { readonly key: PublicKey; readonly itsKid: string }
+
+function keyOfSigner({ alg, spki }: LineSigner, sha256: Sha256): SignerKey {
+  const known = signersOfLines.get(sha256) ?? new Map<string, SignerKey>()
+  const found = known.get(`${alg} ${spki}`)
   if (found) return found
-  const key = parsePublicKey(signer.alg, fromBase64(signer.spki))
-  const itsKid = toHex(keyThumbprint(sha256, key))
-  const find: FindKey = (kid) => (kid === itsKid ? key : findKey(kid))
+  const key = parsePublicKey(alg, fromBase64(spki))
+  const made = { key, itsKid: toHex(keyThumbprint(sha256, key)) }
   if (known.size === SIGNERS_KNOWN_MAX) known.clear()
-  signersOfLines.set(findKey, known.set(signer.spki, find))
-  return find
+  signersOfLines.set(sha256, known.set(`${alg} ${spki}`, made))
+  return made
+}
+
+/** Checks that a line has a `signer` if and only if the agent signed the entry itself. Throws `line_contradicts_envelope`. */
+export function verifySignerShown(isShown: boolean, isAgentSigned: boolean): void {
+  if (isShown === isAgentSigned) return
+  throw new ProofError(
+    'line_contradicts_envelope',
+    isShown ? 'the line has a signer, but the server signed' : 'an agent signed, but the line has no signer',
+  )
 }
 
 function verifySigned(
@@ -229,16 +243,20 @@ function documentOfItem(item: BatchItem): Subject {
   return { name: item.record, sha256: item.digest }
 }
 
-/** The subjects that name a document of this very entry; others repeat the digest of an earlier entry's. */
-export function signedDocuments({ kind, subjects }: ParsedStatement): Subject[] {
-  const rules = ENTRY_KINDS[kind].subjects
-  return subjects.filter((_, i) => namesDocument(kind, rules[i]!))
+/** Documents that subjects name, where the kind says that the document is of this very entry. */
+const DOCUMENT_OF: { readonly [Rule in SubjectRule]?: DocumentKind } = {
+  rec: 'payload',
+  cmp: 'evidence',
+  'cmp?': 'evidence',
+  values: 'values',
+  'reason?': 'reason',
 }
 
-function namesDocument(kind: EntryKind, rule: SubjectRule): boolean {
-  if (rule === 'rec') return kind === 'record-notarized' || kind === 'record-created'
-  if (rule === 'cmp') return kind === 'completion-submitted'
-  return rule === 'values' || rule === 'reason?' || rule === 'cmp?'
+/** The subjects that name a document of this very entry; others repeat the digest of an earlier entry's. */
+export function signedDocuments({ kind, subjects }: Pick<ParsedStatement, 'kind' | 'subjects'>): Subject[] {
+  const { subjects: rules, documents } = ENTRY_KINDS[kind]
+  if (!documents) return []
+  return subjects.filter((_, i) => documents.includes(DOCUMENT_OF[rules[i]!]!))
 }
 
 function verifyDocuments(

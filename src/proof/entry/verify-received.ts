@@ -42,7 +42,7 @@ export function verifyReceived(
   const received = parseStatement(envelope.payload)
   verifyContent(sha256, envelope, received)
   const leaf = toHex(leafHash(sha256, bytes))
-  verifySaid(said, received, leaf)
+  verifySaid(said, received, leaf, receivedOf(statement.predicate) ? RECEIVED_MEMBERS : OFFER_MEMBERS)
   verifyAnswer(statement, received, said.peer)
   return { leaf, kid: toHex(envelope.kid), envelope, statement: received }
 }
@@ -58,10 +58,19 @@ export function saidOfReceived({ kind, subjects, predicate }: ParsedStatement): 
   return offer && { ...offer, kind: 'step-offered', record: predicate['record'] as string, version: null }
 }
 
-function verifySaid(said: Received, { ledger, kind, predicate }: ParsedStatement, leaf: string): void {
+const RECEIVED_MEMBERS = ['ledger', 'leaf', 'kind', 'record', 'version'] as const
+/** `offer` has no others; verifyTaken compares the record. */
+const OFFER_MEMBERS = ['ledger', 'leaf', 'kind'] as const
+
+function verifySaid(
+  said: Received,
+  { ledger, kind, predicate }: ParsedStatement,
+  leaf: string,
+  names: typeof RECEIVED_MEMBERS | typeof OFFER_MEMBERS,
+): void {
   const { record = null, version = null } = predicate
   const found = { ledger, leaf, kind, record, version: ENTRY_KINDS[kind].movesRecord ? version : null }
-  for (const name of ['ledger', 'leaf', 'kind', 'record', 'version'] as const) {
+  for (const name of names) {
     if (said[name] !== found[name])
       throw new ProofError('received_mismatch', `${name} is ${found[name]}, the entry says ${said[name]}`)
   }

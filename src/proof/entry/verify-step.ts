@@ -1,7 +1,7 @@
 import { fromHex, toHex } from '../bytes.ts'
 import type { ProofProviders, Sha256 } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { parseSignedStatement, type SignedStatement } from '../scitt/signed-statement.ts'
+import { parseRegisteredStatement, type SignedStatement } from '../scitt/signed-statement.ts'
 import { STATEMENT } from '../statement/kinds.ts'
 import { leafHash } from '../tree/merkle.ts'
 import type { EntryLine } from './entry-line.ts'
@@ -31,6 +31,7 @@ export function verifyStatementLine(line: EntryLine, sha256: Sha256): EntryStep 
     ledger: '',
     issuer: '',
     kid: '',
+    hasSigner: false,
     leaf: fromHex(line.leaf),
     chain: fromHex(line.chain),
     actor: '',
@@ -49,12 +50,10 @@ export function verifyStatementLine(line: EntryLine, sha256: Sha256): EntryStep 
 
 /** verifyStatementLine without a step for LedgerVerifier, for an entry whose place is proved otherwise. */
 export function verifyStatementContent(line: LineContent, sha256: Sha256): SignedStatement {
-  const registered = parseSignedStatement(line.envelope)
+  const registered = parseRegisteredStatement(line.envelope)
   const leaf = toHex(leafHash(sha256, line.envelope))
   if (line.leaf !== leaf)
     throw new ProofError('line_contradicts_envelope', `leaf is ${leaf}, the line says ${line.leaf}`)
-  if (registered.bytes.length !== line.envelope.length)
-    throw new ProofError('cose_unprotected', 'a registered statement has an empty unprotected header')
   const { documents, items, received, signer } = line
   if (documents.length > 0 || items !== null || received !== undefined || signer !== undefined)
     throw new ProofError('document_presence', 'something lies beside a registered statement')

@@ -13,5 +13,6 @@ export const CLAIMS = 15
 // RFC 8392 §4
 export const CLAIM_ISSUER = 1
 export const CLAIM_SUBJECT = 2
+export const ISSUED_AT = 6
 
 export const EDDSA = -8

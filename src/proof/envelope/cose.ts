@@ -1,6 +1,7 @@
 import { toHex, utf8Encode } from '../bytes.ts'
 import type { PublicKey, SignatureAlgorithm, VerifySignature } from '../crypto.ts'
 import { ProofError } from '../error.ts'
+import { ENVELOPE_BYTES_MAX } from '../limits.ts'
 import {
   ARRAY_OF_4,
   BYTES,
@@ -8,7 +9,6 @@ import {
   CLAIM_SUBJECT,
   CLAIMS_START,
   EMPTY_MAP,
-  ENVELOPE_BYTES_MAX,
   HEADER_START,
   type ParsedEnvelope,
   TAG_18,

@@ -3,7 +3,6 @@ import type { SignatureAlgorithm } from '../crypto.ts'
 
 /* The bytes of an envelope as we write it (docs/formats/envelopes.md), around the values. */
 
-export const ENVELOPE_BYTES_MAX = 32_768
 export const CONTENT_TYPE = 'application/vnd.in-toto+json'
 
 /** Major types of RFC 8949 §3.1. */

@@ -1,25 +1,12 @@
-import { decode, encode, rfc8949EncodeOptions, Tagged } from 'cborg'
-import { equalBytes } from '../bytes.ts'
-import { HASH_BYTES, SIGNATURE_BYTES, type SignatureAlgorithm } from '../crypto.ts'
+import { HASH_BYTES, type SignatureAlgorithm } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import {
-  ALG,
-  CLAIM_ISSUER,
-  CLAIM_SUBJECT,
-  CLAIMS,
-  CONTENT,
-  COSE_SIGN1_TAG,
-  CRIT,
-  KID,
-} from './cose-labels.ts'
-import { CONTENT_TYPE, ENVELOPE_BYTES_MAX, type ParsedEnvelope } from './envelope-layout.ts'
-import { shown } from './shown.ts'
+import { ENVELOPE_BYTES_MAX } from '../limits.ts'
+import { decodeCbor } from './cbor.ts'
+import { ALG, CLAIM_ISSUER, CLAIM_SUBJECT, CLAIMS, CONTENT, CRIT, ISSUED_AT, KID } from './cose-labels.ts'
+import { CONTENT_TYPE, type ParsedEnvelope } from './envelope-layout.ts'
+import { shown, shownLabels } from './shown.ts'
+import { attachedPayload, type CoseMap, hasExactly, parseSign1 } from './sign1.ts'
 import { readUsualEnvelope } from './usual-envelope.ts'
-
-const LABELS_SHOWN_MAX = 8
-
-/** Claim of RFC 8392 §4. */
-export const ISSUED_AT = 6
 
 /** -19 is RFC 9864's name for what -8 has always meant with an Ed25519 key. */
 const ALGORITHMS: ReadonlyMap<unknown, SignatureAlgorithm> = new Map([
@@ -41,52 +28,17 @@ export function parseEnvelope(bytes: Uint8Array): ParsedEnvelope {
 
 /** Decodes any envelope that is not too large. */
 export function decodeEnvelope(bytes: Uint8Array): ParsedEnvelope {
-  const [protectedBytes, unprotected, payload, signature] = parseSign1(decodeDeterministic(bytes))
+  const parts = parseSign1(bytes, 'deterministic')
+  const { protectedBytes, unprotected, signature } = parts
+  const payload = attachedPayload(parts)
   if (unprotected.size > 0) throw new ProofError('cose_unprotected', `${unprotected.size} members`)
   return { ...parseHeader(protectedBytes), protectedBytes, payload, signature }
-}
-
-/**
- * Decoding is lenient and is then compared with the one deterministic encoding (RFC 8949 §4.2.1) of what was
- * found: long forms, unsorted or doubled map keys, indefinite lengths and bad UTF-8 all come out differently.
- */
-export function decodeDeterministic(bytes: Uint8Array): unknown {
-  let value: unknown
-  let again: Uint8Array
-  try {
-    value = decode(bytes, { useMaps: true, tags: Tagged.preserve(COSE_SIGN1_TAG) })
-    again = encode(value, rfc8949EncodeOptions)
-  } catch (error) {
-    throw new ProofError('cbor_malformed', (error as Error).message) // or nested until the stack ends
-  }
-  if (!equalBytes(again, bytes)) {
-    throw new ProofError('cbor_not_deterministic', 'there is a shorter or sorted form of the same')
-  }
-  return value
-}
-
-type Sign1 = [Uint8Array, Map<unknown, unknown>, Uint8Array, Uint8Array]
-
-function parseSign1(value: unknown): Sign1 {
-  if (!(value instanceof Tagged)) throw new ProofError('cose_structure', `no tag ${COSE_SIGN1_TAG}`)
-  const parts: unknown = value.value
-  if (!Array.isArray(parts) || parts.length !== 4)
-    throw new ProofError('cose_structure', 'not an array of four')
-  const [protectedBytes, unprotected, payload, signature] = parts as unknown[]
-  const ok =
-    protectedBytes instanceof Uint8Array &&
-    unprotected instanceof Map &&
-    payload instanceof Uint8Array && // null: a detached payload
-    signature instanceof Uint8Array &&
-    signature.length === SIGNATURE_BYTES
-  if (!ok) throw new ProofError('cose_structure', 'a part of the wrong type or length')
-  return parts as Sign1
 }
 
 type Header = Pick<ParsedEnvelope, 'alg' | 'kid' | 'issuer' | 'subject' | 'issuedAtSeconds'>
 
 function parseHeader(protectedBytes: Uint8Array): Header {
-  const header = decodeDeterministic(protectedBytes)
+  const header = decodeCbor(protectedBytes, 'deterministic')
   if (!(header instanceof Map)) throw new ProofError('cose_header', 'the protected header is no map')
   if (header.has(CRIT)) throw new ProofError('cose_crit', 'nothing is taken as critical')
   refuseLabels(header, [ALG, CONTENT, KID, CLAIMS], 'the protected header')
@@ -115,8 +67,7 @@ function parseClaims(claims: unknown): Pick<ParsedEnvelope, 'issuer' | 'subject'
 }
 
 /** Throws unless the map has exactly these labels. */
-function refuseLabels(map: Map<unknown, unknown>, labels: readonly number[], what: string): void {
-  if (map.size === labels.length && labels.every((label) => map.has(label))) return
-  const found = [...map.keys()].slice(0, LABELS_SHOWN_MAX).map(shown)
-  throw new ProofError('cose_header', `${what} has the labels ${found.join(', ')}`)
+function refuseLabels(map: CoseMap, labels: readonly number[], what: string): void {
+  if (hasExactly(map, labels)) return
+  throw new ProofError('cose_header', `${what} has the labels ${shownLabels(map)}`)
 }

@@ -63,12 +63,11 @@ function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
   return equalBytes(bytes.subarray(0, start.length), start)
 }
 
-/** null for what decoding may not give back as it is: bytes that are no text, and a byte order mark at the beginning. */
+/** null for bytes that are not UTF-8. */
 function textOf(bytes: Uint8Array | null): string | null {
   if (bytes === null) return null
   try {
-    const text = utf8Decode(bytes)
-    return text.startsWith('\ufeff') ? null : text
+    return utf8Decode(bytes)
   } catch {
     return null
   }

@@ -1,4 +1,5 @@
 import { ProofError } from '../error.ts'
+import { QUOTED_NAME_CHARS_MAX, QUOTED_NAMES_MAX } from '../limits.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 
 /**
@@ -43,15 +44,10 @@ function canonicalizeObject(object: JsonObject): string {
   return `${text}}`
 }
 
-/**
- * Members of documents have the same names again and again: quoted once, with the colon. Bounded, so that names made
- * up by an attacker cost a little memory, once, and then only the speed.
- */
-const QUOTED_NAMES_MAX = 4_096
-const QUOTED_NAME_CHARS_MAX = 64
 const quotedNames = new Map<string, string>()
 
-function quoteName(name: string): string {
+/** With a colon behind it. */
+export function quoteName(name: string): string {
   const known = quotedNames.get(name)
   if (known !== undefined) return known
   const quoted = `${quote(name)}:`
@@ -60,7 +56,8 @@ function quoteName(name: string): string {
   return quoted
 }
 
-function isSorted(names: readonly string[]): boolean {
+/** As JCS orders names. */
+export function isSorted(names: readonly string[]): boolean {
   for (let i = 1; i < names.length; i++) if (names[i - 1]! > names[i]!) return false
   return true
 }

@@ -1,5 +1,5 @@
 import { ProofError } from '../error.ts'
-import type { JsonValue } from './json-value.ts'
+import type { JsonObject, JsonValue } from './json-value.ts'
 
 /**
  * RFC 8259 without JSON.parse's objects, for texts in which a member's name holds an escape.
@@ -12,8 +12,7 @@ import type { JsonValue } from './json-value.ts'
  * `depthMax` as in parseJsonText. Throws `json_syntax`, `json_depth`. The last of equal names counts.
  */
 export function parseWithEscapedNames(text: string, depthMax: number): JsonValue {
-  const reader = new Reader(text, depthMax)
-  return reader.readText()
+  return new JsonReader(text, depthMax).readText()
 }
 
 /** The index of the quote that ends a string of which `start` is any character; the text's length if none does. */
@@ -38,7 +37,13 @@ function endOfPlainString(text: string, start: number): number {
 }
 
 const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
 const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const LITERAL = /true|false|null/y
@@ -47,20 +52,38 @@ export function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
-class Reader {
-  readonly #text: string
+/** A string without these characters needs no decoding. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const NEEDS_PARSING = /[\\\u0000-\u001f]/
+
+/** Reader of JSON. A subclass may change what JSON leaves open: numbers, doubled names, depth (src/records/otlp/read-json.ts). */
+export class JsonReader {
+  protected readonly text: string
   readonly #depthMax: number
-  #at = 0
+  protected at = 0
 
   constructor(text: string, depthMax: number) {
-    this.#text = text
+    this.text = text
     this.#depthMax = depthMax
   }
 
   readText(): JsonValue {
     const value = this.#readValue(0)
-    if (this.#at < this.#text.length) throw this.#unexpected()
+    if (this.at < this.text.length) throw this.unexpected()
     return value
+  }
+
+  /** The value of a number, from its text. */
+  protected number(literal: string): JsonValue {
+    return Number(literal)
+  }
+
+  /** Called for a name that occurs twice in an object. */
+  protected doubled(_object: JsonObject, _name: string): void {}
+
+  /** Returns a value for the array or object at `at`, which is nested too deep. MUST move `at` to its end. */
+  protected tooDeep(): JsonValue {
+    throw new ProofError('json_depth', `deeper than ${this.#depthMax} at character ${this.at}`)
   }
 
   /** With the spaces around it. */
@@ -72,46 +95,50 @@ class Reader {
   }
 
   #readBare(depth: number): JsonValue {
-    const char = this.#text[this.#at]
-    if (char === '"') return this.#readString()
-    if (char === '{') return this.#readObject(depth + 1)
-    if (char === '[') return this.#readArray(depth + 1)
-    const token = this.#match(LITERAL) || this.#match(NUMBER)
-    if (token === '') throw this.#unexpected()
+    const code = this.text.charCodeAt(this.at)
+    if (code === QUOTE) return this.#readString()
+    if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      if (depth >= this.#depthMax) return this.tooDeep()
+      return code === OPEN_OBJECT ? this.#readObject(depth + 1) : this.#readArray(depth + 1)
+    }
+    const literal = this.#match(NUMBER)
+    if (literal !== '') return this.number(literal)
+    const token = this.#match(LITERAL)
+    if (token === '') throw this.unexpected()
     return JSON.parse(token) as JsonValue
   }
 
   #readObject(depth: number): JsonValue {
-    const members: [string, JsonValue][] = []
-    this.#readList(depth, '}', () => {
+    const object: Record<string, JsonValue> = {}
+    this.#readList(CLOSE_OBJECT, () => {
       this.#skipSpace()
       const name = this.#readString()
       this.#skipSpace()
-      this.#expect(':')
-      members.push([name, this.#readValue(depth)])
+      this.#expect(COLON)
+      const value = this.#readValue(depth)
+      if (Object.hasOwn(object, name)) this.doubled(object, name)
+      if (name === '__proto__') Object.defineProperty(object, name, { value, ...PLAIN_MEMBER })
+      else object[name] = value
     })
-    return Object.fromEntries(members) // sets a member called __proto__ like any other
+    return object
   }
 
   #readArray(depth: number): JsonValue {
     const elements: JsonValue[] = []
-    this.#readList(depth, ']', () => elements.push(this.#readValue(depth)))
+    this.#readList(CLOSE_ARRAY, () => elements.push(this.#readValue(depth)))
     return elements
   }
 
-  #readList(depth: number, close: string, readMember: () => void): void {
-    if (depth > this.#depthMax) {
-      throw new ProofError('json_depth', `deeper than ${this.#depthMax} at character ${this.#at}`)
-    }
-    this.#at++
+  #readList(close: number, readMember: () => void): void {
+    this.at++
     this.#skipSpace()
-    if (this.#text[this.#at] === close) {
-      this.#at++
+    if (this.text.charCodeAt(this.at) === close) {
+      this.at++
       return
     }
     readMember()
-    while (this.#text[this.#at] === ',') {
-      this.#at++
+    while (this.text.charCodeAt(this.at) === COMMA) {
+      this.at++
       readMember()
     }
     this.#expect(close)
@@ -119,11 +146,14 @@ class Reader {
 
   /** JSON.parse knows what a string may hold, and a string by itself has no name. */
   #readString(): string {
-    const start = this.#at
-    this.#expect('"')
-    this.#at = endOfString(this.#text, this.#at) + 1
+    const start = this.at
+    this.#expect(QUOTE)
+    const end = endOfString(this.text, this.at)
+    this.at = end + 1
+    const inner = this.text.slice(start + 1, end)
+    if (end < this.text.length && !NEEDS_PARSING.test(inner)) return inner
     try {
-      return JSON.parse(this.#text.slice(start, this.#at)) as string
+      return JSON.parse(this.text.slice(start, this.at)) as string
     } catch (error) {
       throw new ProofError('json_syntax', `${(error as SyntaxError).message} at character ${start}`)
     }
@@ -131,25 +161,27 @@ class Reader {
 
   /** In a loop: as a pattern it took half of the time of all. */
   #skipSpace(): void {
-    while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++
+    while (isSpace(this.text.charCodeAt(this.at))) this.at++
   }
 
   /** Match of the sticky pattern here; '' if there is none. */
   #match(pattern: RegExp): string {
-    pattern.lastIndex = this.#at
-    const [found] = pattern.exec(this.#text) ?? ['']
-    this.#at += found.length
+    pattern.lastIndex = this.at
+    const [found] = pattern.exec(this.text) ?? ['']
+    this.at += found.length
     return found
   }
 
-  #expect(char: string): void {
-    if (this.#text[this.#at] !== char) throw this.#unexpected()
-    this.#at++
+  #expect(code: number): void {
+    if (this.text.charCodeAt(this.at) !== code) throw this.unexpected()
+    this.at++
   }
 
-  #unexpected(): ProofError {
-    const char = this.#text[this.#at]
+  protected unexpected(): ProofError {
+    const char = this.text[this.at]
     const what = char === undefined ? 'the text ends' : `unexpected ${JSON.stringify(char)}`
-    return new ProofError('json_syntax', `${what} at character ${this.#at}`)
+    return new ProofError('json_syntax', `${what} at character ${this.at}`)
   }
 }
+
+const PLAIN_MEMBER = { enumerable: true, configurable: true, writable: true }

@@ -1,4 +1,5 @@
 import { ProofError } from '../error.ts'
+import { JSON_DEPTH_MAX, JSON_DIGITS_MAX } from '../limits.ts'
 import { endFinderOf, endOfString, isSpace, parseWithEscapedNames } from './json-parser.ts'
 import type { JsonObject, JsonValue } from './json-value.ts'
 
@@ -13,32 +14,65 @@ import type { JsonObject, JsonValue } from './json-value.ts'
  * a batch of 84 KB); with strings read character by character where indexOf will do, 2.1 times.
  */
 
-export const JSON_DEPTH_MAX_DEFAULT = 64
-
 /** `tokensMax`: how many names, values, lists and objects a text of more than 64 KiB may hold; without it any number. */
 export type JsonLimits = { readonly depthMax: number; readonly tokensMax?: number | undefined }
 
 /**
  * The value of a JSON text (RFC 8259). `depthMax`: how many arrays and objects may lie in each other.
  *
- * Throws `json_syntax`, `json_surrogate`, `json_nul`, `json_number_lossy`, `json_depth`, `json_too_costly` or
- * `json_duplicate_member`; any one of several reasons.
+ * Throws the first of these that applies: `json_depth` (in a text of more than 64 KiB `json_too_costly`, where that is met first),
+ * `json_syntax`, `json_number_lossy`, `json_surrogate`, `json_nul`, `json_duplicate_member`. The verifier in Python has the same order.
  */
 export function parseJsonText(text: string, limits?: JsonLimits): JsonValue {
-  const depthMax = limits?.depthMax ?? JSON_DEPTH_MAX_DEFAULT
+  const depthMax = limits?.depthMax ?? JSON_DEPTH_MAX
   if (text.length > COST_FIRST_CHARS) refuseCost(text, { depthMax, tokensMax: limits?.tokensMax })
-  const value = parseChecked(text, depthMax)
+  const { value, members } = parseAndScan(text, depthMax)
   if (!text.isWellFormed())
     throw new ProofError('json_surrogate', 'half of a surrogate pair stands in the text')
-  const members = scan(text, depthMax)
   if (text.includes('\\u')) refuseBadStrings(value)
   if (countMembers(value) !== members) throw duplicateMember(text)
   return value
 }
 
+/** Returns the text without a leading byte order mark, like `withoutMark` for bytes. */
+export function withoutBom(text: string): string {
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+}
+
+/** A text that is too deep is refused for that, whatever else is wrong with it: it need not be JSON. */
+function parseAndScan(text: string, depthMax: number): { value: JsonValue; members: number } {
+  try {
+    return { value: parseChecked(text, depthMax), members: scan(text, depthMax) }
+  } catch (error) {
+    refuseCost(text, { depthMax })
+    throw error
+  }
+}
+
 /** The value of a text, or of a part of one, that parseJsonText has taken before. */
-export function parseChecked(text: string, depthMax = JSON_DEPTH_MAX_DEFAULT): JsonValue {
+export function parseChecked(text: string, depthMax = JSON_DEPTH_MAX): JsonValue {
   return hasEscapedName(text) ? parseWithEscapedNames(text, depthMax) : parseGrammar(text)
+}
+
+/**
+ * The value of a text that JSON.parse reads exactly. undefined: the text is no JSON or too deep, a name stands twice in it or holds an
+ * escape, or a long number has another spelling than the double. Then JsonReader says more.
+ */
+export function parseExact(text: string, depthMax: number): JsonValue | undefined {
+  if (hasEscapedName(text)) return undefined
+  try {
+    // First, because JSON.parse is slow with deep texts.
+    const members = scan(text, depthMax, refuseRespelt)
+    const value = parseGrammar(text)
+    return countMembers(value) === members ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function refuseRespelt(literal: string, at: number): void {
+  if (`${Number(literal)}` !== literal)
+    throw new ProofError('json_number_lossy', `a double has other digits at character ${at}`)
 }
 
 /** JSON.parse takes 1.8 s and 160 MB for 4 MiB of brackets, before the pass after it could refuse them. */
@@ -58,7 +92,7 @@ export function isCheap(text: string, limits: JsonLimits): boolean {
 }
 
 /** Refuses a costly text, which may not be JSON: then strings are guessed, and the grammar decides. */
-function refuseCost(text: string, { depthMax, tokensMax = Infinity }: JsonLimits): void {
+export function refuseCost(text: string, { depthMax, tokensMax = Infinity }: JsonLimits): void {
   const findEnd = endFinderOf(text)
   let depth = 0
   let tokens = 0
@@ -119,8 +153,8 @@ const CLOSE_OBJECT = 0x7d
 /** No number of so many characters without an exponent can be changed: a double has 15 digits to spare. */
 const SAFE_NUMBER_CHARS = 15
 
-/** How many members the text names, doubled ones included; checks depth and numbers on the way. */
-function scan(text: string, depthMax: number): number {
+/** How many members the text names, doubled ones included; checks depth, and numbers that a double may change, on the way. */
+function scan(text: string, depthMax: number, checkNumber = refuseLossy): number {
   // Chosen here, and as a function: V8's optimizer turns a boolean into a search that it moves into the loop, for each
   // string again over the whole text (14 s instead of 10 ms for a body of 4 MiB; Node 24).
   const findEnd = endFinderOf(text)
@@ -133,7 +167,7 @@ function scan(text: string, depthMax: number): number {
     else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
       if (++depth > depthMax) throw new ProofError('json_depth', `deeper than ${depthMax} at character ${i}`)
     } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
-    else if ((code >= DIGIT_0 && code <= DIGIT_9) || code === MINUS) i = scanNumber(text, i)
+    else if ((code >= DIGIT_0 && code <= DIGIT_9) || code === MINUS) i = scanNumber(text, i, checkNumber)
   }
   return members
 }
@@ -142,7 +176,7 @@ const LETTER_E = 0x65
 const LOWER_CASE = 0x20
 
 /** Returns the index of the number's last character. The grammar is known to hold: one of , ] } or space ends it. */
-function scanNumber(text: string, start: number): number {
+function scanNumber(text: string, start: number, check: typeof refuseLossy): number {
   let end = start + 1
   let exponent = false
   for (; end < text.length; end++) {
@@ -150,11 +184,9 @@ function scanNumber(text: string, start: number): number {
     if (code <= COMMA ? code !== PLUS : code === CLOSE_ARRAY || code === CLOSE_OBJECT) break
     if ((code | LOWER_CASE) === LETTER_E) exponent = true
   }
-  if (exponent || end - start > SAFE_NUMBER_CHARS) refuseLossy(text.slice(start, end), start)
+  if (exponent || end - start > SAFE_NUMBER_CHARS) check(text.slice(start, end), start)
   return end - 1
 }
-
-const SIGNIFICANT_DIGITS_MAX = 17
 
 /**
  * Leading and trailing zeros are not significant. `100.0` and 17 digits of a fraction pass although they come back in
@@ -169,7 +201,7 @@ function refuseLossy(literal: string, at: number): void {
   const significant = countSignificantDigits(literal)
   const lossy =
     !Number.isFinite(value) ||
-    significant > SIGNIFICANT_DIGITS_MAX ||
+    significant > JSON_DIGITS_MAX ||
     (value === 0 && significant > 0) ||
     (INTEGER.test(literal) && literal !== `${value}` && BigInt(literal) !== BigInt(value))
   if (lossy) {
@@ -209,25 +241,27 @@ function countMembers(value: JsonValue): number {
 
 /** Only escapes can bring half a pair or U+0000 into a string of a well-formed text. */
 function refuseBadStrings(value: JsonValue): void {
-  if (typeof value === 'string') refuseBadString(value)
-  else if (Array.isArray(value)) value.forEach(refuseBadStrings)
-  else if (value !== null && typeof value === 'object') {
-    for (const [name, member] of Object.entries(value)) {
-      refuseBadString(name)
-      refuseBadStrings(member)
-    }
-  }
-}
-
-function refuseBadString(text: string): void {
-  if (!text.isWellFormed()) {
+  const strings = [...stringsOf(value)]
+  const half = strings.find((text) => !text.isWellFormed())
+  if (half !== undefined)
     throw new ProofError(
       'json_surrogate',
-      `half of a surrogate pair in ${JSON.stringify(text.slice(0, SHOWN_CHARS_MAX))}`,
+      `half of a surrogate pair in ${JSON.stringify(half.slice(0, SHOWN_CHARS_MAX))}`,
     )
-  }
-  if (text.includes('\u0000')) {
-    throw new ProofError('json_nul', `U+0000 in ${JSON.stringify(text.slice(0, SHOWN_CHARS_MAX))}`)
+  const nul = strings.find((text) => text.includes('\u0000'))
+  if (nul !== undefined)
+    throw new ProofError('json_nul', `U+0000 in ${JSON.stringify(nul.slice(0, SHOWN_CHARS_MAX))}`)
+}
+
+/** Every string and name in a value. */
+function* stringsOf(value: JsonValue): Generator<string> {
+  if (typeof value === 'string') yield value
+  else if (Array.isArray(value)) for (const element of value) yield* stringsOf(element)
+  else if (value !== null && typeof value === 'object') {
+    for (const [name, member] of Object.entries(value)) {
+      yield name
+      yield* stringsOf(member)
+    }
   }
 }
 

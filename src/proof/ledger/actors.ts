@@ -1,8 +1,8 @@
-import { ENTRY_ENTITLED } from '../entry/entry-scopes.ts'
-import type { EntryStep } from '../entry/entry-step.ts'
+import type { OwnStep } from '../entry/entry-step.ts'
 import { ProofError } from '../error.ts'
 import type { JsonObject } from '../json/json-value.ts'
-import { STATEMENT } from '../statement/kinds.ts'
+import { KEY_LINGER_MS_MAX } from '../limits.ts'
+import { ENTRY_KINDS } from '../statement/kinds.ts'
 import { parseRemoteAgent } from '../statement/remote-agents.ts'
 
 /**
@@ -24,18 +24,11 @@ type Key = {
   revokedAtMs: number | null
 }
 
-/**
- * How long after its revocation, expiry or its agent's disabling a key may still appear, by `recordedAt`: servers cache
- * keys for at most 5 s, a request may take 40 s from its authentication to its signature, and two clocks may each be
- * 30 s off the database's. An honest ledger must never be refused, so some is added.
- */
-const KEY_LINGER_MS_MAX = 120_000
-
 const SCOPE_ACT = 'agents:act'
 const SCOPE_RECORDS = 'records:write'
 
 /** The part of an entry that names its maker. */
-type Acting = Pick<EntryStep, 'kind' | 'actor' | 'key' | 'actedFor' | 'atMs' | 'statement'>
+type Acting = Pick<OwnStep, 'kind' | 'actor' | 'key' | 'actedFor' | 'atMs' | 'statement'>
 
 export class LedgerActors {
   readonly #agents = new Map<string, Agent>()
@@ -43,8 +36,7 @@ export class LedgerActors {
 
   /** Throws unless the entry's actor, through its key, could make such an entry at that time, and for those that it acts for. */
   verifyActor({ kind, actor, key, actedFor, atMs, statement }: Acting): void {
-    if (kind === STATEMENT) return // the entry behind it has the actor
-    const entitled = ENTRY_ENTITLED[kind]
+    const entitled = ENTRY_KINDS[kind]
     if (actor === 'system') {
       if (actedFor.length > 0) throw new ProofError('actor_not_entitled', 'system acts for nobody')
       if (!entitled.system) throw new ProofError('actor_not_entitled', `${kind} is not for system`)

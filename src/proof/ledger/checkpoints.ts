@@ -3,7 +3,7 @@ import type { ProofProviders, PublicKey } from '../crypto.ts'
 import { ProofError } from '../error.ts'
 import { verifyReceiptPlace } from '../receipt/verify-receipt.ts'
 import { formatVerifierKey, verifyCheckpoint } from '../tree/checkpoint.ts'
-import { countWitnesses, type WitnessPolicy } from '../tree/cosignature.ts'
+import { countCosignatures, type WitnessPolicy } from '../tree/cosignature.ts'
 import { parseNote } from '../tree/note.ts'
 
 /**
@@ -111,7 +111,10 @@ export class LedgerCheckpoints {
 
   #isWitnessed(note: string): boolean {
     const policy = this.#witnesses
-    return policy !== undefined && countWitnesses(parseNote(note), policy, this.#providers) >= policy.min
+    return (
+      policy !== undefined &&
+      countCosignatures(parseNote(note), policy, this.#providers).cosigned >= policy.min
+    )
   }
 
   /** To be called for every entry, with the chain hash after it; `root` is computed only where a checkpoint needs it. */
@@ -120,9 +123,6 @@ export class LedgerCheckpoints {
     chain: Uint8Array,
     root: () => Uint8Array,
   ): void {
-    const shown = this.#leaves.get(seq)
-    if (shown && !equalBytes(shown, leaf))
-      throw new ProofError('receipt_mismatch', `a receipt shows another entry at seq ${seq}`)
     const size = seq + 1
     while (this.#expected[0]?.size === size) {
       const { kept, isWitnessed, ...head } = this.#expected.shift()!
@@ -149,6 +149,9 @@ export class LedgerCheckpoints {
       if (kept) this.#keptSize = size
       else this.#ownSize = size
     }
+    const shown = this.#leaves.get(seq)
+    if (shown && !equalBytes(shown, leaf))
+      throw new ProofError('receipt_mismatch', `a receipt shows another entry at seq ${seq}`)
   }
 
   /** Throws if a checkpoint or a receipt is of more entries than there are: the ledger's tail is missing. */

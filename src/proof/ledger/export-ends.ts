@@ -1,15 +1,13 @@
+import { startsWith, utf8Decode } from '../bytes.ts'
 import type { DocumentsShown } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
-import type { JsonValue } from '../json/json-value.ts'
+import { parseJsonText } from '../json/json-text.ts'
+import type { JsonObject } from '../json/json-value.ts'
+import { END_LINE_BYTES_MAX, LINE_DEPTH_MAX } from '../limits.ts'
 import { isObject } from '../statement/fields.ts'
-import type { KeyHint } from './key-hint.ts'
+import { isKeyHint, type KeyHint, parseKeyHint } from './key-hint.ts'
 
 /* First and last line of an export (docs/formats/export.md): `{"export":1,…}` and `{"checkpoint":…}`. */
-
-/** The first line holds the keys, the last a note. */
-export const END_LINE_BYTES_MAX = 1024 * 1024
-/** A batch's documents have 18 MiB at most: in a body of 4 MiB `1e20`, which is 21 digits in canonical form. */
-export const LINE_BYTES_MAX = 32 * 1024 * 1024
 
 export const DOCUMENTS_WITHHELD =
   'this export was made without documents (the API key may not read them): whether they are intact was not checked'
@@ -21,50 +19,60 @@ export type ExportHead = {
   readonly documents: DocumentsShown
 }
 
-/** Throws `export_incomplete` unless it is the first line of an export; its content stays a hint. */
-export function parseExportHead(text: string): ExportHead {
-  const head = parseObject(text)
-  if (head?.['export'] !== 1)
-    throw new ProofError('export_incomplete', 'not an export: its first line is not {"export":1,…}')
-  const { ledger, keys, documents } = head as { ledger?: { id?: unknown } | null } & Record<string, unknown>
-  if (typeof ledger?.id !== 'string' || !Array.isArray(keys)) {
-    throw new ProofError(
-      'export_incomplete',
-      "not a complete export: its first line lacks the ledger's id or keys",
-    )
-  }
+/** Beginning of the first line of an export. A file that begins so but is not strict JSON is a damaged export, not another kind of file. */
+const START = '{"export"'
+
+/**
+ * The first line of an export; null: it is another file. Throws a code of the JSON text check or of UTF-8 for a damaged line, `line_syntax` for a
+ * key of another form. The content stays a hint, and members that are not known are passed over.
+ */
+export function parseExportHead(bytes: Uint8Array): ExportHead | null {
+  const head = bytes.length > END_LINE_BYTES_MAX ? null : parseHead(bytes)
+  const { export: version, ledger = null, keys, documents } = head ?? {}
+  if (version !== 1 || !isObject(ledger) || typeof ledger['id'] !== 'string' || !Array.isArray(keys))
+    return null
+  if (!keys.every(isKeyHint)) throw new ProofError('line_syntax', 'a key of the first line has a wrong form')
   return {
-    ledger: ledger.id,
-    keys: keys.filter(isKeyHint).map(withCompromise),
+    ledger: ledger['id'],
+    keys: (keys as unknown as readonly KeyHint[]).map(parseKeyHint),
     documents: documents === 'withheld' ? 'withheld' : 'all',
   }
 }
 
-function isKeyHint(key: unknown): key is KeyHint {
-  const hint = key as Partial<Record<keyof KeyHint, unknown>> | null
-  return typeof hint?.kid === 'string' && typeof hint.alg === 'string' && typeof hint.spki === 'string'
-}
+/** For people: why parseExportHead has found another file. */
+export const NO_EXPORT =
+  'not an export: its first line is not {"export":1,…} with the id of a ledger and its keys'
 
-function withCompromise(key: KeyHint): KeyHint {
-  return { ...key, compromisedAt: typeof key.compromisedAt === 'string' ? key.compromisedAt : null }
+function parseHead(bytes: Uint8Array): JsonObject | null {
+  try {
+    return readObject(bytes)
+  } catch (error) {
+    if (startsWith(bytes, START)) throw error
+    return null
+  }
 }
 
 /**
- * The checkpoint of the last line; null where the ledger had none yet. A cut-off download has no such line, and throws
- * `export_incomplete`, because the entries before the cut would verify.
+ * Returns the checkpoint of the last line, or null if the ledger had none yet. Throws `export_incomplete` for any other last line: the download was
+ * cut off, possibly within a character, and the entries before the cut would verify.
  */
-export function parseExportTail(text: string): string | null {
-  const tail = parseObject(text)
+export function parseExportTail(bytes: Uint8Array): string | null {
+  const tail = bytes.length > END_LINE_BYTES_MAX ? null : parseTail(bytes)
   const note = tail?.['checkpoint']
   if (tail && Object.keys(tail).length === 1 && (note === null || typeof note === 'string')) return note
   throw new ProofError('export_incomplete', 'cut off: its last line is not {"checkpoint":…}; export it again')
 }
 
-function parseObject(text: string): Record<string, unknown> | null {
+function parseTail(bytes: Uint8Array): JsonObject | null {
   try {
-    const value = JSON.parse(text) as JsonValue
-    return isObject(value) ? value : null
+    return readObject(bytes)
   } catch {
     return null
   }
+}
+
+/** Throws `bad_utf8`, or a code of the JSON text check. */
+function readObject(bytes: Uint8Array): JsonObject | null {
+  const value = parseJsonText(utf8Decode(bytes), { depthMax: LINE_DEPTH_MAX })
+  return isObject(value) ? value : null
 }

@@ -1,14 +1,11 @@
 import { ProofError } from '../error.ts'
+import { KeyRing } from './key-ring.ts'
 
-/**
- * Which envelope key may sign where: the stretches of the chain that `ledger-created` and `server-key-rotated` give
- * to each kid (docs/formats/export.md).
- *
- * A kid is the thumbprint of its key, so nobody can put another key under it. An attacker with a retired or stolen old
- * key could sign entries after the rotation, but those are outside the key's stretch.
- */
+const LEDGER = 'the ledger'
+
+/** Envelope keys of a ledger, by the entries that give them: `ledger-created` and `server-key-rotated` (docs/formats/export.md). */
 export class LedgerKeys {
-  readonly #kids = new Set<string>()
+  readonly #ring = new KeyRing<null>('envelope')
   #first: string | null = null
   #current: string | null = null
 
@@ -24,15 +21,13 @@ export class LedgerKeys {
 
   /** Every kid that the chain introduced. */
   get all(): ReadonlySet<string> {
-    return this.#kids
+    return this.#ring.kids
   }
 
-  /** `kid` is what `ledger-created` defines, `signedBy` what signed that entry. */
-  begin(kid: string, signedBy: string): void {
-    if (signedBy !== kid)
-      throw new ProofError('key_not_current', `the definition names ${kid}, but ${signedBy} signed it`)
+  /** `kid`: that of the key that `ledger-created` names, which signs this entry too. */
+  begin(kid: string): void {
     this.#first = kid
-    this.#introduce(kid)
+    this.#introduce(kid, -1)
   }
 
   verifySigner(kid: string): void {
@@ -41,15 +36,20 @@ export class LedgerKeys {
     }
   }
 
-  /** From the next entry on. A key does not come back: else a stolen old one could be rotated in again. */
-  rotate(kid: string): void {
-    if (this.#kids.has(kid))
-      throw new ProofError('key_not_current', `${kid} has signed in this ledger before`)
-    this.#introduce(kid)
+  /** From the next entry on: the entry at `seq`, signed by the current key, names another one. */
+  rotate(kid: string, seq: number): void {
+    this.#introduce(kid, seq)
   }
 
-  #introduce(kid: string): void {
-    this.#kids.add(kid)
+  /** Throws if an entry gives a key of the ledger to an agent: a kid says which of both signed. */
+  refuse(kid: string): void {
+    if (this.#ring.get(kid))
+      throw new ProofError('duplicate_subject', `${kid} has signed for the ledger before`)
+  }
+
+  #introduce(kid: string, seq: number): void {
+    this.#ring.verifyNew({ kid, holder: LEDGER, endorsedBy: this.#current })
+    this.#ring.give(kid, LEDGER, null, seq)
     this.#current = kid
   }
 }

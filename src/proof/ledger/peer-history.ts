@@ -1,5 +1,5 @@
-import { fromBase64, fromHex } from '../bytes.ts'
-import type { PublicKey, SignatureAlgorithm, VerifySignature } from '../crypto.ts'
+import { fromBase64, fromHex, utf8Encode } from '../bytes.ts'
+import type { PublicKey, Sha256, SignatureAlgorithm, VerifySignature } from '../crypto.ts'
 import { IdTable, wordAt } from '../entry/id-table.ts'
 import { signedDocuments } from '../entry/verify-entry.ts'
 import type { ReceivedEntry } from '../entry/verify-received.ts'
@@ -7,14 +7,22 @@ import { verifySigner } from '../envelope/cose.ts'
 import { ProofError } from '../error.ts'
 import { ID_BYTES, parseIdBytes } from '../ids.ts'
 import { parsePublicKey } from '../keys.ts'
+import type { Subject } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import { beginGated, type GatedRecord, isFinal, type RecordEvent, stepGated } from './gated-record.ts'
+import { KeyRing } from './key-ring.ts'
 
 /** As a statement names it; its kid was found to be its thumbprint. */
 export type NamedKey = { readonly kid: string; readonly alg: SignatureAlgorithm; readonly spki: string }
 
-/** `since`: signs what stands behind this seq of the other chain. */
-export type PeerKey = NamedKey & { readonly key: PublicKey; readonly since: number }
+/** `since`, `until`: signs what stands behind the one seq of the other chain, up to the other; null: it is current. */
+export type PeerKey = NamedKey & {
+  readonly key: PublicKey
+  readonly since: number
+  readonly until: number | null
+}
+
+const PEER = 'the peer'
 
 /**
  * Received entries of one peering: the other ledger's keys, which of its entries, and its records as they stand by those.
@@ -22,8 +30,9 @@ export type PeerKey = NamedKey & { readonly key: PublicKey; readonly since: numb
  * Takes 24 bytes for each entry and each record, in two tables, and an object for each record that can still move.
  */
 export class PeerHistory {
-  readonly #keys: PeerKey[] = []
-  /** By seq of the other chain; the tag is the first word of the digest of the document that the entry digests, or 0. */
+  readonly #sha256: Sha256
+  readonly #ring = new KeyRing<NamedKey & { readonly key: PublicKey }>('peer')
+  /** By seq of the other chain; the tag is of the name and the digest of the document that the entry digests, or 0. */
   readonly #entries: IdTable
   /** The other ledger's records; the tag is the first word of the payload's digest. */
   readonly #ids: IdTable
@@ -31,20 +40,24 @@ export class PeerHistory {
   /** Records that were shared after their creation, which has not come yet. */
   readonly #shared = new Set<string>()
 
-  constructor(first: NamedKey, idSeed: number) {
-    this.#keys.push(keyOf(first, -1))
+  constructor(sha256: Sha256, first: NamedKey, idSeed: number) {
+    this.#sha256 = sha256
+    this.#give(first, null, -1)
     this.#entries = new IdTable(idSeed)
     this.#ids = new IdTable(idSeed)
   }
 
   /** The other ledger's keys, oldest first. */
   get keys(): readonly PeerKey[] {
-    return this.#keys
+    return this.#ring.keys.map(({ key, since, until }) => ({ ...key, since, until }))
   }
 
   /** Throws `key_not_current`, or as verifySigner: 73 µs each, natively. `seq`: that of the entry in its own chain. */
   verifySigner(seq: number, { envelope, kid }: ReceivedEntry, verifySignature: VerifySignature): void {
-    const { kid: current, key } = this.#keys.findLast(({ since }) => since < seq)!
+    const {
+      kid: current,
+      key: { key },
+    } = this.#ring.at(seq)
     if (kid !== current)
       throw new ProofError('key_not_current', `signed by ${kid}, but ${current} signs entry ${seq} there`)
     verifySigner(envelope, key, verifySignature)
@@ -53,15 +66,18 @@ export class PeerHistory {
   /** False: an entry of this seq came before. `at`: the seq of ours. */
   addEntry(seq: number, statement: ParsedStatement, at: number): boolean {
     const [document] = signedDocuments(statement)
-    return this.#entries.add(seqId(seq), 0, at, document ? digestWord(document.sha256) : 0)
+    return this.#entries.add(seqId(seq), 0, at, document ? this.#tagOf(document) : 0)
   }
 
   /** `seq`: that of the entry that names the key, the last one under the key before it. A key does not come back. */
   rotate(next: NamedKey, seq: number): void {
-    const isNew = !this.#keys.some(({ kid }) => kid === next.kid)
-    if (!isNew || this.#keys.at(-1)!.since >= seq)
-      throw new ProofError('key_not_current', `${next.kid} follows at seq ${seq} of the other chain`)
-    this.#keys.push(keyOf(next, seq))
+    // The entry was found to be signed by the key of that seq, which endorses this one if it is current.
+    this.#give(next, this.#ring.at(seq).kid, seq)
+  }
+
+  #give({ kid, alg, spki }: NamedKey, endorsedBy: string | null, seq: number): void {
+    this.#ring.verifyNew({ kid, holder: PEER, endorsedBy })
+    this.#ring.give(kid, PEER, { kid, alg, spki, key: parsePublicKey(alg, fromBase64(spki)) }, seq)
   }
 
   /** The record's entries may come now: the entry that shares it names this peering, as verifyReceived has found. */
@@ -102,18 +118,18 @@ export class PeerHistory {
       throw new ProofError('subject_unknown', `${name} did not come, or with another payload`)
   }
 
-  /** Throws unless the entry at `seq` came and digests this: as far as 32 bits of the digest tell. */
-  verifyDigested(seq: number, name: string, sha256: string): void {
-    if (this.#entries.get(seqId(seq))?.tag !== digestWord(sha256))
+  /** Throws unless the entry at `seq` came and digests this, as far as 32 bits tell. */
+  verifyDigested(seq: number, { name, sha256 }: Subject): void {
+    if (this.#entries.get(seqId(seq))?.tag !== this.#tagOf({ name, sha256 }))
       throw new ProofError(
         'erasure_of_nothing',
         `no ${name} with this digest came at seq ${seq} of the other chain`,
       )
   }
-}
 
-function keyOf({ kid, alg, spki }: NamedKey, since: number): PeerKey {
-  return { kid, alg, spki, key: parsePublicKey(alg, fromBase64(spki)), since }
+  #tagOf({ name, sha256 }: Subject): number {
+    return wordAt(this.#sha256(utf8Encode(`${name} ${sha256}`)), 0)
+  }
 }
 
 function digestWord(sha256: string): number {

@@ -7,6 +7,7 @@ import { ProofError } from '../error.ts'
 import { parseIdBytes } from '../ids.ts'
 import { takenOfferOf } from '../statement/federation-statements.ts'
 import type { EntryKind, Subject } from '../statement/kinds.ts'
+import { type StateOf, stateAfter, statesBefore } from '../statement/machines.ts'
 import { parseRemoteAgent } from '../statement/remote-agents.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import type { GatedRecord, RecordEvent } from './gated-record.ts'
@@ -14,7 +15,7 @@ import { LedgerOffers, type OnOffer } from './offers.ts'
 import { type NamedKey, PeerHistory, type PeerKey } from './peer-history.ts'
 import type { LedgerRecords } from './records.ts'
 
-/** Identity of the ledger in a handshake, without its address and the key of that day. */
+/** Identity of the ledger in a handshake, without its address and its key. */
 type Self = { readonly ledger: string; readonly origin: string; readonly genesis: string }
 
 type Identity = Self & { readonly url: string; readonly envelopeKey: NamedKey }
@@ -49,7 +50,7 @@ type Peering = {
   counterpart: string | null
   revokedSeq: number | null
   /** `pending`: an inviter's state, until the other side's half has come. */
-  state: 'pending' | 'active' | 'suspended' | 'revoked'
+  state: StateOf<'peering'>
   readonly history: PeerHistory
   /** Records of this ledger that are shared with the other. */
   readonly shared: IdTable
@@ -70,6 +71,8 @@ export class LedgerPeers {
   readonly #records: LedgerRecords
   readonly #idSeed: number
   readonly #peerings = new Map<string, Peering>()
+  /** By the other ledger. Those before it are revoked. */
+  readonly #newestWith = new Map<string, Peering>()
   readonly #offers: LedgerOffers
   readonly #observer: PeersObserver
   #self: Self | null = null
@@ -96,15 +99,15 @@ export class LedgerPeers {
     this.#self = self
   }
 
-  /** A `peer-added` of this ledger. */
-  add(step: EntryStep, statement: ParsedStatement): void {
+  /** A `peer-added` of this ledger. `kid`: that of the ledger's key at this place. */
+  add(step: EntryStep, statement: ParsedStatement, kid: string): void {
     const [{ name: peer, sha256: handshake }] = statement.subjects
     const { inviter, invited, counterpart = null } = statement.predicate as unknown as Added
     const isInviter = inviter.ledger === step.ledger
     const [own, other] = isInviter ? [inviter, invited] : [invited, inviter]
-    this.#verifySelf(own)
+    this.#verifySelf(own, kid)
     this.#verifyNew(peer, other.ledger)
-    this.#peerings.set(peer, {
+    const peering: Peering = {
       peer,
       other,
       handshake,
@@ -113,23 +116,18 @@ export class LedgerPeers {
       added: statement,
       counterpart,
       revokedSeq: null,
-      state: isInviter ? 'pending' : 'active',
-      history: new PeerHistory(other.envelopeKey, this.#idSeed),
+      state: stateAfter('peering', null, statement.kind, isInviter ? 'inviter' : 'invited')!,
+      history: new PeerHistory(this.#providers.sha256, other.envelopeKey, this.#idSeed),
       shared: new IdTable(this.#idSeed),
-    })
+    }
+    this.#peerings.set(peer, peering)
+    this.#newestWith.set(other.ledger, peering)
   }
 
-  suspend(about: Subject): void {
-    this.#change(about, ['active'], 'suspended')
-  }
-
-  resume(about: Subject): void {
-    this.#change(about, ['suspended'], 'active')
-  }
-
-  /** `seq`: that of the entry that says so, here or received. */
-  revoke(about: Subject, seq: number): void {
-    this.#change(about, ['pending', 'active', 'suspended'], 'revoked').revokedSeq = seq
+  /** Moves a peering along its machine. `seq`: that of the entry that says so, here or received. */
+  change(about: Subject, kind: EntryKind, seq: number): void {
+    const peering = this.#change(about, kind)
+    if (peering.state === 'revoked') peering.revokedSeq = seq
   }
 
   /** Follows what a `record-created` or `record-shared` says about sharing. */
@@ -182,7 +180,7 @@ export class LedgerPeers {
         this.#greet(peering, leaf, statement)
         break
       case 'peer-revoked':
-        this.revoke(statement.subjects[0], step.seq)
+        this.change(statement.subjects[0], statement.kind, step.seq)
         break
       case 'server-key-rotated':
         history.rotate(statement.predicate['newKey'] as NamedKey, said.seq)
@@ -194,11 +192,11 @@ export class LedgerPeers {
         this.#refuseOffer(statement, step.seq)
         break
       case 'record-shared':
+        this.#verifyHome(said.record!)
         history.share(said.record!)
         break
       case 'payload-erased': {
-        const [{ name, sha256 }] = statement.subjects
-        history.verifyDigested(statement.predicate['seq'] as number, name, sha256)
+        history.verifyDigested(statement.predicate['seq'] as number, statement.subjects[0])
         break
       }
       default:
@@ -208,8 +206,7 @@ export class LedgerPeers {
 
   #moveRecord({ peer, history }: Peering, at: number, event: RecordEvent): void {
     const { kind, subjects, predicate } = event.statement
-    if (this.#records.has(subjects[0].name))
-      throw new ProofError('not_home', `the home of ${subjects[0].name} is this ledger`)
+    this.#verifyHome(subjects[0].name)
     const record = kind === 'record-created' ? history.create(event, peer, at) : history.step(event)
     this.#observer.onRemote?.(at, peer, record)
     const offer = takenOfferOf(predicate)
@@ -217,6 +214,10 @@ export class LedgerPeers {
     if (offer.peer !== peer)
       throw new ProofError('offer_mismatch', `offered to ${offer.peer}, taken by ${peer}`)
     this.#offers.take(offer, event.statement, at)
+  }
+
+  #verifyHome(record: string): void {
+    if (this.#records.has(record)) throw new ProofError('not_home', `the home of ${record} is this ledger`)
   }
 
   #refuseOffer(statement: ParsedStatement, at: number): void {
@@ -227,15 +228,17 @@ export class LedgerPeers {
   }
 
   /** The invited's half of the handshake, which names the inviter's. */
-  #greet(peering: Peering, leaf: string, { subjects, predicate }: ParsedStatement): void {
+  #greet(peering: Peering, leaf: string, { kind, subjects, predicate }: ParsedStatement): void {
     verifyAbout(peering, subjects[0])
     if (predicate['counterpart'] !== peering.addedLeaf)
       throw new ProofError('handshake_mismatch', `the counterpart is not ${peering.addedLeaf}`)
-    this.#change(subjects[0], ['pending'], 'active')
+    this.#change(subjects[0], kind, 'answer')
     peering.counterpart = leaf
   }
 
-  #verifySelf(own: Identity): void {
+  #verifySelf(own: Identity, kid: string): void {
+    if (own.envelopeKey.kid !== kid)
+      throw new ProofError('definition_mismatch', `the ledger signs by ${kid}, not by ${own.envelopeKey.kid}`)
     for (const name of ['ledger', 'origin', 'genesis'] as const) {
       if (own[name] !== this.#self![name])
         throw new ProofError(
@@ -248,10 +251,9 @@ export class LedgerPeers {
   /** One peering at a time with a ledger; another one after it was revoked. */
   #verifyNew(peer: string, ledger: string): void {
     if (this.#peerings.has(peer)) throw new ProofError('duplicate_subject', `${peer} is added twice`)
-    for (const known of this.#peerings.values()) {
-      if (known.other.ledger === ledger && known.state !== 'revoked')
-        throw new ProofError('duplicate_subject', `${known.peer} is a peering with ${ledger} already`)
-    }
+    const before = this.#newestWith.get(ledger)
+    if (before && before.state !== 'revoked')
+      throw new ProofError('duplicate_subject', `${before.peer} is a peering with ${ledger} already`)
   }
 
   #shareWith(peer: string, record: string, seq: number): string {
@@ -268,14 +270,14 @@ export class LedgerPeers {
     return peering
   }
 
-  #change(about: Subject, from: readonly Peering['state'][], to: Peering['state']): Peering {
+  #change(about: Subject, kind: EntryKind, outcome?: string): Peering {
     const peering = this.#find(about.name)
     verifyAbout(peering, about)
-    if (!from.includes(peering.state))
-      throw new ProofError(
-        'transition_refused',
-        `${about.name} is ${peering.state}, not ${from.join(' or ')}`,
-      )
+    const to = stateAfter('peering', peering.state, kind, outcome)
+    if (to === null) {
+      const from = statesBefore('peering', kind, outcome).join(' or ')
+      throw new ProofError('transition_refused', `${about.name} is ${peering.state}, not ${from}`)
+    }
     peering.state = to
     return peering
   }

@@ -1,5 +1,6 @@
 import { fromHex } from '../bytes.ts'
 import { IdTable, wordAt } from '../entry/id-table.ts'
+import { signedDocuments } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
 import { ID_BYTES, parseIdBytes } from '../ids.ts'
 import type { Subject } from '../statement/kinds.ts'
@@ -18,6 +19,11 @@ export class LedgerRecords {
   readonly #ids: IdTable
   /** Completions, batches and registered statements. Apart, because another ledger chooses the ids of its records, and may take one of these. */
   readonly #others: IdTable
+  /** Reasons and compared values, each by the id that its name begins with, and its seq. */
+  readonly #parts: IdTable
+  /** All gated records, open and ended. The tag is the index of the principal in `#principals`. */
+  readonly #shareable: IdTable
+  readonly #principals = new Map<string, number>()
   readonly #gated = new Map<string, GatedRecord>()
   readonly #onGated: OnGated | undefined
   #count = 0
@@ -25,6 +31,8 @@ export class LedgerRecords {
   constructor(seed: number, onGated?: OnGated) {
     this.#ids = new IdTable(seed)
     this.#others = new IdTable(seed)
+    this.#parts = new IdTable(seed)
+    this.#shareable = new IdTable(seed)
     this.#onGated = onGated
   }
 
@@ -45,6 +53,9 @@ export class LedgerRecords {
     this.#count++
     const record = beginGated(event)
     record.agentSigned = agentSigned
+    const place = this.#principals.get(record.principal) ?? this.#principals.size
+    this.#principals.set(record.principal, place)
+    this.#shareable.add(parseIdBytes('rec', subject.name), 0, event.seq, place)
     this.#gated.set(subject.name, record)
     this.#onGated?.(event.seq, record)
   }
@@ -63,23 +74,28 @@ export class LedgerRecords {
       throw new ProofError('agent_signature_missing', `agents sign their steps of ${subject.name} themselves`)
     stepGated(record, event)
     if (event.statement.kind === 'completion-submitted') this.addCompletion(completion!, event.seq)
+    else
+      for (const { name, sha256 } of signedDocuments(event.statement))
+        this.#parts.add(partId(name, event.seq), 0, event.seq, digestWord(sha256))
     this.#onGated?.(event.seq, record)
     if (isFinal(record)) this.#gated.delete(subject.name)
   }
 
   /**
-   * Throws unless the entry at `seq` digests this document. As far as it can be known here: 32 bits of the digest of
-   * a payload or evidence, and of values and reasons (`<id>/reason`) only whose they are. A document that is gone is
+   * Throws unless the entry at `seq` digests this document, as far as 32 bits of the digest tell. A document that is gone is
    * compared whole, with its own line (ledger-erasures.ts).
    */
   verifyDigested(name: string, sha256: string, seq: number): void {
-    const [id, part] = name.split('/')
-    const known = id!.startsWith('rec')
-      ? this.#ids.get(parseIdBytes('rec', id!))
-      : this.#others.get(parseIdBytes('cmp', id!))
-    const isKnown =
-      known && (part === undefined ? known.seq === seq && known.tag === digestWord(sha256) : known.seq <= seq)
-    if (!isKnown) throw new ProofError('erasure_of_nothing', `no ${name} with this digest at seq ${seq}`)
+    const known = this.#findDocument(name, seq)
+    if (known?.seq === seq && known.tag === digestWord(sha256)) return
+    throw new ProofError('erasure_of_nothing', `no ${name} with this digest at seq ${seq}`)
+  }
+
+  #findDocument(name: string, seq: number): { readonly seq: number; readonly tag: number } | null {
+    if (name.includes('/')) return this.#parts.get(partId(name, seq))
+    return name.startsWith('rec')
+      ? this.#ids.get(parseIdBytes('rec', name))
+      : this.#others.get(parseIdBytes('cmp', name))
   }
 
   /** Throws `duplicate_subject`. */
@@ -103,14 +119,17 @@ export class LedgerRecords {
   }
 
   /**
-   * Throws unless the record was made in this ledger with this payload. A terminal record is compared by 32 bits of its
-   * digest.
+   * Throws unless the record is a gated one of this ledger, was created with this payload, and is `party`'s to share. A terminal record is
+   * compared by 32 bits of its digest.
    */
-  verifyRecord({ name, sha256 }: Subject): void {
-    const known = this.#ids.get(parseIdBytes('rec', name))
+  verifyShared({ name, sha256 }: Subject, party: string): void {
+    const id = parseIdBytes('rec', name)
+    const shareable = this.#shareable.get(id)
     const digest = this.#gated.get(name)?.payloadDigest ?? sha256
-    if (known?.tag !== digestWord(sha256) || digest !== sha256)
+    if (!shareable || this.#ids.get(id)?.tag !== digestWord(sha256) || digest !== sha256)
       throw new ProofError('subject_unknown', `${name} was not created here, or with another payload`)
+    if (this.#principals.get(party) !== shareable.tag)
+      throw new ProofError('actor_not_entitled', `${name} is its principal's to share, not ${party}'s`)
   }
 }
 
@@ -121,6 +140,15 @@ function add(table: IdTable, ids: Uint8Array, offset: number, seq: number, tag: 
     'duplicate_subject',
     `an id is used twice, first at seq ${table.get(ids, offset)!.seq}`,
   )
+}
+
+/** `name`: `<id>/<part>`. An id has at least 62 random bits, so that two of these meet in no honest ledger. */
+function partId(name: string, seq: number): Uint8Array {
+  const [id] = name.split('/')
+  const bytes = parseIdBytes(id!.startsWith('rec') ? 'rec' : 'cmp', id!)
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  view.setUint32(12, view.getUint32(12) ^ seq)
+  return bytes
 }
 
 function digestWord(sha256: string): number {

@@ -1,9 +1,4 @@
-/**
- * How much older than the newest entry an entry may be that no checkpoint covers. A ledger gets a checkpoint about a
- * second after it has grown, so entries behind the newest one are younger than that, give or take the clocks of its
- * servers.
- */
-export const TAIL_AGE_MS_MAX = 60_000
+import { TAIL_AGE_MS_MAX } from '../limits.ts'
 
 type Place = { readonly seq: number; readonly atMs: number }
 

@@ -1,12 +1,13 @@
 import { equalBytes, fromBase64, toHex } from '../bytes.ts'
 import type { ProofProviders } from '../crypto.ts'
-import type { EntryStep } from '../entry/entry-step.ts'
+import { type EntryStep, isOwnStep, type OwnStep } from '../entry/entry-step.ts'
 import { IdTable } from '../entry/id-table.ts'
+import { verifySignerShown } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
 import { parseIdBytes } from '../ids.ts'
-import type { JsonObject } from '../json/json-value.ts'
 import { parsePublicKey } from '../keys.ts'
-import { STATEMENT } from '../statement/kinds.ts'
+import type { LedgerState } from '../statement/kinds/rule.ts'
+import { ENTRY_KINDS } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import { genesis, link } from '../tree/chain.ts'
 import type { WitnessPolicy } from '../tree/cosignature.ts'
@@ -77,6 +78,7 @@ export class LedgerVerifier {
   readonly #checkpoints: LedgerCheckpoints
   readonly #tail = new LedgerTail()
   readonly #leaves: IdTable
+  readonly #state: LedgerState
   readonly #frontier: Frontier = emptyFrontier()
   #ledger: string | null = null
   #issuer = ''
@@ -98,6 +100,21 @@ export class LedgerVerifier {
     this.#leaves = new IdTable(seed)
     const kept = { checkpoints: options.keptCheckpoints, receipts: options.keptReceipts }
     this.#checkpoints = new LedgerCheckpoints(providers, kept, options.witnesses)
+    this.#state = {
+      whole: {
+        verifyRestored: (found) => this.#verifyRestored(found),
+        onErasure: (atMs, isStored) => options.onErasure?.(atMs, isStored),
+      },
+      keys: this.#keys,
+      agentKeys: this.#agentKeys,
+      actors: this.#actors,
+      types: this.#types,
+      records: this.#records,
+      peers: this.#peers,
+      statements: this.#statements,
+      erasures: this.#erasures,
+      keeping: this.#keeping,
+    }
   }
 
   /** The next entry. */
@@ -105,10 +122,12 @@ export class LedgerVerifier {
     this.#verifyPlace(step)
     if (step.seq === 0) this.#begin(step)
     this.#statements.verifyTurn(step)
-    const isAgentSigned = this.#verifyAuthor(step)
+    // Somebody else's statement has no author here: the entry behind it says who had it registered.
+    const own = isOwnStep(step) ? step : null
+    const isAgentSigned = own !== null && this.#verifyAuthor(own)
     const chain = this.#linkChain(step)
     this.#verifyNew(step)
-    this.#actors.verifyActor(step)
+    if (own) this.#actors.verifyActor(own)
     this.#types.verifyTypes(step.types)
     this.#types.verifySigner(step.types, isAgentSigned)
     this.#follow(step, isAgentSigned)
@@ -199,18 +218,18 @@ export class LedgerVerifier {
     this.#issuer = definition.issuer
     this.#definitionDigest = subjects[0].sha256
     this.#chain = genesis(this.#providers.sha256, parseIdBytes('led', step.ledger))
-    this.#keys.begin(definition.envelopeKey.kid, step.kid)
+    this.#keys.begin(definition.envelopeKey.kid)
     this.#types.begin(definition.types)
     this.#peers.begin({ ledger: step.ledger, origin: definition.origin, genesis: toHex(step.leaf) })
     this.#checkpoints.begin(definition.origin, parsePublicKey('EdDSA', fromBase64(definition.noteKey)))
   }
 
-  /** Whether an agent has signed the entry; of somebody else's statement the entry behind it says who had it registered. */
-  #verifyAuthor(step: EntryStep): boolean {
-    if (step.kind === STATEMENT) return false
+  /** Whether an agent has signed the entry. */
+  #verifyAuthor(step: OwnStep): boolean {
     this.#verifyMembership(step)
     const isAgentSigned = this.#agentKeys.verifySigner(step)
     if (!isAgentSigned) this.#keys.verifySigner(step.kid)
+    verifySignerShown(step.hasSigner, isAgentSigned)
     return isAgentSigned
   }
 
@@ -250,126 +269,16 @@ export class LedgerVerifier {
     }
   }
 
-  /** Follows what the entry changes. */
+  /** Follows what the entry changes: kinds say how (statement/kinds), and a step moves its record. */
   #follow(step: EntryStep, isAgentSigned: boolean): void {
     this.#records.notarize(step.recordIds, step.digestWords, step.seq)
     const { statement, received } = step
     if (!statement) return
     if (received) this.#peers.receive(step, received)
-    const { kind, predicate, subjects } = statement
-    const [{ name, sha256: digest }] = subjects
-    switch (kind) {
-      case 'ledger-created':
-        break
-      case 'server-key-rotated':
-        this.#verifyAboutLedger(digest)
-        this.#refuseAgentKey((predicate['newKey'] as EnvelopeKey).kid)
-        this.#keys.rotate((predicate['newKey'] as EnvelopeKey).kid)
-        break
-      case 'ledger-restored':
-        this.#verifyAboutLedger(digest)
-        this.#verifyRestored(predicate)
-        break
-      case 'agent-registered':
-        this.#actors.registerAgent(name, digest)
-        break
-      case 'agent-disabled':
-        this.#actors.disableAgent(name, digest, step.atMs)
-        break
-      case 'agent-key-registered':
-        this.#actors.verifyRegistered(name, digest)
-        this.#refuseEnvelopeKey((predicate['newKey'] as EnvelopeKey).kid)
-        this.#agentKeys.register(step, predicate)
-        break
-      case 'agent-key-revoked':
-        this.#actors.verifyRegistered(name, digest)
-        this.#agentKeys.revoke(predicate)
-        break
-      case 'key-created':
-        this.#actors.createKey(name, digest, predicate, step)
-        break
-      case 'key-revoked':
-        this.#actors.revokeKey(name, digest, step.atMs)
-        break
-      case 'type-registered':
-        this.#types.register(name, digest, predicate['agentSigned'] === true)
-        break
-      case 'batch-notarized':
-        this.#records.addBatch(name, step.seq)
-        break
-      case 'payload-erased':
-        this.#erase(step, statement)
-        break
-      case 'record-created':
-        this.#types.verifyDigest(predicate['type'] as string, predicate['typeDigest'] as string)
-        this.#records.create(eventOf(step, statement), this.#types.isAgentSigned(predicate['type'] as string))
-        this.#peers.share(step.seq, statement)
-        break
-      case 'record-shared':
-        this.#records.verifyRecord(subjects[0])
-        this.#peers.share(step.seq, statement)
-        break
-      case 'peer-added':
-        this.#peers.add(step, statement)
-        break
-      case 'peer-suspended':
-        this.#peers.suspend(subjects[0])
-        break
-      case 'peer-resumed':
-        this.#peers.resume(subjects[0])
-        break
-      case 'peer-revoked':
-        this.#peers.revoke(subjects[0], step.seq)
-        break
-      case 'step-offered':
-        this.#peers.offer(step, statement)
-        if (subjects[1]) this.#records.addCompletion(subjects[1], step.seq)
-        break
-      case 'registration-policy-set':
-        this.#verifyAboutLedger(digest)
-        this.#statements.setPolicy(step, statement)
-        break
-      case 'statement-registered':
-        this.#statements.register(step, statement)
-        this.#records.addStatement(name, step.seq)
-        break
-      case 'retention-set':
-        this.#verifyAboutLedger(digest)
-        this.#keeping.setRule(step.seq, predicate)
-        break
-      case 'hold-set':
-        this.#verifyAboutLedger(digest)
-        this.#keeping.setHold(step.seq, predicate)
-        break
-      case 'hold-lifted':
-        this.#verifyAboutLedger(digest)
-        this.#keeping.liftHold(predicate)
-        break
-      case 'subject-erased':
-        this.#verifyAboutLedger(digest)
-        this.#keeping.verifyErased(predicate)
-        break
-      case 'export-made':
-        this.#verifyAboutLedger(digest)
-        this.#verifyExported(predicate, step.seq)
-        break
-      case 'entry-received':
-      case 'offer-refused':
-      case 'peer-key-rotated':
-        break
-      default:
-        this.#records.step(eventOf(step, statement), isAgentSigned)
-    }
-  }
-
-  /** A key that signs for an agent never signs for the ledger, nor the other way: its kid says which of both it was. */
-  #refuseAgentKey(kid: string): void {
-    if (this.#agentKeys.has(kid)) throw new ProofError('key_not_current', `${kid} is an agent's key`)
-  }
-
-  #refuseEnvelopeKey(kid: string): void {
-    if (this.#keys.all.has(kid))
-      throw new ProofError('duplicate_subject', `${kid} has signed for the ledger before`)
+    const { subjects, follow, step: isStep } = ENTRY_KINDS[statement.kind]
+    if (subjects[0] === 'led' && step.seq > 0) this.#verifyAboutLedger(statement.subjects[0].sha256)
+    follow?.(this.#state, statement, step)
+    if (isStep) this.#records.step(eventOf(step, statement), isAgentSigned)
   }
 
   #verifyAboutLedger(digest: string): void {
@@ -382,30 +291,13 @@ export class LedgerVerifier {
   }
 
   /** The operator signs the ledger's state when it was reopened, which must be the state before the entry. */
-  #verifyRestored(predicate: JsonObject): void {
-    const found = predicate['found'] as { size: number; chain: string }
+  #verifyRestored(found: { readonly size: number; readonly chain: string }): void {
     if (found.size !== this.#size || found.chain !== toHex(this.#chain)) {
       throw new ProofError(
         'chain_broken',
         `restored from ${found.size} entries, but there are ${this.#size}, or their chain differs`,
       )
     }
-  }
-
-  /** An export of entries that were there. */
-  #verifyExported(predicate: JsonObject, seq: number): void {
-    const [from, to] = [predicate['from'] as number, predicate['to'] as number]
-    if (from > to || to >= seq)
-      throw new ProofError('subject_unknown', `entries ${from} to ${to} are not all before it`)
-  }
-
-  #erase(by: EntryStep, { subjects, predicate }: ParsedStatement): void {
-    const [{ name, sha256 }] = subjects
-    const seq = predicate['seq'] as number
-    this.#keeping.erase(by.seq, by.actor, name, predicate)
-    const wasMissing = this.#erasures.explain(by.seq, seq, name, sha256)
-    if (!wasMissing) this.#records.verifyDigested(name, sha256, seq)
-    this.#options.onErasure?.(by.atMs, !wasMissing)
   }
 }
 

@@ -1,9 +1,17 @@
-import { fromBase64, fromHex } from '../bytes.ts'
+import { fromBase64, fromHex, isLonger } from '../bytes.ts'
 import type { SignedLine } from '../entry/verify-entry.ts'
 import { ProofError } from '../error.ts'
 import { parseJsonText } from '../json/json-text.ts'
 import type { JsonObject, JsonValue } from '../json/json-value.ts'
-import type { Check, Fields } from '../statement/check-schemas.ts'
+import { type KeyHint, parseKeyHint } from '../ledger/key-hint.ts'
+import {
+  CONSISTENCY_PATH_MAX,
+  INCLUSION_PATH_MAX,
+  PROOF_BYTES_MAX,
+  PROOF_DEPTH_MAX,
+  PROOF_KEYS_MAX,
+} from '../limits.ts'
+import type { Fields } from '../statement/check-schemas.ts'
 import {
   idOf,
   integer,
@@ -12,12 +20,11 @@ import {
   isString,
   isTime,
   listOf,
-  nullOr,
   objectOf,
   oneOf,
+  orNull,
   refuseFields,
 } from '../statement/fields.ts'
-import { NOTE_CHARS_MAX } from '../tree/note.ts'
 
 /*
  * Proofs as files (docs/formats/proofs.md): a server's evidence of one entry, for a reader who has nothing else. All of
@@ -34,7 +41,7 @@ export type EntryProof = {
     readonly noteVerifierKey: string
   }
   /** Hints: a kid is the thumbprint of its key. */
-  readonly keys: readonly ProofKey[]
+  readonly keys: readonly KeyHint[]
   readonly entry: SignedLine & { readonly seq: number; readonly chain: string }
   readonly index: number
   readonly treeSize: number
@@ -44,13 +51,6 @@ export type EntryProof = {
   readonly item: ItemProof | null
   /** Envelope of the entry that registers the key of the agent that signed this one; null: the server signed. */
   readonly registration: Uint8Array | null
-}
-
-type ProofKey = {
-  readonly kid: string
-  readonly alg: 'EdDSA' | 'ES256'
-  readonly spki: string
-  readonly compromisedAt: string | null
 }
 
 /** A record's place in its batch. `item` is not checked here. */
@@ -67,18 +67,9 @@ export type ConsistencyProof = {
   readonly path: readonly Uint8Array[]
 }
 
-/** Two envelopes in base64 have 87,384 characters, a note 16,384, the two paths 4,300; and room to be read. */
-export const PROOF_CHARS_MAX = 131_072
-/** A tree of 2^53 leaves has 53 levels; a consistency proof one hash more. */
-export const PATH_HASHES_MAX = 54
-const KEYS_MAX = 16
-/** keys[…] and item.item: three objects and arrays lie in each other; nothing else may. */
-const DEPTH_MAX = 4
-
 const isIndex = integer(0, Number.MAX_SAFE_INTEGER)
 const isSize = integer(1, Number.MAX_SAFE_INTEGER)
-export const isPath = listOf(isHash, PATH_HASHES_MAX)
-export const isNote: Check = (value) => typeof value === 'string' && value.length <= NOTE_CHARS_MAX
+export const isPath = listOf(isHash, INCLUSION_PATH_MAX)
 
 const isLedger = objectOf({
   id: idOf('led'),
@@ -88,15 +79,16 @@ const isLedger = objectOf({
   noteVerifierKey: isString,
 })
 
-const isKey = objectOf({
-  kid: isHash,
-  use: oneOf('envelope'),
-  alg: oneOf('EdDSA', 'ES256'),
-  spki: isString,
-  activatedAt: isTime,
-  retiredAt: nullOr(isTime),
-  compromisedAt: nullOr(isTime),
-})
+const isKey = objectOf(
+  {
+    kid: isHash,
+    use: oneOf('envelope'),
+    alg: oneOf('EdDSA', 'ES256'),
+    spki: isString,
+    activatedAt: isTime,
+  },
+  orNull({ retiredAt: isTime, compromisedAt: isTime }),
+)
 
 const isEntry = objectOf({
   seq: isIndex,
@@ -112,29 +104,33 @@ export const isItemProof = objectOf({ item: isObject, index: isIndex, count: isS
 const PROOF_FIELDS: Fields = {
   required: {
     ledger: isLedger,
-    keys: listOf(isKey, KEYS_MAX),
+    keys: listOf(isKey, PROOF_KEYS_MAX),
     entry: isEntry,
     index: isIndex,
     treeSize: isSize,
     path: isPath,
-    checkpoint: isNote,
+    checkpoint: isString,
   },
-  optional: { item: isItemProof, registration: isString },
+  optional: orNull({ item: isItemProof, registration: isString }),
 }
 
-const CONSISTENCY_FIELDS: Fields = { required: { from: isSize, to: isSize, path: isPath }, optional: {} }
+const CONSISTENCY_FIELDS: Fields = {
+  required: { from: isIndex, to: isIndex, path: listOf(isHash, CONSISTENCY_PATH_MAX) },
+  optional: {},
+}
 
 /** Throws `proof_syntax`, or a code of the JSON text check or of the encodings. */
 export function parseEntryProof(text: string): EntryProof {
   const proof = parseMembers(text, PROOF_FIELDS)
   const entry = proof['entry'] as Record<string, string>
-  const item = (proof['item'] ?? null) as ItemProof | null
+  const { item = null, registration = null } = proof
   return {
     ...(proof as unknown as EntryProof),
+    keys: (proof['keys'] as unknown as readonly KeyHint[]).map(parseKeyHint),
     entry: { ...(entry as unknown as EntryProof['entry']), envelope: fromBase64(entry['envelope']!) },
     path: hashesOf(proof['path']),
-    registration: proof['registration'] === undefined ? null : fromBase64(proof['registration'] as string),
-    item: item && parseItemProof(item),
+    registration: registration === null ? null : fromBase64(registration as string),
+    item: item === null ? null : parseItemProof(item),
   }
 }
 
@@ -150,13 +146,9 @@ export function parseConsistencyProof(text: string): ConsistencyProof {
 }
 
 function parseMembers(text: string, fields: Fields): JsonObject {
-  if (text.length > PROOF_CHARS_MAX) {
-    throw new ProofError(
-      'proof_syntax',
-      `${text.length} characters; no proof has more than ${PROOF_CHARS_MAX}`,
-    )
-  }
-  const value = parseJsonText(text, { depthMax: DEPTH_MAX })
+  if (isLonger(text, PROOF_BYTES_MAX))
+    throw new ProofError('proof_syntax', `no proof has more than ${PROOF_BYTES_MAX} bytes`)
+  const value = parseJsonText(text, { depthMax: PROOF_DEPTH_MAX })
   refuseFields(value, fields, 'proof_syntax')
   return value
 }

@@ -26,6 +26,14 @@ function parseOrSkip(hint: Pick<KeyHint, 'alg' | 'spki'>): PublicKey | null {
   }
 }
 
+/** Keys by kid. Throws `bad_base64`, `bad_key` for bytes that are no key, `kid_mismatch` for a kid that is not the key's thumbprint. */
+export function findNamedKeys(
+  hints: readonly Pick<KeyHint, 'kid' | 'alg' | 'spki'>[],
+  sha256: Sha256,
+): ReadonlyMap<string, PublicKey> {
+  return new Map(hints.map((hint) => [hint.kid, findNamedKey([hint], hint.kid, sha256)!]))
+}
+
 /** The key that is given under a kid. Throws `bad_key` where its bytes are none, `kid_mismatch` where it has another name. */
 export function findNamedKey(
   hints: readonly Pick<KeyHint, 'kid' | 'alg' | 'spki'>[],

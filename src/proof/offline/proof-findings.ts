@@ -28,6 +28,8 @@ export type ProofFindings = {
   readonly covered: number
   /** How many of the given witnesses cosigned the proof's checkpoint; null: none were given. */
   readonly cosigned: number | null
+  /** Signature lines of that checkpoint by keys that are neither the ledger's nor a given witness's; null: no witnesses were given. */
+  readonly unknownCosignatures: number | null
   /** For people: other limits of the finding. */
   readonly notices: readonly string[]
 }
@@ -47,7 +49,7 @@ type Given = {
 }
 
 export function findingsOfProof(verified: VerifiedProof, given: Given): ProofFindings {
-  const { statement, item, kept, checkpoint, seq, kid, signedBy, cosigned } = verified
+  const { statement, item, kept, checkpoint, seq, kid, signedBy, cosignatures } = verified
   const isCovered = kept !== null && kept.size > seq
   return {
     ledger: statement.ledger,
@@ -64,8 +66,9 @@ export function findingsOfProof(verified: VerifiedProof, given: Given): ProofFin
     keys: given.kids.length > 0 ? 'given' : 'self-asserted',
     noteKey: given.noteKey === null ? 'self-asserted' : 'given',
     checkpoint: isCovered ? 'given' : 'own',
-    covered: isCovered ? kept.size : checkpoint.size,
-    cosigned,
+    covered: isCovered ? Math.min(kept.size, checkpoint.size) : checkpoint.size,
+    cosigned: cosignatures?.cosigned ?? null,
+    unknownCosignatures: cosignatures?.unknown ?? null,
     notices: kept === null || isCovered ? [] : [olderNotice(kept.size)],
   }
 }

@@ -37,7 +37,7 @@ export function verifyGatedRecord(record: JsonObject, proof: ProvedEntry, sha256
 
 function verifyStanding({ version, state }: JsonObject, said: Said): void {
   const made = said['version'] as number
-  if (typeof version !== 'number' || version < made)
+  if (!Number.isSafeInteger(version) || (version as number) < made)
     throw contradiction(`it is of version ${version}, the entry made it version ${made}`)
   const canMove = LIFECYCLE.some(({ from }) => from === said['to'])
   if (version === made || !canMove) verifyMember('state', state, said['to'])

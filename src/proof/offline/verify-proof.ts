@@ -15,11 +15,11 @@ import { type BatchItem, verifyBatchItem } from '../statement/batch.ts'
 import { STATEMENT } from '../statement/kinds.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import { type Checkpoint, parseVerifierKey, verifyCheckpoint } from '../tree/checkpoint.ts'
-import { countWitnesses, type WitnessPolicy } from '../tree/cosignature.ts'
+import { type CosignatureCount, countCosignatures, type WitnessPolicy } from '../tree/cosignature.ts'
 import { verifyConsistency, verifyInclusion } from '../tree/merkle.ts'
 import { parseNote } from '../tree/note.ts'
 import type { ConsistencyProof, EntryProof, ItemProof } from './entry-proof.ts'
-import { findNamedKey } from './key-hints.ts'
+import { findNamedKeys } from './key-hints.ts'
 
 /** Knowledge of the verifier from elsewhere. The more is missing, the more rests on the proof's own word. */
 export type ProofTrust = {
@@ -47,8 +47,8 @@ export type VerifiedProof = {
   readonly checkpoint: Checkpoint
   /** The kept checkpoint that the proof's was found to agree with; null: none was given. */
   readonly kept: Checkpoint | null
-  /** How many of the given witnesses cosigned the proof's checkpoint; null: none were given. */
-  readonly cosigned: number | null
+  /** Cosignatures of the proof's checkpoint; null: no witnesses were given. */
+  readonly cosignatures: CosignatureCount | null
 }
 
 /**
@@ -62,7 +62,8 @@ export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: Pro
   // The key comes with the proof, so its name must follow from its bytes: it is the name that a verifier knows.
   if (proof.entry.kind === STATEMENT)
     throw new ProofError('proof_syntax', 'a registered statement is shown by its receipt, not by a proof')
-  const findServerKey = (kid: string) => findNamedKey(proof.keys, kid, providers.sha256)
+  const keys = findNamedKeys(proof.keys, providers.sha256)
+  const findServerKey = (kid: string) => keys.get(kid) ?? null
   const registered =
     proof.registration && verifyRegistration(proof, proof.registration, findServerKey, providers)
   const { envelope, statement } = verifySignedEntry(
@@ -84,11 +85,11 @@ export function verifyProof(proof: EntryProof, trust: ProofTrust, providers: Pro
     const signed = { kid: toHex(envelope.kid), atMs: statement.recordedAtMs, seq: proof.index }
     verifyCompromise(compromised, signed, kept)
   }
-  const cosigned = trust.witnesses
-    ? countWitnesses(parseNote(proof.checkpoint), trust.witnesses, providers)
+  const cosignatures = trust.witnesses
+    ? countCosignatures(parseNote(proof.checkpoint), trust.witnesses, providers)
     : null
   const signedBy = registered ? 'agent' : 'server'
-  return { envelope, statement, item, kid, signedBy, seq: proof.index, checkpoint, kept, cosigned }
+  return { envelope, statement, item, kid, signedBy, seq: proof.index, checkpoint, kept, cosignatures }
 }
 
 /**

@@ -1,18 +1,16 @@
+import { isLonger } from '../bytes.ts'
 import type { ProofProviders } from '../crypto.ts'
 import { ProofError } from '../error.ts'
 import { parseJsonText } from '../json/json-text.ts'
 import type { JsonObject, JsonValue } from '../json/json-value.ts'
+import { RECORD_BYTES_MAX } from '../limits.ts'
 import type { BatchItem } from '../statement/batch.ts'
 import { isObject } from '../statement/fields.ts'
+import { ENTRY_KINDS } from '../statement/kinds.ts'
+import { SHOWN_TEXTS, type SignedMembers } from '../statement/record-members.ts'
 import { parseShownSalt, verifyShownDigest } from '../statement/shown-document.ts'
 import type { ParsedStatement } from '../statement/statement.ts'
 import { type ProvedEntry, verifyGatedRecord } from './verify-gated-record.ts'
-
-/**
- * Payload, evidence and values of 64 KiB each, and 28 KiB of metadata, references, tolerances, reasons and ids, with every character
- * escaped (six times as long), and room.
- */
-export const RECORD_CHARS_MAX = 1_572_864
 
 /** Members of an entry about a record, by their names there, and digests of what is beside the chain. */
 type SignedRecord = {
@@ -25,7 +23,8 @@ type SignedRecord = {
 /**
  * Verifies a record, as `GET /v1/records/{id}` answers it, against its proof: payload and references have, with the salt, the
  * signed digests; id, type, actor and the other members are as the entry says; for a gated record the terms, or the step.
- * Members that the entry does not have (metadata, what became of the record later) are not looked at. Throws ProofError,
+ * Members that the entry does not have (metadata, what became of the record later, what a later version of a server may add) are not looked at.
+ * An absent member means null, so that a record that was stored before a member was added stays the same. Throws ProofError,
  * `record_contradicts_proof` unless something more exact applies.
  */
 export function verifyRecord(text: string, proof: ProvedEntry, { sha256 }: ProofProviders): void {
@@ -43,8 +42,8 @@ export function verifyRecord(text: string, proof: ProvedEntry, { sha256 }: Proof
 }
 
 function parseRecord(text: string): JsonObject {
-  if (text.length > RECORD_CHARS_MAX)
-    throw new ProofError('record_contradicts_proof', `${text.length} characters are no record's`)
+  if (isLonger(text, RECORD_BYTES_MAX))
+    throw new ProofError('record_contradicts_proof', `no record has more than ${RECORD_BYTES_MAX} bytes`)
   const record = parseJsonText(text)
   if (isObject(record)) return record
   throw new ProofError('record_contradicts_proof', 'it is not an object')
@@ -59,27 +58,23 @@ function signedRecord({ statement, item }: ProvedEntry): SignedRecord {
   }
   if (kind === 'batch-notarized')
     throw new ProofError('record_contradicts_proof', 'the proof is of a batch, and of none of its records')
-  if (predicate['record'] === undefined)
+  if (!ENTRY_KINDS[kind].movesRecord)
     throw new ProofError('record_contradicts_proof', `the proof is of ${kind}, and of no record`)
   const about = { id: name, digest: sha256, ledger }
-  const { type, occurredAt = null, onBehalfOf = null, parent = null, references = null } = predicate
+  const { type, references = null } = predicate
   // Later events of a record say who made them, not who made the record.
   if (type === undefined) return { members: about, payload: sha256, references: undefined }
-  const members = {
-    ...about,
-    ...membersOfFirst(statement),
-    type,
-    occurredAt,
-    onBehalfOf,
-    parent,
-    batch: null,
-  }
+  const members = { ...about, ...membersOfFirst(statement), type, ...shownOf(predicate), batch: null }
   return { members, payload: sha256, references: references as string | null }
 }
 
 function membersOfItem(item: BatchItem): Record<string, JsonValue> {
-  const { record, type, digest, occurredAt = null, onBehalfOf = null, parent = null } = item
-  return { id: record, type, digest, occurredAt, onBehalfOf, parent }
+  const { record, type, digest } = item
+  return { id: record, type, digest, ...shownOf(item) }
+}
+
+function shownOf(signed: SignedMembers): Record<string, JsonValue> {
+  return Object.fromEntries(SHOWN_TEXTS.map((name) => [name, signed[name] ?? null]))
 }
 
 function membersOfFirst({ ledger, actor, key, recordedAt }: ParsedStatement): Record<string, JsonValue> {
@@ -88,7 +83,7 @@ function membersOfFirst({ ledger, actor, key, recordedAt }: ParsedStatement): Re
 
 function verifyMembers(record: JsonObject, { members }: SignedRecord): void {
   for (const [name, value] of Object.entries(members)) {
-    if (record[name] === value) continue
+    if ((record[name] ?? null) === value) continue
     throw new ProofError(
       'record_contradicts_proof',
       `${name} is ${JSON.stringify(record[name])}, signed is ${JSON.stringify(value)}`,

@@ -1,5 +1,6 @@
 import { encode, rfc8949EncodeOptions, Tagged } from 'cborg'
-import { HASH_BYTES, SIGNATURE_BYTES } from '../crypto.ts'
+import { HASH_BYTES } from '../crypto.ts'
+import { decodeCbor } from '../envelope/cbor.ts'
 import { encodeEnvelope } from '../envelope/cose.ts'
 import {
   ALG,
@@ -11,10 +12,15 @@ import {
   EDDSA,
   KID,
 } from '../envelope/cose-labels.ts'
-import { ENVELOPE_BYTES_MAX } from '../envelope/envelope-layout.ts'
-import { decodeDeterministic } from '../envelope/parse-envelope.ts'
-import { shown } from '../envelope/shown.ts'
+import { shown, shownLabels } from '../envelope/shown.ts'
+import { attachedPayload, type CoseMap, hasExactly, parseSign1 } from '../envelope/sign1.ts'
 import { ProofError } from '../error.ts'
+import {
+  CONSISTENCY_PATH_MAX,
+  INCLUSION_PATH_MAX,
+  RECEIPT_BYTES_MAX,
+  RECEIPT_FILE_BYTES_MAX,
+} from '../limits.ts'
 import { CONSISTENCY, INCLUSION, ITEM, RECEIPTS, RFC9162_SHA256, SIZE, VDP, VDS } from './labels.ts'
 
 /*
@@ -31,8 +37,10 @@ export type JoiningPath = { readonly from: number; readonly to: number; readonly
 export type ReceiptItem = { readonly item: Uint8Array; readonly at: LeafPath }
 
 type Signed = { readonly protectedBytes: Uint8Array; readonly signature: Uint8Array }
-export type InclusionReceipt = Signed & { readonly inclusion: LeafPath; readonly item: ReceiptItem | null }
-export type ConsistencyReceipt = Signed & { readonly consistency: JoiningPath }
+type ParsedSigned = Signed & { readonly header: ReceiptHeader }
+type Inclusion = { readonly inclusion: LeafPath; readonly item: ReceiptItem | null }
+export type InclusionReceipt = ParsedSigned & Inclusion
+export type ConsistencyReceipt = ParsedSigned & { readonly consistency: JoiningPath }
 
 /** Contents of the protected header. `kid`: 32 bytes. */
 export type ReceiptHeader = {
@@ -42,20 +50,16 @@ export type ReceiptHeader = {
   readonly size: number
 }
 
-/** Two paths of 53 and 11 hashes, an item of 600 bytes, a header of 2,000; and room. */
-export const RECEIPT_BYTES_MAX = 8_192
-/** A statement with its receipt. */
-export const RECEIPT_FILE_BYTES_MAX = ENVELOPE_BYTES_MAX + RECEIPT_BYTES_MAX
-/** A tree of 2^53 leaves has 53 levels; a consistency path one hash more. */
-const PATH_HASHES_MAX = 54
-
-export function encodeInclusionReceipt({ inclusion, item, ...signed }: InclusionReceipt): Uint8Array {
+export function encodeInclusionReceipt({ inclusion, item, ...signed }: Signed & Inclusion): Uint8Array {
   const unprotected = new Map<number, unknown>([[VDP, new Map([[INCLUSION, [encodeLeafPath(inclusion)]]])]])
   if (item !== null) unprotected.set(ITEM, [item.item, encodeLeafPath(item.at)])
   return encodeSign1(signed, unprotected)
 }
 
-export function encodeConsistencyReceipt({ consistency, ...signed }: ConsistencyReceipt): Uint8Array {
+export function encodeConsistencyReceipt({
+  consistency,
+  ...signed
+}: Signed & { readonly consistency: JoiningPath }): Uint8Array {
   const { from, to, path } = consistency
   const proof = encode([from, to, path], rfc8949EncodeOptions)
   return encodeSign1(signed, new Map([[VDP, new Map([[CONSISTENCY, [proof]]])]]))
@@ -63,7 +67,7 @@ export function encodeConsistencyReceipt({ consistency, ...signed }: Consistency
 
 /** The envelope of the entry with its receipt in the unprotected header (RFC 9942 §2): one file that verifies alone. */
 export function attachReceipt(envelope: Uint8Array, receipt: Uint8Array): Uint8Array {
-  const [protectedBytes, , payload, signature] = parseSign1(envelope)
+  const { protectedBytes, payload, signature } = parseSign1(envelope, 'deterministic')
   const parts = [protectedBytes, new Map([[RECEIPTS, [receipt]]]), payload, signature]
   return encode(new Tagged(COSE_SIGN1_TAG, parts), rfc8949EncodeOptions)
 }
@@ -77,17 +81,15 @@ export function detachReceipt(file: Uint8Array): {
   readonly receipt: Uint8Array
 } {
   refuseLong(file, RECEIPT_FILE_BYTES_MAX)
-  const [protectedBytes, unprotected, payload, signature] = parseSign1(file)
-  const receipts = onlyMember(unprotected, RECEIPTS, 'the statement')
-  if (payload === null || signature.length !== SIGNATURE_BYTES) throw syntax('no statement of ours')
+  const parts = parseSign1(file, 'deterministic')
+  const { protectedBytes, unprotected, signature } = parts
+  const payload = attachedPayload(parts)
+  const receipt = onlyBytes(onlyMember(unprotected, RECEIPTS, 'the statement'), 'receipts')
   // The deterministic encoding of the same parts is the bytes that were signed and hashed.
-  return {
-    envelope: encodeEnvelope(protectedBytes, payload, signature),
-    receipt: onlyBytes(receipts, 'receipts'),
-  }
+  return { envelope: encodeEnvelope(protectedBytes, payload, signature), receipt }
 }
 
-/** Throws as detachReceipt does. Nothing is verified. */
+/** Throws as detachReceipt does, and as parseReceiptHeader. Nothing is verified. */
 export function parseInclusionReceipt(bytes: Uint8Array): InclusionReceipt {
   const { unprotected, ...signed } = parseReceipt(bytes)
   const rest = new Map([...unprotected].filter(([label]) => label !== ITEM))
@@ -102,20 +104,21 @@ export function parseInclusionReceipt(bytes: Uint8Array): InclusionReceipt {
 /** Throws as detachReceipt does. Nothing is verified. */
 export function parseConsistencyReceipt(bytes: Uint8Array): ConsistencyReceipt {
   const { unprotected, ...signed } = parseReceipt(bytes)
-  const [from, to, path] = parseProof(proofOf(unprotected, CONSISTENCY))
+  const [from, to, path] = parseProof(proofOf(unprotected, CONSISTENCY), CONSISTENCY_PATH_MAX)
   return { ...signed, consistency: { from, to, path } }
 }
 
-/** Throws `cbor_malformed`, `cbor_not_deterministic`, `cose_crit`, `cose_algorithm`, `receipt_syntax`. */
+/** Throws `cbor_malformed`, `cbor_not_deterministic`; then in this order `cose_crit`, `receipt_syntax` for the labels, `cose_algorithm`, `receipt_syntax`. */
 export function parseReceiptHeader(protectedBytes: Uint8Array): ReceiptHeader {
-  const header = decodeDeterministic(protectedBytes)
+  const header = decodeCbor(protectedBytes, 'deterministic')
   if (!(header instanceof Map)) throw syntax('the protected header is no map')
   if (header.has(CRIT)) throw new ProofError('cose_crit', 'nothing is taken as critical')
+  if (header.size !== HEADER_LABELS.length || !HEADER_LABELS.every((label) => header.has(label)))
+    throw syntax('the protected header is not alg, kid, claims, vds and size')
   if (header.get(ALG) !== EDDSA) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
   const [kid, claims, size] = [header.get(KID), header.get(CLAIMS), header.get(SIZE)] as unknown[]
   const [issuer, origin] = claims instanceof Map ? [claims.get(CLAIM_ISSUER), claims.get(CLAIM_SUBJECT)] : []
   const isKnown =
-    header.size === 5 &&
     kid instanceof Uint8Array &&
     kid.length === HASH_BYTES &&
     claims instanceof Map &&
@@ -124,9 +127,11 @@ export function parseReceiptHeader(protectedBytes: Uint8Array): ReceiptHeader {
     typeof origin === 'string' &&
     header.get(VDS) === RFC9162_SHA256 &&
     isCount(size)
-  if (!isKnown) throw syntax('the protected header is not alg, kid, claims, vds and size')
+  if (!isKnown) throw syntax('kid, claims, vds or size is of another form')
   return { kid, issuer, origin, size }
 }
+
+const HEADER_LABELS = [ALG, KID, CLAIMS, VDS, SIZE]
 
 function encodeSign1({ protectedBytes, signature }: Signed, unprotected: Map<number, unknown>): Uint8Array {
   return encode(
@@ -139,40 +144,23 @@ function encodeLeafPath({ size, index, path }: LeafPath): Uint8Array {
   return encode([size, index, path], rfc8949EncodeOptions)
 }
 
-type Sign1 = [Uint8Array, Map<unknown, unknown>, Uint8Array | null, Uint8Array]
-
-function parseSign1(bytes: Uint8Array): Sign1 {
-  const value = decodeDeterministic(bytes)
-  const parts: unknown = value instanceof Tagged ? value.value : null
-  if (!Array.isArray(parts) || parts.length !== 4) throw structure('no array of four under tag 18')
-  const [protectedBytes, unprotected, payload, signature] = parts as unknown[]
-  const ok =
-    protectedBytes instanceof Uint8Array &&
-    unprotected instanceof Map &&
-    (payload === null || payload instanceof Uint8Array) &&
-    signature instanceof Uint8Array
-  if (!ok) throw structure('a part of the wrong type')
-  return parts as Sign1
-}
-
-function parseReceipt(bytes: Uint8Array): Signed & { readonly unprotected: Map<unknown, unknown> } {
+function parseReceipt(bytes: Uint8Array): ParsedSigned & { readonly unprotected: CoseMap } {
   refuseLong(bytes, RECEIPT_BYTES_MAX)
-  const [protectedBytes, unprotected, payload, signature] = parseSign1(bytes)
+  const { payload, ...parts } = parseSign1(bytes, 'deterministic')
   // An attached root could be verified in place of the one that the proof leads to.
   if (payload !== null) throw structure('an attached payload')
-  if (signature.length !== SIGNATURE_BYTES) throw structure(`a signature of ${signature.length} bytes`)
-  return { protectedBytes, signature, unprotected }
+  return { ...parts, header: parseReceiptHeader(parts.protectedBytes) }
 }
 
 /** The one proof of this kind: a byte string in a list in a map. */
-function proofOf(unprotected: Map<unknown, unknown>, kind: number): Uint8Array {
+function proofOf(unprotected: CoseMap, kind: number): Uint8Array {
   const proofs = onlyMember(unprotected, VDP, 'the unprotected header')
   if (!(proofs instanceof Map)) throw syntax('vdp is no map')
   return onlyBytes(onlyMember(proofs, kind, 'vdp'), 'proofs')
 }
 
 function parseLeafPath(bytes: Uint8Array): LeafPath {
-  const [size, index, path] = parseProof(bytes)
+  const [size, index, path] = parseProof(bytes, INCLUSION_PATH_MAX)
   return { size, index, path }
 }
 
@@ -184,14 +172,14 @@ function parseItem(value: unknown): ReceiptItem {
 }
 
 /** Two numbers and a list of hashes. */
-function parseProof(bytes: Uint8Array): [number, number, Uint8Array[]] {
-  const value = decodeDeterministic(bytes)
+function parseProof(bytes: Uint8Array, hashesMax: number): [number, number, Uint8Array[]] {
+  const value = decodeCbor(bytes, 'deterministic')
   const [first, second, path] = Array.isArray(value) && value.length === 3 ? (value as unknown[]) : []
   const isKnown =
     isCount(first) &&
     isCount(second) &&
     Array.isArray(path) &&
-    path.length <= PATH_HASHES_MAX &&
+    path.length <= hashesMax &&
     path.every((hash) => hash instanceof Uint8Array && hash.length === HASH_BYTES)
   if (!isKnown) throw syntax('a proof is not two numbers and hashes')
   return [first, second, path as Uint8Array[]]
@@ -201,8 +189,8 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-function onlyMember(map: Map<unknown, unknown>, label: number, where: string): unknown {
-  if (map.size !== 1 || !map.has(label)) throw syntax(`${where} has the labels ${[...map.keys()].join(', ')}`)
+function onlyMember(map: CoseMap, label: number, where: string): unknown {
+  if (!hasExactly(map, [label])) throw syntax(`${where} has the labels ${shownLabels(map)}`)
   return map.get(label)
 }
 

@@ -1,6 +1,6 @@
 import type { ProofProviders } from '../crypto.ts'
 import { type IssuerKey, verifyIssuer } from '../scitt/registration-policy.ts'
-import { parseSignedStatement, type SignedStatement } from '../scitt/signed-statement.ts'
+import { parseRegisteredStatement, type SignedStatement } from '../scitt/signed-statement.ts'
 import { detachReceipt } from './receipt.ts'
 import { type VerifiedPlace, verifyReceiptOf } from './verify-receipt.ts'
 
@@ -26,7 +26,7 @@ export function verifyTransparentStatement(
 ): VerifiedTransparentStatement {
   const { envelope, receipt } = detachReceipt(file)
   const place = verifyReceiptOf(envelope, receipt, noteKey, providers)
-  const statement = parseSignedStatement(envelope)
+  const statement = parseRegisteredStatement(envelope)
   if (issuerKey !== null) verifyIssuer(statement, issuerKey, providers)
   return { ...place, statement }
 }

@@ -15,7 +15,6 @@ import {
   detachReceipt,
   parseConsistencyReceipt,
   parseInclusionReceipt,
-  parseReceiptHeader,
   type ReceiptHeader,
   type ReceiptItem,
 } from './receipt.ts'
@@ -104,7 +103,7 @@ function readReceipt(
 ): VerifiedPlace & { readonly header: ReceiptHeader; readonly item: ReceiptItem | null } {
   const { sha256 } = providers
   const receipt = parseInclusionReceipt(attached)
-  const header = parseReceiptHeader(receipt.protectedBytes)
+  const { header } = receipt
   const key = verifyLedgerKey(header, noteKey, providers)
   const { index, size, path } = receipt.inclusion
   const leaf = leafHash(sha256, envelope)
@@ -125,7 +124,7 @@ export function verifyConsistencyReceipt(
   providers: ProofProviders,
 ): { readonly size: number; readonly root: Uint8Array } {
   const receipt = parseConsistencyReceipt(bytes)
-  const header = parseReceiptHeader(receipt.protectedBytes)
+  const { header } = receipt
   const key = verifyLedgerKey(header, noteKey, providers)
   if (kept.origin !== header.origin)
     throw new ProofError(

@@ -32,13 +32,13 @@ export function verifyRegistration(
   const { issuer, kid, contentType } = statement
   const known = policy.issuers.find((one) => one.issuer === issuer)
   if (!known) throw new ProofError('policy_refused', `the issuer ${issuer} is not in the registration policy`)
-  const key = known.keys.find((one) => one.kid === kid)
-  if (!key) throw new ProofError('key_unknown', `${issuer} has no key ${kid} in the registration policy`)
   if (policy.contentTypes && !policy.contentTypes.includes(contentType))
     throw new ProofError(
       'policy_refused',
       `the content type ${contentType} is not in the registration policy`,
     )
+  const key = known.keys.find((one) => one.kid === kid)
+  if (!key) throw new ProofError('key_unknown', `${issuer} has no key ${kid} in the registration policy`)
   verifyIssuer(statement, key, providers)
 }
 

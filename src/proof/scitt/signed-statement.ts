@@ -1,6 +1,6 @@
-import { Tagged } from 'cborg'
-import { toHex } from '../bytes.ts'
-import { HASH_BYTES, SIGNATURE_BYTES, type SignatureAlgorithm } from '../crypto.ts'
+import { isLonger, toHex } from '../bytes.ts'
+import { HASH_BYTES, type SignatureAlgorithm } from '../crypto.ts'
+import { decodeCbor } from '../envelope/cbor.ts'
 import { encodeEnvelope } from '../envelope/cose.ts'
 import {
   ALG,
@@ -8,16 +8,16 @@ import {
   CLAIM_SUBJECT,
   CLAIMS,
   CONTENT,
-  COSE_SIGN1_TAG,
   CRIT,
+  ISSUED_AT,
   KID,
 } from '../envelope/cose-labels.ts'
-import { CONTENT_TYPE, ENVELOPE_BYTES_MAX } from '../envelope/envelope-layout.ts'
-import { ISSUED_AT } from '../envelope/parse-envelope.ts'
+import { CONTENT_TYPE } from '../envelope/envelope-layout.ts'
 import { shown } from '../envelope/shown.ts'
+import { attachedPayload, type CoseMap, hasExactly, parseSign1, type Sign1 } from '../envelope/sign1.ts'
 import { ProofError } from '../error.ts'
+import { ENVELOPE_BYTES_MAX, KID_BYTES_MAX, LOCATION_BYTES_MAX, TEXT_BYTES_MAX } from '../limits.ts'
 import { isText } from '../statement/fields.ts'
-import { decodeBounded } from './bounded-cbor.ts'
 
 /* Signed Statements of others (RFC 9943), which a ledger registers: docs/formats/registered-statements.md. */
 
@@ -41,9 +41,6 @@ const DIGEST_BYTES: ReadonlyMap<unknown, number> = new Map([
   [-44, 64],
 ])
 
-const KID_BYTES_MAX = 64
-const LOCATION_CHARS_MAX = 1_024
-
 export type SignedStatement = {
   /** As it is registered: the statement with an empty unprotected header (RFC 9943 §6.3). Its hash is the leaf. */
   readonly bytes: Uint8Array
@@ -61,63 +58,80 @@ export type SignedStatement = {
 }
 
 /**
- * Everything about a Signed Statement but its signature. Throws, in this order of precedence: `envelope_too_large`, `cbor_malformed`,
- * `cose_structure`; of the protected header `cbor_malformed`, `cose_crit`, `cose_header`, `cose_algorithm`;
+ * Reads all of a Signed Statement but its signature, with anything in its unprotected header: nobody signed that, and it is not registered. Throws, in
+ * this order: `envelope_too_large`, `cbor_malformed`, `cose_structure`; of the protected header `cbor_malformed`, `cose_crit`, `cose_header`, `cose_algorithm`;
  * then `statement_is_entry`.
  */
 export function parseSignedStatement(sent: Uint8Array): SignedStatement {
-  if (sent.length > ENVELOPE_BYTES_MAX) throw new ProofError('envelope_too_large', `${sent.length} bytes`)
-  const [protectedBytes, unprotected, payload, signature] = parseSign1(sent)
-  // With heads in their shortest form only, it is the bytes that were sent where nothing was in that header: its holder computes the same leaf.
-  const bytes = encodeEnvelope(protectedBytes, payload, signature)
-  const header = parseHeader(protectedBytes, unprotected)
-  verifyPayload(payload, header)
+  const { protectedBytes, unprotected, payload, signature } = readParts(sent)
+  const header = readHeader(protectedBytes)
+  refuseUnsigned(unprotected, header)
+  const said = describe(header, payload)
+  const alg = ALGORITHMS.get(header.get(ALG))
+  if (alg === undefined) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
   refuseEntry(header)
-  return { ...describe(header), bytes, protectedBytes, payload, signature }
+  // Heads have their shortest form only, so that a holder of the statement computes the same leaf.
+  const bytes = encodeEnvelope(protectedBytes, payload, signature)
+  return { ...said, alg, bytes, protectedBytes, payload, signature }
 }
 
-type Header = ReadonlyMap<unknown, unknown>
-type Sign1 = [Uint8Array, Header, Uint8Array, Uint8Array]
-
-function parseSign1(sent: Uint8Array): Sign1 {
-  const value = decodeBounded(sent, Tagged.preserve(COSE_SIGN1_TAG))
-  if (!(value instanceof Tagged)) throw structure(`no tag ${COSE_SIGN1_TAG}`)
-  const parts: unknown = value.value
-  if (!Array.isArray(parts) || parts.length !== 4) throw structure('not an array of four')
-  const [protectedBytes, unprotected, payload, signature] = parts as unknown[]
-  if (payload === null)
-    throw structure('the payload is detached: attach it, or sign its hash (RFC 9995), and send that')
-  const ok =
-    protectedBytes instanceof Uint8Array &&
-    unprotected instanceof Map &&
-    payload instanceof Uint8Array &&
-    signature instanceof Uint8Array &&
-    signature.length === SIGNATURE_BYTES
-  if (!ok) throw structure('a part of the wrong type or length')
-  return parts as Sign1
+/** Reads a statement as it lies in a ledger: its hash is the leaf. Throws as parseSignedStatement does, then `cose_unprotected`. */
+export function parseRegisteredStatement(envelope: Uint8Array): SignedStatement {
+  const statement = parseSignedStatement(envelope)
+  if (statement.bytes.length === envelope.length) return statement
+  throw new ProofError('cose_unprotected', 'a registered statement has an empty unprotected header')
 }
 
-function parseHeader(protectedBytes: Uint8Array, unprotected: Header): Header {
-  const header = decodeBounded(protectedBytes)
+/**
+ * Returns the statement that a ledger registers for received bytes. It is read in the way of the ledger's verifiers, so that none of them refuses an
+ * admitted statement. Throws as parseSignedStatement does.
+ */
+export function admitStatement(sent: Uint8Array): SignedStatement {
+  return parseRegisteredStatement(parseSignedStatement(sent).bytes)
+}
+
+function readParts(bytes: Uint8Array): Sign1 & { readonly payload: Uint8Array } {
+  if (bytes.length > ENVELOPE_BYTES_MAX) throw new ProofError('envelope_too_large', `${bytes.length} bytes`)
+  const parts = parseSign1(bytes, 'loose')
+  return { ...parts, payload: attachedPayload(parts) }
+}
+
+function readHeader(protectedBytes: Uint8Array): CoseMap {
+  // RFC 9052 §3: no bytes are an empty map.
+  const header = protectedBytes.length === 0 ? new Map() : decodeCbor(protectedBytes, 'loose')
   if (!(header instanceof Map)) throw refused('the protected header is no map')
   if (header.has(CRIT)) throw new ProofError('cose_crit', 'nothing is taken as critical')
-  const twice = [...unprotected.keys()].find((label) => header.has(label) || label === CRIT)
-  // RFC 9052 §3: a label is in one of the two
-  if (twice !== undefined) throw refused(`the unprotected header has the label ${shown(twice)}`)
-  if (!ALGORITHMS.has(header.get(ALG))) throw new ProofError('cose_algorithm', shown(header.get(ALG)))
+  refuseLabels(header, 'the protected header')
   return header
 }
 
+/** RFC 9052 §3: a label is in one of the two headers, and crit in the protected one. */
+function refuseUnsigned(unprotected: CoseMap, header: CoseMap): void {
+  refuseLabels(unprotected, 'the unprotected header')
+  for (const label of unprotected.keys())
+    if (header.has(label) || label === CRIT)
+      throw refused(`the unprotected header has the label ${shown(label)}`)
+}
+
+/** RFC 9052 §1.5: a label is an integer or text. */
+function refuseLabels(map: CoseMap, where: string): void {
+  for (const label of map.keys())
+    if (!['number', 'bigint', 'string'].includes(typeof label))
+      throw refused(`${where} has a label that is neither an integer nor text`)
+}
+
 function describe(
-  header: Header,
-): Pick<SignedStatement, 'alg' | 'kid' | 'issuer' | 'subject' | 'contentType'> {
+  header: CoseMap,
+  payload: Uint8Array,
+): Pick<SignedStatement, 'kid' | 'issuer' | 'subject' | 'contentType'> {
   const kid = header.get(KID)
   if (!(kid instanceof Uint8Array) || kid.length === 0 || kid.length > KID_BYTES_MAX)
     throw refused(`no kid (label ${KID}) of 1 to ${KID_BYTES_MAX} bytes`)
   const claims = header.get(CLAIMS)
   if (!(claims instanceof Map)) throw refused(`no CWT claims (label ${CLAIMS})`)
+  refuseLabels(claims, 'the claims')
+  verifyPayload(payload, header)
   return {
-    alg: ALGORITHMS.get(header.get(ALG))!,
     kid: toHex(kid),
     issuer: textOf(claims.get(CLAIM_ISSUER), 'the issuer (claim 1)'),
     subject: textOf(claims.get(CLAIM_SUBJECT), 'the subject (claim 2)'),
@@ -126,24 +140,27 @@ function describe(
 }
 
 /** Throws unless the payload of a COSE Hash Envelope (RFC 9995) is such a hash, and says so in one way. */
-function verifyPayload(payload: Uint8Array, header: Header): void {
-  const location = header.get(PAYLOAD_LOCATION)
+function verifyPayload(payload: Uint8Array, header: CoseMap): void {
   if (!header.has(PAYLOAD_HASH_ALG)) {
-    if (header.has(PREIMAGE_CONTENT) || location !== undefined)
+    if (header.has(PREIMAGE_CONTENT) || header.has(PAYLOAD_LOCATION))
       throw refused(`labels ${PREIMAGE_CONTENT} and ${PAYLOAD_LOCATION} without ${PAYLOAD_HASH_ALG}`)
     return
   }
   if (header.has(CONTENT)) throw refused(`label ${CONTENT} beside ${PAYLOAD_HASH_ALG}`)
   const bytes = DIGEST_BYTES.get(header.get(PAYLOAD_HASH_ALG))
   if (bytes !== payload.length) throw refused('the payload is no SHA-256, SHA-384 or SHA-512 hash as it says')
-  if (location !== undefined && !(typeof location === 'string' && location.length <= LOCATION_CHARS_MAX))
-    throw refused(`label ${PAYLOAD_LOCATION} is no text of at most ${LOCATION_CHARS_MAX} characters`)
+  if (header.has(PAYLOAD_LOCATION) && !isLocation(header.get(PAYLOAD_LOCATION)))
+    throw refused(`label ${PAYLOAD_LOCATION} is no text of at most ${LOCATION_BYTES_MAX} bytes`)
+}
+
+function isLocation(value: unknown): boolean {
+  return typeof value === 'string' && !isLonger(value, LOCATION_BYTES_MAX)
 }
 
 function textOf(value: unknown, what: string): string {
   // The last two are what a decoder makes of bytes that are no UTF-8.
   if (typeof value === 'string' && isText(value) && !/[\p{Cs}\ufffd]/u.test(value)) return value
-  throw refused(`${what} is no text of 1 to 256 characters without control characters`)
+  throw refused(`${what} is no text of 1 to ${TEXT_BYTES_MAX} bytes without control characters`)
 }
 
 function contentOf(value: unknown): string {
@@ -153,29 +170,19 @@ function contentOf(value: unknown): string {
 }
 
 /**
- * Refuses what has the form of an entry's envelope. Its issuer could otherwise say in it what a ledger says of its records, and who has a
- * receipt, and looks at no signature but the receipt's, would take it for an entry: also in another order of members, in which we would not
- * write one, and others may read it.
+ * Refuses a statement in the form of an entry's envelope: the same labels, claims and content type, and a kid of the same length. Otherwise its issuer
+ * could imitate an entry, and a reader that checks only the receipt's signature would believe it. The order of labels and other values are ignored,
+ * because that reader may have another COSE library.
  */
-function refuseEntry(header: Header): void {
-  const kid = header.get(KID)
-  const claims = header.get(CLAIMS)
+function refuseEntry(header: CoseMap): void {
+  const kid = header.get(KID) as Uint8Array
   const isEntry =
     header.get(CONTENT) === CONTENT_TYPE &&
-    kid instanceof Uint8Array &&
     kid.length === HASH_BYTES &&
-    hasJust(header, [ALG, CONTENT, KID, CLAIMS]) &&
-    hasJust(claims, [CLAIM_ISSUER, CLAIM_SUBJECT, ISSUED_AT])
+    hasExactly(header, [ALG, CONTENT, KID, CLAIMS]) &&
+    hasExactly(header.get(CLAIMS) as CoseMap, [CLAIM_ISSUER, CLAIM_SUBJECT, ISSUED_AT])
   if (!isEntry) return
   throw new ProofError('statement_is_entry', 'it has the form of an entry’s envelope: add a type (label 16)')
-}
-
-function hasJust(map: unknown, labels: readonly number[]): boolean {
-  return map instanceof Map && map.size === labels.length && labels.every((label) => map.has(label))
-}
-
-function structure(detail: string): ProofError {
-  return new ProofError('cose_structure', detail)
 }
 
 function refused(detail: string): ProofError {

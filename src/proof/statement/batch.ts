@@ -8,36 +8,30 @@ import { leafHash, merkleRoot, verifyInclusion } from '../tree/merkle.ts'
 import { formatRecordIds, indexOfRecordId } from './batch-ids.ts'
 import { refuseFields } from './fields.ts'
 import { ITEM_FIELDS } from './predicates.ts'
+import { ITEM_NAMES, type SignedMembers } from './record-members.ts'
 
-/**
- * Signed part of a record in a batch. `digest` is that of its payload, `references` that of its references, in hex; `occurredAt` a
- * time with milliseconds, UTC; `traceparent` as in W3C Trace Context.
- */
-export type BatchItem = {
+/** Signed part of a record in a batch. `digest` is that of its payload, `references` that of its references, in hex. */
+export type BatchItem = SignedMembers & {
   readonly record: string
   readonly type: string
   readonly digest: string
-  readonly onBehalfOf?: string
-  readonly occurredAt?: string
-  readonly parent?: string
-  readonly references?: string
-  readonly traceparent?: string
 }
 
 /**
  * The item's JCS: members in the order of their names, every value quoted, so that no value can pass for a member.
- * Put together by hand, because a request makes up to 2,000 of them: 0.17 µs, 0.58 through canonicalize.
+ * Put together by hand, because a request makes up to 2,000 of them.
  */
 export function itemBytes(item: BatchItem): string {
   let text = `{"digest":${quote(item.digest)}`
-  if (item.occurredAt !== undefined) text += `,"occurredAt":${quote(item.occurredAt)}`
-  if (item.onBehalfOf !== undefined) text += `,"onBehalfOf":${quote(item.onBehalfOf)}`
-  if (item.parent !== undefined) text += `,"parent":${quote(item.parent)}`
-  text += `,"record":${quote(item.record)}`
-  if (item.references !== undefined) text += `,"references":${quote(item.references)}`
-  if (item.traceparent !== undefined) text += `,"traceparent":${quote(item.traceparent)}`
-  return `${text},"type":${quote(item.type)}}`
+  for (const [name, prefix] of PREFIXES) {
+    const value = item[name]
+    if (value !== undefined) text += prefix + quote(value)
+  }
+  return `${text}}`
 }
+
+/** `,"name":` of each member but the first, `digest`. */
+const PREFIXES = ITEM_NAMES.slice(1).map((name) => [name, `,"${name}":`] as const)
 
 /** An item of well-formed members has at most 600 bytes. 0.65 µs a leaf; with an array of its own for each item 1.1. */
 const scratch = new Uint8Array(2_048)

@@ -1,24 +1,11 @@
 import type { JsonObject, JsonValue } from '../json/json-value.ts'
+import { INTEGER_MAX, SHARES_MAX, URL_BYTES_MAX } from '../limits.ts'
+import { HTTP_URL, isHttpUrl, isOrigin } from '../names.ts'
 import { type Check, described, schemaOf } from './check-schemas.ts'
-import {
-  idOf,
-  integer,
-  isEnvelopeKey,
-  isHash,
-  isText,
-  listOf,
-  matching,
-  nullOr,
-  objectOf,
-  oneOf,
-} from './fields.ts'
-import { ENTRY_KINDS } from './kinds.ts'
+import { idOf, integer, isEnvelopeKey, isHash, isString, listOf, nullOr, objectOf, oneOf } from './fields.ts'
 import { parseRemoteAgent } from './remote-agents.ts'
 
 /* Formats of what ledgers say of each other (docs/formats/federation.md). */
-
-const COUNT_MAX = Number.MAX_SAFE_INTEGER
-const SHARE_COUNT_MAX = 8
 
 const ID = '[0-7][0-9a-hjkmnp-tv-z]{25}'
 
@@ -36,48 +23,50 @@ export function eitherOf(one: Check, other: Check): Check {
 }
 
 /** The deployment that calls it decides which addresses are allowed. */
-const isUrl = matching(/^https?:\/\/[!-~]{1,2040}$/)
+const isUrl = described(
+  () => ({ type: 'string', pattern: HTTP_URL.source, maxLength: URL_BYTES_MAX }),
+  (value) => typeof value === 'string' && isHttpUrl(value),
+)
 
 const isIdentityObject = objectOf({
   ledger: idOf('led'),
   url: isUrl,
-  origin: isText,
+  origin: isString,
   genesis: isHash,
   envelopeKey: isEnvelopeKey,
 })
 
 /** Identity of a peer. The origin is that of its checkpoints. */
 export const isIdentity = described(
-  () => ({ ...schemaOf(isIdentityObject), description: 'origin: <host>/<ledger>, without spaces or +' }),
+  () => ({ ...schemaOf(isIdentityObject), description: 'origin: <host>/<ledger>, without white space or +' }),
   (value) => isIdentityObject(value) && isOriginOf(value as JsonObject),
 )
 
 function isOriginOf({ origin, ledger }: JsonObject): boolean {
-  return !/[\s+]/.test(origin as string) && (origin as string).endsWith(`/${ledger}`)
+  return isOrigin(origin as string, ledger as string)
 }
 
-/** Received entry; parseStatement verifies whether its members fit each other. */
-export const isReceived = objectOf({
-  ledger: idOf('led'),
-  seq: integer(0, COUNT_MAX),
-  leaf: isHash,
-  kind: oneOf(...Object.keys(ENTRY_KINDS)),
-  record: nullOr(idOf('rec')),
-  version: nullOr(integer(1, COUNT_MAX)),
-})
+/** Received entry, of one of these kinds; parseStatement verifies whether its members fit each other. */
+export function receivedOfKinds(kinds: readonly string[]): Check {
+  return objectOf({
+    ledger: idOf('led'),
+    seq: integer(0, INTEGER_MAX),
+    leaf: isHash,
+    kind: oneOf(...kinds),
+    record: nullOr(idOf('rec')),
+    version: nullOr(integer(1, INTEGER_MAX)),
+  })
+}
 
 /** The offer that a step takes. */
 export const isTakenOffer = objectOf({
   peer: idOf('peer'),
   ledger: idOf('led'),
-  seq: integer(0, COUNT_MAX),
+  seq: integer(0, INTEGER_MAX),
   leaf: isHash,
 })
 
-const isShareList = listOf(
-  objectOf({ peer: idOf('peer'), documents: oneOf('whole', 'digests') }),
-  SHARE_COUNT_MAX,
-)
+const isShareList = listOf(objectOf({ peer: idOf('peer'), documents: oneOf('whole', 'digests') }), SHARES_MAX)
 
 /** Peers that a record is shared with: sorted, each once. */
 export const isShare = described(

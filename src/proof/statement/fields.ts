@@ -3,6 +3,8 @@ import { ProofError, type ProofErrorCode } from '../error.ts'
 import { type IdPrefix, isId } from '../ids.ts'
 import type { JsonObject, JsonValue } from '../json/json-value.ts'
 import { parsePublicKey } from '../keys.ts'
+import { REFERENCES_MAX, SCOPES_MAX, TEXT_BYTES_MAX } from '../limits.ts'
+import { isPlainText } from '../names.ts'
 import { type Check, described, type Fields, schemaOf, schemaOfFields } from './check-schemas.ts'
 import { TRACEPARENT } from './traceparent.ts'
 
@@ -11,26 +13,46 @@ import { TRACEPARENT } from './traceparent.ts'
  * signed values are compared as text.
  */
 
-/** Throws `code` unless `value` is an object with exactly these members, each as its check wants it. */
+/**
+ * Throws `code` unless `value` is an object with exactly these members, each as its check wants it. A member that is undefined is none:
+ * values that were parsed have none of these, and statements are built without them.
+ */
 export function refuseFields(
   value: JsonValue,
   fields: Fields,
   code: ProofErrorCode,
 ): asserts value is JsonObject {
   if (!isObject(value)) throw new ProofError(code, 'not an object')
-  for (const [name, member] of Object.entries(value)) {
-    const check = own(fields.required, name) ?? own(fields.optional, name)
-    if (!check) throw new ProofError(code, `unknown member ${JSON.stringify(name)}`)
-    if (!check(member)) throw new ProofError(code, `${name} is not as it must be`)
+  const checks = checksOf(fields)
+  let found = 0
+  for (const name of Object.keys(value)) {
+    const member = value[name]
+    if (member === undefined) continue
+    const known = checks.get(name)
+    if (!known) throw new ProofError(code, `unknown member ${JSON.stringify(name)}`)
+    if (!known.check(member)) throw new ProofError(code, `${name} has a wrong form`)
+    if (known.isRequired) found++
   }
-  for (const name of Object.keys(fields.required)) {
-    if (!Object.hasOwn(value, name)) throw new ProofError(code, `${name} is missing`)
-  }
+  const required = Object.keys(fields.required)
+  if (found === required.length) return
+  const missing = required.find((name) => !Object.hasOwn(value, name) || value[name] === undefined)
+  throw new ProofError(code, `${missing} is missing`)
 }
 
-/** A name such as `constructor` must not find what every object inherits. */
-function own(checks: Readonly<Record<string, Check>>, name: string): Check | undefined {
-  return Object.hasOwn(checks, name) ? checks[name] : undefined
+type KnownMember = { readonly check: Check; readonly isRequired: boolean }
+
+/** Looked up for each entry: 1.9 us for a notarization's members, 3.2 by `Object.hasOwn` for each name. */
+const checksOfFields = new WeakMap<Fields, ReadonlyMap<string, KnownMember>>()
+
+/** A Map, because a name such as `constructor` must not find what every object inherits. */
+function checksOf(fields: Fields): ReadonlyMap<string, KnownMember> {
+  const known = checksOfFields.get(fields)
+  if (known) return known
+  const checks = new Map<string, KnownMember>()
+  for (const [name, check] of Object.entries(fields.optional)) checks.set(name, { check, isRequired: false })
+  for (const [name, check] of Object.entries(fields.required)) checks.set(name, { check, isRequired: true })
+  checksOfFields.set(fields, checks)
+  return checks
 }
 
 export function isObject(value: JsonValue): value is JsonObject {
@@ -95,6 +117,13 @@ export function nullOr(check: Check): Check {
   )
 }
 
+/**
+ * Optional members of an object in a file: absent and null mean the same there. Not for what is signed, which has one spelling.
+ */
+export function orNull(checks: Fields['optional']): Fields['optional'] {
+  return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, nullOr(check)]))
+}
+
 export function listOf(check: Check, countMax: number): Check {
   return described(
     () => ({ type: 'array', maxItems: countMax, items: schemaOf(check) }),
@@ -112,18 +141,25 @@ export function someOf(check: Check, countMax: number): Check {
   )
 }
 
-/** Any object whose names and members are as the checks want them. */
+/** Any object whose names and members are as the checks want them; a member that is undefined is none. */
 export function mapOf(name: Check, member: Check): Check {
   return described(
     () => ({ type: 'object', propertyNames: schemaOf(name), additionalProperties: schemaOf(member) }),
-    (value) => isObject(value) && Object.entries(value).every(([n, m]) => name(n) && member(m)),
+    (value) =>
+      isObject(value) && Object.entries(value).every(([n, m]) => m === undefined || (name(n) && member(m))),
   )
 }
 
-/** Names that people gave: 1 to 256 code points, as Postgres and JSON Schema count. No control characters. */
-export const isText = matching(/^\P{Cc}{1,256}$/u)
-
-const REFERENCES_MAX = 16
+/** Names that people gave: text without control characters. */
+export const isText = described(
+  () => ({
+    type: 'string',
+    pattern: '^\\P{Cc}+$',
+    maxLength: TEXT_BYTES_MAX,
+    description: `at most ${TEXT_BYTES_MAX} bytes of UTF-8`,
+  }),
+  (value) => typeof value === 'string' && isPlainText(value),
+)
 
 const isListOfTexts = listOf(isText, REFERENCES_MAX)
 
@@ -135,14 +171,17 @@ export const isHash = matching(/^[0-9a-f]{64}$/)
 /** 64 bytes in base64. */
 export const isSignature = matching(/^[A-Za-z0-9+/]{85}[AQgw]==$/)
 /** A record type, name/version. */
-export const isTypeName = matching(/^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/)
+export const TYPE_NAME = /^[a-z][a-z0-9.-]{0,62}\/[1-9][0-9]{0,8}$/
+export const isTypeName = matching(TYPE_NAME)
 export const isTraceparent = matching(TRACEPARENT)
 /** A reason for programs. */
-export const isCode = matching(/^[a-z][a-z0-9_]{0,63}$/)
+export const CODE = /^[a-z][a-z0-9_]{0,63}$/
+export const isCode = matching(CODE)
 /** The id of a rule, as its type gives it. */
 export const isRuleId = matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/)
 /** Name of a case for which documents are held: an id of somebody's files, and no text about a person. */
-export const isCaseId = matching(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/)
+export const CASE_ID = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$/
+export const isCaseId = matching(CASE_ID)
 /** Trace id of a traceparent. */
 export const isTraceId = matching(/^[0-9a-f]{32}$/)
 export const isScope = matching(/^[a-z]+(:[a-z]+)+$/)
@@ -153,19 +192,25 @@ export const isActor = described(
   (value) => value === 'system' || isAgent(value),
 )
 
-const TIME = /^[0-9]{4}-(?:0[1-9]|1[0-2])-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z$/
+const TIME =
+  /^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z$/
+const LONG_MONTHS = [1, 3, 5, 7, 8, 10, 12]
 
-/** RFC 3339, UTC, milliseconds, and a time that exists. */
+/** RFC 3339, UTC, milliseconds, and a time that exists. 0.15 us; by Date, which lets 30 February become 2 March, 0.8. */
 export const isTime = described(
   () => ({ type: 'string', pattern: TIME.source, description: 'a time that exists' }),
   (value) => {
     if (typeof value !== 'string' || !TIME.test(value)) return false
-    const ms = Date.parse(value)
-    return !Number.isNaN(ms) && new Date(ms).toISOString() === value
+    const day = Number(value.slice(8, 10))
+    if (day <= 28) return true
+    const month = Number(value.slice(5, 7))
+    if (month !== 2) return day <= 30 || LONG_MONTHS.includes(month)
+    const year = Number(value.slice(0, 4))
+    return day === 29 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   },
 )
 
-const isListOfScopes = listOf(isScope, 64)
+const isListOfScopes = listOf(isScope, SCOPES_MAX)
 
 /** Sorted, each once. */
 export const isScopeList = described(

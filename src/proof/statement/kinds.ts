@@ -1,86 +1,87 @@
-import type { IdPrefix } from '../ids.ts'
+import type { Fields } from './check-schemas.ts'
+import { eitherOf, isRemoteAgent, isTakenOffer, receivedOfKinds } from './federation-fields.ts'
+import { isActor } from './fields.ts'
+import { AGENT_KINDS } from './kinds/agents.ts'
+import { ERASURE_KINDS } from './kinds/erasures.ts'
+import { EXPORT_KINDS } from './kinds/exports.ts'
+import { GATED_KINDS } from './kinds/gated.ts'
+import { KEY_KINDS } from './kinds/keys.ts'
+import { LEDGER_KINDS } from './kinds/ledger.ts'
+import { PEER_KINDS } from './kinds/peers.ts'
+import { RECORD_KINDS } from './kinds/records.ts'
+import { RESTORE_KINDS } from './kinds/restores.ts'
+import { RETENTION_KINDS } from './kinds/retention.ts'
+import type { KindRule } from './kinds/rule.ts'
+import { STATEMENT_KINDS } from './kinds/statements.ts'
+import { TYPE_KINDS } from './kinds/types.ts'
+import { MACHINES, type StateOf, type Way } from './machines.ts'
+import { extend } from './predicates.ts'
 
-/**
- * The kinds of entries (docs/formats/statements.md), with the subject of each, and the state to which it moves a
- * record.
+/*
+ * The table of kinds (docs/formats/statements.md): a row for each kind of entry, from kinds/. docs/reference/kinds.json is its print
+ * (`npm run docs`), from which the database's copy is made and to which the second verifier is held. The order is that of lists that users see.
  */
 
-/**
- * Name of a subject: an id; `type`, a record type `name/version`; a document beside the chain that has no id: the values that
- * rules compared, `<cmp_…>/values`, and a reason in free text, `<rec_…>/reason`; `erased`, any of them that was erased; or
- * `entry`, another ledger's, `<led_…>/<seq>`. Only the last subject may be optional.
- */
-export type SubjectRule =
-  | Exclude<IdPrefix, 'whk' | 'evt'>
-  | 'type'
-  | 'values'
-  | 'reason?'
-  | 'erased'
-  | 'entry'
-  | 'cmp?'
-
-type KindRule = {
-  readonly subjects: readonly [SubjectRule, ...SubjectRule[]]
-  /** Whether it makes or moves a record: its predicate then has `record` and `version`. SQL: `entry_kinds.record_event`. */
-  readonly movesRecord: boolean
-}
-
-const ABOUT_RECORD = { subjects: ['rec'], movesRecord: true } as const
-const ABOUT_RECORD_WITH_REASON = { subjects: ['rec', 'reason?'], movesRecord: true } as const
-const VERDICT = { subjects: ['rec', 'cmp', 'reason?'], movesRecord: true } as const
-const ABOUT_PEER = { subjects: ['peer'], movesRecord: false } as const
-const ABOUT_ENTRY = { subjects: ['entry'], movesRecord: false } as const
-
-const KINDS = {
-  'ledger-created': { subjects: ['led'], movesRecord: false },
-  'server-key-rotated': { subjects: ['led'], movesRecord: false },
-  'agent-registered': { subjects: ['agt'], movesRecord: false },
-  'agent-disabled': { subjects: ['agt'], movesRecord: false },
-  'agent-key-registered': { subjects: ['agt'], movesRecord: false },
-  'agent-key-revoked': { subjects: ['agt'], movesRecord: false },
-  'key-created': { subjects: ['key'], movesRecord: false },
-  'key-revoked': { subjects: ['key'], movesRecord: false },
-  'type-registered': { subjects: ['type'], movesRecord: false },
-  'record-notarized': ABOUT_RECORD,
-  'batch-notarized': { subjects: ['bat'], movesRecord: false },
-  'record-created': ABOUT_RECORD,
-  'record-activated': ABOUT_RECORD,
-  'completion-submitted': { subjects: ['rec', 'cmp'], movesRecord: true },
-  'completion-verified': { subjects: ['rec', 'cmp', 'values'], movesRecord: true },
-  'verdict-rendered': VERDICT,
-  'verdict-overturned': VERDICT,
-  'revision-requested': ABOUT_RECORD_WITH_REASON,
-  'record-cancelled': ABOUT_RECORD_WITH_REASON,
-  'record-expired': ABOUT_RECORD,
-  'payload-erased': { subjects: ['erased'], movesRecord: false },
-  'ledger-restored': { subjects: ['led'], movesRecord: false },
-  'peer-added': ABOUT_PEER,
-  'peer-suspended': ABOUT_PEER,
-  'peer-resumed': ABOUT_PEER,
-  'peer-revoked': ABOUT_PEER,
-  'peer-key-rotated': ABOUT_PEER,
-  'record-shared': { subjects: ['rec'], movesRecord: false },
-  'entry-received': ABOUT_ENTRY,
-  'step-offered': { subjects: ['rec', 'cmp?'], movesRecord: false },
-  'offer-refused': ABOUT_ENTRY,
-  'registration-policy-set': { subjects: ['led'], movesRecord: false },
-  'statement-registered': { subjects: ['stm'], movesRecord: false },
-  'retention-set': { subjects: ['led'], movesRecord: false },
-  'hold-set': { subjects: ['led'], movesRecord: false },
-  'hold-lifted': { subjects: ['led'], movesRecord: false },
-  'subject-erased': { subjects: ['led'], movesRecord: false },
-  'export-made': { subjects: ['led'], movesRecord: false },
-} as const satisfies Record<string, KindRule>
+/** Rows as they are written. */
+export const KINDS = {
+  ...LEDGER_KINDS,
+  ...AGENT_KINDS,
+  ...KEY_KINDS,
+  ...TYPE_KINDS,
+  ...RECORD_KINDS,
+  ...GATED_KINDS,
+  ...ERASURE_KINDS,
+  ...RESTORE_KINDS,
+  ...PEER_KINDS,
+  ...STATEMENT_KINDS,
+  ...RETENTION_KINDS,
+  ...EXPORT_KINDS,
+} as const satisfies Readonly<Record<string, KindRule>>
 
 export type EntryKind = keyof typeof KINDS
 
+/** Types tell which columns each row has. */
+export type KindRows = typeof KINDS
+
+/** Row of a kind, with what only its verifiers need to know, that it makes or moves one record, at hand. */
+export type EntryKindRule = KindRule & {
+  /** Whether it makes or moves a record: its predicate then has `record` and `version`. */
+  readonly movesRecord: boolean
+}
+
+const NAMES = Object.keys(KINDS) as EntryKind[]
+const isReceived = receivedOfKinds(NAMES)
+const isOffering = eitherOf(isActor, isRemoteAgent)
+const RECEIVING: ReadonlySet<string | undefined> = new Set(
+  Object.values<KindRule>(KINDS).map(({ receivedBy }) => receivedBy),
+)
+
+/** Members that follow from other columns: what the entry received, and the offer that it takes. */
+function fieldsOf(kind: string, { fields, offered }: KindRule): Fields {
+  const all = RECEIVING.has(kind) ? extend(fields, { received: isReceived }) : fields
+  return offered ? extend(all, { actor: isOffering }, { offer: isTakenOffer }) : all
+}
+
+/** A row with the columns that follow from others. */
+export function rowOf(kind: string, rule: KindRule): EntryKindRule {
+  const movesRecord = rule.records === 'makes' || rule.records === 'moves'
+  return { ...rule, fields: fieldsOf(kind, rule), movesRecord }
+}
+
+export const ENTRY_KINDS = Object.fromEntries(
+  NAMES.map((kind) => [kind, rowOf(kind, KINDS[kind])]),
+) as Readonly<Record<EntryKind, EntryKindRule>>
+
 /**
- * Kind of an entry whose envelope is a Signed Statement of somebody else (src/proof/scitt): no statement of the ledger has it. The
- * `statement-registered` right behind it speaks for it.
+ * Kind of an entry whose envelope is a Signed Statement of somebody else (src/proof/scitt): no statement of the ledger has it, so it has
+ * no row. The entry right behind it speaks for it, a `statement-registered`.
  */
 export const STATEMENT = 'statement'
 
-export const ENTRY_KINDS: Readonly<Record<EntryKind, KindRule>> = KINDS
+/** Whether agents may sign entries of the kind with a key of their own (docs/formats/statements.md). */
+export function isSignedByAgents(kind: EntryKind): boolean {
+  return ENTRY_KINDS[kind].agentSigns === true
+}
 
 const PREDICATE_TYPE_START = 'https://tallystick.dev/predicates/'
 const PREDICATE_TYPE_END = '/v1'
@@ -90,7 +91,7 @@ export function predicateTypeOf(kind: EntryKind): string {
 }
 
 const KIND_OF_PREDICATE_TYPE: ReadonlyMap<string, EntryKind> = new Map(
-  Object.keys(KINDS).map((kind) => [predicateTypeOf(kind as EntryKind), kind as EntryKind]),
+  NAMES.map((kind) => [predicateTypeOf(kind), kind]),
 )
 
 /** null for a predicate type that is not known here. */
@@ -98,111 +99,49 @@ export function findKind(predicateType: string): EntryKind | null {
   return KIND_OF_PREDICATE_TYPE.get(predicateType) ?? null
 }
 
-export const RECORD_STATES = [
-  'RECORDED',
-  'CREATED',
-  'ACTIVE',
-  'SUBMITTED',
-  'VERIFIED',
-  'DISCREPANT',
-  'ACCEPTED',
-  'REJECTED',
-  'CANCELLED',
-  'EXPIRED',
-] as const
-export type RecordState = (typeof RECORD_STATES)[number]
+export type RecordState = StateOf<'record'>
+export const RECORD_STATES: readonly RecordState[] = MACHINES.record.states
 
-/** One way that a record's state may go. `outcome`: the statement's `outcome` or `verdict`, where that decides. */
-type Transition = {
+/** One way that a record's state may go. */
+type Transition = Way & {
   readonly from: RecordState | null
   readonly kind: EntryKind
-  readonly outcome?: 'pass' | 'fail' | 'accept' | 'reject'
   readonly to: RecordState
 }
 
-/** The lifecycle, whole: a step that is not here is refused. From null: the record's first event. */
-export const LIFECYCLE: readonly Transition[] = [
-  { from: null, kind: 'record-notarized', to: 'RECORDED' },
-  { from: null, kind: 'record-created', to: 'CREATED' },
-  { from: 'CREATED', kind: 'record-activated', to: 'ACTIVE' },
-  { from: 'ACTIVE', kind: 'completion-submitted', to: 'SUBMITTED' },
-  { from: 'SUBMITTED', kind: 'completion-verified', outcome: 'pass', to: 'VERIFIED' },
-  { from: 'SUBMITTED', kind: 'completion-verified', outcome: 'fail', to: 'DISCREPANT' },
-  { from: 'VERIFIED', kind: 'verdict-rendered', outcome: 'accept', to: 'ACCEPTED' },
-  { from: 'DISCREPANT', kind: 'verdict-rendered', outcome: 'accept', to: 'ACCEPTED' },
-  { from: 'VERIFIED', kind: 'verdict-rendered', outcome: 'reject', to: 'REJECTED' },
-  { from: 'DISCREPANT', kind: 'verdict-rendered', outcome: 'reject', to: 'REJECTED' },
-  { from: 'VERIFIED', kind: 'revision-requested', to: 'ACTIVE' },
-  { from: 'DISCREPANT', kind: 'revision-requested', to: 'ACTIVE' },
-  { from: 'CREATED', kind: 'record-cancelled', to: 'CANCELLED' },
-  { from: 'ACTIVE', kind: 'record-cancelled', to: 'CANCELLED' },
-  { from: 'CREATED', kind: 'record-expired', to: 'EXPIRED' },
-  { from: 'ACTIVE', kind: 'record-expired', to: 'EXPIRED' },
-  { from: 'REJECTED', kind: 'verdict-overturned', to: 'ACCEPTED' },
-]
+/** The lifecycle, whole. From null: the record's first event. */
+export const LIFECYCLE: readonly Transition[] = MACHINES.record.ways
 
 /** States in which a gated record has not ended. A rejection is an end, which an overturning moves to another one. */
 export const OPEN_STATES: readonly string[] = RECORD_STATES.filter((state) =>
   LIFECYCLE.some(({ from, kind }) => from === state && kind !== 'verdict-overturned'),
 )
 
-/** Where an event moves a record; null where the lifecycle does not allow it. */
-export function nextState(from: string | null, kind: EntryKind, outcome?: string): RecordState | null {
-  const found = LIFECYCLE.find((way) => way.from === from && way.kind === kind && way.outcome === outcome)
-  return found?.to ?? null
+/** Kinds with this column, as the types tell. */
+type KindsWith<Column extends keyof KindRule> = {
+  [Kind in EntryKind]: KindRows[Kind] extends Readonly<Record<Column, unknown>> ? Kind : never
+}[EntryKind]
+
+/** Rows that have the column, in the order of the table. */
+export function columnOf<Column extends keyof KindRule>(column: Column) {
+  const found = NAMES.filter((kind) => ENTRY_KINDS[kind][column] !== undefined)
+  return Object.fromEntries(found.map((kind) => [kind, ENTRY_KINDS[kind][column]])) as {
+    readonly [Kind in KindsWith<Column>]: KindRows[Kind] extends Readonly<Record<Column, infer Value>>
+      ? Value
+      : never
+  }
 }
+
+export type StepKind = KindsWith<'party'>
 
 /**
  * Parties of steps: the principal, the performer (if none is named, the agent that activates becomes it), anybody but the
  * performer, or the worker. A verdict of an `auto` gate is the worker's.
  */
-export const STEP_PARTIES = {
-  'record-activated': 'performer',
-  'completion-submitted': 'performer',
-  'completion-verified': 'worker',
-  'verdict-rendered': 'principal',
-  'verdict-overturned': 'other than the performer',
-  'revision-requested': 'principal',
-  'record-cancelled': 'principal',
-  'record-expired': 'worker',
-} as const satisfies Partial<Record<EntryKind, string>>
-
-/** The steps that a remote performer may offer. */
-export const OFFERED_STEPS = ['record-activated', 'completion-submitted'] as const
-export type OfferedStep = (typeof OFFERED_STEPS)[number]
-
-/**
- * Kinds of another ledger's entries that an `entry-received` receives. An offer is received by the step that takes it or by its
- * refusal, a rotation by `peer-key-rotated`; no other kind is shared.
- */
-export const RECEIVED_KINDS: ReadonlySet<EntryKind> = new Set([
-  ...(Object.keys(STEP_PARTIES) as StepKind[]),
-  'record-created',
-  'record-shared',
-  'payload-erased',
-  'offer-refused',
-  'peer-added',
-  'peer-revoked',
-])
-
-/**
- * Kinds of entries that an agent may sign with a key of its own (docs/formats/statements.md). Kinds that share a
- * record are not among them: a peer knows the keys of servers alone.
- */
-export const SIGNED_BY_AGENTS: ReadonlySet<string> = new Set([
-  'record-notarized',
-  'batch-notarized',
-  'record-created',
-  'record-activated',
-  'completion-submitted',
-  'verdict-rendered',
-  'verdict-overturned',
-  'revision-requested',
-  'record-cancelled',
-])
-
-export type StepKind = keyof typeof STEP_PARTIES
+export const STEP_PARTIES = columnOf('party')
 export type StepParty = (typeof STEP_PARTIES)[StepKind]
 
-/** `sha256`: lower-case hex. */
-export type Subject = { readonly name: string; readonly sha256: string }
+export { OFFERED_STEPS } from './kinds/gated.ts'
+export type OfferedStep = KindsWith<'offered'>
+
+export type { Subject, SubjectRule } from './kinds/rule.ts'

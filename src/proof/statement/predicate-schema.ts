@@ -1,6 +1,5 @@
 import { type JsonSchema, schemaOfFields } from './check-schemas.ts'
-import { type EntryKind, predicateTypeOf } from './kinds.ts'
-import { PREDICATES } from './predicates.ts'
+import { ENTRY_KINDS, type EntryKind, predicateTypeOf } from './kinds.ts'
 
 /** The JSON Schema of a kind's predicate, under the name that statements give it. */
 export function predicateSchemaOf(kind: EntryKind): JsonSchema {
@@ -8,6 +7,6 @@ export function predicateSchemaOf(kind: EntryKind): JsonSchema {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: predicateTypeOf(kind),
     title: `Predicate of ${kind}`,
-    ...schemaOfFields(PREDICATES[kind]),
+    ...schemaOfFields(ENTRY_KINDS[kind].fields),
   }
 }

@@ -3,18 +3,20 @@ import type { Sha256 } from '../crypto.ts'
 import { ProofError } from '../error.ts'
 import { canonicalize } from '../json/jcs.ts'
 import type { JsonObject, JsonValue } from '../json/json-value.ts'
+import { SALT_BYTES } from '../limits.ts'
 import { documentDigest } from './document.ts'
 
 /* Documents as an answer of the API shows them: as members of an object that has their salt beside them. */
 
-const SALT_BYTES = 16
-
-/** Throws `document_presence` where the document is erased, `record_contradicts_proof` where one of the two is not there. */
+/**
+ * Throws `document_presence` where the document is erased, `record_contradicts_proof` where one of the two is not there. Absent and null mean
+ * the same.
+ */
 export function parseShownSalt(shown: JsonObject, name: string): Uint8Array {
-  const { [name]: document, salt } = shown
+  const { [name]: document = null, salt = null } = shown
   if (document === null && salt === null)
     throw new ProofError('document_presence', `the ${name} is erased: only its digest is left`)
-  if (typeof salt !== 'string' || document === undefined)
+  if (typeof salt !== 'string' || document === null)
     throw new ProofError('record_contradicts_proof', `it has no ${name} and salt`)
   const bytes = fromBase64Url(salt)
   if (bytes.length === SALT_BYTES) return bytes

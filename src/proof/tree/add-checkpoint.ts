@@ -1,6 +1,7 @@
 import { equalBytes, toBase64 } from '../bytes.ts'
 import { HASH_BYTES, type ProofProviders } from '../crypto.ts'
 import { ProofError } from '../error.ts'
+import { WITNESS_PATH_MAX } from '../limits.ts'
 import { type LogTree, parseLogTree, verifyLogSignature } from './checkpoint.ts'
 import { verifyConsistency } from './merkle.ts'
 import { decodeBase64, type Note, type NoteKey, parseNote } from './note.ts'
@@ -17,14 +18,6 @@ export type AddCheckpoint = {
 /** The largest tree of a log that a witness has cosigned. */
 export type SeenTree = Pick<LogTree, 'size' | 'root'>
 
-/** C2SP has no request with more. */
-export const CONSISTENCY_HASHES_MAX = 63
-/** Sixteen signatures of the largest type (5 kB), and room to be read. */
-export const WITNESSED_NOTE_CHARS_MAX = 131_072
-const HASH_LINE_CHARS = 45
-export const ADD_CHECKPOINT_CHARS_MAX: number =
-  WITNESSED_NOTE_CHARS_MAX + CONSISTENCY_HASHES_MAX * HASH_LINE_CHARS + 64
-
 export function formatAddCheckpoint({ oldSize, path, note }: AddCheckpoint): string {
   return `old ${oldSize}\n${path.map((hash) => `${toBase64(hash)}\n`).join('')}\n${note}`
 }
@@ -38,7 +31,7 @@ export function parseAddCheckpoint(body: string): AddCheckpoint {
   const oldSize = Number(OLD.exec(first)?.[1])
   if (!Number.isSafeInteger(oldSize))
     throw new ProofError('note_syntax', 'the first line is not `old <size>`')
-  if (hashes.length > CONSISTENCY_HASHES_MAX)
+  if (hashes.length > WITNESS_PATH_MAX)
     throw new ProofError('note_syntax', `${hashes.length} hashes in the consistency proof`)
   return { oldSize, path: hashes.map(parseHash), note: body.slice(end + 2) }
 }
@@ -77,7 +70,7 @@ export function judgeCheckpoint(
   let log: KnownLog | null = null
   try {
     const request = parseAddCheckpoint(body)
-    const note = parseNote(request.note, WITNESSED_NOTE_CHARS_MAX)
+    const note = parseNote(request.note)
     const tree = parseLogTree(note.text)
     log = findLog(tree.origin)
     if (log === null)

@@ -1,10 +1,10 @@
 import { toBase64, utf8Encode } from '../bytes.ts'
 import { HASH_BYTES, type PublicKey, type Sha256, type Signer, type VerifySignature } from '../crypto.ts'
 import { ProofError } from '../error.ts'
+import { isKeyName } from '../names.ts'
 import {
   decodeBase64,
   formatNoteKey,
-  isKeyName,
   makeNoteKey,
   type Note,
   type NoteKey,

@@ -1,7 +1,16 @@
 import { concat, toHex, utf8Encode } from '../bytes.ts'
 import { type ProofProviders, type Sha256, SIGNATURE_BYTES, type Signer } from '../crypto.ts'
 import { ProofError } from '../error.ts'
-import { makeNoteKey, type Note, type NoteKey, parseNoteKey, signatureLine, signaturesOf } from './note.ts'
+import { COSIGNATURE_SECONDS_MAX } from '../limits.ts'
+import {
+  makeNoteKey,
+  type Note,
+  type NoteKey,
+  type NoteSignature,
+  parseNoteKey,
+  signatureLine,
+  signaturesOf,
+} from './note.ts'
 
 /*
  * Cosignatures of witnesses: C2SP tlog-cosignature, Ed25519 (cosignature/v1). One says that, at its time, the witness had seen no
@@ -14,15 +23,18 @@ export type WitnessPolicy = {
   readonly min: number
 }
 
-/** `witness`: its name. */
-export type Cosignature = { readonly witness: string; readonly timeSeconds: number }
+/** `witness`: its name. `timeSeconds`: since 1970, from 1 to COSIGNATURE_SECONDS_MAX: no number holds all of these. */
+export type Cosignature = { readonly witness: string; readonly timeSeconds: bigint }
+
+/** Cosignatures of a note. `unknown`: lines by keys that are neither the log's nor a given witness's; of what type they are, a line does not say. */
+export type CosignatureCount = { readonly cosigned: number; readonly unknown: number }
 
 const TIME_BYTES = 8
 
-/** A line for the note of `text`, with its newline. `timeSeconds`: since 1970, not 0. `signer`: Ed25519; its key signs nothing else. */
+/** A line for the note of `text`, with its newline. `timeSeconds`: since 1970, not 0, an integer. `signer`: Ed25519; its key signs nothing else. */
 export function cosign(
   text: string,
-  timeSeconds: number,
+  timeSeconds: number | bigint,
   name: string,
   signer: Signer,
   sha256: Sha256,
@@ -33,7 +45,7 @@ export function cosign(
   return signatureLine(name, keyId, concat([time, signer.sign(toBeCosigned(text, timeSeconds))]))
 }
 
-function toBeCosigned(text: string, timeSeconds: number): Uint8Array {
+function toBeCosigned(text: string, timeSeconds: number | bigint): Uint8Array {
   return utf8Encode(`cosignature/v1\ntime ${timeSeconds}\n${text}`)
 }
 
@@ -50,7 +62,8 @@ export function verifyCosignatures(
     signaturesOf(signatures, witness).map(({ signature }) => {
       const timeSeconds = timeOf(signature)
       const isSigned =
-        timeSeconds > 0 &&
+        timeSeconds > 0n &&
+        timeSeconds <= COSIGNATURE_SECONDS_MAX &&
         verifySignature(witness.key, toBeCosigned(text, timeSeconds), signature.subarray(TIME_BYTES))
       if (!isSigned)
         throw new ProofError('signature_invalid', `the cosignature by ${witness.name} does not verify`)
@@ -59,16 +72,26 @@ export function verifyCosignatures(
   )
 }
 
-/** 0: none that anybody may have. A time beyond 2^53 s has no exact number here, and is no time either. */
-function timeOf(signature: Uint8Array): number {
-  if (signature.length !== TIME_BYTES + SIGNATURE_BYTES) return 0
-  const time = Number(new DataView(signature.buffer, signature.byteOffset).getBigUint64(0))
-  return Number.isSafeInteger(time) ? time : 0
+/** 0n, which is no time, where the signature has another length. */
+function timeOf(signature: Uint8Array): bigint {
+  if (signature.length !== TIME_BYTES + SIGNATURE_BYTES) return 0n
+  return new DataView(signature.buffer, signature.byteOffset).getBigUint64(0)
 }
 
-/** How many of the witnesses cosigned the note. Throws as verifyCosignatures does. */
-export function countWitnesses(note: Note, { witnesses }: WitnessPolicy, providers: ProofProviders): number {
-  return new Set(verifyCosignatures(note, witnesses, providers).map(({ witness }) => witness)).size
+/** Counts each of the witnesses once. Throws as verifyCosignatures does. */
+export function countCosignatures(
+  note: Note,
+  { witnesses }: WitnessPolicy,
+  providers: ProofProviders,
+): CosignatureCount {
+  const found = verifyCosignatures(note, witnesses, providers)
+  const origin = note.text.slice(0, note.text.indexOf('\n'))
+  const isKnown = (line: NoteSignature) =>
+    line.name === origin || witnesses.some((witness) => signaturesOf([line], witness).length > 0)
+  return {
+    cosigned: new Set(found.map(({ witness }) => witness)).size,
+    unknown: note.signatures.filter((line) => !isKnown(line)).length,
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { TILE_LEVEL_MAX } from '../limits.ts'
 import { TILE_HASHES } from './merkle.ts'
 
 /* Addresses of C2SP tlog-tiles: `<L>/<N>`, `entries/<N>`, and `.p/<W>` behind those that are not full. */
@@ -12,7 +13,6 @@ export type TileAddress = {
 /** Digits of an element of N, which is written in as many elements as it needs. */
 const ELEMENT_DIGITS = 3
 const ELEMENT = 10 ** ELEMENT_DIGITS
-const LEVEL_MAX = 63
 /** N has at most six elements, as a safe integer has 16 digits. */
 const ADDRESS = /^(entries|0|[1-9][0-9]?)\/((?:x[0-9]{3}\/){0,5}[0-9]{3})(?:\.p\/([1-9][0-9]{0,2}))?$/
 
@@ -26,7 +26,7 @@ export function parseTileAddress(text: string): TileAddress | null {
     width: width === undefined ? TILE_HASHES : Number(width),
   } as const
   const isKnown =
-    (level === 'entries' || Number(level) <= LEVEL_MAX) &&
+    (level === 'entries' || Number(level) <= TILE_LEVEL_MAX) &&
     Number.isSafeInteger(address.tile) &&
     (width === undefined || address.width < TILE_HASHES)
   // Elements in front of the first digit would be a second address of the same.

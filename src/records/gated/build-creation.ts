@@ -1,20 +1,25 @@
 import type { GatedRow } from '../../db/chain/append-entries.ts'
 import type { StepDetail } from '../../db/chain/entry-details.ts'
+import type { GatedColumns } from '../../db/records/read-records.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { RecordType } from '../../ledgers/types/built-in.ts'
 import type { Signer } from '../../proof/crypto.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
 import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
-import { toHex } from '../../signing/text-of-bytes.ts'
 import type { SaltedDocument } from '../documents.ts'
-import { makeRecord, type NewRecord, originOf, type RecordRequest, rowOf, viewOfNew } from '../new-record.ts'
-import type { WriteDeps } from '../notarize.ts'
-import type { OnBehalfOf } from '../on-behalf-of.ts'
-import { renderRecord } from '../render.ts'
-import { nextEvents } from './lifecycle.ts'
+import type { Shown } from '../read/read.ts'
+import {
+  makeRecord,
+  type NewRecord,
+  originOf,
+  type RecordRequest,
+  renderNew,
+  rowOf,
+} from '../write/new-record.ts'
+import type { WriteDeps } from '../write/notarize.ts'
+import type { OnBehalfOf } from '../write/on-behalf-of.ts'
 import { type SharedWith, shareDetail, sharePredicate } from './share.ts'
 import { signEvent } from './sign-step.ts'
-import { renderGated } from './step-view.ts'
 
 export type CreateRequest = RecordRequest & {
   /** null: the agent that activates the record performs it. */
@@ -65,10 +70,13 @@ export function buildCreation(deps: WriteDeps, signer: Signer, caller: Caller, a
     created: { gated: gatedRow(agreed.terms), record: rowOf(made) },
     detail: detailOf(agreed),
   })
-  const render = (seq: number, chain: string): string => {
-    const place = { seq, kind: entry.kind, leaf: toHex(entry.leaf), chain, signedBy: made.signedBy }
-    return renderRecord(viewOfNew(caller, made, place, standingOf(caller, agreed)))
-  }
+  const render = (seq: number, chain: string): string =>
+    renderNew(
+      caller,
+      made,
+      { kind: 'record-created', leaf: entry.leaf, seq, chain },
+      standingOf(caller, agreed, seq),
+    )
   return { entry, render }
 }
 
@@ -104,27 +112,18 @@ function gatedRow({ performer, gate, deadlineMs, maxRevisions, tolerances }: Ter
   }
 }
 
-function standingOf(caller: Caller, { terms, onBehalfOf, share }: Agreed) {
+/** Where the record stands once the entry at `seq` has created it. */
+function standingOf(caller: Caller, { terms, onBehalfOf, share }: Agreed, seq: number): Shown<GatedColumns> {
   const { performer, gate, deadlineMs, maxRevisions, tolerances } = terms
-  const [state, version] = ['CREATED', 1] as const
-  const hasDeadline = deadlineMs !== null
-  const gated = renderGated(
-    {
-      principal: onBehalfOf?.agent ?? caller.agent,
-      performer: performer?.agent ?? null,
-      gate,
-      deadline: hasDeadline ? new Date(deadlineMs).toISOString() : null,
-      maxRevisions,
-      revisions: 0,
-      tolerances: tolerances?.canonical ?? null,
-      share: share && sharePredicate(share),
-      offer: null,
-    },
-    {},
-  )
   return {
-    state,
-    nextEvents: nextEvents({ state, version, gate, revisionsLeft: maxRevisions, hasDeadline }),
-    gated,
+    gate,
+    principalId: onBehalfOf?.agentId ?? caller.agentId,
+    performerId: performer?.agentId ?? null,
+    performerRemote: performer && parseRemoteAgent(performer.agent) ? performer.agent : null,
+    deadline: deadlineMs === null ? null : new Date(deadlineMs),
+    maxRevisions,
+    revisions: 0,
+    tolerances: tolerances?.canonical ?? null,
+    share: share?.map(({ peerId, documents }) => ({ peerId, documents, seq })) ?? null,
   }
 }

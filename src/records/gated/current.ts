@@ -6,9 +6,9 @@ import type { Caller } from '../../ledgers/caller.ts'
 import { ProofError } from '../../proof/error.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
-import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
-import { isVisible } from '../read.ts'
-import { readSteps, type Steps } from './step-view.ts'
+import { isVisible } from '../read/read.ts'
+import { readSteps, type Steps } from '../read/step-view.ts'
+import { type OnBehalfOf, partyOf } from '../write/on-behalf-of.ts'
 import { integrityFault } from './verify-standing.ts'
 
 /** A gated record as a step finds it. */

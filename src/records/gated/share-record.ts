@@ -11,10 +11,10 @@ import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
 import { partyOf as signedPartyOf } from '../../proof/statement/statement.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import { SHARE_PEERS_MAX } from '../limits.ts'
-import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
-import { findVisibleRecord, type RecordJson } from '../read.ts'
+import { findVisibleRecord, type RecordJson } from '../read/read.ts'
+import { findFirstOutcome } from '../write/first-outcome.ts'
+import { type OnBehalfOf, partyOf } from '../write/on-behalf-of.ts'
 import { type Current, getForStep } from './current.ts'
-import { findFirstOutcome } from './first-outcome.ts'
 import {
   isDigestsOnly,
   isWeakSalt,

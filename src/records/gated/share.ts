@@ -6,7 +6,7 @@ import type { Caller } from '../../ledgers/caller.ts'
 import { fromBase64Url } from '../../proof/bytes.ts'
 import { formatId, isId, parseId, type Uuid } from '../../proof/ids.ts'
 import { SALT_DISTINCT_BYTES_MIN } from '../limits.ts'
-import { findFirstOutcome } from './first-outcome.ts'
+import { findFirstOutcome } from '../write/first-outcome.ts'
 
 /** `whole`: with its documents; `digests`: the entries alone. */
 type SharedDocuments = 'whole' | 'digests'

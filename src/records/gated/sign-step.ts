@@ -13,7 +13,7 @@ import type { RecordState, StepKind, Subject } from '../../proof/statement/kinds
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 import type { SaltedDocument } from '../documents.ts'
-import type { OnBehalfOf } from '../on-behalf-of.ts'
+import type { OnBehalfOf } from '../write/on-behalf-of.ts'
 
 /** The document that a step digests, and what its subject is called. */
 export type NamedDocument = SaltedDocument & {

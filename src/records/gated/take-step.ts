@@ -3,7 +3,6 @@ import type { AgentSigned } from '../../append/agent-signature.ts'
 import { type AppendDeps, appendOne } from '../../append/append-one.ts'
 import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
 import type { Lookups } from '../../db/records/lookups.ts'
-import type { GatedRecordRow } from '../../db/records/read-records.ts'
 import { ApiError } from '../../errors.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import type { Signer } from '../../proof/crypto.ts'
@@ -13,13 +12,13 @@ import type { RecordState, StepKind, Subject } from '../../proof/statement/kinds
 import type { ParsedStatement } from '../../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
-import { sharedUnsigned } from '../agent-envelope.ts'
-import { traceparentOf } from '../new-record.ts'
-import { type OnBehalfOf, partyOf } from '../on-behalf-of.ts'
-import { renderRow } from '../read.ts'
+import { deadlineError, overtakenError, refuseStep } from '../lifecycle.ts'
+import { idsOf, renderRow, type ShownRow } from '../read/read.ts'
+import { sharedUnsigned } from '../write/agent-envelope.ts'
+import { findFirstOutcome } from '../write/first-outcome.ts'
+import { traceparentOf } from '../write/new-record.ts'
+import { type OnBehalfOf, partyOf } from '../write/on-behalf-of.ts'
 import { type Current, getForStep } from './current.ts'
-import { findFirstOutcome } from './first-outcome.ts'
-import { deadlineError, overtakenError, refuseStep } from './lifecycle.ts'
 import { type NamedDocument, rememberSigned, signEvent } from './sign-step.ts'
 import { verifyJudged } from './verify-judged.ts'
 import { integrityFault } from './verify-standing.ts'
@@ -145,15 +144,16 @@ async function verifyUnmoved(
  * A statement is bound to the step before it: where the record has moved on since, the signer has to read it again, and to decide
  * again.
  */
-function refuseUnsignable({ statement }: AgentSigned, { row }: Current, version: number): void {
+function refuseUnsignable({ statement }: AgentSigned, { row }: Current): void {
   if (row.share !== null) throw sharedUnsigned('/envelope')
-  if (statement.predicate['version'] === version) return
+  if (statement.predicate['version'] === row.version + 1) return
   const { state, nextEvents } = overtakenError(row).members
   throw new ApiError('state_conflict', 'the record has moved on since the agent signed', {
     members: { state, version: row.version, nextEvents },
   })
 }
 
+/** Refuses, then signs: nothing is signed for a step that can't be taken. */
 async function buildStep(
   deps: StepDeps,
   signer: Signer,
@@ -161,61 +161,63 @@ async function buildStep(
   request: StepRequest,
   current: Current,
 ) {
-  const { row, record, steps } = current
-  const { kind, onBehalfOf, occurredAt, idempotency, recordId } = request
-  const traceparent = traceparentOf(request)
-  refuseStep(row, wantedOf(caller, request))
-  // Money moves on a verdict, so what is judged must have been verified.
-  const judged = JUDGED.has(kind) ? await verifyUnmoved(deps, caller, request, current) : null
+  const draft = await refuse(deps, caller, request, current)
+  return signStep(deps, signer, caller, request, current, draft)
+}
+
+/** Returns what is to be signed. Throws why the step can't be taken. The judged completion is verified first, because money moves on a verdict. */
+async function refuse(
+  deps: StepDeps,
+  caller: Caller,
+  request: StepRequest,
+  current: Current,
+): Promise<Draft> {
+  refuseStep(current.row, wantedOf(caller, request))
+  const judged = JUDGED.has(request.kind) ? await verifyUnmoved(deps, caller, request, current) : null
   const draft = request.draft(current, judged)
+  if (request.signed) refuseUnsignable(request.signed, current)
+  return draft
+}
+
+/** The signed entry of a step, and `render`, which shows the record once its place is known. */
+function signStep(
+  { now }: Pick<StepDeps, 'now'>,
+  signer: Signer,
+  caller: Caller,
+  request: StepRequest,
+  { row, record, steps }: Current,
+  { to, subjects = [], document = null, predicate: drafted }: Draft,
+) {
+  const { kind, onBehalfOf, occurredAt, idempotency, recordId, signed } = request
+  const traceparent = traceparentOf(request)
   const version = row.version + 1
-  const { signed } = request
-  if (signed) refuseUnsignable(signed, current, version)
-  const recordedAtMs = signed?.statement.recordedAtMs ?? deps.now()
+  const recordedAtMs = signed?.statement.recordedAtMs ?? now()
   const { entry, predicate } = signEvent(signed ?? signer, caller, {
-    kind,
-    record,
-    recordId,
+    ...{ kind, record, recordId, version, to, recordedAtMs, onBehalfOf, subjects, document, idempotency },
     digest: toHex(row.digest),
-    version,
     from: row.state as RecordState,
-    to: draft.to,
     previous: toHex(row.leaf),
-    recordedAtMs,
-    onBehalfOf,
-    subjects: draft.subjects ?? [],
-    document: draft.document ?? null,
     predicate: {
       ...(occurredAt !== null && { occurredAt }),
       ...(traceparent !== null && { traceparent }),
-      ...draft.predicate,
+      ...drafted,
     },
-    idempotency,
   })
   const render = (seq: number, chain: string): string => {
     const step = {
-      kind,
-      version,
-      seq,
+      ...{ kind, version, seq },
       recordedAt: new Date(recordedAtMs).toISOString(),
       predicate: predicate as JsonObject,
-      document: draft.document
-        ? { ...draft.document, content: draft.document.canonical, erasedBy: null }
-        : null,
+      document: document && { ...document, content: document.canonical, erasedBy: null },
     }
-    const moved: GatedRecordRow = {
+    const moved = {
       ...row,
-      state: draft.to,
-      version,
+      ...{ state: to, version, seq, kind, leaf: toHex(entry.leaf), chain },
       performerId: kind === 'record-activated' ? partyOf(caller, onBehalfOf) : row.performerId,
-      revisions: row.revisions + (kind === 'revision-requested' ? 1 : 0),
-      seq,
-      kind,
-      leaf: Buffer.from(entry.leaf),
-      chain: Buffer.from(chain, 'hex'),
+      revisions: row.revisions! + (kind === 'revision-requested' ? 1 : 0),
       signedBy: signed ? 'agent' : 'server',
-    }
-    return renderRow(caller.ledgerId, moved, { ...steps, [kind]: step })
+    } as ShownRow
+    return renderRow(idsOf(caller.ledgerId, row), moved, { ...steps, [kind]: step })
   }
   return { entry, render, version }
 }

@@ -8,8 +8,8 @@ import { formatId, type Uuid } from '../../proof/ids.ts'
 import { type ParsedStatement, partyOf } from '../../proof/statement/statement.ts'
 import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
-import { agentIdOf } from '../agent-ids.ts'
-import type { Steps } from './step-view.ts'
+import { agentIdOf } from '../read/agent-ids.ts'
+import type { Steps } from '../read/step-view.ts'
 import { requireOf, verifySigned, verifyStanding } from './verify-standing.ts'
 
 /** Record about to be judged, as the database has it. */

@@ -1,83 +1,73 @@
-import { canonicalize } from '../../proof/json/jcs.ts'
-import type { JsonValue } from '../../proof/json/json-value.ts'
-import { nativeProviders } from '../../signing/native.ts'
-import { toHex } from '../../signing/text-of-bytes.ts'
+import { type ContentDigest, digestOf } from '../../../sdk/actions/content.ts'
+import { sha256Hex } from '../../signing/sha256.ts'
+import { OTLP_METADATA_CHARS_MAX } from './limits.ts'
 import { newObject } from './messages.ts'
-
-/** As the schemas of otel-span/1 and otel-log/1 have it. */
-type Digest = { readonly sha256: string; readonly of: 'bytes' | 'jcs'; readonly length: number }
+import { CODING_AGENT_METADATA, METADATA } from './metadata-names.ts'
 
 type Content = {
   readonly attributes?: Record<string, unknown> | undefined
-  readonly digests?: Record<string, Digest> | undefined
+  readonly digests?: Record<string, ContentDigest> | undefined
 }
 
 /**
- * Attributes with what people and models said, and what tools took and gave: of OpenTelemetry's conventions, new and old, of
- * OpenInference, OpenLLMetry, the AI SDK, and of the events of coding agents.
+ * Splits attributes: known metadata in clear, all others as digests. The list has metadata, because a list of content would be out of date with
+ * the next release of a framework. `ofCodingAgent`: names that are metadata only in events of coding agents count too.
  */
-const CONTENT_NAMES = new Set([
-  'gen_ai.completion',
-  'gen_ai.event.content',
-  'gen_ai.input.messages',
-  'gen_ai.output.messages',
-  'gen_ai.prompt',
-  'gen_ai.system_instructions',
-  'gen_ai.tool.call.arguments',
-  'gen_ai.tool.call.result',
-  'gen_ai.tool.definitions',
-  'input.value',
-  'output.value',
-  'tool.parameters',
-  'traceloop.entity.input',
-  'traceloop.entity.output',
-  'ai.prompt',
-  'ai.prompt.messages',
-  'ai.prompt.tools',
-  'ai.response.object',
-  'ai.response.reasoning',
-  'ai.response.text',
-  'ai.response.toolCalls',
-  'ai.toolCall.args',
-  'ai.toolCall.result',
-  // claude_code.*, codex.*
-  'arguments',
-  'body',
-  'output',
-  'prompt',
-  'response',
-  'tool_input',
-  'tool_output',
-  'tool_parameters',
-])
-/** The same, flattened into an attribute for each part. */
-const CONTENT_PREFIX =
-  /^(?:gen_ai\.(?:prompt|completion)|llm\.(?:input_messages|output_messages|prompts|completions|prompt_template)|retrieval\.documents|embedding\.embeddings)\./
-
-export function contentOf(attributes: Record<string, unknown>, setting: 'digest' | 'keep'): Content {
+export function contentOf(
+  attributes: Record<string, unknown>,
+  setting: 'digest' | 'keep',
+  ofCodingAgent = false,
+): Content {
   const names = Object.keys(attributes)
   if (names.length === 0) return {}
-  if (setting === 'keep' || !names.some(isContent)) return { attributes }
+  if (setting === 'keep') return { attributes }
   const kept = newObject()
-  const digests = newObject() as Record<string, Digest>
+  const digests = newObject() as Record<string, ContentDigest>
+  let keeps = 0
   for (const name of names) {
-    if (isContent(name)) digests[name] = digestOfValue(attributes[name])
-    else kept[name] = attributes[name]
+    const isKnown = METADATA.has(name) || (ofCodingAgent && CODING_AGENT_METADATA.has(name))
+    if (isKnown && isInClear(name, attributes[name])) {
+      kept[name] = attributes[name]
+      keeps++
+    } else digests[name] = digestOfValue(attributes[name])
   }
-  return { attributes: Object.keys(kept).length === 0 ? undefined : kept, digests }
-}
-
-function isContent(name: string): boolean {
-  return CONTENT_NAMES.has(name) || CONTENT_PREFIX.test(name)
-}
-
-/** A text by its bytes, because who has it has those; anything else in canonical form. */
-export function digestOfValue(value: unknown): Digest {
-  const isText = typeof value === 'string'
-  const bytes = Buffer.from(isText ? value : canonicalize(value as JsonValue))
   return {
-    sha256: toHex(nativeProviders.sha256(bytes)),
-    of: isText ? 'bytes' : 'jcs',
-    length: bytes.length,
+    attributes: keeps === 0 ? undefined : kept,
+    digests: keeps === names.length ? undefined : digests,
   }
+}
+
+/** Attributes for the class or the code of an error. Some instrumentations write the text of the error into them. */
+const ERROR_TYPES: ReadonlySet<string> = new Set(['error.type', 'exception.type'])
+/** Name of a class, also a generic one or one of Go or C++, or a code. */
+const ERROR_TYPE = /^[\p{L}\p{N}_$.:*<>[\]`,/+-]{1,256}$/u
+/** Attributes for the name or the address of a host. Some frameworks write the URL of the model into them. */
+const HOSTS: ReadonlySet<string> = new Set([
+  'host.name',
+  'net.host.name',
+  'peer.service',
+  'server.address',
+  'service.peer.name',
+])
+/** Matches a URL or a path. A URL may have a key in its user, path or query. */
+const URL_MARK = /[/?#@]/
+
+/** Whether the value of a metadata name has the form of metadata: a scalar or a list of scalars, without a long text. */
+function isInClear(name: string, value: unknown): boolean {
+  if (Array.isArray(value)) return !ERROR_TYPES.has(name) && !HOSTS.has(name) && value.every(isShortScalar)
+  if (!isShortScalar(value)) return false
+  if (typeof value !== 'string') return true
+  if (HOSTS.has(name)) return !URL_MARK.test(value)
+  return !ERROR_TYPES.has(name) || ERROR_TYPE.test(value)
+}
+
+function isShortScalar(value: unknown): boolean {
+  return typeof value === 'string'
+    ? value.length <= OTLP_METADATA_CHARS_MAX
+    : typeof value !== 'object' || value === null
+}
+
+/** Digest of a value, equal to that of the SDK (docs/formats/content-digests.md). */
+export function digestOfValue(value: unknown): ContentDigest {
+  return digestOf(value, sha256Hex)
 }

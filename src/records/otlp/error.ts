@@ -1,2 +1,5 @@
-/** A request that is no OTLP: answered 400, and never sent again. */
+/**
+ * Bytes or a value that are not OTLP. Inside a span, a log, a resource or a scope only that item is rejected (`Isolating`). Elsewhere the
+ * request is answered 400, and exporters do not send it again.
+ */
 export class OtlpError extends Error {}

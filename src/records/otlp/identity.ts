@@ -1,7 +1,8 @@
 import type { ChunkRecord } from '../../db/chunks/chunk-content.ts'
+import { chunkKey, traceIdOf } from '../../db/chunks/chunk-keys.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
 import type { JsonValue } from '../../proof/json/json-value.ts'
-import { nativeProviders } from '../../signing/native.ts'
+import { sha256Hex } from '../../signing/sha256.ts'
 import { toHex } from '../../signing/text-of-bytes.ts'
 
 /*
@@ -16,32 +17,70 @@ const MS_PER_HOUR = 3_600_000
 /** Half of a hash: within a group it tells logs apart. */
 const DIGITS = 32
 
-/** In its trace. */
-export function spanIdentity(spanId: string): string {
-  return spanId
+/**
+ * Name of a span within its trace: its id, its content and its person. `payload`: canonical JSON; `person`: keyed hash of the label.
+ * The same bytes, sent again, are the same span. Other content under known ids is another record; otherwise one sender could keep out
+ * another's span.
+ */
+export function spanIdentity(spanId: string, payload: Uint8Array, person: Uint8Array | null): string {
+  return spanId + logIdentity(payload, person)
 }
 
-/** A log has no id: two that are equal, time and all, are one. `payload`: canonical JSON. */
-export function logIdentity(payload: Uint8Array): string {
-  return toHex(nativeProviders.sha256(payload)).slice(0, DIGITS)
+/** Name of a log within its group. Logs have no id: two logs that are equal in all members, time and person included, are one. */
+export function logIdentity(payload: Uint8Array, person: Uint8Array | null): string {
+  const content = sha256Hex(payload).slice(0, DIGITS)
+  return `.${content}${person === null ? '' : toHex(person)}`
 }
 
-/** Reference of logs without a trace: of one process, one conversation and one hour. */
+/** Name of an erased span: only its id. An erased log has the empty name. */
+export function erasedIdentity(identity: string): string {
+  return identity.slice(0, identity.indexOf('.'))
+}
+
+/** Reference that groups logs without a trace: by process, scope, conversation and hour. */
 export function logGroup(
-  resource: Record<string, unknown>,
+  origin: readonly { readonly text: string }[],
   references: readonly string[],
   nanoseconds: string | undefined,
 ): string {
-  const origin = Buffer.from(canonicalize([resource, references] as JsonValue))
+  const texts = origin.map(({ text }) => text)
+  const group = Buffer.from(canonicalize([texts, references] as JsonValue))
   const hour = Math.floor(Number(nanoseconds?.slice(0, -6) ?? 0) / MS_PER_HOUR)
-  return `${LOG_GROUP_PREFIX}${toHex(nativeProviders.sha256(origin)).slice(0, DIGITS)}.${hour}`
+  return `${LOG_GROUP_PREFIX}${sha256Hex(group).slice(0, DIGITS)}.${hour}`
 }
 
 const LOG_GROUP_PREFIX = 'otel.logs:'
 
-/** The identity of a stored record; null: it is none of OTLP, or an erased log, which nothing tells any more. */
-export function identityOf({ type, traceparent, document }: ChunkRecord): string | null {
-  if (type === SPAN_TYPE) return traceparent === null ? null : spanIdentity(traceparent.slice(36, 52))
+/** A stored record of OTLP; null: it is none, or an erased log. `person`: keyed hash of the label that lies beside the record. */
+export function identityOf(
+  { type, traceparent, document }: ChunkRecord,
+  person: Uint8Array | null,
+): { readonly groups: readonly string[]; readonly identity: string } | null {
+  const trace = traceparent === null ? null : traceGroup(traceIdOf(traceparent))
+  if (type === SPAN_TYPE) {
+    if (trace === null) return null
+    const spanId = traceparent!.slice(36, 52)
+    const identity =
+      document.erasedSeq === undefined ? spanIdentity(spanId, document.payload, person) : spanId
+    return { groups: [trace], identity }
+  }
   if (type !== LOG_TYPE || document.erasedSeq !== undefined) return null
-  return logIdentity(document.payload)
+  const groups = trace === null ? groupsOfReferences(document.references) : [trace]
+  return { groups, identity: logIdentity(document.payload, person) }
+}
+
+/** Key of a trace in batch_keys, in hex. */
+export function traceGroup(traceId: string): string {
+  return toHex(chunkKey.member('traceparent', traceId))
+}
+
+/** Key of a reference in batch_keys, in hex. */
+export function referenceGroup(reference: string): string {
+  return toHex(chunkKey.reference(reference))
+}
+
+function groupsOfReferences(references: Uint8Array | null): string[] {
+  if (references === null) return []
+  const texts = JSON.parse(Buffer.from(references).toString()) as string[]
+  return texts.filter((text) => text.startsWith(LOG_GROUP_PREFIX)).map(referenceGroup)
 }

@@ -1,17 +1,27 @@
-import { chunkKey } from '../../db/chunks/chunk-keys.ts'
 import { ApiError } from '../../errors.ts'
 import type { OtlpSettings } from '../../ledgers/otlp-settings.ts'
-import { DOCUMENT_BYTES_MAX } from '../../ledgers/types/limits.ts'
-import { canonicalize } from '../../proof/json/jcs.ts'
-import type { JsonValue } from '../../proof/json/json-value.ts'
+import { quoted } from '../../proof/quoted.ts'
+import { DOCUMENT_BYTES_MAX, REFERENCE_CHARS_MAX } from '../../proof/request-limits.ts'
 import { isText } from '../../proof/statement/fields.ts'
-import { toHex } from '../../signing/text-of-bytes.ts'
-import type { BatchRequestItem } from '../build-batch.ts'
-import { CanonicalDocument, ESCAPED_NUL } from '../documents.ts'
+import { SUBJECT_CHARS_MAX } from '../limits.ts'
+import { hashSubject } from '../subjects/label.ts'
+import type { BatchRequestItem } from '../write/build-batch.ts'
 import { contentOf, digestOfValue } from './content.ts'
-import { LOG_TYPE, logGroup, logIdentity, SPAN_TYPE, spanIdentity } from './identity.ts'
-import { OTLP_ITEMS_MAX, OTLP_RECORD_BYTES_MAX, OTLP_REFERENCE_CHARS_MAX } from './limits.ts'
-import { newObject, type Read } from './messages.ts'
+import {
+  erasedIdentity,
+  LOG_TYPE,
+  logGroup,
+  logIdentity,
+  referenceGroup,
+  SPAN_TYPE,
+  spanIdentity,
+  traceGroup,
+} from './identity.ts'
+import type { Grouped } from './known-items.ts'
+import { OTLP_ITEMS_MAX, OTLP_REFUSAL_CHARS_MAX, OTLP_REFUSALS_SHOWN_MAX } from './limits.ts'
+import { newObject, type Read, type ReadRequest } from './messages.ts'
+import { Budget, type JsonObject, type Written, writtenOf } from './record-documents.ts'
+import { Bad, DOUBLED, INEXACT, isId, isNoId } from './values.ts'
 
 /*
  * Records of a request's spans and logs (docs/otlp.md): which of them count, what of each is kept, and by what a second one of it is
@@ -28,43 +38,70 @@ export type OtlpItem = {
   readonly identity: string
 }
 
-export type OtlpItems = { readonly items: OtlpItem[]; readonly rejected: number; readonly message: string }
+/** `bytes`: of all documents together, also of those that are left out. */
+export type OtlpItems = {
+  readonly items: OtlpItem[]
+  readonly bytes: number
+  readonly rejected: number
+  readonly message: string
+}
 
-type Origin = { readonly resource: JsonObject; readonly scope: JsonObject }
-type JsonObject = Record<string, unknown>
 /** Over all of a request. */
-type Kept = { readonly refusals: Refusals; readonly budget: Budget }
+type Kept = { readonly refusals: Refusals; readonly budget: Budget; readonly subjectSalt: Uint8Array }
+
+/** `subjectSalt`: key of the hashes of persons' labels. `known`: what the ledger has, and is left out. */
+export type OtlpAbout = {
+  readonly settings: OtlpSettings
+  readonly subjectSalt: Uint8Array
+  readonly known: Grouped
+}
 
 /** In the order of the request; each once. Throws `body_too_large`. */
-export function itemsOf(signal: OtlpSignal, request: Read, settings: OtlpSettings): OtlpItems {
+export function itemsOf(
+  signal: OtlpSignal,
+  { request, ignored }: ReadRequest,
+  { settings, subjectSalt, known }: OtlpAbout,
+): OtlpItems {
   const { ofResource, ofScope, name } = NAMES[signal]
   const toItem = signal === 'traces' ? spanItem : logItem
   const refusals = new Refusals(name)
-  const budget = new Budget()
-  const seen = new Set<string>()
+  for (const member of ignored) refusals.warn('unknown member', member)
+  const kept = { refusals, budget: new Budget(), subjectSalt }
+  const seen = new Map(Array.from(known, ([group, identities]) => [group, new Set(identities)]))
   const items: OtlpItem[] = []
-  for (const grouped of list(request[ofResource])) {
-    const resource = withSchemaUrl(grouped['resource'], grouped['schemaUrl'])
-    for (const scoped of list(grouped[ofScope])) {
-      const scope = withSchemaUrl(scoped['scope'], scoped['schemaUrl'])
-      const origin = { resource, scope }
-      for (const each of list(scoped[name])) {
-        const item = toItem(each, origin, settings, { refusals, budget })
+  const take = (item: OtlpItem): void => {
+    const ofGroup = seen.get(item.group) ?? new Set()
+    seen.set(item.group, ofGroup)
+    if (ofGroup.has(item.identity)) return
+    if (ofGroup.has(erasedIdentity(item.identity))) {
+      refusals.add('whose ids are those of an erased record')
+      return
+    }
+    ofGroup.add(item.identity)
+    items.push(item)
+    if (items.length > OTLP_ITEMS_MAX)
+      throw new ApiError(
+        'body_too_large',
+        `more than ${OTLP_ITEMS_MAX} spans or logs: send fewer in one request`,
+      )
+  }
+  for (const [grouped, atGroup] of refusals.readable(request[ofResource], `/${ofResource}`)) {
+    const resource = originOf('resource', grouped, settings)
+    refusals.warnDoubled(grouped['resource'], `${atGroup}/resource`)
+    for (const [scoped, atScope] of refusals.readable(grouped[ofScope], `${atGroup}/${ofScope}`)) {
+      const scope = originOf('scope', scoped, settings)
+      refusals.warnDoubled(scoped['scope'], `${atScope}/scope`)
+      const origin = [resource, scope] as Written[]
+      const bad = [resource, scope].find((one) => one instanceof Bad)
+      for (const [each, at] of refusals.readable(scoped[name], `${atScope}/${name}`, bad)) {
+        const item = toItem(each, origin, settings, kept)
         if (item === null) continue
-        // The person was taken out of the payload: logs of one moment may differ in nothing else.
-        const key = `${item.group}${item.identity}${item.record.subject ?? ''}`
-        if (seen.has(key)) continue
-        seen.add(key)
-        items.push(item)
-        if (items.length > OTLP_ITEMS_MAX)
-          throw new ApiError(
-            'body_too_large',
-            `more than ${OTLP_ITEMS_MAX} spans or logs: send at most so many in a request`,
-          )
+        refusals.warnDoubled(each, at)
+        take(item)
       }
     }
   }
-  return { items, ...refusals.told }
+  return { items, bytes: kept.budget.bytes, ...refusals.told }
 }
 
 const NAMES = {
@@ -88,26 +125,32 @@ const AGENT_ATTRIBUTES = [
 /** Label of the person that a span or log is about. */
 const SUBJECT_ATTRIBUTE = 'tallystick.subject'
 /** Names of agents' events, and of the spans of some. */
-const AGENT_NAME = /^(?:gen_ai|claude_code|codex)\./
+const AGENT_NAME = /^(?:gen_ai|claude_code|codex|gemini_cli)\./
+/** Events of coding agents. Their attributes have short names, which in other events may be content. */
+const CODING_AGENT = /^(?:claude_code|codex|gemini_cli)\./
+/** Name of an event. A body that only repeats it is not content. */
+const EVENT_NAME = /^(?:gen_ai|claude_code|codex|gemini_cli)(?:\.[a-z0-9_]{1,64}){1,6}$/
 
 function spanItem(
   span: Read,
-  { resource, scope }: Origin,
+  origin: readonly Written[],
   settings: OtlpSettings,
-  { refusals, budget }: Kept,
+  { refusals, budget, subjectSalt }: Kept,
 ): OtlpItem | null {
   const { traceId, spanId, name = '', endTimeUnixNano, startTimeUnixNano } = span as Record<string, string>
-  if (!isTraceId(traceId) || !isSpanId(spanId)) return refusals.add('without a valid traceId and spanId')
+  if (!isId(traceId, 32) || !isId(spanId, 16)) return refusals.add('without a valid traceId and spanId')
   const { attributes, subject } = withoutSubject(span)
+  if (subject === null) return refusals.add(NO_LABEL)
   const counts = AGENT_NAME.test(name) || AGENT_ATTRIBUTES.some((one) => attributes[one] !== undefined)
   if (!counts && settings.take === 'agents') return refusals.rest(settings)
-  const content = contentOf(attributes, settings.content)
-  const status = statusOf(span['status'] as Read | undefined)
-  const events = list(span['events']).map((event) => withContent(event, settings))
-  const links = list(span['links']).map((link) => withContent(link, settings))
-  const { droppedAttributesCount, droppedEventsCount, droppedLinksCount, flags } = span
   const parentSpanId = span['parentSpanId'] as string | undefined
-  // In the order of their names, so that canonical JSON need not sort them.
+  const links = list(span['links'])
+  if (!isIdOrNone(parentSpanId, 16) || !links.every(hasIds))
+    return refusals.add('with an invalid parentSpanId or link')
+  const content = contentOf(attributes, settings.content, CODING_AGENT.test(name))
+  const events = list(span['events'])
+  const { droppedAttributesCount, droppedEventsCount, droppedLinksCount, flags } = span
+  // In the order of their names, so that canonical JSON need not sort them, and the origin's stand between the two.
   const payload = newObject()
   add(payload, 'attributes', content.attributes)
   add(payload, 'digests', content.digests)
@@ -115,20 +158,21 @@ function spanItem(
   add(payload, 'droppedEventsCount', droppedEventsCount || undefined)
   add(payload, 'droppedLinksCount', droppedLinksCount || undefined)
   add(payload, 'endTimeUnixNano', timeOf(endTimeUnixNano))
-  add(payload, 'events', events.length > 0 ? events : undefined)
+  add(payload, 'events', withContent(events, settings))
   add(payload, 'flags', flags || undefined)
-  add(payload, 'kind', KINDS[span['kind'] as number])
-  add(payload, 'links', links.length > 0 ? links : undefined)
+  add(payload, 'kind', nameOf(KINDS, span['kind']))
+  add(payload, 'links', withContent(links, settings))
   payload['name'] = name
-  add(payload, 'parentSpanId', isSpanId(parentSpanId) ? parentSpanId : undefined)
-  addOrigin(payload, resource, scope)
-  payload['spanId'] = spanId
-  add(payload, 'startTimeUnixNano', timeOf(startTimeUnixNano))
-  add(payload, 'status', status)
-  payload['told'] = 'after'
-  payload['traceId'] = traceId
-  add(payload, 'traceState', span['traceState'] || undefined)
-  const document = budget.documentOf(payload)
+  add(payload, 'parentSpanId', isNoId(parentSpanId) ? undefined : parentSpanId)
+  const behind = newObject()
+  behind['spanId'] = spanId
+  add(behind, 'startTimeUnixNano', timeOf(startTimeUnixNano))
+  add(behind, 'status', statusOf(span['status'] as Read | undefined, settings))
+  behind['told'] = 'after'
+  behind['traceId'] = traceId
+  add(behind, 'traceState', span['traceState'] || undefined)
+  const isExact = !(INEXACT in span)
+  const document = budget.documentOf(writtenOf(payload, isExact), origin, writtenOf(behind, true))
   if (document === null) return refusals.add(TOO_LARGE)
   return {
     record: {
@@ -140,27 +184,33 @@ function spanItem(
       subject,
     },
     group: traceGroup(traceId),
-    identity: spanIdentity(spanId),
+    identity: spanIdentity(spanId, document.bytes, personOf(subjectSalt, subject)),
   }
 }
 
 function logItem(
   log: Read,
-  { resource, scope }: Origin,
+  origin: readonly Written[],
   settings: OtlpSettings,
-  { refusals, budget }: Kept,
+  { refusals, budget, subjectSalt }: Kept,
 ): OtlpItem | null {
   const { traceId, spanId, eventName, timeUnixNano, observedTimeUnixNano } = log as Record<string, string>
+  if (!hasIds(log)) return refusals.add('with an invalid traceId or spanId')
   const { attributes, subject } = withoutSubject(log)
+  if (subject === null) return refusals.add(NO_LABEL)
   const { body, flags, severityNumber } = log
   const names = [eventName, attributes['event.name'], body].filter((one) => typeof one === 'string')
   const counts =
     names.some((one) => AGENT_NAME.test(one)) ||
     Object.keys(attributes).some((one) => one.startsWith('audit.'))
   if (!counts && settings.take === 'agents') return refusals.rest(settings)
-  const content = contentOf(attributes, settings.content)
+  const content = contentOf(
+    attributes,
+    settings.content,
+    names.some((one) => CODING_AGENT.test(one)),
+  )
   // Some repeat the event's name there; everything else is content.
-  const keepsBody = settings.content === 'keep' || (typeof body === 'string' && AGENT_NAME.test(body))
+  const keepsBody = settings.content === 'keep' || (typeof body === 'string' && EVENT_NAME.test(body))
   const hasBody = body !== undefined && body !== null
   const payload = newObject()
   add(payload, 'attributes', content.attributes)
@@ -170,20 +220,20 @@ function logItem(
   add(payload, 'eventName', eventName || undefined)
   add(payload, 'flags', flags || undefined)
   add(payload, 'observedTimeUnixNano', timeOf(observedTimeUnixNano))
-  addOrigin(payload, resource, scope)
-  const severity = severityNumber as number
-  add(payload, 'severityNumber', severity >= 1 && severity <= 24 ? severity : undefined)
-  add(payload, 'severityText', log['severityText'] || undefined)
-  add(payload, 'spanId', isSpanId(spanId) ? spanId : undefined)
-  add(payload, 'timeUnixNano', timeOf(timeUnixNano))
-  payload['told'] = 'after'
-  add(payload, 'traceId', isTraceId(traceId) ? traceId : undefined)
-  const document = budget.documentOf(payload)
+  const behind = newObject()
+  add(behind, 'severityNumber', severityNumber || undefined)
+  add(behind, 'severityText', log['severityText'] || undefined)
+  add(behind, 'spanId', isNoId(spanId) ? undefined : spanId)
+  add(behind, 'timeUnixNano', timeOf(timeUnixNano))
+  behind['told'] = 'after'
+  add(behind, 'traceId', isNoId(traceId) ? undefined : traceId)
+  const isExact = !(INEXACT in log)
+  const document = budget.documentOf(writtenOf(payload, isExact), origin, writtenOf(behind, true))
   if (document === null) return refusals.add(TOO_LARGE)
   const time = timeOf(timeUnixNano) ?? timeOf(observedTimeUnixNano)
-  const isTraced = isTraceId(traceId) && isSpanId(spanId)
+  const isTraced = isId(traceId, 32) && isId(spanId, 16)
   const references = referencesOf(attributes)
-  const group = isTraced ? null : logGroup(resource, references.filter(isOfConversation), time)
+  const group = isTraced ? null : logGroup(origin, references.filter(isOfConversation), time)
   return {
     record: {
       type: LOG_TYPE,
@@ -193,134 +243,167 @@ function logItem(
       traceparent: isTraced ? traceparent(traceId!, spanId!, flags as number | undefined) : undefined,
       subject,
     },
-    group: group === null ? traceGroup(traceId!) : toHex(chunkKey.reference(group)),
-    identity: logIdentity(document.bytes),
+    group: group === null ? traceGroup(traceId!) : referenceGroup(group),
+    identity: logIdentity(document.bytes, personOf(subjectSalt, subject)),
   }
 }
 
-/** Attributes but for the label of a person, which is kept as a hash alone. One that is no label is an attribute like others. */
-function withoutSubject(read: Read): { attributes: JsonObject; subject: string | undefined } {
-  const { [SUBJECT_ATTRIBUTE]: subject, ...attributes } = (read['attributes'] ?? {}) as JsonObject
-  const isLabel = typeof subject === 'string' && isText(subject)
-  return isLabel
-    ? { attributes, subject }
-    : { attributes: (read['attributes'] ?? {}) as JsonObject, subject: undefined }
+/** The label was taken out of the payload: two of one moment may differ in nothing else. */
+function personOf(subjectSalt: Uint8Array, subject: string | undefined): Uint8Array | null {
+  return subject === undefined ? null : hashSubject(subjectSalt, subject)
 }
 
+/**
+ * Attributes but for the label of a person, which is kept as a hash alone. `subject`: the label, undefined where there is none, null where the
+ * attribute holds something else: a label that stays in the payload would be found by no request that erases the person.
+ */
+function withoutSubject(read: Read): { attributes: JsonObject; subject: string | undefined | null } {
+  const all = (read['attributes'] ?? {}) as JsonObject
+  if (!(SUBJECT_ATTRIBUTE in all)) return { attributes: all, subject: undefined }
+  const { [SUBJECT_ATTRIBUTE]: value, ...attributes } = all
+  if (value === undefined || value === null || value === '') return { attributes, subject: undefined }
+  const isInteger = typeof value === 'bigint' || Number.isSafeInteger(value)
+  const subject = isInteger ? `${value}` : value
+  const isLabel = typeof subject === 'string' && isText(subject) && hasAtMost(SUBJECT_CHARS_MAX, subject)
+  return { attributes, subject: isLabel ? subject : null }
+}
+
+/** Characters as the schemas of other routes count them: code points. */
+function hasAtMost(charsMax: number, text: string): boolean {
+  return text.length <= charsMax || (text.length <= 2 * charsMax && [...text].length <= charsMax)
+}
+
+const NO_LABEL = `whose ${SUBJECT_ATTRIBUTE} is no text of 1 to ${SUBJECT_CHARS_MAX} characters`
 const TOO_LARGE = `larger than ${DOCUMENT_BYTES_MAX} bytes as a record`
 
-/** Counts spans and logs that were not taken, by their reasons. */
+/** Counts rejected spans and logs by reason. Its text for the answer names the first ones with path and fault. */
 class Refusals {
   readonly #name: string
   readonly #reasons = new Map<string, number>()
+  readonly #first: string[] = []
+  /** Warnings about spans and logs that were accepted. */
+  readonly #warnings: string[] = []
+  /** Path of the current span or log. */
+  #at = ''
 
   constructor(name: string) {
     this.#name = name
   }
 
-  add(reason: string): null {
-    this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1)
+  /** Yields the items of a list with their paths. Counts items that could not be read, and skips all below a bad `above`. */
+  *readable(value: unknown, path: string, above?: Bad): Generator<readonly [Read, string]> {
+    for (const [i, each] of list(value).entries()) {
+      this.#at = `${path}/${i}`
+      const bad = above ?? (each instanceof Bad ? each : null)
+      if (bad === null) yield [each, this.#at]
+      else this.add('with an invalid value', bad.reason, bad.items)
+    }
+  }
+
+  add(reason: string, detail = reason, count = 1): null {
+    this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + count)
+    this.#note(this.#first, this.#at, detail)
     return null
   }
 
   rest({ rest }: OtlpSettings): null {
     if (rest === 'drop') return null
-    return this.add('not an agent’s (set `otlp` of the API key to take all, or to drop the rest silently)')
+    return this.add(
+      'not an agent’s (set `otlp` of the API key to take all, or to drop the rest silently)',
+      '',
+    )
+  }
+
+  /** Warns of a name that occurs twice in a message. */
+  warnDoubled(read: unknown, at: string): void {
+    const name = (read as { [DOUBLED]?: string } | undefined)?.[DOUBLED]
+    if (name !== undefined) this.warn(at, `${quoted(name)} occurs twice: the last value is taken`)
+  }
+
+  warn(at: string, what: string): void {
+    this.#note(this.#warnings, at, what)
+  }
+
+  #note(notes: string[], at: string, what: string): void {
+    if (what === '' || notes.length >= OTLP_REFUSALS_SHOWN_MAX) return
+    const note = `${at}: ${what}`
+    notes.push(note.length > OTLP_REFUSAL_CHARS_MAX ? `${note.slice(0, OTLP_REFUSAL_CHARS_MAX)}…` : note)
   }
 
   get told(): { rejected: number; message: string } {
     const reasons = [...this.#reasons].map(([reason, n]) => `${n} ${this.#name} ${reason}`)
     const rejected = [...this.#reasons.values()].reduce((sum, n) => sum + n, 0)
-    return { rejected, message: reasons.join('; ') }
+    const message = [...reasons, ...this.#first, ...this.#warnings].join('; ')
+    return { rejected, message: message.toWellFormed() }
   }
 }
 
-function withSchemaUrl(about: unknown, schemaUrl: unknown): JsonObject {
-  const { attributes, droppedAttributesCount, name, version } = (about ?? {}) as JsonObject
+/** The resource or the scope of a group, as a member of its records. */
+function originOf(name: 'resource' | 'scope', group: Read, settings: OtlpSettings): Written | Bad {
+  const about = (group[name] ?? {}) as JsonObject | Bad
+  if (about instanceof Bad) return new Bad(`/${name}: ${about.reason}`)
   const made = newObject()
-  add(made, 'attributes', attributes)
-  add(made, 'droppedAttributesCount', droppedAttributesCount || undefined)
-  add(made, 'name', name || undefined)
-  add(made, 'schemaUrl', schemaUrl || undefined)
-  add(made, 'version', version || undefined)
-  return made
-}
-
-/** An event or a link. */
-function withContent(read: Read, settings: OtlpSettings): JsonObject {
-  const { attributes, ...others } = read as JsonObject
-  const made = newObject()
-  const content = contentOf((attributes ?? {}) as JsonObject, settings.content)
+  const content = contentOf((about['attributes'] ?? {}) as JsonObject, settings.content)
   add(made, 'attributes', content.attributes)
   add(made, 'digests', content.digests)
-  for (const [name, value] of Object.entries(others)) if (value !== 0 && value !== '') made[name] = value
-  return made
+  add(made, 'droppedAttributesCount', about['droppedAttributesCount'] || undefined)
+  add(made, 'name', about['name'] || undefined)
+  add(made, 'schemaUrl', group['schemaUrl'] || undefined)
+  add(made, 'version', about['version'] || undefined)
+  return writtenOf(Object.keys(made).length === 0 ? {} : { [name]: made }, !(INEXACT in about))
 }
 
-function statusOf(status: Read | undefined): JsonObject | undefined {
-  const code = STATUS_CODES[(status?.['code'] ?? 0) as number]
+/** Events or links; undefined for none. */
+function withContent(read: readonly Read[], settings: OtlpSettings): JsonObject[] | undefined {
+  if (read.length === 0) return undefined
+  return read.map((each) => {
+    const { attributes, ...others } = each as JsonObject
+    const made = newObject()
+    const content = contentOf((attributes ?? {}) as JsonObject, settings.content)
+    add(made, 'attributes', content.attributes)
+    add(made, 'digests', content.digests)
+    for (const [name, value] of Object.entries(others)) if (value !== 0 && value !== '') made[name] = value
+    return made
+  })
+}
+
+/** Whether `traceId` and `spanId` of a log or a link are valid or absent. */
+function hasIds(read: Read): boolean {
+  const { traceId, spanId } = read as Record<string, string>
+  return isIdOrNone(traceId, 32) && isIdOrNone(spanId, 16)
+}
+
+function isIdOrNone(digits: string | undefined, length: 16 | 32): boolean {
+  return isId(digits, length) || isNoId(digits)
+}
+
+/** Status of a span for its record. The message is the text of an error, so it is content. */
+function statusOf(status: Read | undefined, { content }: OtlpSettings): JsonObject | undefined {
+  const code = nameOf(STATUS_CODES, status?.['code'])
   const message = status?.['message'] || undefined
   if (code === undefined && message === undefined) return undefined
   const made = newObject()
   add(made, 'code', code)
-  add(made, 'message', message)
+  if (content === 'keep') add(made, 'message', message)
+  else if (message !== undefined) made['messageDigest'] = digestOfValue(message)
   return made
 }
 
-function addOrigin(payload: JsonObject, resource: JsonObject, scope: JsonObject): void {
-  if (!isEmpty(resource)) payload['resource'] = resource
-  if (!isEmpty(scope)) payload['scope'] = scope
-}
-
-function isEmpty(object: JsonObject): boolean {
-  for (const _ in object) return false
-  return true
+/** Name of an enum's value, or its number if OTLP 1.11 does not name it. undefined for 0, which means no value. */
+function nameOf(names: readonly (string | undefined)[], value: unknown): string | number | undefined {
+  const number = (value ?? 0) as number
+  return number < names.length ? names[number] : number
 }
 
 function add(payload: JsonObject, name: string, value: unknown): void {
   if (value !== undefined) payload[name] = value
 }
 
-/**
- * Bytes that a request's documents have together. A resource is sent once and stands in each record: a few kilobytes, compressed, could
- * become gigabytes.
- */
-class Budget {
-  #left = OTLP_RECORD_BYTES_MAX
-
-  /** null: it is too large for a record. Throws `body_too_large`. */
-  documentOf(payload: JsonObject): CanonicalDocument | null {
-    const text = canonicalize(payload as JsonValue)
-    this.#left -= Buffer.byteLength(text)
-    if (this.#left < 0)
-      throw new ApiError(
-        'body_too_large',
-        `the records, each with its resource and scope, have more than ${OTLP_RECORD_BYTES_MAX} bytes together: send fewer spans or logs in a request, or a smaller resource`,
-      )
-    if (text.length > DOCUMENT_BYTES_MAX) return null
-    const document = new CanonicalDocument(
-      text.includes(ESCAPED_NUL) ? canonicalize(withoutNul(payload) as JsonValue) : text,
-    )
-    return document.bytes.length > DOCUMENT_BYTES_MAX ? null : document
-  }
-}
-
-/** Protobuf's texts may hold U+0000, and documents may not: U+FFFD stands for it. Digests were made before, of what was sent. */
-function withoutNul(value: unknown): unknown {
-  if (typeof value === 'string') return value.replaceAll('\0', '\ufffd')
-  if (Array.isArray(value)) return value.map(withoutNul)
-  if (typeof value !== 'object' || value === null) return value
-  const made = newObject()
-  for (const [name, member] of Object.entries(value))
-    made[name.replaceAll('\0', '\ufffd')] = withoutNul(member)
-  return made
-}
-
 /** Attributes by which records of one call, conversation or agent find each other: the name of OpenTelemetry, and those of others. */
 const REFERENCES = {
   'gen_ai.agent.id': ['gen_ai.agent.id'],
   'gen_ai.conversation.id': ['gen_ai.conversation.id', 'session.id', 'conversation.id'],
-  'gen_ai.tool.call.id': ['gen_ai.tool.call.id', 'tool_use_id', 'call_id'],
+  'gen_ai.tool.call.id': ['gen_ai.tool.call.id', 'gen_ai.tool.call_id', 'tool_use_id', 'call_id'],
 }
 
 function referencesOf(attributes: JsonObject): string[] {
@@ -329,32 +412,20 @@ function referencesOf(attributes: JsonObject): string[] {
     const value = sources.map((source) => attributes[source]).find((one) => one !== undefined)
     if (typeof value !== 'string' || value === '') continue
     const reference = `${name}:${value}`
-    if (reference.length <= OTLP_REFERENCE_CHARS_MAX && !CONTROLS.test(reference)) references.push(reference)
+    if (hasAtMost(REFERENCE_CHARS_MAX, reference) && !CONTROLS.test(reference)) references.push(reference)
   }
   return references
 }
 
-const CONTROLS = /\p{Cc}/u
+const CONTROLS = /[\p{Cc}\p{Cs}]/u
 
 /** Other references are of fewer records, and would make a group of each. */
 function isOfConversation(reference: string): boolean {
   return reference.startsWith('gen_ai.conversation.id:')
 }
 
-function traceGroup(traceId: string): string {
-  return toHex(chunkKey.traceId(traceId))
-}
-
 function traceparent(traceId: string, spanId: string, flags = 0): string {
   return `00-${traceId}-${spanId}-${(flags & 0xff).toString(16).padStart(2, '0')}`
-}
-
-function isTraceId(id: string | undefined): id is string {
-  return id?.length === 32 && !/^0+$/.test(id)
-}
-
-function isSpanId(id: string | undefined): id is string {
-  return id?.length === 16 && !/^0+$/.test(id)
 }
 
 /** 0 means that it is not known. */

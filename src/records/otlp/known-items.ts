@@ -1,23 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { Turn } from '../../append/turn.ts'
 import { decodeChunk } from '../../db/chunks/chunk-content.ts'
-import { keysOfChunk } from '../../db/chunks/chunk-keys.ts'
-import { findChunksOfKeys } from '../../db/chunks/find-chunks-of-keys.ts'
-import { fillReleased } from '../../db/chunks/released-chunks.ts'
+import { findChunksOfKeys, readPersonsOfChunks } from '../../db/chunks/find-chunks-of-keys.ts'
+import { readContent } from '../../db/chunks/read-chunks.ts'
 import { LOOKUP_CHUNK_BYTES_MAX } from '../../db/limits.ts'
 import { readChunks } from '../../db/records/read-chunk-keys.ts'
 import { ApiError } from '../../errors.ts'
+import { Counts } from '../../load/shares.ts'
+import { Slice } from '../../load/slice.ts'
 import type { Uuid } from '../../proof/ids.ts'
-import { toHex } from '../../signing/text-of-bytes.ts'
-import { identityOf } from './identity.ts'
+import { erasedIdentity, identityOf } from './identity.ts'
+import { type KnownGroup, KnownGroups, type Sender } from './known-groups.ts'
 import {
   OTLP_CHUNKS_PER_QUERY,
-  OTLP_KNOWN_GROUPS_MAX,
-  OTLP_KNOWN_GROUPS_OF_LEDGER_MAX,
-  OTLP_KNOWN_ITEMS_MAX,
-  OTLP_KNOWN_ITEMS_OF_GROUP_MAX,
-  OTLP_KNOWN_ITEMS_OF_LEDGER_MAX,
+  OTLP_GROUPS_AT_ONCE_MAX,
   OTLP_LOOKS_MAX,
   OTLP_WAIT_MS_MAX,
   OTLP_WAITING_MAX,
@@ -26,39 +22,16 @@ import {
 /** Identities, by the group that they are of. */
 export type Grouped = ReadonlyMap<string, readonly string[]>
 
-/** An agent of a ledger: one does not keep another's spans out. */
-type Sender = { readonly ledgerId: Uuid; readonly agentId: Uuid }
-
-/** Part of the memory that a ledger has. */
-type Share = {
-  /** The one that was asked for last is the last. */
-  readonly groups: Map<string, Group>
-  items: number
-}
-
-type Group = {
-  readonly share: Share
-  /** Somebody may still hold it, and add to it: that does not count. */
-  isForgotten: boolean
-  /** Everything before this seq is in `items`. */
-  size: number
-  readonly items: Set<string>
-  /** Entries behind it that this process has made, and whose items are there. */
-  readonly own: Set<number>
-}
-
 /**
  * Spans and logs that ledgers have (docs/decisions/0030-a-span-is-one-record.md). Nothing is stored for it: a trace is a key of
  * batch_keys already, and leads to the chunks that have spans of it. A process remembers them, and reads only those that came since.
  */
 export class KnownItems {
   readonly #pool: pg.Pool
-  /** The one that was asked last is the last. */
-  readonly #shares = new Map<Uuid, Share>()
-  #items = 0
-  #groups = 0
-  readonly #held = new Map<string, Promise<void>>()
-  readonly #waiting = new Map<Uuid, number>()
+  readonly #known = new KnownGroups()
+  /** By ledger and agent, then by group: the request that adds to it. */
+  readonly #held = new Map<string, Map<string, Promise<void>>>()
+  readonly #waiting = new Counts()
 
   constructor(pool: pg.Pool) {
     this.#pool = pool
@@ -66,183 +39,157 @@ export class KnownItems {
 
   /**
    * Does `work` while no other request of this process adds to these groups: two that came at once would both find nothing.
-   * append_entries finds those that other servers add meanwhile. Throws `overloaded`.
+   * append_entries finds items that other servers add meanwhile, and items of groups beyond the first OTLP_GROUPS_AT_ONCE_MAX, which are not reserved.
+   * Throws `overloaded`.
    */
   async holding<Result>(
     { ledgerId, agentId }: Sender,
-    groups: Iterable<string>,
+    names: Iterable<string>,
     work: () => Promise<Result>,
   ): Promise<Result> {
-    const names = Array.from(groups, (group) => `${ledgerId} ${agentId} ${group}`)
+    const groups = firstOf(names, OTLP_GROUPS_AT_ONCE_MAX)
+    const sender = `${ledgerId} ${agentId}`
     const deadlineMs = performance.now() + OTLP_WAIT_MS_MAX
     // Nothing may happen between the last look and taking them.
-    for (let held = this.#heldOf(names); held; held = this.#heldOf(names))
+    for (let held = this.#heldOf(sender, groups); held; held = this.#heldOf(sender, groups))
       await this.#waitFor(ledgerId, held, deadlineMs)
     const { promise, resolve } = Promise.withResolvers<void>()
-    for (const name of names) this.#held.set(name, promise)
+    const ofSender = this.#held.get(sender) ?? new Map<string, Promise<void>>()
+    this.#held.set(sender, ofSender)
+    for (const name of groups) ofSender.set(name, promise)
     try {
       return await work()
     } finally {
-      for (const name of names) this.#held.delete(name)
+      for (const name of groups) ofSender.delete(name)
+      if (ofSender.size === 0) this.#held.delete(sender)
       resolve()
     }
   }
 
-  /** All of `sent` that the ledger has from this agent, and how large the ledger was then. */
+  /** Whether one of these groups is remembered. */
+  remembers(sender: Sender, sent: Grouped): boolean {
+    return this.#known.find(sender, sent.keys()).size > 0
+  }
+
+  /** All of `sent` that the ledger has from this agent, and how large the ledger was then. An erased span is named as such. */
   async find(sender: Sender, sent: Grouped): Promise<{ readonly size: number; readonly repeated: Grouped }> {
-    const groups = new Map(Array.from(sent.keys(), (name) => [name, this.#groupOf(sender, name)]))
+    const groups = this.#known.find(sender, sent.keys())
     try {
-      const size = await this.#catchUp(sender, groups)
+      const size = await this.#catchUp(sender, [...sent.keys()], groups)
       const repeated = new Map<string, string[]>()
-      for (const [name, identities] of sent) {
-        const { items } = groups.get(name)!
-        const known = items.size === 0 ? [] : identities.filter((one) => items.has(one))
+      for (const [name, group] of groups) {
+        const known = sent
+          .get(name)!
+          .flatMap((one) => [one, erasedIdentity(one)])
+          .filter((one) => group.has(one))
         if (known.length > 0) repeated.set(name, known)
       }
       return { size, repeated }
     } finally {
-      this.#forgetOldest(sender)
+      this.#known.forgetOldest(sender.ledgerId)
     }
   }
 
-  /** Remembers a batch that was written. */
+  /**
+   * Remembers a written batch. A batch with very many groups extends groups that are remembered already, and adds no new ones: most of its
+   * traces have ended, and others are read from their chunks when they are sent again.
+   */
   note(sender: Sender, written: Grouped, seq: number): void {
+    const groups = this.#known.find(sender, written.keys())
+    const isWide = written.size > OTLP_GROUPS_AT_ONCE_MAX
+    if (isWide && groups.size === 0) return
     for (const [name, identities] of written) {
-      const group = this.#groupOf(sender, name)
-      group.own.add(seq)
-      for (const identity of identities) this.#add(group, identity)
+      const group = groups.get(name) ?? (isWide ? null : this.#known.make(sender, name))
+      if (group === null) continue
+      group.own.push(seq)
+      for (const identity of identities) this.#known.add(group, identity)
     }
-    this.#forgetOldest(sender)
+    this.#known.forgetOldest(sender.ledgerId)
   }
 
   /** Items and groups that are remembered. */
   get figures(): { readonly items: number; readonly groups: number } {
-    return { items: this.#items, groups: this.#groups }
-  }
-
-  #groupOf({ ledgerId, agentId }: Sender, name: string): Group {
-    const key = `${agentId} ${name}`
-    const share = this.#shares.get(ledgerId) ?? { groups: new Map(), items: 0 }
-    this.#shares.delete(ledgerId)
-    this.#shares.set(ledgerId, share)
-    const known = share.groups.get(key)
-    const group = known ?? { share, isForgotten: false, size: 0, items: new Set(), own: new Set() }
-    share.groups.delete(key)
-    share.groups.set(key, group)
-    if (!known) this.#groups++
-    return group
-  }
-
-  #add(group: Group, identity: string): void {
-    const { items } = group
-    if (items.has(identity)) return
-    items.add(identity)
-    if (items.size > OTLP_KNOWN_ITEMS_OF_GROUP_MAX) items.delete(items.keys().next().value!)
-    else this.#count(group, 1)
-  }
-
-  #count({ isForgotten, share }: Group, items: number): void {
-    if (isForgotten) return
-    share.items += items
-    this.#items += items
+    return this.#known.figures
   }
 
   /** Reads what came since the groups were looked at, and returns the ledger's size then. Throws `overloaded`: not all of it. */
-  async #catchUp(sender: Sender, groups: ReadonlyMap<string, Group>): Promise<number> {
-    const asked = [...groups]
+  async #catchUp(sender: Sender, names: readonly string[], groups: Map<string, KnownGroup>): Promise<number> {
     for (let looks = 0; looks < OTLP_LOOKS_MAX; looks++) {
-      const keys = asked.map(([name, { size }]) => ({ key: Buffer.from(name, 'hex'), since: size }))
+      const keys = names.map((name) => ({ key: name, since: groups.get(name)?.size ?? 0 }))
       const { size, places, upTo } = await findChunksOfKeys(this.#pool, sender, keys)
-      const unread = places.filter(({ index, seq }) => !asked[index]![1].own.has(seq))
+      const isWhole = upTo === size
+      // Names that the ledger does not have are remembered only if there is more to look at, to go on from there.
+      for (const name of isWhole ? places.map(({ index }) => names[index]!) : names)
+        if (!groups.has(name)) groups.set(name, this.#known.make(sender, name))
+      const unread = places.filter(({ index, seq }) => !groups.get(names[index]!)!.own.includes(seq))
       await this.#read(sender, groups, unread)
-      for (const [, group] of asked) {
+      for (const group of groups.values()) {
         group.size = Math.max(group.size, upTo)
-        for (const seq of group.own) if (seq < group.size) group.own.delete(seq)
+        if (group.own.length > 0) group.own = group.own.filter((seq) => seq >= group.size)
       }
-      if (upTo === size) return size
+      if (isWhole) return size
     }
     throw tooMuch()
   }
 
   async #read(
-    { ledgerId, agentId }: Sender,
-    groups: ReadonlyMap<string, Group>,
+    { ledgerId }: Sender,
+    groups: ReadonlyMap<string, KnownGroup>,
     places: readonly { readonly seq: number; readonly chunk: number }[],
   ): Promise<void> {
     const distinct = [...new Map(places.map((place) => [`${place.seq} ${place.chunk}`, place])).values()]
-    const turn = new Turn()
+    const slice = new Slice()
     for (let read = 0; read < distinct.length; ) {
       const keys = distinct
         .slice(read, read + OTLP_CHUNKS_PER_QUERY)
         .map(({ seq, chunk }) => ({ ledgerId, seq, chunk }))
       const chunks = await readChunks(this.#pool, keys, LOOKUP_CHUNK_BYTES_MAX)
-      read += chunks.length
-      for (const row of chunks) {
+      const persons = await readPersonsOfChunks(this.#pool, keys.slice(0, chunks.length))
+      for (const [i, row] of chunks.entries()) {
         if (row === null) continue
-        await fillReleased(this.#pool, [row])
-        for (const record of decodeChunk(row.content, row.count)) {
-          const identity = identityOf(record)
-          if (identity === null) continue
-          for (const key of keysOfChunk(agentId, [record])) {
-            const group = groups.get(toHex(key))
-            if (group) this.#add(group, identity)
+        const content = await readContent(this.#pool, row)
+        for (const [place, record] of decodeChunk(content, row.count).entries()) {
+          const known = identityOf(record, persons[i]!.get(place) ?? null)
+          if (known === null) continue
+          for (const name of known.groups) {
+            const group = groups.get(name)
+            if (group) this.#known.add(group, known.identity)
           }
         }
-        if (turn.isOver) await turn.next()
+        if (slice.isOver) await slice.next()
       }
+      read += chunks.length
     }
   }
 
   async #waitFor(ledgerId: Uuid, held: Promise<void>, deadlineMs: number): Promise<void> {
-    const waiting = this.#waiting.get(ledgerId) ?? 0
     const leftMs = deadlineMs - performance.now()
-    if (waiting >= OTLP_WAITING_MAX || leftMs <= 0) throw tooMany()
-    this.#waiting.set(ledgerId, waiting + 1)
+    if (this.#waiting.of(ledgerId) >= OTLP_WAITING_MAX || leftMs <= 0) throw tooMany()
+    this.#waiting.add(ledgerId, 1)
     const end = new AbortController()
     await Promise.race([held, sleep(leftMs, null, { signal: end.signal }).catch(() => {})])
     end.abort()
-    const others = this.#waiting.get(ledgerId)! - 1
-    if (others === 0) this.#waiting.delete(ledgerId)
-    else this.#waiting.set(ledgerId, others)
+    this.#waiting.add(ledgerId, -1)
   }
 
-  #heldOf(names: readonly string[]): Promise<void> | undefined {
-    for (const name of names) {
-      const held = this.#held.get(name)
-      if (held) return held
+  #heldOf(sender: string, groups: Iterable<string>): Promise<void> | undefined {
+    const held = this.#held.get(sender)
+    if (!held) return undefined
+    for (const name of groups) {
+      const other = held.get(name)
+      if (other) return other
     }
     return undefined
   }
-
-  #forgetOldest({ ledgerId }: Sender): void {
-    const own = this.#shares.get(ledgerId)
-    while (own && exceeds(own)) this.#forgetGroup(own)
-    for (const [ledger, share] of this.#shares) {
-      while (this.#exceeds && this.#forgetGroup(share));
-      if (share.groups.size > 0) return
-      this.#shares.delete(ledger)
-    }
-  }
-
-  get #exceeds(): boolean {
-    return this.#items > OTLP_KNOWN_ITEMS_MAX || this.#groups > OTLP_KNOWN_GROUPS_MAX
-  }
-
-  /** The one that was asked for the longest ago. */
-  #forgetGroup(share: Share): boolean {
-    for (const [key, group] of share.groups) {
-      share.groups.delete(key)
-      this.#count(group, -group.items.size)
-      group.isForgotten = true
-      this.#groups--
-      return true
-    }
-    return false
-  }
 }
 
-function exceeds({ items, groups }: Share): boolean {
-  return items > OTLP_KNOWN_ITEMS_OF_LEDGER_MAX || groups.size > OTLP_KNOWN_GROUPS_OF_LEDGER_MAX
+function firstOf(names: Iterable<string>, countMax: number): Set<string> {
+  const first = new Set<string>()
+  for (const name of names) {
+    first.add(name)
+    if (first.size === countMax) break
+  }
+  return first
 }
 
 function tooMany(): ApiError {

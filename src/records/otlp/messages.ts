@@ -3,7 +3,7 @@
  * table is read in protobuf and in JSON. Fields that are not here are skipped, as both encodings demand.
  */
 
-/** Attributes become an object, and values plain JSON. Ids are hex, nanoseconds decimal digits. */
+/** How a field is read: attributes become an object, an id its text in hex, nanoseconds decimal digits. */
 type Kind = 'text' | 'id' | 'nanoseconds' | 'number' | 'attributes' | 'value'
 
 export type Field = {
@@ -12,30 +12,47 @@ export type Field = {
   readonly repeated: boolean
 }
 
+/**
+ * `item`: a span or a log. A bad value in it rejects only this item. `origin`: a resource or a scope. A bad value in it rejects all its items.
+ * `group`: has items below it, so an unknown member may contain items. `part`: a bad value in it rejects the message around it.
+ */
+type Role = 'item' | 'origin' | 'group' | 'part'
+
 export class Message {
   /** By number. */
   readonly fields: readonly (Field | undefined)[]
   readonly names: ReadonlyMap<string, Field>
+  readonly role: Role
 
-  constructor(fields: Readonly<Record<number, readonly [name: string, kind: Kind | Message | [Message]]>>) {
+  constructor(
+    fields: Readonly<Record<number, readonly [name: string, kind: Kind | Message | [Message]]>>,
+    role: Role = 'part',
+  ) {
     const made: Field[] = []
     for (const [number, [name, kind]] of Object.entries(fields))
       made[Number(number)] = Array.isArray(kind)
         ? { name, kind: kind[0]!, repeated: true }
         : { name, kind, repeated: false }
+    this.role = role
     this.fields = made
     this.names = new Map(made.flatMap((field) => (field ? [[field.name, field]] : [])))
   }
 }
 
-const resource = new Message({ 1: ['attributes', 'attributes'], 2: ['droppedAttributesCount', 'number'] })
+const resource = new Message(
+  { 1: ['attributes', 'attributes'], 2: ['droppedAttributesCount', 'number'] },
+  'origin',
+)
 
-const scope = new Message({
-  1: ['name', 'text'],
-  2: ['version', 'text'],
-  3: ['attributes', 'attributes'],
-  4: ['droppedAttributesCount', 'number'],
-})
+const scope = new Message(
+  {
+    1: ['name', 'text'],
+    2: ['version', 'text'],
+    3: ['attributes', 'attributes'],
+    4: ['droppedAttributesCount', 'number'],
+  },
+  'origin',
+)
 
 const event = new Message({
   1: ['timeUnixNano', 'nanoseconds'],
@@ -55,48 +72,53 @@ const link = new Message({
 
 const status = new Message({ 2: ['message', 'text'], 3: ['code', 'number'] })
 
-const span = new Message({
-  1: ['traceId', 'id'],
-  2: ['spanId', 'id'],
-  3: ['traceState', 'text'],
-  4: ['parentSpanId', 'id'],
-  5: ['name', 'text'],
-  6: ['kind', 'number'],
-  7: ['startTimeUnixNano', 'nanoseconds'],
-  8: ['endTimeUnixNano', 'nanoseconds'],
-  9: ['attributes', 'attributes'],
-  10: ['droppedAttributesCount', 'number'],
-  11: ['events', [event]],
-  12: ['droppedEventsCount', 'number'],
-  13: ['links', [link]],
-  14: ['droppedLinksCount', 'number'],
-  15: ['status', status],
-  16: ['flags', 'number'],
-})
+const span = new Message(
+  {
+    1: ['traceId', 'id'],
+    2: ['spanId', 'id'],
+    3: ['traceState', 'text'],
+    4: ['parentSpanId', 'id'],
+    5: ['name', 'text'],
+    6: ['kind', 'number'],
+    7: ['startTimeUnixNano', 'nanoseconds'],
+    8: ['endTimeUnixNano', 'nanoseconds'],
+    9: ['attributes', 'attributes'],
+    10: ['droppedAttributesCount', 'number'],
+    11: ['events', [event]],
+    12: ['droppedEventsCount', 'number'],
+    13: ['links', [link]],
+    14: ['droppedLinksCount', 'number'],
+    15: ['status', status],
+    16: ['flags', 'number'],
+  },
+  'item',
+)
 
-const logRecord = new Message({
-  1: ['timeUnixNano', 'nanoseconds'],
-  2: ['severityNumber', 'number'],
-  3: ['severityText', 'text'],
-  5: ['body', 'value'],
-  6: ['attributes', 'attributes'],
-  7: ['droppedAttributesCount', 'number'],
-  8: ['flags', 'number'],
-  9: ['traceId', 'id'],
-  10: ['spanId', 'id'],
-  11: ['observedTimeUnixNano', 'nanoseconds'],
-  12: ['eventName', 'text'],
-})
+const logRecord = new Message(
+  {
+    1: ['timeUnixNano', 'nanoseconds'],
+    2: ['severityNumber', 'number'],
+    3: ['severityText', 'text'],
+    5: ['body', 'value'],
+    6: ['attributes', 'attributes'],
+    7: ['droppedAttributesCount', 'number'],
+    8: ['flags', 'number'],
+    9: ['traceId', 'id'],
+    10: ['spanId', 'id'],
+    11: ['observedTimeUnixNano', 'nanoseconds'],
+    12: ['eventName', 'text'],
+  },
+  'item',
+)
 
 /** A request, from the resources down; spans and logs are nested alike. */
 function request(ofResource: string, ofScope: string, name: string, item: Message): Message {
-  const scoped = new Message({ 1: ['scope', scope], 2: [name, [item]], 3: ['schemaUrl', 'text'] })
-  const grouped = new Message({
-    1: ['resource', resource],
-    2: [ofScope, [scoped]],
-    3: ['schemaUrl', 'text'],
-  })
-  return new Message({ 1: [ofResource, [grouped]] })
+  const scoped = new Message({ 1: ['scope', scope], 2: [name, [item]], 3: ['schemaUrl', 'text'] }, 'group')
+  const grouped = new Message(
+    { 1: ['resource', resource], 2: [ofScope, [scoped]], 3: ['schemaUrl', 'text'] },
+    'group',
+  )
+  return new Message({ 1: [ofResource, [grouped]] }, 'group')
 }
 
 export const TRACES = request('resourceSpans', 'scopeSpans', 'spans', span)
@@ -104,6 +126,9 @@ export const LOGS = request('resourceLogs', 'scopeLogs', 'logRecords', logRecord
 
 /** A message as it was read: a member that was not sent is absent. */
 export type Read = { readonly [name: string]: unknown }
+
+/** `ignored`: names of skipped members that may contain spans or logs. */
+export type ReadRequest = { readonly request: Read; readonly ignored: ReadonlySet<string> }
 
 /** An attribute may be called `__proto__`. */
 export function newObject(): Record<string, unknown> {

@@ -1,138 +1,305 @@
+import { endOfString, JsonReader } from '../../proof/json/json-parser.ts'
+import { parseExact } from '../../proof/json/json-text.ts'
 import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
+import { quoted } from '../../proof/quoted.ts'
 import { OtlpError } from './error.ts'
-import { OTLP_VALUE_DEPTH_MAX } from './limits.ts'
-import { type Message, newObject, type Read } from './messages.ts'
-import { plainDouble } from './read-protobuf.ts'
+import { OTLP_JSON_DEPTH_MAX, OTLP_VALUE_DEPTH_MAX } from './limits.ts'
+import { type Message, newObject, type Read, type ReadRequest } from './messages.ts'
+import { type Bad, Isolating, tooDeep } from './values.ts'
 
 /*
  * OTLP's JSON, for the messages of messages.ts: that of protobuf, but ids are hex and enums are numbers. A member that is null is
  * absent.
  */
 
-/** Throws OtlpError where the value is no such message. */
-export function readJson(value: JsonValue, message: Message, path = ''): Read {
-  if (!isObject(value)) throw wrong(path, 'an object')
-  const read = newObject()
-  for (const [name, member] of Object.entries(value)) {
-    const field = message.names.get(name)
-    if (field === undefined || member === null) continue
-    const at = `${path}/${name}`
-    if (typeof field.kind === 'string') read[name] = READERS[field.kind](member, at)
-    else if (field.repeated) {
-      const { kind } = field
-      read[name] = list(member, at).map((each, i) => readJson(each, kind, `${at}/${i}`))
-    } else read[name] = readJson(member, field.kind, at)
-  }
-  return read
+/** Reads a request. Throws ProofError if the text is not JSON, OtlpError if the value is not such a message. */
+export function readJson(text: string, message: Message): ReadRequest {
+  const parser = new Parser(text, OTLP_JSON_DEPTH_MAX)
+  const value = parseExact(text, OTLP_JSON_DEPTH_MAX) ?? parser.readText()
+  if (!isObject(value)) throw new OtlpError('the body must be an object')
+  const reader = new Reader(parser.doubledNames)
+  return { request: reader.message(value, message, null), ignored: reader.ignored }
 }
 
-const READERS = {
-  text,
-  number,
-  nanoseconds: (value: JsonValue, path: string) => integer(value, path, NANOSECONDS),
-  id(value: JsonValue, path: string): string {
-    const id = text(value, path)
-    if (!/^(?:[0-9a-f]{2})*$/i.test(id)) throw wrong(path, 'hex digits')
-    return id.toLowerCase()
-  },
-  attributes: (value: JsonValue, path: string) => keyValues(value, path, 0),
-  value: (value: JsonValue, path: string) => anyValue(value, path, 0),
-} as const
+/** A number as text, because a double may not hold its digits. */
+class Digits {
+  readonly text: string
 
-function keyValues(value: JsonValue, path: string, depth: number): Record<string, unknown> {
-  const made = newObject()
-  for (const [i, each] of list(value, path).entries()) {
-    if (!isObject(each)) throw wrong(`${path}/${i}`, 'an object')
-    const key = text(each['key'] ?? '', `${path}/${i}/key`)
-    made[key] = anyValue(each['value'] ?? {}, `${path}/${i}/value`, depth)
+  constructor(text: string) {
+    this.text = text
   }
-  return made
 }
 
-function anyValue(value: JsonValue, path: string, depth: number): unknown {
-  if (depth > OTLP_VALUE_DEPTH_MAX)
-    throw new OtlpError(`a value is nested more than ${OTLP_VALUE_DEPTH_MAX} deep`)
-  if (!isObject(value)) throw wrong(path, 'an object such as {"stringValue":"…"}')
-  const { stringValue, boolValue, intValue, doubleValue, arrayValue, kvlistValue, bytesValue } = value
-  if (isThere(stringValue)) return text(stringValue, `${path}/stringValue`)
-  if (isThere(boolValue)) {
-    if (typeof boolValue !== 'boolean') throw wrong(`${path}/boolValue`, 'true or false')
-    return boolValue
+/** A double holds every number of at most so many characters without an exponent. */
+const EXACT_CHARS_MAX = 15
+const HAS_EXPONENT = /[eE]/
+const TOO_DEEP = Symbol('nested too deep')
+
+/** Parser that does not fail for numbers, doubled names and depth, so that a fault rejects only one item. It marks them instead. */
+class Parser extends JsonReader {
+  readonly doubledNames = new Map<object, string>()
+
+  protected override number(literal: string): JsonValue {
+    const isExact = literal.length <= EXACT_CHARS_MAX && !HAS_EXPONENT.test(literal)
+    return isExact ? Number(literal) : (new Digits(literal) as never)
   }
-  if (isThere(intValue)) {
-    const digits = integer(intValue, `${path}/intValue`, INT64)
-    return Number.isSafeInteger(Number(digits)) ? Number(digits) : digits
+
+  protected override doubled(object: JsonObject, name: string): void {
+    this.doubledNames.set(object, name)
   }
-  if (isThere(doubleValue)) return plainDouble(double(doubleValue, `${path}/doubleValue`))
-  if (isThere(arrayValue)) {
-    const at = `${path}/arrayValue/values`
-    return members(arrayValue, at).map((each, i) => anyValue(each, `${at}/${i}`, depth + 1))
+
+  /** Skips the value by counting its brackets. */
+  protected override tooDeep(): JsonValue {
+    let open = 0
+    do {
+      const char = this.text[this.at]
+      if (char === undefined) throw this.unexpected()
+      if (char === '"') this.at = endOfString(this.text, this.at + 1)
+      else if (char === '{' || char === '[') open++
+      else if (char === '}' || char === ']') open--
+      this.at++
+    } while (open > 0)
+    return TOO_DEEP as never
   }
-  if (isThere(kvlistValue)) {
-    const at = `${path}/kvlistValue/values`
-    return keyValues([...members(kvlistValue, at)], at, depth + 1)
-  }
-  if (isThere(bytesValue)) return base64(bytesValue, `${path}/bytesValue`)
-  return null
 }
 
-function members(value: JsonValue, path: string): readonly JsonValue[] {
-  if (!isObject(value)) throw wrong(path, 'an array')
-  return list(value['values'] ?? [], path)
+class Reader extends Isolating {
+  readonly #doubledNames: ReadonlyMap<object, string>
+
+  constructor(doubledNames: ReadonlyMap<object, string>) {
+    super()
+    this.#doubledNames = doubledNames
+  }
+
+  message(value: JsonValue, message: Message, path: Path): Read {
+    const object = this.#object(value, path, 'an object')
+    const read = newObject()
+    for (const name in object) {
+      const member = object[name]!
+      const field = message.names.get(name)
+      if (field === undefined && message.role === 'group') this.ignore(shown(name))
+      if (field === undefined || member === null) continue
+      const at = under(path, name)
+      const { kind, repeated } = field
+      if (typeof kind === 'string') read[name] = this.#value(kind, member, at)
+      else if (repeated)
+        read[name] = list(member, at).map((each, i) => this.#nested(each, kind, under(at, i)))
+      else read[name] = this.#nested(member, kind, at)
+    }
+    return read
+  }
+
+  #nested(value: JsonValue, kind: Message, path: Path): Read | Bad {
+    if (kind.role === 'part') return this.message(value, kind, path)
+    // The path is empty: Refusals adds the path of the item.
+    return this.isolate(
+      () => this.message(value, kind, null),
+      () => itemsOf(value, kind),
+    )
+  }
+
+  #value(kind: string, value: JsonValue, path: Path): unknown {
+    switch (kind) {
+      case 'text':
+        return text(value, path)
+      case 'id':
+        return text(value, path).toLowerCase()
+      case 'nanoseconds':
+        return isPlainTime(value) ? value : `${integer(value, path, NANOSECONDS)}`
+      case 'number':
+        return Number(integer(value, path, NUMBER))
+      case 'attributes':
+        return this.#keyValues(value, path, 0)
+      default:
+        return this.#anyValue(value, path, 0)
+    }
+  }
+
+  #keyValues(value: JsonValue, path: Path, depth: number): Record<string, unknown> {
+    const made = newObject()
+    for (const [i, each] of list(value, path).entries()) {
+      const at = under(path, i)
+      const { key, value: member } = this.#object(each, at, 'an object')
+      this.put(
+        made,
+        text(key ?? '', under(at, 'key')),
+        this.#anyValue(member ?? {}, under(at, 'value'), depth),
+      )
+    }
+    return made
+  }
+
+  #anyValue(value: JsonValue, path: Path, depth: number): unknown {
+    if (depth > OTLP_VALUE_DEPTH_MAX) throw tooDeep(place(path))
+    const found = this.#object(value, path, 'an object such as {"stringValue":"…"}')
+    let made: unknown = null
+    let count = 0
+    for (const name in found) {
+      const member = found[name]!
+      if (member === null || !VALUES.has(name)) continue
+      if (++count > 1) throw wrong(path, 'one value')
+      made = this.#oneOf(name, member, under(path, name), depth)
+    }
+    return made
+  }
+
+  #oneOf(name: string, value: JsonValue, path: Path, depth: number): unknown {
+    switch (name) {
+      case 'stringValue':
+        return text(value, path)
+      case 'boolValue':
+        if (typeof value !== 'boolean') throw wrong(path, 'true or false')
+        return value
+      case 'intValue':
+        return this.integerValue(integer(value, path, INT64))
+      case 'doubleValue':
+        return this.doubleValue(double(value, path))
+      case 'arrayValue':
+        return this.#members(value, path).map((each, i) =>
+          this.#anyValue(each, under(under(path, 'values'), i), depth + 1),
+        )
+      case 'kvlistValue':
+        return this.#keyValues(this.#members(value, path), under(path, 'values'), depth + 1)
+      default:
+        return this.bytesValue(base64(value, path))
+    }
+  }
+
+  #members(value: JsonValue, path: Path): readonly JsonValue[] {
+    return list(this.#object(value, path, 'an object')['values'] ?? [], under(path, 'values'))
+  }
+
+  #object(value: JsonValue, path: Path, what: string): JsonObject {
+    if (!isObject(value)) throw wrong(path, what, value)
+    const doubled = this.#doubledNames.size > 0 && this.#doubledNames.get(value)
+    if (typeof doubled === 'string') throw new OtlpError(`${place(path)} has ${shown(doubled)} twice`)
+    return value
+  }
 }
 
-/** Either alphabet, with padding or without, as JSON of protobuf has it; stored in the standard one. */
-function base64(value: JsonValue, path: string): string {
+const VALUES = new Set([
+  ...['stringValue', 'boolValue', 'intValue', 'doubleValue'],
+  ...['arrayValue', 'kvlistValue', 'bytesValue'],
+])
+
+/** Number of spans or logs in a group that is rejected. At least 1, so that the rejection is reported. */
+function itemsOf(value: JsonValue, { role, names }: Message): number {
+  if (role !== 'group') return 1
+  let count = 0
+  for (const { name, kind, repeated } of names.values()) {
+    const below = isObject(value) ? value[name] : null
+    if (!repeated || !Array.isArray(below)) continue
+    for (const each of below) count += itemsOf(each, kind as Message)
+  }
+  return Math.max(1, count)
+}
+
+/** Decodes base64 by the rules of ProtoJSON: both alphabets, with or without padding. */
+function base64(value: JsonValue, path: Path): Buffer {
   const given = text(value, path)
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(given)) throw wrong(path, 'base64')
-  return Buffer.from(given, 'base64').toString('base64')
+  return Buffer.from(given, 'base64')
 }
 
 type Range = { readonly least: bigint; readonly most: bigint; readonly name: string }
 const NANOSECONDS: Range = { least: 0n, most: 2n ** 64n - 1n, name: 'an integer of 64 bits from 0 on' }
 const INT64: Range = { least: -(2n ** 63n), most: 2n ** 63n - 1n, name: 'an integer of 64 bits' }
+const NUMBER: Range = { least: 0n, most: 2n ** 32n - 1n, name: 'an integer of 32 bits (enums too)' }
 
 /** As a number, or as text because most readers of JSON have no more than 53 bits. */
-function integer(value: JsonValue, path: string, { least, most, name }: Range): string {
-  if (typeof value === 'number' ? !Number.isInteger(value) : !/^-?[0-9]{1,20}$/.test(String(value)))
-    throw wrong(path, name)
-  const integer = BigInt(value as number | string)
-  if (integer < least || integer > most) throw wrong(path, name)
-  return String(integer)
+function integer(value: JsonValue, path: Path, { least, most, name }: Range): bigint | number {
+  const found = plainInteger(value) ?? exactInteger(numberText(value))
+  if (found === null || found < least || found > most) throw wrong(path, name, value)
+  return found
 }
 
-function double(value: JsonValue, path: string): number {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  if (typeof number !== 'number' || (Number.isNaN(number) && value !== 'NaN')) throw wrong(path, 'a number')
+/** Reads an integer in the form that most senders write. null: any other value, which the slower path reads or refuses. */
+function plainInteger(value: JsonValue): number | null {
+  const number = typeof value === 'string' && PLAIN_INTEGER.test(value) ? Number(value) : value
+  return Number.isSafeInteger(number) ? (number as number) + 0 : null
+}
+
+const PLAIN_INTEGER = /^[0-9]{1,15}$/
+
+/** Whether a time in nanoseconds has the form that most senders write. Doubles are not exact enough for such a time. */
+function isPlainTime(value: JsonValue): value is string {
+  return typeof value === 'string' && PLAIN_TIME.test(value)
+}
+
+const PLAIN_TIME = /^[1-9][0-9]{0,18}$/
+
+function double(value: JsonValue, path: Path): number {
+  const given = numberText(value)
+  if (NAMED_DOUBLES.has(given)) return Number(given)
+  const number = NUMBER_TEXT.test(given) ? Number(given) : Number.NaN
+  if (!Number.isFinite(number)) throw wrong(path, 'a number of 64 bits', value)
   return number
 }
 
-/** A count, flags or an enum. */
-function number(value: JsonValue, path: string): number {
-  const number = typeof value === 'string' && /^[0-9]{1,10}$/.test(value) ? Number(value) : value
-  if (!Number.isInteger(number) || Number(number) < 0 || Number(number) >= 2 ** 32)
-    throw wrong(path, 'an integer of 32 bits (enums too)')
-  return number as number
-}
+const NAMED_DOUBLES = new Set(['NaN', 'Infinity', '-Infinity'])
+const NUMBER_TEXT = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+const DIGITS_MAX = 400
 
-function text(value: JsonValue, path: string): string {
+/** Text of a number that was sent as a number or as a text. '' for another value. */
+function numberText(value: JsonValue | Digits): string {
   if (typeof value === 'string') return value
-  throw wrong(path, 'a text')
+  if (typeof value === 'number') return Object.is(value, -0) ? '-0' : `${value}`
+  return value instanceof Digits ? value.text : ''
 }
 
-function list(value: JsonValue, path: string): readonly JsonValue[] {
+/** Parses an integer exactly. null: it is not an integer, or has too many digits. `1e3` and `1.0` are integers in ProtoJSON. */
+function exactInteger(given: string): bigint | null {
+  const match = given.length <= DIGITS_MAX ? NUMBER_TEXT.exec(given) : null
+  if (match === null) return null
+  const [, sign, whole, fraction = '', exponent = '0'] = match
+  const digits = `${whole}${fraction}`
+  const zeros = Number(exponent) - fraction.length
+  if (/^0*$/.test(digits)) return 0n
+  if (zeros > DIGITS_MAX || -zeros > digits.length) return null
+  const integer = zeros >= 0 ? digits + '0'.repeat(zeros) : digits.slice(0, zeros)
+  if (zeros < 0 && !/^0*$/.test(digits.slice(zeros))) return null
+  return BigInt(`${sign}${integer || '0'}`)
+}
+
+function text(value: JsonValue, path: Path): string {
+  if (typeof value === 'string') return value
+  throw wrong(path, 'a text', value)
+}
+
+function list(value: JsonValue, path: Path): readonly JsonValue[] {
   if (Array.isArray(value)) return value
-  throw wrong(path, 'an array')
+  throw wrong(path, 'an array', value)
 }
 
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function isObject(value: JsonValue | Digits): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Digits)
 }
 
-function isThere(value: JsonValue | undefined): value is JsonValue {
-  return value !== undefined && value !== null
+function wrong(path: Path, what: string, value?: JsonValue | typeof TOO_DEEP): OtlpError {
+  return new OtlpError(
+    value === TOO_DEEP ? `${place(path)} is nested too deep` : `${place(path)} must be ${what}`,
+  )
 }
 
-function wrong(path: string, what: string): OtlpError {
-  return new OtlpError(`${path === '' ? 'the body' : path} must be ${what}`)
+/** Path of a value, as a linked list. Only an error makes a text of it. */
+type Path = { readonly above: Path; readonly name: string | number } | null
+
+function under(above: Path, name: string | number): Path {
+  return { above, name }
 }
+
+/** Path for an error, shortened, because a value may be deeply nested. */
+function place(path: Path): string {
+  let text = ''
+  for (let at = path; at !== null; at = at.above) text = `/${at.name}${text}`
+  return text.length > PATH_CHARS_MAX ? `${text.slice(0, PATH_CHARS_MAX)}…` : text || 'it'
+}
+
+const PATH_CHARS_MAX = 80
+
+/** Name from the request for an error, quoted and shortened. */
+function shown(name: string): string {
+  return quoted(name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX)}…` : name)
+}
+
+const NAME_CHARS_MAX = 64

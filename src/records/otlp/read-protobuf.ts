@@ -1,8 +1,9 @@
-import { isUtf8 } from 'node:buffer'
 import { ApiError } from '../../errors.ts'
 import { OtlpError } from './error.ts'
-import { OTLP_TOKENS_MAX, OTLP_VALUE_DEPTH_MAX } from './limits.ts'
-import { type Field, type Message, newObject, type Read } from './messages.ts'
+import { OTLP_GROUP_DEPTH_MAX, OTLP_TOKENS_MAX, OTLP_VALUE_DEPTH_MAX } from './limits.ts'
+import { type Field, type Message, newObject, type Read, type ReadRequest } from './messages.ts'
+import { textOfBytes } from './text.ts'
+import { Bad, Isolating, tooDeep } from './values.ts'
 
 /*
  * Protobuf's wire format, for the messages of messages.ts. Written by hand, because it makes at once what is stored: a span of ten
@@ -13,33 +14,43 @@ import { type Field, type Message, newObject, type Read } from './messages.ts'
 const VARINT = 0
 const BYTES_8 = 1
 const LENGTH = 2
+const START_GROUP = 3
+const END_GROUP = 4
 const BYTES_4 = 5
 
 /** Throws OtlpError where the bytes are no such message, and `body_too_large`. */
-export function readProtobuf(bytes: Uint8Array, message: Message): Read {
+export function readProtobuf(bytes: Uint8Array, message: Message): ReadRequest {
   const reader = new Reader(bytes)
-  return reader.message(message, bytes.length)
+  return { request: reader.message(message, bytes.length), ignored: reader.ignored }
 }
 
-class Reader {
+class Reader extends Isolating {
   readonly #bytes: Buffer
   #at = 0
   #tokens = 0
+  /** Name of the current field, for errors. */
+  #field = ''
 
   constructor({ buffer, byteOffset, byteLength }: Uint8Array) {
+    super()
     this.#bytes = Buffer.from(buffer, byteOffset, byteLength)
   }
 
-  message({ fields }: Message, end: number): Read {
+  /** Reads a message up to `end`. `read`: members from an earlier part of the same message. */
+  message({ fields, role }: Message, end: number, read: Record<string, unknown> = newObject()): Read {
     this.#count()
-    const read = newObject()
     while (this.#at < end) {
       const tag = this.#varint(end)
       const wire = tag & 7
       const field = fields[tag >>> 3]
-      if (field === undefined || wire !== wireOf(field.kind, wire)) this.#skip(wire, end)
-      else if (field.kind === 'number')
-        read[field.name] = wire === VARINT ? this.#varint(end) : this.#uint32(end)
+      if (field === undefined) {
+        if (role === 'group') this.ignore(`field ${tag >>> 3}`)
+        this.#skip(tag, end)
+        continue
+      }
+      this.#field = field.name
+      if (wire !== wireOf(field.kind, wire)) throw new OtlpError(`it has the wire type ${wire}`)
+      if (field.kind === 'number') read[field.name] = wire === VARINT ? this.#varint(end) : this.#uint32(end)
       else if (field.kind === 'nanoseconds') read[field.name] = String(this.#uint64(end))
       else this.#readLong(read, field, this.#length(end))
     }
@@ -57,8 +68,42 @@ class Reader {
     } else if (repeated) {
       const items = (read[name] ?? []) as unknown[]
       read[name] = items
-      items.push(this.message(kind as Message, last))
-    } else read[name] = this.message(kind as Message, last)
+      items.push(this.#nested(kind as Message, last))
+    } else if (read[name] instanceof Bad) this.#at = last
+    else read[name] = this.#nested(kind as Message, last, read[name] as Record<string, unknown> | undefined)
+  }
+
+  /** Reads a nested message. If it occurs twice in a field that is not repeated, both are merged (protobuf's encoding, "Last One Wins"). */
+  #nested(kind: Message, last: number, read?: Record<string, unknown>): Read | Bad {
+    if (kind.role === 'part') return this.message(kind, last, read)
+    const start = this.#at
+    const found = this.isolate(
+      () => this.message(kind, last, read),
+      () => this.#itemsOf(kind, start, last),
+    )
+    this.#at = last
+    return found instanceof Bad ? new Bad(`/${this.#field}: ${found.reason}`, found.items) : found
+  }
+
+  /** Number of spans or logs in a group that is rejected, as far as its bytes can be read. At least 1, so that the rejection is reported. */
+  #itemsOf({ role, fields }: Message, start: number, end: number): number {
+    if (role !== 'group') return 1
+    let count = 0
+    this.#at = start
+    try {
+      while (this.#at < end) {
+        const tag = this.#varint(end)
+        const field = fields[tag >>> 3]
+        if ((tag & 7) === LENGTH && field?.repeated) {
+          const last = this.#length(end)
+          count += this.#itemsOf(field.kind as Message, this.#at, last)
+          this.#at = last
+        } else this.#skip(tag, end)
+      }
+    } catch (error) {
+      if (!(error instanceof OtlpError)) throw error
+    }
+    return Math.max(1, count)
   }
 
   /** A KeyValue, as a member of `into`. */
@@ -70,27 +115,26 @@ class Reader {
       const tag = this.#varint(end)
       if (tag === ((1 << 3) | LENGTH)) key = this.#text(this.#length(end))
       else if (tag === ((2 << 3) | LENGTH)) value = this.#value(this.#length(end), depth)
-      else this.#skip(tag & 7, end)
+      else this.#skip(tag, end)
     }
-    into[key] = value
+    this.put(into, key, value)
   }
 
   /** An AnyValue. */
   #value(end: number, depth: number): unknown {
-    if (depth > OTLP_VALUE_DEPTH_MAX)
-      throw new OtlpError(`a value is nested more than ${OTLP_VALUE_DEPTH_MAX} deep`)
+    if (depth > OTLP_VALUE_DEPTH_MAX) throw tooDeep('a value')
     this.#count()
     let value: unknown = null
     while (this.#at < end) {
       const tag = this.#varint(end)
       if (tag === ((1 << 3) | LENGTH)) value = this.#text(this.#length(end))
-      else if (tag === ((2 << 3) | VARINT)) value = this.#varint64(end) !== 0n
-      else if (tag === ((3 << 3) | VARINT)) value = plainInteger(this.#varint64(end))
-      else if (tag === ((4 << 3) | BYTES_8)) value = plainDouble(this.#double(end))
+      else if (tag === ((2 << 3) | VARINT)) value = Number(this.#varint64(end)) !== 0
+      else if (tag === ((3 << 3) | VARINT)) value = this.integerValue(this.#int64(end))
+      else if (tag === ((4 << 3) | BYTES_8)) value = this.doubleValue(this.#double(end))
       else if (tag === ((5 << 3) | LENGTH)) value = this.#array(this.#length(end), depth + 1)
       else if (tag === ((6 << 3) | LENGTH)) value = this.#object(this.#length(end), depth + 1)
-      else if (tag === ((7 << 3) | LENGTH)) value = this.#take(this.#length(end)).toString('base64')
-      else this.#skip(tag & 7, end)
+      else if (tag === ((7 << 3) | LENGTH)) value = this.bytesValue(this.#take(this.#length(end)))
+      else this.#skip(tag, end)
     }
     return value
   }
@@ -100,7 +144,7 @@ class Reader {
     while (this.#at < end) {
       const tag = this.#varint(end)
       if (tag === ((1 << 3) | LENGTH)) values.push(this.#value(this.#length(end), depth))
-      else this.#skip(tag & 7, end)
+      else this.#skip(tag, end)
     }
     return values
   }
@@ -110,7 +154,7 @@ class Reader {
     while (this.#at < end) {
       const tag = this.#varint(end)
       if (tag === ((1 << 3) | LENGTH)) this.#keyValue(made, this.#length(end), depth)
-      else this.#skip(tag & 7, end)
+      else this.#skip(tag, end)
     }
     return made
   }
@@ -123,12 +167,28 @@ class Reader {
       )
   }
 
-  #skip(wire: number, end: number): void {
+  #skip(tag: number, end: number): void {
+    const wire = tag & 7
+    if (tag >>> 3 === 0) throw new OtlpError('a field has the number 0')
     if (wire === VARINT) this.#varint64(end)
     else if (wire === BYTES_8) this.#advance(8, end)
     else if (wire === BYTES_4) this.#advance(4, end)
     else if (wire === LENGTH) this.#at = this.#length(end)
-    else throw new OtlpError(`a field of wire type ${wire}`)
+    else if (wire === START_GROUP) this.#skipGroup(tag >>> 3, end)
+    else throw new OtlpError(`a field has the wire type ${wire}`)
+  }
+
+  /** Skips a group, which old protobuf has. Without recursion, because groups may be nested. */
+  #skipGroup(number: number, end: number): void {
+    const open = [number]
+    while (open.length > 0) {
+      if (open.length > OTLP_GROUP_DEPTH_MAX)
+        throw new OtlpError(`groups are nested more than ${OTLP_GROUP_DEPTH_MAX} deep`)
+      const tag = this.#varint(end)
+      if ((tag & 7) === START_GROUP) open.push(tag >>> 3)
+      else if ((tag & 7) !== END_GROUP) this.#skip(tag, end)
+      else if (open.pop() !== tag >>> 3) throw new OtlpError('the end of a group has no start')
+    }
   }
 
   /** Reads at most 32 bits: a tag, a length or an enum. The sign of a negative enum is lost. */
@@ -138,10 +198,17 @@ class Reader {
       this.#at++
       return first
     }
-    return Number(BigInt.asUintN(32, this.#varint64(end)))
+    const value = this.#varint64(end)
+    return typeof value === 'number' ? value >>> 0 : Number(BigInt.asUintN(32, value))
   }
 
-  #varint64(end: number): bigint {
+  #int64(end: number): bigint | number {
+    const value = this.#varint64(end)
+    return typeof value === 'number' ? value : BigInt.asIntN(64, value)
+  }
+
+  /** A number where seven bytes or fewer are one. */
+  #varint64(end: number): bigint | number {
     let low = 0
     let high = 0n
     for (let shift = 0; shift < 70; shift += 7) {
@@ -149,9 +216,9 @@ class Reader {
       this.#advance(1, end)
       if (shift < 49) low += (byte & 127) * 2 ** shift
       else high += BigInt(byte & 127) << BigInt(shift)
-      if (byte < 128) return BigInt.asUintN(64, high + BigInt(low))
+      if (byte < 128) return shift < 49 ? low : BigInt.asUintN(64, high + BigInt(low))
     }
-    throw new OtlpError('a number of more than 64 bits')
+    throw new OtlpError('a number has more than 64 bits')
   }
 
   #uint32(end: number): number {
@@ -183,9 +250,7 @@ class Reader {
     const start = this.#at
     this.#at = last
     const text = this.#bytes.toString('utf8', start, last)
-    if (text.includes('\ufffd') && !isUtf8(this.#bytes.subarray(start, last)))
-      throw new OtlpError('a text that is no UTF-8')
-    return text
+    return text.includes('\ufffd') ? textOfBytes(this.#bytes.subarray(start, last)) : text
   }
 
   #take(last: number): Buffer {
@@ -208,16 +273,4 @@ function wireOf(kind: Message | string, wire: number): number {
 
 function cutOff(): OtlpError {
   return new OtlpError('it ends within a field')
-}
-
-/** A number where JSON holds it exactly, else its digits. */
-function plainInteger(value: bigint): number | string {
-  const signed = BigInt.asIntN(64, value)
-  const number = Number(signed)
-  return Number.isSafeInteger(number) ? number : String(signed)
-}
-
-/** JSON has no NaN and no infinity: their names, as JSON of protobuf has them. */
-export function plainDouble(value: number): number | string {
-  return Number.isFinite(value) ? value : String(value)
 }

@@ -6,9 +6,9 @@ import { administerLedger } from '../../ledgers/administer-ledger.ts'
 import { administer } from '../../ledgers/administration.ts'
 import type { Caller } from '../../ledgers/caller.ts'
 import { formatId } from '../../proof/ids.ts'
-import { SUBJECT_ERASED_MAX } from '../../proof/statement/predicates.ts'
-import { type ErasableView, type EraseDeps, viewOf } from '../erase.ts'
-import { erasureEntry } from '../erasure-entry.ts'
+import { SUBJECT_ERASED_MAX } from '../../proof/limits.ts'
+import { type ErasableView, type EraseDeps, viewOf } from '../erase/erase.ts'
+import { erasureEntry } from '../erase/erasure-entry.ts'
 import {
   ERASABLE_LISTED_MAX,
   SUBJECT_ERASURES_AT_ONCE,

@@ -16,7 +16,7 @@ Tallystick is running.
 
   URL      ${url} (in a browser: ${url}/docs)
   ledger   ${ledger}
-${hasConsole ? consoleLine(url, first) : ''}  key      ${first.isNew ? `${key} (kept in ${credentialsFile(dataDir)})` : `in ${credentialsFile(dataDir)}`}
+${hasConsole ? consoleLine(url, first, credentialsFile(dataDir)) : ''}  key      ${first.isNew ? `${key} (kept in ${credentialsFile(dataDir)})` : `in ${credentialsFile(dataDir)}`}
   data     ${dataDir}${options.ownDatabase ? ', with a Postgres of its own' : '; records in DATABASE_URL'}
 
 Notarize ${first.isNew ? 'a first' : 'a'} record:
@@ -27,12 +27,15 @@ Ctrl-C stops it, and the next start goes on with the same data.
 `
 }
 
-/** The key stands behind the hash, which a browser sends to no server. */
-function consoleLine(url: string, { credentials: { consoleKey }, isNew }: FirstLedger): string {
-  const link = isNew
-    ? `${url}/console/#key=${consoleKey}`
-    : `${url}/console/ (with consoleKey of the file below)`
-  return `  console  ${link}\n`
+/**
+ * Line with the link to the console. The key is in the fragment of the URL, which a browser sends to no server. A later start prints a command
+ * that prints the link, instead of the key.
+ */
+function consoleLine(url: string, { credentials: { consoleKey }, isNew }: FirstLedger, file: string): string {
+  const link = `${url}/console/#key=`
+  if (isNew) return `  console  ${link}${consoleKey}\n`
+  const script = quote(`${JSON.stringify(link)} + JSON.parse(fs.readFileSync(process.argv[1])).consoleKey`)
+  return `  console  ${url}/console/ (a link with its key: node -p ${script} ${quote(file)})\n`
 }
 
 /** For a shell, where it needs it. */

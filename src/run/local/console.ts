@@ -13,7 +13,9 @@ export async function buildConsole(projectDir: string): Promise<string | null> {
     existsSync(join(projectDir, 'node_modules', name)),
   )
   if (!isInstalled)
-    return existsSync(built) ? null : 'it was not built: run `npm run build` where the development tools are'
+    return existsSync(built)
+      ? null
+      : 'it was not built: run `npm run build` with the development dependencies, or set TALLYSTICK_CONSOLE=false'
   const script = join(projectDir, 'tools', 'build-console.ts')
   try {
     await promisify(execFile)(process.execPath, [script, '--if-stale'], { cwd: projectDir })

@@ -2,11 +2,11 @@ import { createServer } from 'node:net'
 
 const PROBE_MS_MAX = 1_000
 
-/** Asked before anything is started, so that the answer is quick and nothing has to be taken back. */
+/** Throws an error with the remedy if the port is not free. Called before anything is started, so that nothing has to be undone. */
 export async function requireFreePort(host: string, port: number): Promise<void> {
   const code = await bindError(host, port)
   if (code === null) return
-  const other = `choose another with TALLYSTICK_PORT=${port < 65_535 ? port + 1 : port - 1} npm start`
+  const other = `choose another with TALLYSTICK_PORT=${port < 65_535 ? port + 1 : port - 1}`
   if (code === 'EADDRINUSE') {
     throw new Error(
       `port ${port} on ${host} is taken (${await whoAnswers(host, port)}): stop that, or ${other}`,

@@ -14,7 +14,7 @@ import type { FromWorker, ToWorker, WorkerSettings } from './worker-messages.ts'
  * however that ended: the kernel closes the channel.
  */
 if (!process.send) {
-  say('tallystick: `npm start` starts this; a worker by itself is src/run/worker.ts')
+  say('tallystick: `npm start` starts this; a worker by itself is `npm run op -- worker`')
   process.exit(2)
 }
 // At once, as the parent did: what was begun is found again by the next worker, as after any crash.

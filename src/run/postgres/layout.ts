@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { makeDirectory } from '../../../sdk/node/make-directory.ts'
 import { type RunAs, resolveRunAs, runSync } from './run-as.ts'
 
 /*
@@ -23,7 +24,7 @@ export const logFile = (dataDir: string) => join(dataDir, 'postgres.log')
 export function openDataDir(dataDir: string): string {
   const dir = resolve(dataDir)
   try {
-    if (mkdirSync(dir, { recursive: true })) chmodSync(dir, dirMode())
+    if (makeDirectory(dir, 0o777)) chmodSync(dir, dirMode())
   } catch (error) {
     throw new Error(
       `the data folder ${dir} cannot be made (${reason(error)}): make it, or set TALLYSTICK_DATA to one you can write`,
@@ -102,7 +103,7 @@ function fallbacks(projectDir: string): string[] {
 
 function isWritable(dir: string): boolean {
   try {
-    if (mkdirSync(dir, { recursive: true })) chmodSync(dir, dirMode())
+    if (makeDirectory(dir, 0o777)) chmodSync(dir, dirMode())
     return runSync('/bin/sh', ['-c', 'test -w "$1" && test -x "$1"', 'sh', dir], null).ok
   } catch {
     return false

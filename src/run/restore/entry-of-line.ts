@@ -1,41 +1,35 @@
 import type { RecordRow } from '../../db/chain/append-entries.ts'
 import type { EntryDetail } from '../../db/chain/entry-details.ts'
 import { erasedDocumentOf, recordOfItem } from '../../db/chunks/item.ts'
+import { CLOSURES } from '../../db/evidence/closures.ts'
+import { signedLedgers } from '../../db/evidence/ledgers.ts'
+import {
+  actorUuid,
+  agentUuid,
+  itemCountOf,
+  partyUuid,
+  subjectUuid,
+  versionOf,
+} from '../../db/evidence/signed.ts'
+import type { SignedEvidence } from '../../db/evidence/table.ts'
+import { EVIDENCE } from '../../db/evidence/tables.ts'
 import type { RestoredEntry } from '../../db/ledgers/restored-entries.ts'
 import { fromHex, utf8Decode, utf8Encode } from '../../proof/bytes.ts'
 import { type DocumentLine, type EntryLine, parseEntryLine } from '../../proof/entry/entry-line.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
-import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
+import { parseId } from '../../proof/ids.ts'
 import { canonicalize } from '../../proof/json/jcs.ts'
-import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
-import type { AgentKeyRegistration } from '../../proof/statement/agent-key.ts'
+import type { JsonObject } from '../../proof/json/json-value.ts'
 import type { BatchItem } from '../../proof/statement/batch.ts'
 import { parseDocumentSubject } from '../../proof/statement/document-subjects.ts'
-import { STATEMENT } from '../../proof/statement/kinds.ts'
+import { ENTRY_KINDS, STATEMENT } from '../../proof/statement/kinds.ts'
+import { columnsOfSigned, type SignedMembers } from '../../proof/statement/record-members.ts'
 import { type ParsedStatement, parseStatement } from '../../proof/statement/statement.ts'
-import { chunksOf } from '../../records/build-batch.ts'
+import { chunksOf } from '../../records/write/build-batch.ts'
 import { nativeProviders } from '../../signing/native.ts'
-import { toHex } from '../../signing/text-of-bytes.ts'
-import {
-  actorUuid,
-  agentRows,
-  agentUuid,
-  closureRows,
-  erasureRows,
-  holdRows,
-  itemCountOf,
-  keyRows,
-  ledgerRows,
-  liftedHolds,
-  partyUuid,
-  ruleRows,
-  signingKeyRows,
-  subjectUuid,
-  versionOf,
-} from '../../verify/signed-rows.ts'
 
 /*
- * Rows that a verified line of an export explains: those of signed-rows.ts, by which an audit judges a database, and the documents
+ * Rows that a verified line of an export explains: those of src/db/evidence, by which an audit judges a database, and the documents
  * beside them.
  */
 
@@ -65,18 +59,22 @@ export function entryOfLine(text: string, definitions: Definitions): RestoredEnt
     ...baseOf(line),
     subjectId: subjectUuid(statement),
     version: versionOf(statement),
-    toState: (statement.predicate['to'] as string | undefined) ?? null,
+    toState: stateOf(statement),
     previousLeaf: statement.kind === 'statement-registered' ? fromHex(statement.subjects[0].sha256) : null,
     itemCount: itemCountOf(statement),
     actorId: actorUuid(statement, sha256),
     partyId: partyUuid(statement, sha256) ?? undefined,
     keyId: statement.key === null ? null : parseId('key', statement.key),
     kid,
-    isAgentSigned: line.signer !== undefined,
     detail: detailOf(statement, line, definitions),
     known: knownOf(statement),
   }
   return { ...entry, ...contentOf(line, statement) }
+}
+
+/** An export's `to` is a seq. */
+function stateOf({ kind, predicate }: ParsedStatement): string | null {
+  return ENTRY_KINDS[kind].movesRecord ? (predicate['to'] as string) : null
 }
 
 /** The entry of a registered statement, when that of its registration is known. */
@@ -150,20 +148,16 @@ function contentOf(
   return { records: [], chunks: [], document: documentOf(document) }
 }
 
-function recordOf({ subjects, onBehalfOf, predicate }: ParsedStatement, document: DocumentLine): RecordRow {
-  const { type, occurredAt, traceparent, parent } = predicate as Record<string, string | undefined>
+function recordOf({ subjects, predicate }: ParsedStatement, document: DocumentLine): RecordRow {
   const { salt, text } = textOf(document)
   return {
+    ...columnsOfSigned(predicate as SignedMembers),
     recordId: parseId('rec', subjects[0].name),
-    type: type!,
+    type: predicate['type'] as string,
     digest: fromHex(document.digest),
     salt,
     payload: text,
-    onBehalfOf: onBehalfOf === null ? null : parseId('agt', onBehalfOf),
-    occurredAtMs: occurredAt === undefined ? null : Date.parse(occurredAt),
-    traceparent: traceparent ?? null,
     metadata: null,
-    parentId: parent === undefined ? null : parseId('rec', parent),
     references: document.references ? canonicalize(document.references) : null,
   }
 }
@@ -212,11 +206,11 @@ function textOf({ salt, document, erasedBy }: DocumentLine): { salt: Uint8Array;
 }
 
 function knownOf(statement: ParsedStatement): RestoredEntry['known'] {
-  const [closure] = closureRows(statement)
+  const [closure] = CLOSURES.signed(statement, sha256)
   return closure ? { size: closure.knownSize, chain: fromHex(closure.knownChain) } : null
 }
 
-/** Detail of an administrative entry, as its append had it; null of other kinds. The name of a key is its id: no entry says it. */
+/** Detail of an administrative entry, as its append had it: its table knows it, but for a few. null of other kinds. */
 function detailOf(
   statement: ParsedStatement,
   { seq }: EntryLine,
@@ -225,67 +219,37 @@ function detailOf(
   const { kind, subjects, predicate } = statement
   switch (kind) {
     case 'ledger-created': {
-      const [{ name, issuer, origin, noteKid }] = ledgerRows(statement, sha256) as [Named]
+      const [{ name, issuer, origin, noteKid }] = signedLedgers(statement, sha256) as [Named]
       return { name, issuer, origin, noteKid }
     }
-    case 'agent-registered':
-      return { name: agentRows(statement)[0]!.name }
     case 'server-key-rotated':
       return { newKid: (predicate['newKey'] as { kid: string }).kid }
-    case 'agent-key-registered': {
-      const [{ agentId: _, ...key }] = signingKeyRows(statement) as [ReturnType<typeof signingKeyRows>[0]]
-      const { endorsement } = predicate as unknown as AgentKeyRegistration
-      return { ...key, endorsedBy: endorsement?.kid ?? null }
-    }
-    case 'agent-key-revoked':
-      return { kid: predicate['kid'] as string }
-    case 'key-created': {
-      const [{ keyId, agentId, scopes }] = keyRows(statement) as [ReturnType<typeof keyRows>[0]]
-      const expiresAt = predicate['expiresAt'] as string | null
-      return { agentId, name: formatId('key', keyId as Uuid), scopes, expiresAt } as EntryDetail
-    }
     case 'type-registered':
-      return typeOf(seq, subjects[0], definitions.get(seq))
-    case 'payload-erased': {
-      const [{ document, documentSeq }] = erasureRows(statement) as [ReturnType<typeof erasureRows>[0]]
-      return { document, documentSeq, reason: null } as EntryDetail
-    }
-    case 'retention-set': {
-      const [rule] = ruleRows(statement)
-      return rule!
-    }
-    case 'hold-set': {
-      const [hold] = holdRows(statement)
-      return hold!
-    }
-    case 'hold-lifted':
-      return { hold: liftedHolds(statement)[0]! }
+      return typeOf(subjects[0].name, definitions.get(seq)!)
     case 'statement-registered': {
       const { policy, issuer, subject, contentType, kid } = predicate as Record<string, string>
       return { policy, issuer, subject, contentType, kid } as EntryDetail
     }
-    case 'agent-disabled':
-    case 'key-revoked':
-    case 'ledger-restored':
-      return {}
     default:
-      return null
+      return detailOfRow(statement)
   }
+}
+
+function detailOfRow(statement: ParsedStatement): EntryDetail | null {
+  for (const table of Object.values(EVIDENCE) as Partial<SignedEvidence<never, unknown>>[]) {
+    if (!table.detail) continue
+    const [row] = table.signed!(statement, sha256)
+    if (row !== undefined) return table.detail(row, statement)
+  }
+  return null
 }
 
 type Named = { name: string; issuer: string; origin: string; noteKid: string }
 
-function typeOf(
-  seq: number,
-  { name, sha256: digest }: { readonly name: string; readonly sha256: string },
-  definition: string | undefined,
-): EntryDetail {
-  if (definition === undefined || toHex(sha256(utf8Encode(definition))) !== digest)
-    throw new RestoreError(
-      `the archive ${definition === undefined ? 'lacks the' : 'has another'} definition of ${name} (entry ${seq})`,
-    )
-  const parsed = JSON.parse(definition) as JsonValue
-  return { name, gated: Object.hasOwn(parsed as object, 'evidenceSchema'), definition }
+/** `definition`: as the archive has it, whose verifier has compared it with the entry. */
+function typeOf(name: string, definition: string): EntryDetail {
+  const parsed = JSON.parse(definition) as JsonObject
+  return { name, gated: Object.hasOwn(parsed, 'evidenceSchema'), definition }
 }
 
 /** Lines of a portion. */

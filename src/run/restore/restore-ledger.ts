@@ -1,6 +1,7 @@
 import type pg from 'pg'
-import type { ArchivePosition, PieceObjects } from '../../db/chain/archives.ts'
+import type { ArchivePosition } from '../../db/chain/archives.ts'
 import { readLeaves, readTree, storeTree } from '../../db/chain/checkpoints.ts'
+import { ERASURES } from '../../db/evidence/erasures.ts'
 import { type RestoredEntry, restoreEntries, STANDS_ALONE } from '../../db/ledgers/restored-entries.ts'
 import {
   beginLedger,
@@ -14,8 +15,8 @@ import {
 } from '../../db/ledgers/restoring.ts'
 import { destroyIn } from '../../followers/archive/destroy-keys.ts'
 import { growTree, packFrontier, unpackFrontier } from '../../followers/checkpoints/grow-tree.ts'
-import { fromBase64, fromHex, toHex, utf8Encode } from '../../proof/bytes.ts'
-import type { SignatureAlgorithm } from '../../proof/crypto.ts'
+import { fromBase64, fromHex, toHex } from '../../proof/bytes.ts'
+import type { PublicKey, SignatureAlgorithm } from '../../proof/crypto.ts'
 import { parseEnvelope } from '../../proof/envelope/cose.ts'
 import { parseId, type Uuid } from '../../proof/ids.ts'
 import { keyThumbprint, parsePublicKey } from '../../proof/keys.ts'
@@ -23,23 +24,21 @@ import { STATEMENT } from '../../proof/statement/kinds.ts'
 import { parseStatement } from '../../proof/statement/statement.ts'
 import { type Checkpoint, parseCheckpoint, verifyCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { TILE_HASHES } from '../../proof/tree/merkle.ts'
-import { signatureLine } from '../../proof/tree/note.ts'
 import { archiveKeyContext } from '../../signing/archive-keys.ts'
 import type { MasterKey } from '../../signing/master-key.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { archiveLedger } from '../../verify/archive/archive-ledger.ts'
 import type { ArchiveKeys } from '../../verify/archive/key-file.ts'
-import { ARCHIVE_OBJECT_BYTES_MAX, ARCHIVE_SEAL_BYTES_MAX } from '../../verify/archive/limits.ts'
-import { sha256Hex } from '../../verify/archive/read-objects.ts'
-import { type ArchiveSeal, CHECKPOINT_OBJECT, piecesOf, sealName } from '../../verify/archive/seal.ts'
+import { ArchiveObjects } from '../../verify/archive/read-objects.ts'
+import { type ArchiveSeal, piecesOf } from '../../verify/archive/seal.ts'
 import type { ArchiveReader } from '../../verify/archive/store.ts'
 import { databaseOf } from '../../verify/database.ts'
 import { TREE_ENTRIES_PER_STEP } from '../../verify/limits.ts'
 import { formatReport, type VerifyReport } from '../../verify/report.ts'
-import { erasureRows } from '../../verify/signed-rows.ts'
 import type { LedgerSource, OpenLedger } from '../../verify/source.ts'
 import { verifyLedger } from '../../verify/verify-ledger.ts'
 import { entryOfLine, linesOf, RestoreError, withAuthor } from './entry-of-line.ts'
+import { restoredCheckpoint } from './restored-checkpoint.ts'
 
 const { sha256, verifySignature } = nativeProviders
 
@@ -90,8 +89,8 @@ export async function restoreLedger(client: pg.ClientBase, restore: Restore): Pr
   if (!restore.readOnly) refuseLackOfKeys(own)
   const known = beyond === null ? null : writer.verifyKnown(beyond)
   await writeTree(client, ledgerId)
-  for (const note of writer.notes) await restoreCheckpoint(client, ledgerId, splitNote(note))
-  await continueArchive(client, ledgerId, restore, { size, pieces: writer.pieces })
+  for (const checkpoint of writer.checkpoints()) await restoreCheckpoint(client, ledgerId, checkpoint)
+  await continueArchive(client, ledgerId, restore, writer.position)
   await closeRestored(client, ledgerId, known ?? writer.head)
   const report = await verifyLedger(databaseOf(client, ledger, 'the restored rows'), {
     checkpoints: within,
@@ -122,12 +121,12 @@ function namedFaults(report: VerifyReport): string {
 
 type Kept = { readonly size: number; readonly within: string[]; readonly beyond: string | null }
 
-/** Throws RestoreError where the archive is none, or ends before what is known of the ledger. */
+/** Throws RestoreError where the archive is none, or ends before what is known of the ledger; ProofError as the verifier does. */
 async function compareKept({ reader, kept, acceptsLoss }: Restore): Promise<Kept> {
-  const note = await reader.get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
-  if (note === null) throw new RestoreError(`${reader.name} holds no archive of a ledger`)
+  const newest = await new ArchiveObjects(reader).readCheckpoint()
+  if (newest === null) throw new RestoreError(`${reader.name} holds no archive of a ledger`)
+  const { size } = newest
   const sizeOf = (text: string) => parseCheckpoint(text).checkpoint.size
-  const size = sizeOf(note.toString('utf8'))
   const within = kept.filter((text) => sizeOf(text) <= size)
   const [beyond = null] = kept.filter((text) => sizeOf(text) > size).sort((a, b) => sizeOf(b) - sizeOf(a))
   if (beyond !== null && !acceptsLoss)
@@ -140,9 +139,9 @@ async function compareKept({ reader, kept, acceptsLoss }: Restore): Promise<Kept
 
 /** Writes the entries of an archive, each when it has been verified. */
 class LedgerWriter {
-  notes: readonly string[] = []
-  /** Pieces of the archive, from its first entry to its last. */
-  pieces: readonly PieceObjects[] = []
+  /** Checkpoints of the archive. */
+  #notes: readonly string[] = []
+  #position: ArchivePosition | null = null
   readonly #client: pg.ClientBase
   readonly #ledgerId: Uuid
   readonly #keys: ArchiveKeys
@@ -151,6 +150,8 @@ class LedgerWriter {
   /** Portions that were given to the verifier. */
   readonly #given: { readonly lines: Uint8Array; readonly end: number }[] = []
   #verified = 0
+  /** Kids (hex) of the keys that sign for the ledger. Every other key is an agent's. */
+  readonly #serverKids = new Set<string>()
   /** Keys as the newest seal names them, by kid (hex). Hints: of their times alone. */
   #hints: ReadonlyMap<string, KeyTimes> = new Map()
   /** A registered statement, which the entry behind it explains. */
@@ -171,7 +172,7 @@ class LedgerWriter {
   /** The archive as a source. Portions behind are written before the next one is given, so a few are held at a time. */
   follow(reader: ArchiveReader, ledger: string): LedgerSource {
     const source = archiveLedger(reader, this.#keys, {
-      seals: (seals, note) => this.#begin(seals, note),
+      seals: (seals, newestDigest, note) => this.#begin(seals, newestDigest, note),
       definition: (seq, definition) => void this.#definitions.set(seq, definition),
     })
     return { name: source.name, open: async () => this.#tee(await source.open(), ledger) }
@@ -188,21 +189,33 @@ class LedgerWriter {
     await this.#writeVerified()
   }
 
-  /** Throws ProofError unless the note is a checkpoint of this ledger. */
-  verifyKnown(note: string): Checkpoint {
-    const { origin, noteKey } = this.#definition!
-    return verifyCheckpoint(
-      note,
-      { origin, key: parsePublicKey('EdDSA', fromBase64(noteKey)) },
-      sha256,
-      verifySignature,
+  /** Where the archive ends, as its verified seals say. */
+  get position(): ArchivePosition {
+    return this.#position!
+  }
+
+  /** Rows of the archive's checkpoints. To be called when all was verified. */
+  checkpoints(): RestoredCheckpoint[] {
+    return this.#notes.map((note) =>
+      restoredCheckpoint(note, { issuer: this.#definition!.issuer, noteKey: this.#noteKey }),
     )
   }
 
-  #begin(seals: readonly ArchiveSeal[], note: string): void {
-    this.notes = seals.map((seal, i) => (i === seals.length - 1 ? note : seal.checkpoint))
-    this.pieces = seals.flatMap(piecesOf)
-    this.#hints = new Map(seals.at(-1)!.keys.map((key) => [(key as { kid: string }).kid, key as KeyTimes]))
+  get #noteKey(): PublicKey {
+    return parsePublicKey('EdDSA', fromBase64(this.#definition!.noteKey))
+  }
+
+  /** Throws ProofError unless the note is a checkpoint of this ledger. */
+  verifyKnown(note: string): Checkpoint {
+    const { origin } = this.#definition!
+    return verifyCheckpoint(note, { origin, key: this.#noteKey }, sha256, verifySignature)
+  }
+
+  #begin(seals: readonly ArchiveSeal[], newestDigest: string, note: string): void {
+    const { size, keys } = seals.at(-1)!
+    this.#notes = seals.map((seal, i) => (i === seals.length - 1 ? note : seal.checkpoint))
+    this.#position = { size, pieces: seals.flatMap(piecesOf), sealDigest: fromHex(newestDigest) }
+    this.#hints = new Map(keys.map((key) => [key.kid, key]))
   }
 
   #tee(opened: OpenLedger, ledger: string): OpenLedger {
@@ -244,10 +257,12 @@ class LedgerWriter {
       group = []
     }
     for (const text of linesOf(lines)) {
-      const entry = entryOfLine(text, this.#definitions)
-      this.#definitions.delete(entry.seq)
+      const read = entryOfLine(text, this.#definitions)
+      this.#definitions.delete(read.seq)
+      await this.#writeKeys(read)
+      const isAgentSigned = read.kind !== STATEMENT && !this.#serverKids.has(toHex(read.kid))
+      const entry = { ...read, isAgentSigned }
       this.#last = entry
-      await this.#writeKeys(entry)
       this.#destroyKeys(entry)
       if (entry.kind === STATEMENT) {
         this.#statement = entry
@@ -286,13 +301,14 @@ class LedgerWriter {
   /** A key file that is older than an erasure has the key of what was erased. */
   #destroyKeys({ kind, envelope }: RestoredEntry): void {
     if (kind !== 'payload-erased') return
-    for (const row of erasureRows(parseStatement(parseEnvelope(envelope).payload)))
+    for (const row of ERASURES.signed(parseStatement(parseEnvelope(envelope).payload), sha256))
       for (const [fromSeq, keys] of this.#keys.pieces) destroyIn(keys, fromSeq, row)
   }
 
   async #writeKey(use: 'envelope' | 'note', { alg, spki }: NamedKey): Promise<void> {
     const key = parsePublicKey(alg, fromBase64(spki))
     const kid = keyThumbprint(sha256, key)
+    if (use === 'envelope') this.#serverKids.add(toHex(kid))
     const { activatedAt = null, retiredAt = null, compromisedAt = null } = this.#hints.get(toHex(kid)) ?? {}
     await restoreServerKey(this.#client, {
       ...{ use, kid, alg, spki: key.spki },
@@ -302,7 +318,12 @@ class LedgerWriter {
 }
 
 type NamedKey = { readonly alg: SignatureAlgorithm; readonly spki: string }
-type LedgerDefinition = { readonly origin: string; readonly envelopeKey: NamedKey; readonly noteKey: string }
+type LedgerDefinition = {
+  readonly issuer: string
+  readonly origin: string
+  readonly envelopeKey: NamedKey
+  readonly noteKey: string
+}
 type KeyTimes = { readonly [time in 'activatedAt' | 'retiredAt' | 'compromisedAt']?: string | null }
 
 /** The stored hash tiles, and the frontier: as the worker makes them. */
@@ -318,36 +339,16 @@ async function writeTree(client: pg.ClientBase, ledgerId: Uuid): Promise<void> {
   }
 }
 
-/** The ledger's own lines of a note, and those of others. A line does not hold its witness's kid, so one is made of its name and key id. */
-function splitNote(note: string): RestoredCheckpoint {
-  const { checkpoint, text, signatures } = parseCheckpoint(note)
-  const lineOf = ({ name, keyId, signature }: (typeof signatures)[number]) =>
-    signatureLine(name, keyId, signature)
-  const isOwn = ({ name }: (typeof signatures)[number]) => name === checkpoint.origin
-  return {
-    ...checkpoint,
-    note: `${text}\n${signatures.filter(isOwn).map(lineOf).join('')}`,
-    cosignatures: signatures
-      .filter((one) => !isOwn(one))
-      .map((one) => ({
-        kid: sha256(utf8Encode(`${one.name} ${Buffer.from(one.keyId).toString('hex')}`)),
-        line: lineOf(one),
-      })),
-  }
-}
-
 /** The worker goes on with the same archive, and an erasure finds the keys of what lies there. */
 async function continueArchive(
   client: pg.ClientBase,
   ledgerId: Uuid,
-  { reader, keys, masterKey }: Restore,
-  { size, pieces }: Pick<ArchivePosition, 'size' | 'pieces'>,
+  { keys, masterKey }: Restore,
+  position: ArchivePosition,
 ): Promise<void> {
-  const seal = await reader.get(sealName(size), ARCHIVE_SEAL_BYTES_MAX)
-  if (seal === null) throw new RestoreError(`${sealName(size)} is missing`)
   const sealed = Array.from(keys.pieces, ([fromSeq, one]) => ({
     fromSeq,
     sealed: masterKey.seal(one.pack(), archiveKeyContext(ledgerId, fromSeq)),
   }))
-  await restoreArchive(client, ledgerId, { size, pieces, sealDigest: fromHex(sha256Hex(seal)) }, sealed)
+  await restoreArchive(client, ledgerId, position, sealed)
 }

@@ -1,25 +1,26 @@
-import { alone } from '../../proof/bytes.ts'
+import { alone, utf8Encode } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
 import { parseExportHead } from '../../proof/ledger/export-ends.ts'
-import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
+import { findNamedKeys } from '../../proof/offline/key-hints.ts'
+import { loadProviders } from '../providers.ts'
 import type { EntryPortion, LedgerSource, OpenLedger } from '../source.ts'
 import { SourceError } from '../source.ts'
+import { ContentBeside } from './content-beside.ts'
 import { eachAtOnce } from './each-at-once.ts'
 import type { ArchiveKeys } from './key-file.ts'
 import { ARCHIVE_READS_AT_ONCE } from './limits.ts'
 import { exportLines, type PieceContext } from './piece-lines.ts'
 import { ArchiveObjects } from './read-objects.ts'
-import { type ArchiveSeal, tileName, tilesBetween } from './seal.ts'
+import type { ArchiveSeal } from './seal.ts'
 import type { ArchiveReader } from './store.ts'
-import { TileDigests } from './tile-digests.ts'
 
 /** Bytes of all objects. Below this, starting threads would take longer than they save. */
 const SMALL_BYTES_MAX = 4 * 1024 * 1024
 
-/** Hears of content of an archive that no export has. None of it is verified. */
+/** Receives content of an archive that no export has. The content is verified only when the report on the ledger is there. */
 export type ArchiveObserver = {
-  /** Seals, the oldest first, and the newest checkpoint. */
-  seals(seals: readonly ArchiveSeal[], note: string): void
+  /** Seals, the oldest first; the SHA-256 of the newest, in hex; and the newest checkpoint. */
+  seals(seals: readonly ArchiveSeal[], newestDigest: string, note: string): void
   /** Definition of the type that the entry at `seq` registers, before the entry's line is given. */
   definition(seq: number, definition: string): void
 }
@@ -41,13 +42,14 @@ async function openArchive(
   keys: ArchiveKeys | null,
   observer: ArchiveObserver | undefined,
 ): Promise<OpenLedger> {
-  const note = await objects.readCheckpoint()
-  if (note === null) throw new SourceError('not_a_ledger', `${objects.name} holds no archive of a ledger`)
-  const { size } = parseCheckpoint(note).checkpoint
-  const seals = await objects.readSeals(size)
-  const newest = seals.at(-1)!
-  observer?.seals(seals, note)
-  const head = parseExportHead(JSON.stringify({ export: 1, ledger: newest.ledger, keys: newest.keys }))
+  const newest = await objects.readCheckpoint()
+  if (newest === null) throw new SourceError('not_a_ledger', `${objects.name} holds no archive of a ledger`)
+  const { note, size } = newest
+  const { seals, newestDigest } = await objects.readSeals(size)
+  const { ledger, keys: hints } = seals.at(-1)!
+  observer?.seals(seals, newestDigest, note)
+  const head = parseExportHead(utf8Encode(JSON.stringify({ export: 1, ledger, keys: hints })))!
+  findNamedKeys(head.keys, (await loadProviders()).sha256)
   if (keys !== null && keys.ledger !== head.ledger)
     throw new SourceError(
       'usage',
@@ -56,10 +58,13 @@ async function openArchive(
   const notices = [] as string[]
   if (keys === null)
     notices.push('documents are sealed, and were not shown: name their keys with --archive-key')
-  const tiles = new TileDigests(seals.map((seal) => seal.size))
-  const context = {
-    ...{ objects, keys, size, erasures: erasuresOf(seals), unexplained: [] as string[] },
-    onDefinition: observer?.definition,
+  const beside = new ContentBeside(seals)
+  const context: PieceContext = {
+    ...{ objects, keys, size, erasures: erasuresOf(seals), unexplained: [], lastBundle: null },
+    onDefinition(seq, definition) {
+      beside.definition(seq, definition)
+      observer?.definition(seq, definition)
+    },
   }
   return {
     ledger: head.ledger,
@@ -70,13 +75,13 @@ async function openArchive(
     isSmall: seals.reduce((sum, seal) => sum + bytesOf(seal), 0) < SMALL_BYTES_MAX,
     portions: () => readPortions(seals, note, context, notices),
     observer: {
-      node: (level, index, hash) => tiles.node(level, index, hash),
+      node: (level, index, hash) => beside.node(level, index, hash),
       gated() {},
       remote() {},
       offer() {},
       erasure() {},
-      appended: (step, frontier) => tiles.leaf(step.leaf, frontier),
-      finish: async () => verifyTiles(seals, tiles),
+      appended: (step, frontier) => beside.appended(step, frontier),
+      finish: async () => beside.finish(),
     },
     async close() {},
   }
@@ -86,7 +91,7 @@ function bytesOf({ objects }: ArchiveSeal): number {
   return objects.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-/** Which entry erases what, by subject and the entry that digests it. Hints: a false one is found, as a false line of an export is. */
+/** Erasing entries, by subject and the entry that digests it. They are compared after all entries are verified. */
 function erasuresOf(seals: readonly ArchiveSeal[]): ReadonlyMap<string, number> {
   return new Map(
     seals.flatMap(({ erasures }) =>
@@ -98,21 +103,23 @@ function erasuresOf(seals: readonly ArchiveSeal[]): ReadonlyMap<string, number> 
 async function* readPortions(
   seals: readonly ArchiveSeal[],
   note: string,
-  context: PieceContext & { readonly unexplained: string[] },
+  context: PieceContext,
   notices: string[],
 ): AsyncGenerator<EntryPortion> {
   const { objects, unexplained } = context
+  // All checkpoints are verified like an export's own: the first entry says who must sign them. `checkpoint` may have cosignatures that the
+  // newest seal lacks.
+  let checkpoints = [...seals.map(({ checkpoint }) => checkpoint), note]
   for (const [i, seal] of seals.entries()) {
-    // The object may have got cosignatures that the seal was made without.
-    let checkpoints = [i === seals.length - 1 ? note : seal.checkpoint]
+    const sealed = { size: seal.size, named: new Map(seal.objects.map((object) => [object.name, object])) }
     for (const piece of seal.pieces) {
-      const lines = await exportLines(seal, piece, context)
+      const lines = await exportLines(sealed, piece, context)
       if (lines === null) return refuse(objects, seals.slice(i), notices)
       refuseUnexplained(unexplained)
       yield { lines: alone(lines), checkpoints, rows: null, progress: piece.end }
       checkpoints = []
     }
-    await checkTiles(objects, seal)
+    await readTiles(objects, seal)
     if (objects.faults.length > 0) return refuse(objects, seals.slice(i + 1), notices)
   }
 }
@@ -140,22 +147,10 @@ async function refuse(
   throw new ProofError('archive_object', first!)
 }
 
-/** Hash tiles, and bundles that no piece was read by. */
-async function checkTiles(objects: ArchiveObjects, seal: ArchiveSeal): Promise<void> {
+/** Hash tiles. Bundles are read with the pieces. */
+async function readTiles(objects: ArchiveObjects, seal: ArchiveSeal): Promise<void> {
   const tiles = seal.objects.filter(
     ({ name }) => name.startsWith('tile/') && !name.startsWith('tile/entries/'),
   )
   await eachAtOnce(tiles, ARCHIVE_READS_AT_ONCE, (object) => objects.read(object))
-}
-
-/** Throws unless each tile holds the hashes of the ledger that was verified. */
-function verifyTiles(seals: readonly ArchiveSeal[], tiles: TileDigests): void {
-  for (const { from, size, objects } of seals) {
-    const named = new Map(objects.map(({ name, sha256 }) => [name, sha256]))
-    for (const address of tilesBetween(from, size)) {
-      const name = tileName(address)
-      if (address.level !== 'entries' && named.get(name) !== tiles.find(name))
-        throw new ProofError('archive_object', `${name} holds other hashes than those of the entries`)
-    }
-  }
 }

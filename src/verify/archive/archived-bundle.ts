@@ -1,17 +1,20 @@
-import { ReleasedFault } from '../../db/chunks/released-chunks.ts'
+import { ArchiveFault } from '../../db/connect/archive.ts'
 import { equalBytes } from '../../proof/bytes.ts'
+import { ProofError } from '../../proof/error.ts'
 import { leafHash, TILE_HASHES } from '../../proof/tree/merkle.ts'
+import type { TileAddress } from '../../proof/tree/tile-address.ts'
 import { nativeProviders } from '../../signing/native.ts'
 import { aloneAsBuffer } from './alone-as-buffer.ts'
+import { tileName } from './seal.ts'
 
 /** Envelopes of a tile's entries, as the archive has them (docs/formats/tiles.md). */
 export class ArchivedBundle {
-  readonly #name: string
+  readonly #address: TileAddress
   readonly #bundle: Buffer
 
-  /** `name`: of the object. Its bytes need not be those that were written: each envelope is held to its leaf. */
-  constructor(name: string, bundle: Buffer) {
-    this.#name = name
+  /** The bytes need not be those that were written: each envelope is held to its leaf. */
+  constructor(address: TileAddress, bundle: Buffer) {
+    this.#address = address
     this.#bundle = aloneAsBuffer(bundle)
   }
 
@@ -19,24 +22,39 @@ export class ArchivedBundle {
     return this.#bundle.length
   }
 
-  /** The envelope of each entry, a part of the bundle's memory. Throws ReleasedFault where one is not that of its leaf. */
+  /** The envelope of each entry, a part of the bundle's memory. Throws ArchiveFault where one is not that of its leaf. */
   read(entries: readonly { readonly seq: number; readonly leaf: Uint8Array }[]): Buffer[] {
-    const envelopes = splitBundle(this.#bundle)
+    const envelopes = this.#split()
     return entries.map(({ seq, leaf }) => {
-      const envelope = envelopes[seq % TILE_HASHES]
-      if (envelope && equalBytes(leafHash(nativeProviders.sha256, envelope), leaf)) return envelope
-      throw new ReleasedFault(`the archive's ${this.#name} is another one than was written`)
+      const envelope = envelopes[seq % TILE_HASHES]!
+      if (equalBytes(leafHash(nativeProviders.sha256, envelope), leaf)) return envelope
+      throw this.#anotherOne()
     })
+  }
+
+  #split(): Buffer[] {
+    try {
+      return splitBundle(this.#bundle, this.#address.width)
+    } catch {
+      throw this.#anotherOne()
+    }
+  }
+
+  #anotherOne(): ArchiveFault {
+    return new ArchiveFault(`the archive's ${tileName(this.#address)} is another one than was written`)
   }
 }
 
-/** Its entries, as many as a bundle has: whoever can write to the bucket could have millions of empty ones made of zeros behind them. */
-export function splitBundle(bundle: Buffer): Buffer[] {
+/** Each entry behind two bytes of its length (docs/formats/tiles.md). Throws ProofError `archive_object` unless there are `width`, and nothing else. */
+export function splitBundle(bundle: Buffer, width: number): Buffer[] {
   const entries: Buffer[] = []
-  for (let at = 0; at + 2 <= bundle.length && entries.length < TILE_HASHES; ) {
+  let at = 0
+  while (at + 2 <= bundle.length && entries.length < width) {
     const end = at + 2 + bundle.readUInt16BE(at)
     entries.push(bundle.subarray(at + 2, end))
     at = end
   }
+  if (at !== bundle.length || entries.length !== width)
+    throw new ProofError('archive_object', `does not hold ${width} entries, and nothing else`)
   return entries
 }

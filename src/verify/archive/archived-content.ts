@@ -1,13 +1,14 @@
 import { encodeChunk } from '../../db/chunks/chunk-content.ts'
-import { archiveUnavailable, ReleasedFault } from '../../db/chunks/released-chunks.ts'
 import type {
+  ArchiveContent,
   ChunkInArchive,
   EnvelopesInArchive,
   PlaceInArchive,
-  ReleasedContent,
-} from '../../db/connect/released-content.ts'
+} from '../../db/connect/archive.ts'
+import { ArchiveFault, archiveUnavailable } from '../../db/connect/archive.ts'
 import { formatId, type Uuid } from '../../proof/ids.ts'
 import type { DocumentKeys } from '../../signing/document-keys.ts'
+import { sha256Hex } from '../../signing/sha256.ts'
 import { ArchivedBundle } from './archived-bundle.ts'
 import { ArchivedPiece } from './archived-piece.ts'
 import { FetchTurns } from './fetch-turns.ts'
@@ -20,7 +21,6 @@ import {
   ARCHIVE_PIECE_MS_MAX,
 } from './limits.ts'
 import { BodyTooLong } from './read-body.ts'
-import { sha256Hex } from './read-objects.ts'
 import { type ArchiveObject, CHECKPOINT_OBJECT, pieceObjectName, tileName } from './seal.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
@@ -67,7 +67,7 @@ type Coming<T extends Part> = {
  * digest of its item, an envelope if it has its leaf. Pieces and bundles that were read are kept, as they lie in the archive: encrypted, so
  * that an erased document is in nobody's memory. Readers of one share the way to it.
  */
-export class ArchivedContent implements ReleasedContent {
+export class ArchivedContent implements ArchiveContent {
   readonly #deps: ArchivedContentDeps
   readonly #bytesMax: number
   readonly #msMax: number
@@ -75,7 +75,7 @@ export class ArchivedContent implements ReleasedContent {
   /** By name, which says what it is; the one that was not asked for longest comes first. */
   readonly #kept = new Map<string, Part>()
   readonly #coming = new Map<string, Coming<Part>>()
-  readonly #turns: FetchTurns
+  readonly #turns = new FetchTurns()
   #bytes = 0
   /** The part that the store failed with last, unless another one came since. */
   #failing: string | null = null
@@ -86,7 +86,6 @@ export class ArchivedContent implements ReleasedContent {
     this.#bytesMax = deps.bytesMax ?? ARCHIVE_CACHE_BYTES_MAX
     this.#msMax = deps.msMax ?? ARCHIVE_PIECE_MS_MAX
     this.#now = deps.now ?? (() => performance.now())
-    this.#turns = new FetchTurns(this.#now)
   }
 
   read(chunk: ChunkInArchive): Promise<Uint8Array> {
@@ -101,7 +100,7 @@ export class ArchivedContent implements ReleasedContent {
       return await this.#use(bundle, async (found) => found.read(wanted.entries))
     } catch (error) {
       // Nobody knew that it is another one when it came: it must be asked for anew once it is put back.
-      if (error instanceof ReleasedFault) this.#forget(bundle.name)
+      if (error instanceof ArchiveFault) this.#forget(bundle.name)
       throw error
     }
   }
@@ -114,7 +113,7 @@ export class ArchivedContent implements ReleasedContent {
       outcome = found.outcome
       return await use(await found.part)
     } catch (error) {
-      if (outcome !== 'refused') outcome = error instanceof ReleasedFault ? 'faulty' : 'unavailable'
+      if (outcome !== 'refused') outcome = error instanceof ArchiveFault ? 'faulty' : 'unavailable'
       throw error
     } finally {
       this.#deps.observe?.(outcome, (this.#now() - beganAtMs) / 1_000)
@@ -213,7 +212,7 @@ function pieceOf(place: PlaceInArchive): Wanted<ArchivedPiece> {
         getObject(store, { name: pieceObjectName(kind, from, sha256), sha256, bytes }, signal)
       const [text, sealed] = await Promise.all([
         get('lines', lines, linesBytes),
-        documents === null ? Buffer.alloc(0) : get('documents', documents, documentsBytes!),
+        documents === null ? null : get('documents', documents, documentsBytes!),
       ])
       return ArchivedPiece.read(text, sealed)
     },
@@ -221,13 +220,14 @@ function pieceOf(place: PlaceInArchive): Wanted<ArchivedPiece> {
 }
 
 function bundleOf({ ledgerId, tile, width }: EnvelopesInArchive): Wanted<ArchivedBundle> {
-  const name = tileName({ level: 'entries', tile, width })
+  const address = { level: 'entries', tile, width } as const
+  const name = tileName(address)
   return {
     ledgerId,
     name: `${ledgerId} ${name}`,
     fetch: async (store, signal) =>
       new ArchivedBundle(
-        name,
+        address,
         await getObject(store, { name, sha256: null, bytes: ARCHIVE_BUNDLE_BYTES_MAX }, signal),
       ),
   }
@@ -236,7 +236,7 @@ function bundleOf({ ledgerId, tile, width }: EnvelopesInArchive): Wanted<Archive
 /** `sha256` null: Postgres has digests of what the object holds. */
 type AskedObject = Omit<ArchiveObject, 'sha256'> & { readonly sha256: string | null }
 
-/** Throws ReleasedFault unless it is that object, of which no more is held than its bytes; ApiError where nobody knows. */
+/** Throws ArchiveFault unless it is that object, of which no more is held than its bytes; ApiError where nobody knows. */
 async function getObject(
   store: ArchiveReader,
   { name, sha256, bytes }: AskedObject,
@@ -258,11 +258,11 @@ async function getObject(
     throw archiveUnavailable(
       `the archive has nothing of this ledger, not even its ${CHECKPOINT_OBJECT}: is TALLYSTICK_ARCHIVE the right place, and mounted?`,
     )
-  throw new ReleasedFault(`the archive's ${name} is missing`)
+  throw new ArchiveFault(`the archive's ${name} is missing`)
 }
 
-function anotherOne(name: string): ReleasedFault {
-  return new ReleasedFault(`the archive's ${name} is another one than was written`)
+function anotherOne(name: string): ArchiveFault {
+  return new ArchiveFault(`the archive's ${name} is another one than was written`)
 }
 
 /** Ends the work after `msMax`, also where it does not hear of that: a store that answers nothing holds no turn for longer. */

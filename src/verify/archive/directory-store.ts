@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { link, mkdir, open, realpath, rename, unlink } from 'node:fs/promises'
+import { link, open, realpath, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeDirectory } from '../../../sdk/node/make-directory.ts'
 import { syncDirectory } from '../sync-directory.ts'
 import { BodyTooLong, readBody } from './read-body.ts'
 import { type ArchiveStore, ArchiveStoreError } from './store.ts'
@@ -18,8 +19,8 @@ export function directoryStore(directory: string): ArchiveStore {
 
 /** Regular files only, and no symbolic link below the directory: whoever made the archive must not have its reader read other files. */
 async function readObject(directory: string, name: string, bytesMax: number): Promise<Buffer | null> {
-  const root = await realpath(directory).catch(onlyIf('ENOENT', null))
-  const path = root && (await realpath(join(root, name)).catch(onlyIf('ENOENT', null)))
+  const root = await realpath(directory).catch(onlyIf(['ENOENT'], null))
+  const path = root && (await realpath(join(root, name)).catch(onlyIf(['ENOENT', 'ENOTDIR'], null)))
   if (root === null || path === null) return null
   if (path !== join(root, name)) throw new Error('it is a link, or lies behind one')
   // Not waiting for a writer of a pipe.
@@ -40,7 +41,7 @@ async function putObject(path: string, bytes: Uint8Array): Promise<'written' | '
   try {
     const outcome = await link(draft, path).then(
       () => 'written' as const,
-      onlyIf('EEXIST', 'exists' as const),
+      onlyIf(['EEXIST'], 'exists' as const),
     )
     await syncDirectory(dirname(path))
     return outcome
@@ -55,9 +56,10 @@ async function replaceObject(path: string, bytes: Uint8Array): Promise<void> {
 }
 
 async function writeDraft(path: string, bytes: Uint8Array): Promise<string> {
-  const made = await mkdir(dirname(path), { recursive: true, mode: 0o750 })
-  if (made !== undefined)
-    for (let at = dirname(path); at.length >= dirname(made).length; at = dirname(at)) await syncDirectory(at)
+  const made: string[] = []
+  makeDirectory(dirname(path), 0o750, made)
+  // Each name is in the directory above it.
+  for (const directory of made) await syncDirectory(dirname(directory))
   const draft = `${path}.${randomUUID()}.new`
   const file = await open(draft, 'wx', 0o640)
   try {
@@ -80,9 +82,9 @@ async function failing<T>(name: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-function onlyIf<T>(code: string, instead: T): (error: NodeJS.ErrnoException) => T {
+function onlyIf<T>(codes: readonly string[], instead: T): (error: NodeJS.ErrnoException) => T {
   return (error) => {
-    if (error.code === code) return instead
+    if (codes.includes(error.code!)) return instead
     throw error
   }
 }

@@ -1,4 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { utf8Decode } from '../../proof/bytes.ts'
+import { ProofError } from '../../proof/error.ts'
+import { parseJsonText } from '../../proof/json/json-text.ts'
+import { LINE_DEPTH_MAX } from '../../proof/limits.ts'
+import type { Fields } from '../../proof/statement/check-schemas.ts'
+import { isReferences, isString, refuseFields } from '../../proof/statement/fields.ts'
 
 /* Documents of a piece (docs/formats/archive.md): each with its length before it, nonce ‖ ciphertext ‖ tag by AES-256-GCM. */
 
@@ -20,30 +26,36 @@ export function sealDocument(text: string, key: Uint8Array): Buffer {
 export const NO_DOCUMENT = Buffer.alloc(LENGTH_BYTES)
 
 /** null: the bytes are not those that were sealed under this key. */
-export function openDocument(sealed: Uint8Array, key: Uint8Array): string | null {
+export function openDocument(sealed: Uint8Array, key: Uint8Array): Buffer | null {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return null
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   })
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES))
   try {
-    return (
-      decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
-    )
+    return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()])
   } catch {
     return null
   }
 }
 
-/** Where each sealed document begins that is there as a whole. */
-export function* documentStarts(bytes: Buffer): Generator<number> {
-  for (let at = 0; at < bytes.length; ) {
+/**
+ * Returns where each of `count` sealed documents begins, after its length. Throws ProofError `archive_object` unless the bytes are exactly these
+ * documents, each empty or long enough for a cipher text.
+ */
+export function documentStarts(bytes: Buffer, count: number): number[] {
+  const starts: number[] = []
+  let at = 0
+  for (; at + LENGTH_BYTES <= bytes.length && starts.length < count; ) {
     const start = at + LENGTH_BYTES
-    const end = start + (start <= bytes.length ? bytes.readUInt32BE(at) : Number.POSITIVE_INFINITY)
-    if (end > bytes.length) return
-    yield start
-    at = end
+    const length = bytes.readUInt32BE(at)
+    if (length > 0 && length < NONCE_BYTES + TAG_BYTES) break
+    starts.push(start)
+    at = start + length
   }
+  if (at !== bytes.length || starts.length !== count)
+    throw new ProofError('archive_object', `does not hold ${count} documents, and nothing else`)
+  return starts
 }
 
 /** The sealed document that begins there; an empty one was erased. */
@@ -51,7 +63,22 @@ export function documentAt(bytes: Buffer, start: number): Buffer {
   return bytes.subarray(start, start + bytes.readUInt32BE(start - LENGTH_BYTES))
 }
 
-/** Sealed documents, one after another. */
-export function* splitDocuments(bytes: Buffer): Generator<Buffer> {
-  for (const start of documentStarts(bytes)) yield documentAt(bytes, start)
+const PLAIN: Fields = {
+  required: { salt: isString, document: () => true },
+  optional: { references: isReferences },
+}
+
+/** A line of an export holds the text two levels down. */
+const PLAIN_DEPTH_MAX = LINE_DEPTH_MAX - 2
+
+/**
+ * Returns a decrypted document as text for a line of an export. Throws ProofError unless the whole text is one object with the members of such a
+ * document: otherwise other documents could follow it.
+ */
+export function plainText(opened: Buffer): string {
+  const text = utf8Decode(opened)
+  refuseFields(parseJsonText(text, { depthMax: PLAIN_DEPTH_MAX }), PLAIN, 'archive_object')
+  if (!text.startsWith('{') || !text.endsWith('}'))
+    throw new ProofError('archive_object', 'space stands around a document')
+  return text
 }

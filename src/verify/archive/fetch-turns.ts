@@ -1,92 +1,57 @@
-import { Places } from '../../append/places.ts'
-import { archiveUnavailable } from '../../db/chunks/released-chunks.ts'
+import { archiveUnavailable } from '../../db/connect/archive.ts'
+import { FairQueue } from '../../load/fair-queue.ts'
+import { Counts, Shares } from '../../load/shares.ts'
 import {
   ARCHIVE_PIECES_AT_ONCE,
   ARCHIVE_PIECES_OF_LEDGER_AT_ONCE,
   ARCHIVE_PIECES_WAITING_MAX,
 } from './limits.ts'
 
-type Waiting = { readonly ledger: string; readonly go: () => void }
-
-/**
- * Turns to fetch a piece of the archive. No ledger can have all of them, or all places of those that wait: the next turn goes to the ledger
- * that has fewest under way.
- */
+/** Fetches of pieces of the archive: a few at once, and ledgers take turns. No ledger can have all of those that run, or that wait. */
 export class FetchTurns {
-  /** Places of fetches that are under way or wait. */
-  readonly #places: Places
-  readonly #waiting: Waiting[] = []
-  /** How many each ledger has under way, of those that have any. */
-  readonly #ofLedger = new Map<string, number>()
-  #underWay = 0
-
-  constructor(now: () => number) {
-    const underWayMax = ARCHIVE_PIECES_AT_ONCE + ARCHIVE_PIECES_WAITING_MAX
-    this.#places = new Places(now, { underWayMax, burstMax: 0, burstPerSecond: 0 })
-  }
+  /** Fetches that run or wait. */
+  readonly #all = new Shares({ rule: 'equal', max: ARCHIVE_PIECES_AT_ONCE + ARCHIVE_PIECES_WAITING_MAX })
+  readonly #running = new Counts()
+  readonly #waiting = new FairQueue<() => void>()
 
   /** Whether one more of the ledger may come. */
   admits(ledger: string): boolean {
-    return this.#places.admits(ledger)
+    return this.#all.admits(ledger)
   }
 
   /** Works in a turn of the ledger. Throws ApiError `archive_unavailable` where none comes within `waitMsMax`. */
   async run<T>(ledger: string, waitMsMax: number, work: () => Promise<T>): Promise<T> {
-    this.#places.enter(ledger)
+    this.#all.take(ledger)
     try {
-      await this.#take(ledger, waitMsMax)
+      if (this.#running.total < ARCHIVE_PIECES_AT_ONCE && this.#mayRun(ledger)) this.#running.add(ledger, 1)
+      else await this.#wait(ledger, waitMsMax)
       try {
         return await work()
       } finally {
-        this.#count(ledger, -1)
-        this.#goOn()
+        this.#running.add(ledger, -1)
+        this.#waiting.next((next) => this.#mayRun(next))?.()
       }
     } finally {
-      this.#places.leave(ledger)
+      this.#all.release(ledger)
     }
   }
 
-  async #take(ledger: string, waitMsMax: number): Promise<void> {
-    if (this.#underWay < ARCHIVE_PIECES_AT_ONCE && this.#hasTurn(ledger)) return this.#count(ledger, 1)
-    await new Promise<void>((resolve, reject) => {
-      const waiting: Waiting = {
-        ledger,
-        go: () => {
-          clearTimeout(timer)
-          resolve()
-        },
+  #wait(ledger: string, waitMsMax: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const go = () => {
+        clearTimeout(timer)
+        this.#running.add(ledger, 1)
+        resolve()
       }
       const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
+        this.#waiting.delete(ledger, go)
         reject(archiveUnavailable(`other pieces of the archive took all turns for ${waitMsMax / 1_000} s`))
       }, waitMsMax)
-      this.#waiting.push(waiting)
+      this.#waiting.add(ledger, go)
     })
   }
 
-  /** Gives a turn that became free to one that waits. */
-  #goOn(): void {
-    const [next] = this.#waiting
-      .filter(({ ledger }) => this.#hasTurn(ledger))
-      .sort((a, b) => this.#countOf(a.ledger) - this.#countOf(b.ledger))
-    if (!next) return
-    this.#waiting.splice(this.#waiting.indexOf(next), 1)
-    this.#count(next.ledger, 1)
-    next.go()
-  }
-
-  #hasTurn(ledger: string): boolean {
-    return this.#countOf(ledger) < ARCHIVE_PIECES_OF_LEDGER_AT_ONCE
-  }
-
-  #countOf(ledger: string): number {
-    return this.#ofLedger.get(ledger) ?? 0
-  }
-
-  #count(ledger: string, sign: 1 | -1): void {
-    this.#underWay += sign
-    const count = this.#countOf(ledger) + sign
-    if (count === 0) this.#ofLedger.delete(ledger)
-    else this.#ofLedger.set(ledger, count)
+  #mayRun(ledger: string): boolean {
+    return this.#running.of(ledger) < ARCHIVE_PIECES_OF_LEDGER_AT_ONCE
   }
 }

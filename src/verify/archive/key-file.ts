@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { parseJsonText } from '../../proof/json/json-text.ts'
+import { ARCHIVE_KEY_FILE_DEPTH_MAX } from '../../proof/limits.ts'
 import { DocumentKeys } from '../../signing/document-keys.ts'
 import { SourceError } from '../source.ts'
 
@@ -15,7 +17,7 @@ export type ArchiveKeys = { readonly ledger: string; readonly pieces: ReadonlyMa
 /** Throws SourceError `usage` where it is no key file. */
 export function parseArchiveKeys(text: string, name = 'the file of --archive-key'): ArchiveKeys {
   try {
-    const { ledger, pieces } = keyFile.parse(JSON.parse(text))
+    const { ledger, pieces } = keyFile.parse(parseJsonText(text, { depthMax: ARCHIVE_KEY_FILE_DEPTH_MAX }))
     return {
       ledger,
       pieces: new Map(

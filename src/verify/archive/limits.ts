@@ -23,8 +23,8 @@ export const ARCHIVE_RETRY_PAUSE_MS = 200
 export const ARCHIVE_SOCKETS_MAX = 16
 
 // Content that has left Postgres (src/verify/archive/archived-content.ts)
-/** A checkpoint, with the cosignatures of hundreds of witnesses. Postgres has the length of other objects. */
-export const ARCHIVE_CHECKPOINT_BYTES_MAX = 64 * 1024
+/** Bytes read of `checkpoint`. The note's own limit is smaller and has its own code. The lengths of other objects are known from Postgres. */
+export const ARCHIVE_CHECKPOINT_BYTES_MAX = 1024 * 1024
 /** TILE_HASHES envelopes of ENVELOPE_BYTES_MAX, each behind two bytes of its length. */
 export const ARCHIVE_BUNDLE_BYTES_MAX = 256 * (2 + 32_768)
 /** Lines and encrypted documents of pieces, and bundles of envelopes, that a process keeps. */

@@ -1,12 +1,13 @@
-import { gunzipSync } from 'node:zlib'
+import { ProofError } from '../../proof/error.ts'
 import { TILE_HASHES } from '../../proof/tree/merkle.ts'
 import { type DocumentKeys, documentPlace } from '../../signing/document-keys.ts'
+import type { ArchiveLine } from './archive-line.ts'
 import { splitBundle } from './archived-bundle.ts'
-import { openDocument, splitDocuments } from './document-cipher.ts'
+import { openDocument, plainText } from './document-cipher.ts'
 import type { ArchiveKeys } from './key-file.ts'
-import { ARCHIVE_LINES_BYTES_MAX } from './limits.ts'
 import type { ArchiveObjects } from './read-objects.ts'
-import { type ArchivePiece, type ArchiveSeal, tileName } from './seal.ts'
+import { readPiece } from './read-piece.ts'
+import { type ArchiveObject, type ArchivePiece, tileName } from './seal.ts'
 
 export type PieceContext = {
   readonly objects: ArchiveObjects
@@ -18,82 +19,82 @@ export type PieceContext = {
   readonly erasures: ReadonlyMap<string, number>
   /** Documents without a key, and without an entry that says why. */
   readonly unexplained: string[]
-  /** Hears of each definition of a type, before the line of its entry is given. */
-  readonly onDefinition?: ((seq: number, definition: string) => void) | undefined
+  /** The bundle that was read last. The next one of the same tile must begin with it. */
+  lastBundle: { readonly tile: number; readonly bytes: Buffer } | null
+  /** Called for each definition of a type, before the line of its entry is given. */
+  readonly onDefinition: (seq: number, definition: string) => void
 }
 
-/** A line of an archive; unchecked, but for its form, because the line of an export that is made of it is checked. */
-type ArchiveLine = {
-  readonly seq: number
-  readonly documents: readonly (
-    | { subject: string; digest: string; erasedBy: number | null }
-    | number
-    | null
-  )[]
-  readonly items: readonly { record: string; digest: string }[] | null
-  /** Definition of the type that the entry registers. */
-  readonly definition?: string
-  readonly [member: string]: unknown
-}
+/** A seal's objects by name, and its size. */
+export type SealedObjects = { readonly size: number; readonly named: ReadonlyMap<string, ArchiveObject> }
 
 /** Lines of an export for the entries of a piece; null: an object is missing or another one, which is noted. */
 export async function exportLines(
-  seal: ArchiveSeal,
+  seal: SealedObjects,
   piece: ArchivePiece,
   context: PieceContext,
 ): Promise<Uint8Array | null> {
   const { objects } = context
-  const of = (name: string) => objects.read(seal.objects.find((object) => object.name === name)!)
+  const { from, end } = piece
   const [lines, documents, envelopes] = await Promise.all([
-    of(piece.lines),
-    piece.documents === null ? Buffer.alloc(0) : of(piece.documents),
-    readEnvelopes(seal, piece, of),
+    objects.read(seal.named.get(piece.lines)!),
+    piece.documents === null ? undefined : objects.read(seal.named.get(piece.documents)!),
+    readEnvelopes(seal, piece, context),
   ])
   if (lines === null || documents === null || envelopes === null) return null
-  try {
-    const text = gunzipSync(lines, { maxOutputLength: ARCHIVE_LINES_BYTES_MAX }).toString('utf8')
-    const parsed = text
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as ArchiveLine)
-    const opener = new Opener(piece, documents, context)
-    const exported = parsed.map((line, i) => {
-      if (line.definition !== undefined) context.onDefinition?.(piece.from + i, line.definition)
-      return exportLine(line, envelopes[i]!, piece.from + i, opener)
-    })
-    if (parsed.length === piece.end - piece.from) return Buffer.from(exported.join(''))
-  } catch {
-    // Its bytes are those that the seal names, so the seal is a false one.
-  }
-  objects.fault(`${piece.lines} does not hold the lines of its entries`)
-  return null
+  return objects.judge(piece.lines, async () => {
+    const read = await readPiece({ from, end, lines, documents: documents ?? null })
+    const opener = new Opener(piece, read.documents, context)
+    return Buffer.concat(
+      read.lines.map((line, i) => {
+        if (line.definition !== null) context.onDefinition(line.seq, line.definition)
+        return Buffer.from(exportLine(line, envelopes[i]!, opener))
+      }),
+    )
+  })
 }
 
 /** Envelopes of the piece's entries, from the bundles of its seal. */
 async function readEnvelopes(
-  seal: ArchiveSeal,
+  { size, named }: SealedObjects,
   { from, end }: ArchivePiece,
-  read: (name: string) => Promise<Buffer | null>,
+  context: PieceContext,
 ): Promise<Buffer[] | null> {
+  const { objects } = context
   const envelopes: Buffer[] = []
   for (let tile = Math.floor(from / TILE_HASHES); tile * TILE_HASHES < end; tile++) {
-    const width = Math.min(TILE_HASHES, seal.size - tile * TILE_HASHES)
-    const bundle = await read(tileName({ level: 'entries', tile, width }))
-    if (bundle === null) return null
-    const entries = splitBundle(bundle)
+    const width = Math.min(TILE_HASHES, size - tile * TILE_HASHES)
+    const name = tileName({ level: 'entries', tile, width })
+    const bundle = await objects.read(named.get(name)!)
+    const entries =
+      bundle && (await objects.judge(name, async () => entriesOf(bundle, { tile, width }, context)))
+    if (entries === null) return null
     const first = tile * TILE_HASHES
     envelopes.push(...entries.slice(Math.max(0, from - first), end - first))
   }
   return envelopes
 }
 
+/** Throws ProofError unless the bundle begins with the one before. Readers of tiles get only the widest bundle, but its first entries were verified from the narrower one. */
+function entriesOf(
+  bundle: Buffer,
+  { tile, width }: { readonly tile: number; readonly width: number },
+  context: PieceContext,
+): Buffer[] {
+  const before = context.lastBundle
+  if (before?.tile === tile && !bundle.subarray(0, before.bytes.length).equals(before.bytes))
+    throw new ProofError('archive_object', 'holds other entries than the bundle before it')
+  context.lastBundle = { tile, bytes: bundle }
+  return splitBundle(bundle, width)
+}
+
+/** Throws ProofError where a document is of another form than those that were sealed. */
 function exportLine(
   { documents, items, definition, ...members }: ArchiveLine,
   envelope: Buffer,
-  seq: number,
   opener: Opener,
 ): string {
-  const { seq: said, kind, recordedAt, leaf, chain, ...others } = members
+  const { seq, kind, recordedAt, leaf, chain, ...others } = members
   const shown = documents.map((document, item) => {
     const { subject, digest, erasedBy } =
       items === null
@@ -106,11 +107,7 @@ function exportLine(
     return opener.show({ seq, item, subject, digest, erasedBy })
   })
   const start = JSON.stringify({
-    seq: said,
-    kind,
-    recordedAt,
-    leaf,
-    chain,
+    ...{ seq, kind, recordedAt, leaf, chain },
     envelope: envelope.toString('base64'),
   })
   const end = JSON.stringify({ items, ...others })
@@ -132,14 +129,15 @@ class Opener {
   readonly #keys: DocumentKeys | undefined
   readonly #context: PieceContext
 
-  constructor(piece: ArchivePiece, documents: Buffer, context: PieceContext) {
+  /** `documents` null: the piece has none. */
+  constructor(piece: ArchivePiece, documents: readonly Buffer[] | null, context: PieceContext) {
     this.#from = piece.from
-    this.#documents = splitDocuments(documents)
+    this.#documents = (documents ?? []).values()
     this.#keys = context.keys?.pieces.get(piece.from)
     this.#context = context
   }
 
-  /** A document as a line of an export has it. */
+  /** A document as a line of an export has it. Throws ProofError. */
   show({ seq, item, subject, digest, erasedBy }: Sealed): string {
     const { keys, erasures, size, unexplained } = this.#context
     const sealed = this.#documents.next().value as Buffer | undefined
@@ -150,8 +148,8 @@ class Opener {
     if (keys === null || explained !== null)
       return `${start.slice(0, -1)},"salt":null,"document":null,"erasedBy":${explained}}`
     const key = this.#keys?.find(documentPlace(seq - this.#from, item))
-    const text = key && sealed && openDocument(sealed, key)
-    if (text) return `${start.slice(0, -1)},"erasedBy":null,${text.slice(1)}`
+    const opened = key && sealed && openDocument(sealed, key)
+    if (opened) return `${start.slice(0, -1)},"erasedBy":null,${plainText(opened).slice(1)}`
     unexplained.push(`${subject} of the entry ${seq}`)
     return `${start.slice(0, -1)},"salt":null,"document":null,"erasedBy":${size}}`
   }

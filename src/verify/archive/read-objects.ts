@@ -1,6 +1,8 @@
-import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { utf8Decode } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
+import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
+import { sha256Hex } from '../../signing/sha256.ts'
 import { SourceError } from '../source.ts'
 import {
   ARCHIVE_ATTEMPTS_MAX,
@@ -10,6 +12,7 @@ import {
   ARCHIVE_SEAL_BYTES_MAX,
   ARCHIVE_SEALS_BYTES_MAX,
 } from './limits.ts'
+import { BodyTooLong } from './read-body.ts'
 import { type ArchiveObject, type ArchiveSeal, CHECKPOINT_OBJECT, parseSeal, sealName } from './seal.ts'
 import { type ArchiveReader, ArchiveStoreError } from './store.ts'
 
@@ -27,54 +30,74 @@ export class ArchiveObjects {
     return this.#reader.name
   }
 
-  /** The newest checkpoint; null: the archive is empty. */
-  async readCheckpoint(): Promise<string | null> {
+  /**
+   * The newest checkpoint, whose signature nobody has verified; null: the archive is empty. Throws ProofError: `archive_object`, or
+   * `note_syntax` and `checkpoint_syntax`.
+   */
+  async readCheckpoint(): Promise<{ readonly note: string; readonly size: number } | null> {
     const bytes = await this.#get(CHECKPOINT_OBJECT, ARCHIVE_OBJECT_BYTES_MAX)
-    return bytes?.toString('utf8') ?? null
+    if (bytes === MISSING) return null
+    if (bytes === TOO_LONG) throw refused(`${CHECKPOINT_OBJECT} is too long`)
+    const note = textOf(bytes)
+    const { size } = parseCheckpoint(note).checkpoint
+    if (size === 0) throw refused(`${CHECKPOINT_OBJECT} is of no entry`)
+    return { note, size }
   }
 
-  /** All seals up to that of `size` entries, the oldest first. Throws ProofError `archive_object`. */
-  async readSeals(size: number): Promise<ArchiveSeal[]> {
+  /** All seals up to that of `size` entries, the oldest first, and the digest of that one. Throws ProofError as parseSeal does. */
+  async readSeals(size: number): Promise<{ readonly seals: ArchiveSeal[]; readonly newestDigest: string }> {
     const seals: ArchiveSeal[] = []
-    let expected: string | null = null
+    let newestDigest: string | null = null
     let left = ARCHIVE_SEALS_BYTES_MAX
     for (let at = size; at > 0; ) {
-      const bytes = await this.#get(sealName(at), ARCHIVE_SEAL_BYTES_MAX)
-      if (bytes === null) throw new ProofError('archive_object', `${sealName(at)} is missing`)
-      if (expected !== null && sha256Hex(bytes) !== expected)
-        throw new ProofError(
-          'archive_object',
-          `${sealName(at)} is not the one that ${sealName(seals[0]!.size)} names`,
-        )
+      const bytes = await this.#get(sealName(at), Math.min(left, ARCHIVE_SEAL_BYTES_MAX))
+      if (bytes === MISSING) throw refused(`${sealName(at)} is missing`)
+      if (bytes === TOO_LONG) throw refused(`${sealName(at)}, or all seals together, are too long`)
       left -= bytes.length
-      if (left < 0)
-        throw new ProofError('archive_object', `the seals have more than ${ARCHIVE_SEALS_BYTES_MAX} bytes`)
+      const digest = sha256Hex(bytes)
+      const next = seals.at(-1)
+      if (next && digest !== next.previous)
+        throw refused(`${sealName(at)} is not the one that ${sealName(next.size)} names`)
       const seal = parseSeal(bytes, at)
-      seals.unshift(seal)
-      expected = seal.previous
+      if (next && seal.ledger.id !== next.ledger.id)
+        throw refused(`${sealName(at)} is of another ledger than ${sealName(next.size)}`)
+      newestDigest ??= digest
+      seals.push(seal)
       at = seal.from
     }
-    return seals
+    return { seals: seals.reverse(), newestDigest: newestDigest! }
   }
 
-  /** null: it is missing or another one, which is noted. */
-  async read({ name, sha256 }: ArchiveObject): Promise<Buffer | null> {
-    const bytes = await this.#get(name, ARCHIVE_OBJECT_BYTES_MAX)
-    if (bytes !== null && sha256Hex(bytes) === sha256) return bytes
-    this.fault(`${name} ${bytes === null ? 'is missing' : 'is not the object that its seal names'}`)
+  /** null: it is missing or another one, which is noted. No more is read than the seal says. */
+  async read({ name, bytes: length, sha256 }: ArchiveObject): Promise<Buffer | null> {
+    const bytes = await this.#get(name, length)
+    if (bytes instanceof Buffer && bytes.length === length && sha256Hex(bytes) === sha256) return bytes
+    this.fault(`${name} ${bytes === MISSING ? 'is missing' : 'is not the object that its seal names'}`)
     return null
+  }
+
+  /** Runs `work` on an object that was read. Returns null, and notes the fault, if the object has a wrong form; then its seal is false too. */
+  async judge<T>(name: string, work: () => Promise<T>): Promise<T | null> {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof ProofError)) throw error
+      this.fault(`${name} is not as the format has it: ${error.detail}`)
+      return null
+    }
   }
 
   fault(finding: string): void {
     if (this.faults.length < ARCHIVE_FAULTS_NAMED_MAX) this.faults.push(finding)
   }
 
-  async #get(name: string, bytesMax: number): Promise<Buffer | null> {
+  async #get(name: string, bytesMax: number): Promise<Buffer | typeof MISSING | typeof TOO_LONG> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#reader.get(name, bytesMax)
+        return (await this.#reader.get(name, bytesMax)) ?? MISSING
       } catch (error) {
         if (!(error instanceof ArchiveStoreError)) throw error
+        if (error.cause instanceof BodyTooLong) return TOO_LONG
         if (attempt === ARCHIVE_ATTEMPTS_MAX)
           throw new SourceError('unavailable', `${this.name}: ${error.message}`, { cause: error })
         await sleep(ARCHIVE_RETRY_PAUSE_MS * 2 ** attempt)
@@ -83,6 +106,17 @@ export class ArchiveObjects {
   }
 }
 
-export function sha256Hex(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
+const MISSING = 'missing'
+const TOO_LONG = 'too long'
+
+function textOf(note: Buffer): string {
+  try {
+    return utf8Decode(note)
+  } catch {
+    throw refused(`${CHECKPOINT_OBJECT} is not UTF-8`)
+  }
+}
+
+function refused(finding: string): ProofError {
+  return new ProofError('archive_object', finding)
 }

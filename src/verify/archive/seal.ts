@@ -1,9 +1,15 @@
 import { z } from 'zod'
 import type { PieceObjects } from '../../db/chain/archives.ts'
+import { utf8Decode } from '../../proof/bytes.ts'
 import { ProofError } from '../../proof/error.ts'
+import { parseJsonText } from '../../proof/json/json-text.ts'
+import type { JsonValue } from '../../proof/json/json-value.ts'
+import { ARCHIVE_PIECE_ENTRIES_MAX, ARCHIVE_SEAL_DEPTH_MAX } from '../../proof/limits.ts'
+import { isTime } from '../../proof/statement/fields.ts'
+import { parseCheckpoint } from '../../proof/tree/checkpoint.ts'
 import { TILE_HASHES } from '../../proof/tree/merkle.ts'
-import { formatTileAddress, isCovered, type TileAddress } from '../../proof/tree/tile-address.ts'
-import { PIECE_ENTRIES_MAX } from '../../signing/document-keys.ts'
+import { formatTileAddress, type TileAddress } from '../../proof/tree/tile-address.ts'
+import { ARCHIVE_OBJECT_BYTES_MAX } from './limits.ts'
 
 /* Names and manifests of an archive (docs/formats/archive.md), as its writer and its readers have them. */
 
@@ -12,12 +18,29 @@ export const CHECKPOINT_OBJECT = 'checkpoint'
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/)
 const count = z.int().min(0)
-const objectName = z.string().regex(/^(tile\/[0-9a-z./]{1,64}|(lines|documents)\/[0-9]{1,16}-[0-9a-f]{64})$/)
+const time = z.string().refine(isTime)
+
+const ledger = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  issuer: z.string(),
+  origin: z.string(),
+  noteVerifierKey: z.string(),
+})
+const key = z.strictObject({
+  kid: digest,
+  use: z.literal('envelope'),
+  alg: z.string(),
+  spki: z.string(),
+  activatedAt: time,
+  retiredAt: time.nullable(),
+  compromisedAt: time.nullable(),
+})
 
 const seal = z.strictObject({
   archive: z.literal(1),
-  ledger: z.looseObject({ id: z.string() }),
-  keys: z.array(z.unknown()),
+  ledger,
+  keys: z.array(key),
   from: count,
   size: count.min(1),
   /** SHA-256 of the seal before; null of the first. */
@@ -26,11 +49,14 @@ const seal = z.strictObject({
   /** `[subject, seq of the entry that digests it, seq of the entry that erases it]`. */
   erasures: z.array(z.tuple([z.string(), count, count])),
   pieces: z.array(
-    z.strictObject({ from: count, end: count, lines: objectName, documents: objectName.nullable() }),
+    z.strictObject({ from: count, end: count, lines: z.string(), documents: z.string().nullable() }),
   ),
-  objects: z.array(z.strictObject({ name: objectName, bytes: count, sha256: digest })),
+  objects: z.array(
+    z.strictObject({ name: z.string(), bytes: count.max(ARCHIVE_OBJECT_BYTES_MAX), sha256: digest }),
+  ),
 })
 
+/** The deepest value lies in a member of an element of a list. */
 export type ArchiveSeal = z.infer<typeof seal>
 export type ArchivePiece = ArchiveSeal['pieces'][number]
 export type ArchiveObject = ArchiveSeal['objects'][number]
@@ -57,21 +83,23 @@ export function piecesOf({ pieces, objects }: Pick<ArchiveSeal, 'pieces' | 'obje
 export const tileName = (address: TileAddress) => `tile/${formatTileAddress(address)}`
 
 /** Tiles and bundles that a log of `size` entries has and one of `from` has not. */
-export function tilesBetween(from: number, size: number): TileAddress[] {
-  const tiles: TileAddress[] = []
-  const add = (level: TileAddress['level'], unit: number) => {
-    const hashes = Math.floor(size / unit)
-    for (let tile = Math.floor(from / unit / TILE_HASHES); tile * TILE_HASHES < hashes; tile++) {
-      const address = { level, tile, width: Math.min(TILE_HASHES, hashes - tile * TILE_HASHES) }
-      if (!isCovered(address, from)) tiles.push(address)
-    }
-  }
-  add('entries', 1)
-  for (let level = 0, unit = 1; unit <= size; level++, unit *= TILE_HASHES) add(level, unit)
-  return tiles
+export function* tilesBetween(from: number, size: number): Generator<TileAddress> {
+  yield* tilesOfLevel('entries', from, size)
+  for (let level = 0, unit = 1; unit <= size; level++, unit *= TILE_HASHES)
+    yield* tilesOfLevel(level, Math.floor(from / unit), Math.floor(size / unit))
 }
 
-/** Throws ProofError `archive_object` unless it is the seal of `size` entries, whole and without a gap. */
+/** Tiles of a level that had `had` hashes, and has `hashes`. */
+function* tilesOfLevel(level: TileAddress['level'], had: number, hashes: number): Generator<TileAddress> {
+  if (hashes === had) return
+  for (let tile = Math.floor(had / TILE_HASHES); tile * TILE_HASHES < hashes; tile++)
+    yield { level, tile, width: Math.min(TILE_HASHES, hashes - tile * TILE_HASHES) }
+}
+
+/**
+ * The seal of `size` entries, whole, without a gap, and with the checkpoint of that size, whose signature nobody has verified. Throws
+ * ProofError: `archive_object`, or `note_syntax` and `checkpoint_syntax` of its checkpoint.
+ */
 export function parseSeal(bytes: Uint8Array, size: number): ArchiveSeal {
   const parsed = seal.safeParse(parseJson(bytes))
   if (!parsed.success) throw refused(size, 'is no seal')
@@ -79,30 +107,44 @@ export function parseSeal(bytes: Uint8Array, size: number): ArchiveSeal {
   if (data.size !== size || data.from >= size) throw refused(size, 'is the seal of other entries')
   if ((data.previous === null) !== (data.from === 0)) throw refused(size, 'does not say what is before it')
   let at = data.from
-  for (const { from, end, lines, documents } of data.pieces) {
-    const isInPlace = from === at && end > from && end <= size && end - from <= PIECE_ENTRIES_MAX
-    const isNamed =
-      lines.startsWith(`lines/${from}-`) &&
-      (documents ?? `documents/${from}-`).startsWith(`documents/${from}-`)
-    if (!isInPlace || !isNamed) throw refused(size, 'has a piece out of its place')
+  for (const { from, end } of data.pieces) {
+    if (from !== at || end <= from || end > size || end - from > ARCHIVE_PIECE_ENTRIES_MAX)
+      throw refused(size, 'has a piece out of its place')
     at = end
   }
   if (at !== size) throw refused(size, 'lacks a piece')
-  const named = [
-    ...tilesBetween(data.from, size).map(tileName),
-    ...data.pieces.flatMap(({ lines, documents }) => (documents === null ? [lines] : [lines, documents])),
-  ]
-  const objects = new Set(data.objects.map(({ name }) => name))
-  if (objects.size !== named.length || !named.every((name) => objects.has(name)))
-    throw refused(size, 'does not name the objects of its entries')
+  refuseNames(data)
+  if (parseCheckpoint(data.checkpoint).checkpoint.size !== size)
+    throw refused(size, 'holds the checkpoint of another size')
   return data
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+/** Throws unless the objects are exactly those of the seal's entries, each once. Computes no more names than the seal lists, whatever size it claims. */
+function refuseNames({ from, size, pieces, objects }: ArchiveSeal): void {
+  const named = new Map(objects.map(({ name, sha256 }) => [name, sha256]))
+  if (named.size !== objects.length) throw refused(size, 'names an object twice')
+  const take = (name: string): string => {
+    const sha256 = named.get(name)
+    if (sha256 === undefined || !named.delete(name))
+      throw refused(size, `does not name ${name}, which its entries have`)
+    return sha256
+  }
+  for (const piece of pieces)
+    for (const kind of ['lines', 'documents'] as const) {
+      const name = piece[kind]
+      if (name !== null && name !== pieceObjectName(kind, piece.from, take(name)))
+        throw refused(size, `names ${name} by another digest than its own`)
+    }
+  for (const address of tilesBetween(from, size)) take(tileName(address))
+  if (named.size > 0) throw refused(size, `names ${[...named.keys()][0]}, which its entries have not`)
+}
+
+function parseJson(bytes: Uint8Array): JsonValue {
   try {
-    return JSON.parse(Buffer.from(bytes).toString('utf8'))
-  } catch {
-    return null
+    return parseJsonText(utf8Decode(bytes), { depthMax: ARCHIVE_SEAL_DEPTH_MAX })
+  } catch (error) {
+    if (error instanceof ProofError) return null
+    throw error
   }
 }
 

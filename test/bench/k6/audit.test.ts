@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findFaults } from '../../../bench/k6/audit.ts'
+import { findFaults } from '../../../bench/watch/audit.ts'
 
 const CLEAN = {
   ledgers: 2,

@@ -10,8 +10,8 @@ const ROOT = resolve(import.meta.dirname, '..', '..', '..')
 const k6 = findGoTool('k6')
 
 /** All of them run in .ci/run, which builds k6 first. */
-test('npm run k6 starts a deployment, runs a script, audits it and leaves its report', {
-  skip: k6 === null && 'there is no k6 yet: npm run k6 -- notarize-ramp builds it',
+test('npm run bench -- k6 starts a deployment, runs a script, audits it and leaves its report', {
+  skip: k6 === null && 'there is no k6 yet: npm run bench -- k6 notarize-ramp builds it',
   timeout: 180_000,
 }, (t) => {
   const outDir = mkdtempSync(join(tmpdir(), 'tallystick-k6-run-'))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { measureWindow } from '../../../bench/k6/load-window.ts'
-import type { Sample } from '../../../bench/k6/samples.ts'
+import type { Sample } from '../../../bench/watch/samples.ts'
 
 const sample = (atMs: number, cores: Record<string, number>) =>
   ({ atMs, cores, rssMiB: {}, server: {} }) satisfies Sample

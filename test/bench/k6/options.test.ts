@@ -19,7 +19,6 @@ test('without options a run is short, seeded, gated, and leaves its report in be
     seconds: null,
     seed: 1,
     outDir: 'bench/results',
-    plotsDir: null,
     embedded: false,
     fsyncGateMs: 5,
     force: false,
@@ -28,12 +27,9 @@ test('without options a run is short, seeded, gated, and leaves its report in be
 })
 
 test('options are read', () => {
-  const text = 'notarize-ramp --profile full --peak 5000 --servers 2 --seconds 30 --seed 7 --out o --plots p'
-  const { profile, peak, servers, seconds, seed, outDir, plotsDir } = parseOptions(text.split(' '))
-  assert.deepEqual(
-    [profile, peak, servers, seconds, seed, outDir, plotsDir],
-    ['full', 5000, 2, 30, 7, 'o', 'p'],
-  )
+  const text = 'notarize-ramp --profile full --peak 5000 --servers 2 --seconds 30 --seed 7 --out o'
+  const { profile, peak, servers, seconds, seed, outDir } = parseOptions(text.split(' '))
+  assert.deepEqual([profile, peak, servers, seconds, seed, outDir], ['full', 5000, 2, 30, 7, 'o'])
   assert.equal(parseOptions(['notarize-ramp', '--peak', 'max']).peak, 'max')
 })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { thinSamples } from '../../../bench/k6/samples.ts'
-import { parseMetrics } from '../../../bench/k6/scrape.ts'
 import { readRecording } from '../../../bench/k6/series.ts'
+import { parseMetrics } from '../../../bench/watch/metrics.ts'
+import { thinSamples } from '../../../bench/watch/samples.ts'
 
 const RECORDING = [
   {

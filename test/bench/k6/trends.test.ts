@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { flatness, growth } from '../../../bench/k6/trends.ts'
+import { flatness, growth } from '../../../bench/watch/trends.ts'
 
 const series = (...values: number[]) => values.map((value, at) => ({ at, value }))
 

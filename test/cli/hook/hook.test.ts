@@ -4,8 +4,15 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import {
+  FAIL_CLOSED_SECONDS_DEFAULT,
+  FAIL_CLOSED_SECONDS_MAX,
+  HOOK_HOST_EXTRA_SECONDS,
+} from '../../../cli/calls/limits.ts'
+import { openSpool } from '../../../sdk/node/spool.ts'
 import { sharedCliApp } from '../../helpers/cli-app.ts'
 import { CLI, runCli } from '../../helpers/run-cli.ts'
+import { runs } from '../../helpers/runs.ts'
 import { startTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { until } from '../../helpers/wait.ts'
@@ -64,10 +71,11 @@ test('a session with a tool call and a subagent is a tree, seconds after it happ
   assert.equal(readFileSync(join(spool, 'sender.log'), 'utf8'), '')
 })
 
-test('fifty hooks at the same time lose nothing and double nothing', async (t) => {
+test('hooks at the same time lose nothing and double nothing', async (t) => {
   const app = await sharedCliApp(t)
   const spool = spoolIn(temporaryFiles(t).directory)
-  const ids = Array.from({ length: 50 }, (_, i) => `t${i}`)
+  // Each is a process.
+  const ids = Array.from({ length: Math.max(16, runs(50)) }, (_, i) => `t${i}`)
   const codes = await Promise.all(
     ids.map((id) => hook(['--spool', spool], toolEvent('PreToolUse', id), app.env)),
   )
@@ -75,6 +83,15 @@ test('fifty hooks at the same time lose nothing and double nothing', async (t) =
   const deeds = await waitForDeeds(app, ids.length)
   assert.deepEqual(deeds.map(({ payload }) => payload.callId).sort(), ids.toSorted())
   await until(() => waiting(spool) === 0)
+})
+
+test('an event and its content may begin with a byte order mark, as shells of Windows write it', async (t) => {
+  const { directory } = temporaryFiles(t)
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
+  const input = `\ufeff${toolEvent('PreToolUse', 't1', { tool_input: { command: 'ls' } })}`
+  const { code, stderr } = await runCli(['hook', '--spool', directory], { input })
+  assert.deepEqual([code, stderr, readdirSync(join(directory, 'inbox')).length], [0, '', 1])
 })
 
 test('ends with 0 whatever it is told, and says why nothing is recorded', async (t) => {
@@ -111,7 +128,8 @@ test('with --fail-closed a tool call waits for the ledger, and without it is den
   const network = await startTcpProxy(t, app.url)
   const env = { ...app.env, TALLYSTICK_URL: network.url }
   const args = ['hook', '--fail-closed', '--spool', spoolIn(temporaryFiles(t).directory)]
-  const allowed = await runCli(args, { input: toolEvent('PreToolUse', 't1'), env })
+  const patient = [...args, '--timeout', `${FAIL_CLOSED_SECONDS_MAX}`]
+  const allowed = await runCli(patient, { input: toolEvent('PreToolUse', 't1'), env })
   assert.equal(allowed.code, 0, allowed.stderr)
   const [action] = await deedsOf(app)
   assert.equal(action!.payload.told, 'held')
@@ -137,13 +155,33 @@ test('prints settings whose command records', async (t) => {
   )
   assert.ok('SessionEnd' in hooks)
   const { directory } = temporaryFiles(t)
+  // While another process has the outbox, the hook begins none that would take its record away.
+  const spool = await openSpool(directory)
+  t.after(() => spool.close())
   const args = ['--framework', 'claude-code', '--content', '--spool', directory]
   await hook(args, toolEvent('PreToolUse', 't1', { tool_input: { command: 'ls' } }), { HOME: directory })
+  assert.ok(!readdirSync(directory).includes('sender.log'))
   const [name] = readdirSync(join(directory, 'inbox'))
   const [, line] = readFileSync(join(directory, 'inbox', name!), 'utf8').split('\n')
   const { payload } = (JSON.parse(line!) as { record: { payload: Record<string, unknown> } }).record
   assert.deepEqual(payload['arguments'], { command: 'ls' })
   assert.equal(payload['framework'], 'claude-code')
+})
+
+test('the settings give the agent more time than a hook takes that holds a call, and leave the others alone', async () => {
+  const timeoutsOf = async (...args: string[]) => {
+    const { stdout } = await runCli(['hook', '--settings', ...args])
+    const { hooks } = JSON.parse(stdout) as { hooks: Record<string, { hooks: { timeout?: number }[] }[]> }
+    return new Set(
+      Object.values(hooks).flatMap((all) => all.flatMap((each) => each.hooks.map((one) => one.timeout))),
+    )
+  }
+  assert.deepEqual(await timeoutsOf('--timeout', '20'), new Set([undefined]))
+  for (const seconds of [undefined, FAIL_CLOSED_SECONDS_MAX]) {
+    const args = seconds === undefined ? [] : ['--timeout', `${seconds}`]
+    const timeouts = [...(await timeoutsOf('--fail-closed', ...args))]
+    assert.deepEqual(timeouts, [(seconds ?? FAIL_CLOSED_SECONDS_DEFAULT) + HOOK_HOST_EXTRA_SECONDS])
+  }
 })
 
 async function hook(args: readonly string[], input: string, env: Record<string, string>) {

@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { Client, type ClientOptions } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { createMcpHandler } from '@modelcontextprotocol/server'
+import { FAIL_CLOSED_SECONDS_MAX } from '../../../cli/calls/limits.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
 import { sharedCliApp } from '../../helpers/cli-app.ts'
 import { CLI } from '../../helpers/run-cli.ts'
@@ -88,11 +89,21 @@ test('a call is an action before it and an outcome below it, with digests of wha
 test('with --content arguments and results are kept; the server sees no key of ours', async (t) => {
   const app = await sharedCliApp(t)
   const spool = spoolIn(temporaryFiles(t).directory)
-  const { client } = await connect(t, ['--content', '--name', 'files', '--spool', spool, ...COMMAND], app.env)
+  const key = app.env['TALLYSTICK_API_KEY']!
+  const env = {
+    ...app.env,
+    OTEL_EXPORTER_OTLP_HEADERS: `Authorization=Bearer%20${key}`,
+    OTEL_EXPORTER_OTLP_LOGS_HEADERS: `x=${Buffer.from(`Bearer ${key}`).toString('base64')}`,
+    OTEL_SERVICE_NAME: 'files',
+  }
+  const args = ['--content', '--name', 'files', '--spool', spool, ...COMMAND]
+  const { client, said } = await connect(t, args, env)
   const long = 'x'.repeat(60_000)
   assert.deepEqual((await client.callTool({ name: 'keys', arguments: { text: long } })).content, [
-    { type: 'text', text: '' },
+    { type: 'text', text: 'OTEL_SERVICE_NAME' },
   ])
+  assert.match(said.join(''), /OTEL_EXPORTER_OTLP_HEADERS.*OTEL_EXPORTER_OTLP_LOGS_HEADERS/s)
+  assert.ok(!said.join('').includes(key))
   const [action, outcome] = await waitForDeeds(app, 2)
   assert.equal(
     action!.payload.argumentsDigest.length,
@@ -100,7 +111,7 @@ test('with --content arguments and results are kept; the server sees no key of o
     'too long to be kept',
   )
   assert.equal(action!.payload.server, 'files')
-  assert.deepEqual(outcome!.payload.result.content, [{ type: 'text', text: '' }])
+  assert.deepEqual(outcome!.payload.result.content, [{ type: 'text', text: 'OTEL_SERVICE_NAME' }])
 })
 
 test('a call that the client cancels, or whose server ends, has the outcome unknown, with the reason', async (t) => {
@@ -159,11 +170,16 @@ test('while the ledger is away calls go on, and are recorded when it is back', a
 test('--fail-closed forwards a call when the ledger has it, and otherwise answers with an error', async (t) => {
   const app = await sharedCliApp(t)
   const network = await startTcpProxy(t, app.url)
-  const spool = spoolIn(temporaryFiles(t).directory)
   const env = { ...app.env, TALLYSTICK_URL: network.url }
-  const { client } = await connect(t, ['--fail-closed', '--timeout', '1', '--spool', spool, ...COMMAND], env)
-  const echo = { name: 'echo', arguments: { text: 'x' } }
-  await client.callTool(echo).catch(() => client.callTool(echo)) // a busy machine may need more than a second
+  const open = (seconds: number) => {
+    const spool = spoolIn(temporaryFiles(t).directory)
+    const args = ['--fail-closed', '--timeout', `${seconds}`, '--spool', spool, ...COMMAND]
+    return connect(t, args, env)
+  }
+  // So that nothing depends on the machine's pace: one waits for as long as it may, the other for what cannot come.
+  const { client: patient } = await open(FAIL_CLOSED_SECONDS_MAX)
+  const { client } = await open(1)
+  await patient.callTool({ name: 'echo', arguments: { text: 'x' } })
   const [first] = await deedsOf(app)
   assert.equal(first!.payload.told, 'held')
   network.refuse()
@@ -192,6 +208,7 @@ for (const mode of ['legacy', 'auto'] as const)
         versionNegotiation: { mode },
       },
     )
+    await client.listTools() // since 2026-07-28 the first answer names the server, whatever was asked
     const echo = await client.callTool({ name: 'echo', arguments: { text: 'over HTTP' } })
     assert.deepEqual(echo.content, [{ type: 'text', text: 'over HTTP' }])
     const cancel = new AbortController()
@@ -202,6 +219,7 @@ for (const mode of ['legacy', 'auto'] as const)
     const [action, outcome] = await waitForDeeds(app, 2)
     assert.equal(outcome!.parentId, action!.recordId)
     assert.equal(outcome!.payload.status, 'ok')
+    assert.equal(action!.payload.server, 'test-server')
   })
 
 async function serveHttp(t: TestContext): Promise<string> {

@@ -20,7 +20,8 @@ export const makeServer: McpServerFactory = () => {
   server.registerTool('keys', { inputSchema: text }, async () =>
     answer(
       Object.keys(process.env)
-        .filter((name) => name.startsWith('TALLYSTICK_'))
+        .filter((name) => /^(tallystick|otel)_/i.test(name))
+        .sort()
         .join(),
     ),
   )

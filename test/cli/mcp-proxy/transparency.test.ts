@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { PassThrough, type Readable } from 'node:stream'
 import { test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Calls } from '../../../cli/mcp-proxy/calls.ts'
 import { PROXY_MESSAGE_BYTES_MAX } from '../../../cli/mcp-proxy/limits.ts'
-import { McpProxy } from '../../../cli/mcp-proxy/proxy.ts'
-import type { Ended, Receive } from '../../../cli/mcp-proxy/upstream.ts'
 import { LineCutter } from '../../../src/mcp/line-cutter.ts'
 import { runs } from '../../helpers/runs.ts'
+import { pass } from './pass.ts'
 
 const LINES = [
   '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"süß","arguments":{"a":1}}}',
@@ -24,6 +21,7 @@ const LINES = [
   '\r',
   ' ',
   '{"jsonrpc":"2.0","id":4,"method":"ping","params":\r{"jsonrpc":"2.0","id":5,"method":"tools/call"}\r}',
+  '{"level":30,"time":1764374400000,"msg":"a log line of the server"}',
 ]
 const bytes = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...LINES).map((line) => Buffer.from(line)) },
@@ -43,64 +41,6 @@ function pieces(stream: Buffer, at: readonly number[]): Buffer[] {
   return places.slice(1).map((to, i) => stream.subarray(places[i]!, to))
 }
 
-/** Both directions at the same time, as pipes. */
-async function pass(
-  fromClient: readonly Buffer[],
-  fromServer: readonly Buffer[],
-  calls: Calls,
-  held = false,
-) {
-  const stdin = new PassThrough()
-  const stdout = new PassThrough()
-  const toServer: Buffer[] = []
-  let receive: Receive = async () => {}
-  let end: (ended: Ended) => void = () => {}
-  const ended = new Promise<Ended>((resolve) => (end = resolve))
-  let clientEnded: () => void = () => {}
-  const clientEnd = new Promise<void>((resolve) => (clientEnded = resolve))
-  const isRecorded = held ? async () => true : null
-  const proxy = new McpProxy({ stdin, stdout, calls, isRecorded, say: () => {} })
-  const run = proxy.run(
-    (given) => {
-      receive = given
-      return {
-        send: async (piece) => void toServer.push(Buffer.from(piece)),
-        end: () => clientEnded(),
-        stop: () => {},
-        ended,
-      }
-    },
-    new Promise(() => {}),
-  )
-  const toClient = readAll(stdout)
-  await Promise.all([
-    (async () => {
-      for (const piece of fromClient) {
-        stdin.write(piece)
-        await turn()
-      }
-      stdin.end()
-    })(),
-    (async () => {
-      for (const piece of fromServer) {
-        await receive(piece)
-        await turn()
-      }
-    })(),
-  ])
-  await clientEnd
-  end({ why: 'the test is over', isFailure: false })
-  await run
-  stdout.end()
-  return { toServer: Buffer.concat(toServer), toClient: await toClient }
-}
-
-async function readAll(stream: Readable): Promise<Buffer> {
-  const found: Buffer[] = []
-  for await (const piece of stream) found.push(piece as Buffer)
-  return Buffer.concat(found)
-}
-
 /** Records nothing, or fails at it. */
 function stubCalls(fails = false) {
   const unread: [string, string, number][] = []
@@ -111,6 +51,7 @@ function stubCalls(fails = false) {
   const calls = {
     fromClient,
     fromServer: () => {},
+    noAnswer: () => {},
     refuse: () => {},
     end: () => {},
     unread: (...told: [string, string, number]) => void unread.push(told),
@@ -118,7 +59,30 @@ function stubCalls(fails = false) {
   return { calls: calls as unknown as Calls, unread }
 }
 
-test('every byte passes, both ways, in order, however it is cut, whether or not it is understood or recorded', async () => {
+/** Splits lines of a server into messages, which the client must get, and other lines. */
+function messagesIn(stream: Buffer): [messages: Buffer, others: Buffer] {
+  const [messages, others]: [Buffer[], Buffer[]] = [[], []]
+  for (let from = 0; from < stream.length; ) {
+    const end = stream.indexOf(0x0a, from)
+    const line = stream.subarray(from, end < 0 ? stream.length : end + 1)
+    from += line.length
+    const isMessage = line.includes('"jsonrpc":"2.0"') && isJson(line)
+    if (isMessage) messages.push(line, Buffer.from(end < 0 ? '\n' : ''))
+    else if (line.some((byte) => byte > 0x20)) others.push(line)
+  }
+  return [Buffer.concat(messages), Buffer.concat(others)]
+}
+
+function isJson(line: Buffer): boolean {
+  try {
+    JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(line))
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('every byte of the client and every message of the server is forwarded in order, in any pieces, valid or not, recorded or not', async () => {
   const property = fc.asyncProperty(
     streams,
     streams,
@@ -127,12 +91,43 @@ test('every byte passes, both ways, in order, however it is cut, whether or not 
     fc.boolean(),
     async (client, server, a, b, fails) => {
       const { calls } = stubCalls(fails)
-      const { toServer, toClient } = await pass(pieces(client, a), pieces(server, b), calls)
+      const { toServer, toClient, stray } = await pass(pieces(client, a), pieces(server, b), calls)
       assert.deepEqual(toServer, client)
-      assert.deepEqual(toClient, server)
+      assert.deepEqual([toClient, stray], messagesIn(server))
     },
   )
   await fc.assert(property, { numRuns: runs(1_000) })
+})
+
+test('a request whose answer is not a message gets an error; a byte order mark is removed, and a missing line break added', async () => {
+  const unanswered: unknown[] = []
+  const calls = { ...stubCalls().calls, noAnswer: (id: unknown) => unanswered.push(id) } as unknown as Calls
+  const server = [
+    '\ufeff{"jsonrpc":"2.0","id":1,"result":{}}\n',
+    '{"id":2,"result":{}}\n',
+    '{"jsonrpc":"1.0","id":"3","error":{"code":1,"message":"x"}}\n',
+    '{"jsonrpc":"2.0","id":4,"result":{"text":"\xff"}}\n',
+    '{"id":5}\n[]\n',
+    '{"jsonrpc":"2.0","method":"last"}',
+  ]
+  const bytes = server.map((each) => Buffer.from(each, each.includes('\xff') ? 'latin1' : 'utf8'))
+  const { toClient, stray } = await pass([], bytes, calls)
+  const lines = toClient.toString().trimEnd().split('\n')
+  assert.equal(lines[0], '{"jsonrpc":"2.0","id":1,"result":{}}')
+  const messages = lines.map((line) => JSON.parse(line))
+  assert.deepEqual(
+    messages.map(({ id, error, method }) => [id ?? method, error?.code]),
+    [
+      [1, undefined],
+      [2, -31_002],
+      ['3', -31_002],
+      [4, -31_002],
+      ['last', undefined],
+    ],
+  )
+  assert.match(messages[1].error.message, /not a JSON-RPC 2\.0 message in UTF-8: "\{\\"id\\":2/)
+  assert.deepEqual(unanswered, [2, '3', 4])
+  assert.equal(stray.length, Buffer.concat(bytes.slice(1, 5)).length)
 })
 
 test('an answer of the proxy’s own stands between two lines of the server, never within one', async () => {
@@ -154,8 +149,8 @@ test('an answer of the proxy’s own stands between two lines of the server, nev
     .split('\n')
     .map((line) => JSON.parse(line))
   assert.deepEqual(lines.map(({ method, error, id }) => method ?? [id, error.code]).sort(), [
-    [null, -32090],
-    [2, -32090],
+    [null, -31_001],
+    [2, -31_001],
     'x',
     'y',
   ])
@@ -169,7 +164,7 @@ test('a carriage return inside a line, behind which a server may read a second m
   const held = await pass([hidden, plain], [], stubCalls().calls, true)
   assert.deepEqual(held.toServer, plain)
   const { id, error } = JSON.parse(held.toClient.toString())
-  assert.deepEqual([id, error.code], [6, -32090])
+  assert.deepEqual([id, error.code], [6, -31_001])
   assert.match(error.message, /a carriage return inside/)
 
   const { calls, unread } = stubCalls()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { write } from '../../../cli/mcp-proxy/process-upstream.ts'
+import { write } from '../../../cli/mcp-proxy/write.ts'
 
 test('a reader that is slow a thousand times leaves nothing behind', async () => {
   const slow = new Writable({ highWaterMark: 1, write: (_bytes, _encoding, done) => void setImmediate(done) })

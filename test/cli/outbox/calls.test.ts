@@ -61,7 +61,7 @@ test('a call whose outcome found no room on the disk is told as one without, aft
 test('a handle that comes again is recorded when the ledger has another record with it', async (t) => {
   const { directory, write } = temporaryFiles(t)
   const line = (handle: string, id: string) => `["${handle}","rec_${id.repeat(26)}"]\n`
-  const recorded = (before: string | null) => waitUntilRecorded(directory, 'h', 50, before)
+  const recorded = (before: string | null) => waitUntilRecorded(directory, 'h', 50, { before })
   assert.equal(newestRecorded(directory, 'h'), null)
   write('handles.ndjson', line('h', 'a') + line('i', 'b'))
   const before = newestRecorded(directory, 'h')

@@ -129,7 +129,7 @@ test('fails a call in which something stands before the ledger-created, and one 
     table: 'ledgers',
   })
   const noDetail = [created!, agent!, { ...key!, detail: null }]
-  await assert.rejects(appendEntries(api, noDetail), { code: '23502', table: 'api_key_secrets' })
+  await assert.rejects(appendEntries(api, noDetail), { code: '23502', table: 'api_keys' })
   await checkAllLedgers(owner)
 })
 
@@ -450,7 +450,7 @@ test('fails as a whole, and writes nothing, on rows that no caller of ours makes
         chunks: [{ ...makeBatch(ledger, 1).chunks[0]!, keys: [Buffer.from('Tx'), Buffer.from('Tx')] }],
       }),
     ],
-    [{ constraint: begin }, step('completion-submitted', { records: [makeRecord(id)] })],
+    [{ constraint: 'entries_make_records' }, step('completion-submitted', { records: [makeRecord(id)] })],
     [{ constraint: 'entries_make_gated_records' }, makeCreation(ledger, {}, { gated: undefined })],
     [
       { constraint: 'gated_records_begin' },

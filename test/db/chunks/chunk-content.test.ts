@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import zlib, { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import fc from 'fast-check'
-import { type ChunkRecord, decodeChunk, encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
+import {
+  type ChunkRecord,
+  compressChunk,
+  decodeChunk,
+  encodeChunk,
+} from '../../../src/db/chunks/chunk-content.ts'
 import { chunkKey, dayOf, keysOfChunk, referencesOf } from '../../../src/db/chunks/chunk-keys.ts'
 import { CHUNK_CONTENT_BYTES_MAX } from '../../../src/db/limits.ts'
+import { toHex } from '../../../src/proof/bytes.ts'
 import { type Uuid, uuidOfBytes } from '../../../src/proof/ids.ts'
+import type { StoredName } from '../../../src/proof/statement/record-members.ts'
 import { runs } from '../../helpers/runs.ts'
 import { makeItem, randomId } from '../../helpers/test-ledger.ts'
 
@@ -32,6 +40,9 @@ const record: fc.Arbitrary<ChunkRecord> = fc.record({
   occurredAtMs: maybe(fc.maxSafeInteger()),
   onBehalfOf: maybe(id),
   parentId: maybe(id),
+  otherMembers: maybe(
+    fc.dictionary(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), { minKeys: 1 }),
+  ),
   traceparent: maybe(exactly(25).map((value) => traceparentOf(Buffer.from(value).toString('hex')))),
 })
 const records = fc.array(record, { minLength: 1, maxLength: 64 })
@@ -193,13 +204,14 @@ test('a chunk has one key for each distinct value', () => {
   const expected = [
     chunkKey.actor(actor),
     ...['generic/1', 'order/1'].map(chunkKey.type),
-    chunkKey.onBehalfOf(agent),
-    chunkKey.traceId('ab'.repeat(16)),
-    chunkKey.parent(parent),
-    ...[-1, 0].map(chunkKey.day),
+    chunkKey.member('onBehalfOf', agent),
+    chunkKey.member('traceparent', 'ab'.repeat(16)),
+    chunkKey.member('parent', parent),
+    ...[-1, 0].map((day) => chunkKey.member('occurredAt', day)),
     ...['crm:1', 'é'].map(chunkKey.reference),
   ]
-  assert.deepEqual(keysOfChunk(actor, held), expected)
+  const sorted = (keys: readonly Uint8Array[]) => keys.map(toHex).sort()
+  assert.deepEqual(sorted(keysOfChunk(actor, held)), sorted(expected))
   assert.deepEqual([...referencesOf(held)], ['crm:1', 'é'])
 })
 
@@ -213,11 +225,16 @@ test('values have one key, of their property alone, which the table can hold', (
     few.map((agent) => ['actor', agent] as const),
     few.map((agent) => ['onBehalfOf', agent] as const),
     few.map((parent) => ['parent', parent] as const),
-    few.map((trace) => ['traceId', trace.replaceAll('-', '')] as const),
-    fc.integer({ min: -719_162, max: 2_932_896 }).map((day) => ['day', day] as const),
+    few.map((trace) => ['traceparent', trace.replaceAll('-', '')] as const),
+    fc.integer({ min: -719_162, max: 2_932_896 }).map((day) => ['occurredAt', day] as const),
+    text.map((other) => ['label', other] as const),
   )
-  const keyOf = ([name, of]: readonly [keyof typeof chunkKey, string | number]) =>
-    (chunkKey[name] as (of: string | number) => Buffer)(of).toString('hex')
+  const ofChunk = { type: chunkKey.type, reference: chunkKey.reference, actor: chunkKey.actor }
+  const keyOf = ([name, of]: readonly [string, string | number]) => {
+    if (name === 'label') return toHex(chunkKey.other(name as never, of as string))
+    if (Object.hasOwn(ofChunk, name)) return toHex(ofChunk[name as keyof typeof ofChunk](of as never))
+    return toHex(chunkKey.member(name as StoredName, of))
+  }
   fc.assert(
     fc.property(fc.uniqueArray(value, { selector: String, maxLength: 50 }), (values) => {
       assert.equal(new Set(values.map(keyOf)).size, values.length)
@@ -233,9 +250,32 @@ test('keys of days sort as the days do', () => {
       fc.integer({ min: -719_162, max: 2_932_896 }),
       fc.integer({ min: -719_162, max: 2_932_896 }),
       (a, b) => {
-        assert.equal(Math.sign(Buffer.compare(chunkKey.day(a), chunkKey.day(b))), Math.sign(a - b))
+        assert.equal(
+          Math.sign(Buffer.compare(chunkKey.member('occurredAt', a), chunkKey.member('occurredAt', b))),
+          Math.sign(a - b),
+        )
       },
     ),
   )
   assert.deepEqual([-1, 0, 86_399_999, 86_400_000].map(dayOf), [-1, 0, 0, 1])
 })
+
+test('a chunk that was compressed to something else is not written', (t) => {
+  const compress = zlib.zstdCompressSync
+  for (const wrong of [
+    (plain: Buffer) => compress(plain.subarray(1)),
+    (plain: Buffer) => Buffer.concat([compress(plain), compress(Buffer.alloc(0))]),
+    (plain: Buffer) => compress(plain).subarray(0, -1),
+  ]) {
+    const mock = t.mock.method(zlib, 'zstdCompressSync', wrong as typeof compress)
+    syncBuiltinESMExports()
+    refusesChunk(() => compressChunk(randomBytes(100)))
+    mock.mock.restore()
+    syncBuiltinESMExports()
+  }
+  for (const length of [0, 1, 33, 64, 128 * 1_024]) compressChunk(randomBytes(length))
+})
+
+function refusesChunk(work: () => unknown): void {
+  assert.throws(work, { code: 'chunk_syntax' })
+}

@@ -64,6 +64,24 @@ test('a query that fails fails those who waited for it, and nobody else', async 
   assert.equal(await good, 4)
 })
 
+test('beyond the look-ups that may wait one is refused, until a query has taken some', async () => {
+  const { queries, load } = makeLoader()
+  const coalescer = new Coalescer(load, { keysMax: 2, queriesMax: 1, waitingMax: 2 })
+  const first = coalescer.find(1)
+  await turn()
+  const waiting = [coalescer.find(2), coalescer.find(3)]
+  await assert.rejects(coalescer.find(4), { code: 'overloaded' })
+  queries[0]!.answer()
+  await first
+  await turn()
+  const next = coalescer.find(4)
+  for (const query of [1, 2]) {
+    queries[query]!.answer()
+    await turn()
+  }
+  assert.deepEqual(await Promise.all([...waiting, next]), [4, 6, 8])
+})
+
 test('an answer that lacks a value is no answer', async () => {
   const coalescer = new Coalescer(async () => [1], { keysMax: 8, queriesMax: 1 })
   const results = await Promise.allSettled([coalescer.find(1), coalescer.find(2)])

@@ -239,7 +239,6 @@ async function createLedger(url: string): Promise<string> {
 
 const PREFLIGHT = {
   gateMs: 5,
-  connections: [],
   server: null,
   replica: null,
   now: Date.now,

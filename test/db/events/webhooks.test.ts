@@ -51,10 +51,12 @@ test('of two servers that are asked for the same webhook at once the second one 
   const app = await buildTestApp(t)
   const first = await connect(t, app.database.apiUrl)
   await first.query('begin')
-  await first.query(
-    `select tallystick.create_webhook($1, $2, $3, null, '{*}', '{}', '{}', $2, $2, $4, $4, 100)`,
-    [parseId('led', app.ledger.ledger.id), SETTINGS.webhookId, URL, SECRET.publicKey],
-  )
+  await first.query(`select tallystick.create_webhook($1, $2, $3, $2, $2, $4, $4, 100)`, [
+    parseId('led', app.ledger.ledger.id),
+    SETTINGS.webhookId,
+    JSON.stringify(SETTINGS),
+    SECRET.publicKey,
+  ])
   const second = app.send('POST', '/v1/webhooks', { body: { url: URL, events: ['*'] } })
   await until(() => isWaiting(app))
   await first.query('commit')

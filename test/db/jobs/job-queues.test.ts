@@ -56,7 +56,7 @@ test('migrate brings the schema of an older pg-boss to this version; until then 
   const log = openLog('silent')
   await assert.rejects(
     openQueues(testDatabase(workerUrl), log),
-    /requires migrations: run `npm run migrate` first/,
+    /requires migrations: run `npm run op -- migrate` first/,
   )
   await installJobQueues(owner, 'tallystick_worker')
   await (await openQueues(testDatabase(workerUrl), log)).close()
@@ -70,7 +70,7 @@ test('a database without queues is told apart from one that is away', async (t) 
   await owner.query('drop schema tallystick_jobs cascade')
   await assert.rejects(
     openQueues(testDatabase(workerUrl), openLog('silent')),
-    /pg-boss is not installed: run `npm run migrate` first/,
+    /pg-boss is not installed: run `npm run op -- migrate` first/,
   )
 })
 

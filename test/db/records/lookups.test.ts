@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { archiveUnavailable } from '../../../src/db/chunks/released-chunks.ts'
-import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
+import type { ArchiveContent } from '../../../src/db/connect/archive.ts'
+import { archiveUnavailable } from '../../../src/db/connect/archive.ts'
 import { LOOKUP_QUERIES_MAX } from '../../../src/db/limits.ts'
 import { Lookups } from '../../../src/db/records/lookups.ts'
 import { parseId, type Uuid } from '../../../src/proof/ids.ts'
@@ -24,7 +24,7 @@ test('a slow archive holds up those who ask for what lies there, and nobody else
 
   const archive = Promise.withResolvers<void>()
   let asked = 0
-  const slow: ReleasedContent = {
+  const slow: ArchiveContent = {
     async read(chunk) {
       asked++
       await archive.promise
@@ -33,7 +33,7 @@ test('a slow archive holds up those who ask for what lies there, and nobody else
     readEnvelopes: (wanted) => deps.openContent().readEnvelopes(wanted),
   }
   const pool = app.deps.readPool
-  const lookups = new Lookups({ query: pool.query.bind(pool), released: slow })
+  const lookups = new Lookups({ query: pool.query.bind(pool), archive: slow })
   const waiting: Promise<unknown>[] = []
   for (let i = 0; i <= LOOKUP_QUERIES_MAX; i++) {
     waiting.push(lookups.findRecord(app.ledgerId, ids[i]!))
@@ -65,8 +65,8 @@ test('look-ups that share a query fail each by themselves', async (t) => {
   const refuse = async () => {
     throw archiveUnavailable('it is away')
   }
-  const away: ReleasedContent = { read: refuse, readEnvelopes: refuse }
-  const lookups = new Lookups({ query: pool.query.bind(pool), released: away })
+  const away: ArchiveContent = { read: refuse, readEnvelopes: refuse }
+  const lookups = new Lookups({ query: pool.query.bind(pool), archive: away })
   const answers = await Promise.allSettled(
     [ids[0]!, here!, ids[1]!].map((id) => lookups.findRecord(app.ledgerId, id)),
   )

@@ -17,16 +17,16 @@ import {
   TEST_PASSWORDS,
 } from '../../helpers/database.ts'
 import { TEST_SETTINGS } from '../../helpers/postgres.ts'
-import { runScript } from '../../helpers/run-script.ts'
+import { runCommand } from '../../helpers/run-script.ts'
 import { createTestLedger } from '../../helpers/test-ledger.ts'
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 const passwords = { api: TEST_PASSWORDS.api, worker: TEST_PASSWORDS.worker }
 const names = ['functions', ...listMigrations().map((migration) => migration.name)]
 
-/** Runs `npm run migrate` in a process of its own; returns its standard output. */
+/** Runs `npm run op -- migrate` in a process of its own; returns its standard output. */
 async function migrateInProcess(ownerUrl: string, apiUrl: string, workerUrl: string): Promise<string> {
-  const { code, stdout, stderr } = await runScript('src/run/migrate.ts', [], {
+  const { code, stdout, stderr } = await runCommand('migrate', [], {
     env: {
       DATABASE_URL: ownerUrl,
       TALLYSTICK_API_DATABASE_URL: apiUrl,
@@ -141,7 +141,7 @@ test('a failed migration leaves nothing behind', async (t) => {
 test('a server refuses a database that is not migrated, or not far enough', async (t) => {
   const { ownerUrl, superuserUrl } = await createEmptyDatabase(t)
   const owner = await connect(t, ownerUrl)
-  await assert.rejects(checkSchema(owner), /not migrated: run `npm run migrate`/)
+  await assert.rejects(checkSchema(owner), /not migrated: run `npm run op -- migrate`/)
   await prepareLogins(t)
   await migrate({ ownerUrl, masterKey, passwords })
   await checkSchema(owner)

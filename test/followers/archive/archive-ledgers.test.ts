@@ -11,10 +11,10 @@ import { parseId } from '../../../src/proof/ids.ts'
 import { documentPlace } from '../../../src/signing/document-keys.ts'
 import { directoryStore } from '../../../src/verify/archive/directory-store.ts'
 import { parseSeal, sealName } from '../../../src/verify/archive/seal.ts'
-import { buildTestApp } from '../../helpers/app.ts'
 import { openArchiver } from '../../helpers/archiver.ts'
 import { openEraser } from '../../helpers/eraser.ts'
-import { buildGatedApp } from '../../helpers/gated-app.ts'
+import { lendGatedApp } from '../../helpers/gated-app.ts'
+import { lendApp } from '../../helpers/lent-app.ts'
 import { documentsOf, makePersonalGated } from '../../helpers/personal-gated.ts'
 import { ERASE, erase, PERSONAL, postBatch, SECRET } from '../../helpers/personal-records.ts'
 
@@ -26,7 +26,7 @@ async function allBytes(directory: string): Promise<Buffer> {
 }
 
 test('an archive verifies without its server: withheld without keys, whole with them', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const archiver = await openArchiver(t, app)
   await makePersonalGated(app)
   await postBatch(app, 70)
@@ -47,7 +47,7 @@ test('an archive verifies without its server: withheld without keys, whole with 
 })
 
 test('what is erased cannot be read in the archive any more, and its neighbours can', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const archiver = await openArchiver(t, app)
   const eraser = openEraser(t, app)
   const record = await makePersonalGated(app)
@@ -80,7 +80,7 @@ test('what is erased cannot be read in the archive any more, and its neighbours 
 })
 
 test('no document is taken away while its key is kept, as of a ledger that is moved', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   const eraser = openEraser(t, app)
   const batch = (await postBatch(app, 3)).json().records as { id: string }[]
@@ -103,7 +103,7 @@ test('no document is taken away while its key is kept, as of a ledger that is mo
 })
 
 test('a prefix ends at the last checkpoint within its bounds, or at the next one', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   const sizes: number[] = []
   const grow = async (write: () => Promise<unknown>) => {
@@ -126,7 +126,7 @@ test('a prefix ends at the last checkpoint within its bounds, or at the next one
 })
 
 test('a worker that is killed before it moved the position finds what it wrote', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   await app.notarize()
   await archiver.publish()
@@ -149,7 +149,7 @@ test('a worker that is killed before it moved the position finds what it wrote',
 })
 
 test('each object that is missing or another one is named', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   await app.notarize()
   await archiver.run()
@@ -180,7 +180,7 @@ test('each object that is missing or another one is named', async (t) => {
 })
 
 test('an archive that is another one than was written is not gone on with', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   await app.notarize()
   await archiver.run()
@@ -191,7 +191,7 @@ test('an archive that is another one than was written is not gone on with', asyn
 })
 
 test('a worker that stalled, and wakes up behind another one, replaces nothing of what that wrote', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const waking = Promise.withResolvers<void>()
   const stalled = Promise.withResolvers<void>()
   let shared: ReturnType<typeof directoryStore> | null = null
@@ -231,7 +231,7 @@ test('a worker that stalled, and wakes up behind another one, replaces nothing o
 })
 
 test('a ledger that is moved is not due', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   await app.notarize()
   await archiver.publish()
@@ -243,7 +243,7 @@ test('a ledger that is moved is not due', async (t) => {
 })
 
 test('a link in the place of an object is not followed', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const archiver = await openArchiver(t, app)
   await app.notarize()
   await archiver.run()

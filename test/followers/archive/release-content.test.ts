@@ -7,8 +7,8 @@ import { setTimeout } from 'node:timers/promises'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
 import { readFindKey } from '../../../src/db/chain/signed-entries.ts'
 import { decodeChunk, encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
+import type { ArchiveContent } from '../../../src/db/connect/archive.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
-import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
 import { copyLedger } from '../../../src/db/ledgers/moving.ts'
 import { listPendingErasures } from '../../../src/db/records/pending-erasures.ts'
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
@@ -353,7 +353,7 @@ test('content stays if the archive has lost it, or has another one', async (t) =
   deps.unreleased.resume(app.ledger.ledger.id)
 
   const { openContent } = deps
-  const lying: ReleasedContent = {
+  const lying: ArchiveContent = {
     async read(chunk) {
       const records = decodeChunk(await openContent().read(chunk), chunk.count)
       return encodeChunk(records.map((one, i) => (i === 5 ? { ...one, type: 'a/1' } : one)))
@@ -376,7 +376,7 @@ test('a chunk that is erased while it is compared stays, and leaves with the nex
   const { openContent } = deps
   let compared = 0
   Object.assign(deps, {
-    openContent: (): ReleasedContent => ({
+    openContent: (): ArchiveContent => ({
       async read(chunk) {
         const content = await openContent().read(chunk)
         if (compared++ === 0) {
@@ -493,7 +493,7 @@ async function buildSlow(t: TestContext, isSlow: (read: number) => boolean) {
       const content = openContent()
       let reads = 0
       return {
-        read(chunk: Parameters<ReleasedContent['read']>[0]) {
+        read(chunk: Parameters<ArchiveContent['read']>[0]) {
           if (isSlow(reads++)) laterMs += RELEASE_ROUND_MS
           return content.read(chunk)
         },
@@ -574,7 +574,7 @@ test('a ledger whose content has left is moved as it is', async (t) => {
     [app.database, target].map(({ superuserUrl }) => connect(t, superuserUrl)),
   )
   await copyLedger(from!, to!, app.ledgerId)
-  const verify = (content: ReleasedContent | null) =>
+  const verify = (content: ArchiveContent | null) =>
     verifyLedger(database(testDatabase(target.superuserUrl, content), app.ledger.ledger.id), { threads: 0 })
   assert.equal((await verify(deps.openContent())).failure, null)
   await assert.rejects(verify(null), /lies in the archive/)

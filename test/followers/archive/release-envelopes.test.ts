@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { readEntries } from '../../../src/db/chain/read-entries.ts'
-import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
+import type { ArchiveContent } from '../../../src/db/connect/archive.ts'
 import { findEventRows } from '../../../src/db/events/read-events.ts'
 import { copyLedger } from '../../../src/db/ledgers/moving.ts'
 import { TILE_HASHES } from '../../../src/proof/tree/merkle.ts'
@@ -223,7 +223,7 @@ test('a record whose envelope has left is erased, and its ledger verifies and is
   )
   await copyLedger(from!, to!, app.ledgerId)
   for (const { superuserUrl } of [app.database, target]) {
-    const verify = (content: ReleasedContent | null) =>
+    const verify = (content: ArchiveContent | null) =>
       verifyLedger(database(testDatabase(superuserUrl, content), app.ledger.ledger.id), { threads: 0 })
     const report = await verify(deps.openContent())
     assert.deepEqual([report.failure, report.erasures.length], [null, 1])

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import type { EnvelopesInArchive, ReleasedContent } from '../../../src/db/connect/released-content.ts'
+import type { ArchiveContent, EnvelopesInArchive } from '../../../src/db/connect/archive.ts'
 import { boundArchive } from '../../../src/db/events/archive-questions.ts'
 import { findEventRows } from '../../../src/db/events/read-events.ts'
 import { releaseContent } from '../../../src/followers/archive/release-content.ts'
@@ -93,7 +93,7 @@ test('envelopes stay if the archive has lost their bundle, or has another one', 
   deps.unreleased.resume(app.ledger.ledger.id)
 
   const { openContent } = deps
-  const lying: ReleasedContent = {
+  const lying: ArchiveContent = {
     read: (chunk) => openContent().read(chunk),
     readEnvelopes: async (wanted) =>
       (await openContent().readEnvelopes(wanted)).map((one, i) => (i === 2 ? one.subarray(1) : one)),

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { PgBoss } from 'pg-boss'
 import { failLostAudits } from '../../../src/db/audit/audit-work.ts'
-import { requestAudit } from '../../../src/db/audit/audits.ts'
+import { listAudits, requestAudit } from '../../../src/db/audit/audits.ts'
 import { openJobs } from '../../../src/db/jobs/job-queues.ts'
 import { enqueueAudits } from '../../../src/followers/audit/enqueue-audits.ts'
 import { scheduleAudits } from '../../../src/followers/audit/schedule-audits.ts'
@@ -73,7 +73,9 @@ test('an audit whose job was given up has failed, and says so; another one can b
   }
   assert.deepEqual(await boss.fetch('audit'), [])
   await enqueueAudits(deps)
-  assert.equal((await audits(audit))[0]!.state, 'failed')
+  const { ledgerId } = audit.app
+  const [failed] = await listAudits(audit.pool, ledgerId, { after: null, limit: 1 })
+  assert.deepEqual([failed!.state, failed!.error?.code], ['failed', 'worker_lost'])
   assert.equal(audit.alarms.length, 1)
   const dead = await boss.findJobs<object>('dead-letters')
   assert.equal(dead.length, 1)

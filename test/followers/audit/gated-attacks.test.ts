@@ -9,7 +9,7 @@ import { exportFile } from '../../../src/verify/export-file.ts'
 import type { VerifyFailure } from '../../../src/verify/report.ts'
 import type { LedgerSource } from '../../../src/verify/source.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
-import { buildGatedApp, FAILING, type GatedApp } from '../../helpers/gated-app.ts'
+import { FAILING, type GatedApp, lendGatedApp } from '../../helpers/gated-app.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { appendAsApi } from './attacker.ts'
 import { type AuditTest, auditOf, followAll, openFaults, undefended } from './set-up.ts'
@@ -22,7 +22,7 @@ import { type AuditTest, auditOf, followAll, openFaults, undefended } from './se
 type Attacked = AuditTest<GatedApp>
 
 async function setUp(t: TestContext): Promise<Attacked> {
-  const audit = await auditOf(t, await buildGatedApp(t))
+  const audit = await auditOf(t, await lendGatedApp(t))
   await audit.app.sql('drop index tallystick.entries_by_record')
   const checks = await audit.app.sql<{ sql: string }>(
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as sql from pg_constraint

@@ -121,15 +121,20 @@ test('a worker that stops puts its audit back to the queue', async (t) => {
   assert.equal(row!.startedAt, null)
 })
 
-test('a database that cannot be read says nothing about the ledger: the job fails, to be tried again', async (t) => {
+test('a database that cannot be read says nothing about the ledger: the job fails with its reason, to be tried again', async (t) => {
   const audit = await setUpAudit(t)
   const name = await request(audit)
   const url = new URL(audit.app.database.workerUrl)
   url.password = 'wrong'
   const deps = { ...auditDeps(audit), database: url.href }
   await assert.rejects(runAudit(deps, name, { id: randomUUID(), signal: NEVER }), /refuses the login/)
-  assert.equal((await findAudit(audit.pool, name.ledgerId, name.auditId))!.state, 'running')
+  const failed = (await findAudit(audit.pool, name.ledgerId, name.auditId))!
+  assert.equal(failed.state, 'running')
+  assert.deepEqual(failed.error, { code: 'denied', reason: 'the database refused the worker’s login' })
   assert.deepEqual(await openFaults(audit), [])
+  await runAudit(auditDeps(audit), name, { id: randomUUID(), signal: NEVER })
+  const done = (await findAudit(audit.pool, name.ledgerId, name.auditId))!
+  assert.deepEqual([done.state, done.error], ['done', null])
 })
 
 function auditDeps({ app, pool, publisher, follower }: AuditTest): AuditDeps {

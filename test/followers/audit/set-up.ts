@@ -9,8 +9,9 @@ import { type FollowEntriesDeps, followEntries } from '../../../src/followers/au
 import { FaultyLedgers } from '../../../src/followers/checkpoints/faulty-ledgers.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { EnvelopeKeys } from '../../../src/signing/envelope-keys.ts'
-import { buildTestApp, type Test, type TestApp } from '../../helpers/app.ts'
+import type { Test, TestApp } from '../../helpers/app.ts'
 import { openTestPool } from '../../helpers/connect.ts'
+import { lendApp, lentPool } from '../../helpers/lent-app.ts'
 import { makePublisher, type Publisher } from '../../helpers/publisher.ts'
 
 export type AuditTest<App extends TestApp = TestApp> = {
@@ -28,17 +29,15 @@ after(() => verifier.close())
 
 /** The application, and what the worker's verification needs. */
 export async function setUpAudit(t: Test): Promise<AuditTest> {
-  return auditOf(t, await buildTestApp(t))
+  return auditOf(t, await lendApp(t))
 }
 
 export async function auditOf<App extends TestApp>(t: Test, app: App): Promise<AuditTest<App>> {
   const dir = await mkdtemp(join(tmpdir(), 'tallystick-audit-'))
-  const pool = openTestPool(app.database.workerUrl, { max: 4 })
-  pool.on('error', () => {})
-  t.after(async () => {
-    await pool.end()
-    await rm(dir, { recursive: true })
-  })
+  const pool = lentPool(t, app, 'audit', () =>
+    openTestPool(app.database.workerUrl, { max: 4 }).on('error', () => {}),
+  )
+  t.after(() => rm(dir, { recursive: true }))
   const alarms: Record<string, unknown>[] = []
   const log = { error: (details: object) => void alarms.push(details as Record<string, unknown>) }
   const publisher = await makePublisher(pool, dir)

@@ -13,8 +13,9 @@ import { formatId, parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { parseVerifierKey, verifyCheckpoint } from '../../../src/proof/tree/checkpoint.ts'
 import { merkleRoot } from '../../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
-import { buildTestApp, type Test, type TestApp } from '../../helpers/app.ts'
+import type { Test, TestApp } from '../../helpers/app.ts'
 import { openTestPool } from '../../helpers/connect.ts'
+import { lendApp } from '../../helpers/lent-app.ts'
 import { makePublisher, type Publisher } from '../../helpers/publisher.ts'
 
 const { sha256 } = nativeProviders
@@ -104,6 +105,27 @@ test('a note that can’t be kept outside is not published', async (t) => {
   assert.equal((await checkpoints(app)).length, 1)
 })
 
+test('a note that no verifier would take is neither kept nor published', async (t) => {
+  const { app, worker, dir } = await setUp(t)
+  const { sign } = worker.noteSigner
+  // The checkpoint is signed first, and the tree head that receipts are made of second.
+  for (const wrong of [1, 2]) {
+    let signed = 0
+    const noteSigner = {
+      ...worker.noteSigner,
+      sign: (message: Uint8Array) => (++signed === wrong ? new Uint8Array(64) : sign(message)),
+    }
+    await publishCheckpoints({ ...worker, noteSigner })
+    worker.faulty.resume(app.ledger.ledger.id)
+    assert.equal(worker.logged.length, wrong)
+    assert.deepEqual(await checkpoints(app), [])
+    assert.equal(await worker.kept.find(app.ledger.ledger.id), null)
+  }
+  await publishCheckpoints(worker)
+  assert.equal((await checkpoints(app)).length, 1)
+  assert.deepEqual(await readdir(join(dir, 'checkpoints')), [`${app.ledger.ledger.id}.note`])
+})
+
 test('the kept note is the newest one, whole, and no other file is left beside it', async (t) => {
   const { app, worker, dir } = await setUp(t)
   await publishCheckpoints(worker)
@@ -163,7 +185,7 @@ test('ledgers that are left alone for a while begin no round at once, and take t
 })
 
 async function setUp(t: Test): Promise<{ app: TestApp; worker: Publisher; dir: string }> {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const dir = await mkdtemp(join(tmpdir(), 'tallystick-kept-'))
   const pool = openTestPool(app.database.workerUrl, { max: 4 })
   t.after(async () => {

@@ -13,7 +13,7 @@ import type { ProofError } from '../../../src/proof/error.ts'
 import { formatId, parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { recordIdAt } from '../../../src/proof/statement/batch-ids.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
-import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { listStoredRecords } from '../../helpers/batch-records.ts'
 import { checkAllLedgers } from '../../helpers/check-ledger.ts'
@@ -21,6 +21,7 @@ import { TEST_MASTER_KEY } from '../../helpers/database.ts'
 import { eraseInDatabase, type RewrittenChunk } from '../../helpers/erase-documents.ts'
 import { type Eraser, openEraser } from '../../helpers/eraser.ts'
 import { appendAsApi, signErasure } from '../../helpers/forged-erasures.ts'
+import { lendApp } from '../../helpers/lent-app.ts'
 import { assertIntact, ERASE, erase, linesOf } from '../../helpers/personal-records.ts'
 import { listStoredChunks, type StoredChunk, writeContent } from '../../helpers/stored-chunks.ts'
 import { makeItem, randomId, sha256 } from '../../helpers/test-ledger.ts'
@@ -61,7 +62,7 @@ const errorsOf = (...workers: Eraser[]) =>
   workers.flatMap(({ logged }) => logged.filter(({ level }) => level === 'error'))
 
 test('two erasures of records of one chunk at the same time both succeed', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const workers = [openEraser(t, app), openEraser(t, app)] as const
   const ids = await notarize(app, 70)
   const seqs = await order(app, [ids[0]!, ids[63]!, ids[64]!])
@@ -92,7 +93,7 @@ test('two erasures of records of one chunk at the same time both succeed', async
 })
 
 test('a chunk that changes each time is read again only so often', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const [id] = await notarize(app, 1)
   await order(app, [id!])
@@ -115,7 +116,7 @@ test('a chunk that changes each time is read again only so often', async (t) => 
 })
 
 test('a chunk that was tampered with is not rewritten, and holds up no other', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const batches: string[][] = []
   for (let i = 0; i < 4; i++) batches.push(await notarize(app, 2))
@@ -170,7 +171,7 @@ test('a chunk that was tampered with is not rewritten, and holds up no other', a
 })
 
 test('an erasure leaves the other records of its chunk as they are, also one that was changed', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const ids = await notarize(app, 3)
   const seqs = await order(app, [ids[1]!])
@@ -185,7 +186,7 @@ test('an erasure leaves the other records of its chunk as they are, also one tha
 })
 
 test('row and statement of an erasure must name the batch of the record, and its digest', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const ids = (await notarize(app, 5)).map((id) => parseId('rec', id))
   const before = await listStoredChunks(app)
@@ -214,7 +215,7 @@ test('row and statement of an erasure must name the batch of the record, and its
 })
 
 test('a reference finds a chunk as long as one of its records has it', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const ids = await notarize(app, 66, (i) => ({
     metadata: { i },
@@ -253,7 +254,7 @@ test('a reference finds a chunk as long as one of its records has it', async (t)
 })
 
 test('a list that is read while records are erased shows none of them, or all as they were', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const ids = await notarize(app, 3, () => ({ references: ['one'], metadata: { kept: false } }))
   const eraseAway = async (id: string) => {
@@ -311,7 +312,7 @@ function beforeQuery({ deps: { searchPool } }: TestApp, name: string, work: () =
 }
 
 test('the worker’s login takes nothing away but from the chunk of the record that an entry erased', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const { pool } = openEraser(t, app)
   const ids = await notarize(app, 130)
   await notarize(app, 64)

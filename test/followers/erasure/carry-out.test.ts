@@ -3,25 +3,26 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import type { EntryRow } from '../../../src/db/chain/append-entries.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
+import { watchErasures } from '../../../src/followers/checkpoints/metrics.ts'
 import { ERASURE_REFUSED_PAUSE_MS, ERASURES_PER_CALL } from '../../../src/followers/limits.ts'
 import type { NewLedger } from '../../../src/ledgers/create-ledger.ts'
-import { watchErasures } from '../../../src/observe/metrics/checkpoints.ts'
 import { Metrics } from '../../../src/observe/metrics/metrics.ts'
 import type { Signer } from '../../../src/proof/crypto.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.ts'
-import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { listStoredRecords } from '../../helpers/batch-records.ts'
 import { checkAllLedgers } from '../../helpers/check-ledger.ts'
 import { eraseInDatabase } from '../../helpers/erase-documents.ts'
 import { openEraser, takenAway } from '../../helpers/eraser.ts'
 import { appendAsApi, envelopeAt, signErasure, withEnvelope } from '../../helpers/forged-erasures.ts'
+import { lendApp } from '../../helpers/lent-app.ts'
 import { until } from '../../helpers/wait.ts'
 
 type Notarized = { readonly id: string; readonly digest: string; readonly entry: { readonly seq: number } }
 
 test('takes away what was erased in every ledger, page by page, and nothing else', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const ledgers = [app.ledger, await app.newLedger(), await app.newLedger()]
   const erased: string[] = []
@@ -48,7 +49,7 @@ test('takes away what was erased in every ledger, page by page, and nothing else
 })
 
 test('two workers at once do it once', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const workers = [openEraser(t, app), openEraser(t, app)]
   const records = await Promise.all(Array.from({ length: 20 }, () => app.notarize()))
   await Promise.all(records.map(({ id }) => erase(app, id)))
@@ -59,7 +60,7 @@ test('two workers at once do it once', async (t) => {
 })
 
 test('what row and entry say is not believed unless the signed statement says it', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   let nowMs = 1_000_000
   const eraser = openEraser(t, app, () => nowMs)
   const elsewhere = await app.newLedger()
@@ -137,7 +138,7 @@ test('what row and entry say is not believed unless the signed statement says it
 })
 
 test('a row that names an entry which is no erasure is refused', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const record = (await app.notarize()) as Notarized
   const { entry } = (await app.notarize()) as Notarized
@@ -152,7 +153,7 @@ test('a row that names an entry which is no erasure is refused', async (t) => {
 })
 
 test('something in the way of one is tried again after a pause', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   let nowMs = 1_000_000
   const eraser = openEraser(t, app, () => nowMs)
   const [stuck, other] = [await app.notarize(), await app.notarize()]
@@ -179,7 +180,7 @@ test('something in the way of one is tried again after a pause', async (t) => {
 })
 
 test('a connection that breaks in the middle leaves all or nothing, and refuses nothing', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const headers = { 'idempotency-key': 'one' }
   const record = await app.notarize(genericBody(), { headers })
@@ -204,7 +205,7 @@ const KILL = 'pg_terminate_backend(pid)'
 const WAITS = "datname = current_database() and usename = 'tallystick_worker' and wait_event_type = 'Lock'"
 
 test('only the worker’s login can take a document away, and only what an entry erased', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const record = await app.notarize()
   const ledger = app.deps.entropy.uuidv7(0)
@@ -217,7 +218,7 @@ test('only the worker’s login can take a document away, and only what an entry
 })
 
 test('metrics say what is pending, and what of that is refused', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const eraser = openEraser(t, app)
   const metrics = new Metrics()
   watchErasures(metrics, eraser.pool, eraser.refused)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { buildGatedApp } from '../../helpers/gated-app.ts'
+import { lendGatedApp } from '../../helpers/gated-app.ts'
 import { makePersonalGated } from '../../helpers/personal-gated.ts'
 import { SECRET } from '../../helpers/personal-records.ts'
 import { shellBlocks } from '../../system/docs/shell-blocks.ts'
@@ -10,7 +10,7 @@ import { shellBlocks } from '../../system/docs/shell-blocks.ts'
 const run = promisify(execFile)
 
 test('who pastes what docs/erasure.md gives erases all of a record', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const { id } = await makePersonalGated(app)
   const url = await app.app.listen({ host: '127.0.0.1', port: 0 })
   const text = shellBlocks('docs/erasure.md').join('').replaceAll('http://localhost:3000', url)

@@ -6,7 +6,7 @@ import type { DocumentKind } from '../../../src/proof/statement/document-subject
 import { expectStatus } from '../../helpers/app.ts'
 import { openEraser, takenAway } from '../../helpers/eraser.ts'
 import { appendAsApi, type SaidErasure, signErasure, withEnvelope } from '../../helpers/forged-erasures.ts'
-import { buildGatedApp, type GatedApp } from '../../helpers/gated-app.ts'
+import { type GatedApp, lendGatedApp } from '../../helpers/gated-app.ts'
 import { documentsOf, type Erasable, eraseAt, makePersonalGated } from '../../helpers/personal-gated.ts'
 import { assertVerifies, SECRET } from '../../helpers/personal-records.ts'
 
@@ -18,7 +18,7 @@ type Digested = Omit<Erasable, 'document'> & {
 }
 
 test('a row that is about another entry than digests the document', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const eraser = openEraser(t, app)
   const server = await app.deps.signers.load()
   const { id, documents } = await makeDigested(app)
@@ -51,7 +51,7 @@ test('a row that is about another entry than digests the document', async (t) =>
 })
 
 test('the document that the statement names is erased, even if the row says otherwise', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const eraser = openEraser(t, app)
   const server = await app.deps.signers.load()
 
@@ -102,7 +102,7 @@ test('the document that the statement names is erased, even if the row says othe
 })
 
 test('an export with documents of steps that were erased verifies at every moment', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const eraser = openEraser(t, app)
   const { documents } = await makeDigested(app)
   for (const { address } of documents.toSorted(() => Math.random() - 0.5)) {

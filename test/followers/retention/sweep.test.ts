@@ -5,8 +5,9 @@ import { claimSweep, countSweeps, releaseSweep } from '../../../src/db/records/r
 import { RETENTION_ENTRIES_PER_CALL } from '../../../src/followers/limits.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { isHeld, retentionOf } from '../../../src/records/keeping/rules.ts'
-import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
-import { buildGatedApp } from '../../helpers/gated-app.ts'
+import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { lendGatedApp } from '../../helpers/gated-app.ts'
+import { lendApp } from '../../helpers/lent-app.ts'
 import { addAgent } from '../../helpers/more-keys.ts'
 import { sharedApp } from '../../helpers/shared-app.ts'
 import { age, openSweeper, unage } from '../../helpers/sweeper.ts'
@@ -162,7 +163,7 @@ test('a hold and an erasure at the same moment: the chain says which came first,
 })
 
 test('a gated record is kept while it is open, and then all of its documents go', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const sweeper = openSweeper(t, app)
   const open = await app.reach('VERIFIED')
   const ended = await app.reach('ACCEPTED')
@@ -197,7 +198,7 @@ test('nothing is erased before its time has passed by the clock of the machine t
 })
 
 test('a rule that no entry signs erases nothing, and says so', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const sweeper = openSweeper(t, app)
   const { id } = await app.notarize()
   await rule(app, { days: 400 })
@@ -252,7 +253,7 @@ test('entries of a page are signed a portion at a time, with the time of their p
 })
 
 test('ledgers take turns, page by page', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const other = await app.newLedger()
   const { pool } = openSweeper(t, app)
   await rule(app, { days: 183 })

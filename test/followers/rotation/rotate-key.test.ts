@@ -10,18 +10,19 @@ import { rotateKeys } from '../../../src/followers/rotation/rotate-keys.ts'
 import { database } from '../../../src/verify/database.ts'
 import { exportFile } from '../../../src/verify/export-file.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
-import { buildTestApp, type Test, type TestApp } from '../../helpers/app.ts'
+import type { Test, TestApp } from '../../helpers/app.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { openTestPool } from '../../helpers/connect.ts'
 import { TEST_MASTER_KEY } from '../../helpers/database.ts'
+import { lendApp } from '../../helpers/lent-app.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { makePublisher } from '../../helpers/publisher.ts'
 import { envelopeKeys, kidOf, makeRotator, passTwoMinutes, rotateKey } from './rotation.ts'
 
 const PROJECT_DIR = join(import.meta.dirname, '..', '..', '..')
 
-test('npm run rotate-key makes a key and says what comes next; again it waits for the first to be finished', async (t) => {
-  const app = await buildTestApp(t)
+test('npm run op -- rotate-key makes a key and says what comes next; again it waits for the first to be finished', async (t) => {
+  const app = await lendApp(t)
   const oldKid = await kidOf(app)
   const first = run(app, [])
   assert.equal(first.status, 0, first.stderr)
@@ -41,8 +42,8 @@ test('npm run rotate-key makes a key and says what comes next; again it waits fo
   )
 })
 
-test('npm run rotate-key changes nothing when it does not understand what it is told', async (t) => {
-  const app = await buildTestApp(t)
+test('npm run op -- rotate-key changes nothing when it does not understand what it is told', async (t) => {
+  const app = await lendApp(t)
   for (const [args, env, reason] of [
     [['--compromised-at', '2026-13-01T00:00Z'], {}, /2026-13-01T00:00Z is no time such as/],
     [['--compromised-at', '2026-02-30T00:00Z'], {}, /2026-02-30T00:00Z is no time such as/],
@@ -59,7 +60,7 @@ test('npm run rotate-key changes nothing when it does not understand what it is 
 })
 
 test('the earliest time at which a key was said to be compromised stays', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const [early, late] = [new Date('2026-01-01T00:00:00Z'), new Date('2026-02-01T00:00:00Z')]
   for (const compromisedAt of [late, early, late]) await rotateKey(app, { compromisedAt, force: true })
   const [first] = await app.sql<{ compromised_at: Date }>(
@@ -69,7 +70,7 @@ test('the earliest time at which a key was said to be compromised stays', async 
 })
 
 test('what a compromised key signed counts only as far as a checkpoint that was kept, from every source', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const publish = await makePublish(t, app)
   const before = await publish()
@@ -110,7 +111,7 @@ test('what a compromised key signed counts only as far as a checkpoint that was 
 })
 
 function run(app: TestApp, args: string[], env: Record<string, string> = {}) {
-  return spawnSync(process.execPath, ['src/run/rotate-key.ts', ...args], {
+  return spawnSync(process.execPath, ['src/run/command.ts', 'rotate-key', ...args], {
     cwd: PROJECT_DIR,
     encoding: 'utf8',
     env: {

@@ -6,13 +6,14 @@ import { toHex } from '../../../src/proof/bytes.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
-import { buildTestApp, genericBody, OPERATOR_KEY, type TestApp } from '../../helpers/app.ts'
+import { genericBody, OPERATOR_KEY, type TestApp } from '../../helpers/app.ts'
 import { testDatabase } from '../../helpers/connect.ts'
+import { lendApp } from '../../helpers/lent-app.ts'
 import { createTestLedger } from '../../helpers/test-ledger.ts'
 import { envelopeKeys, kidOf, makeRotator, passTwoMinutes, rotateKey } from './rotation.ts'
 
 test('every ledger says in its chain that the new key signs from then on, and verifies from its first key alone', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const firstKid = await kidOf(app)
   const other = await app.newLedger()
@@ -34,7 +35,7 @@ test('every ledger says in its chain that the new key signs from then on, and ve
 })
 
 test('the old key is retired, and its secret destroyed, when no ledger has it and the new one is 90 s old', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const oldKid = await kidOf(app)
   const { newKid } = await rotateKey(app)
@@ -63,7 +64,7 @@ test('the old key is retired, and its secret destroyed, when no ledger has it an
 })
 
 test('a second rotation waits for the first, unless it is forced', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const firstKid = await kidOf(app)
   await rotateKey(app)
@@ -82,7 +83,7 @@ test('a second rotation waits for the first, unless it is forced', async (t) => 
 })
 
 test('three workers at once move each ledger once', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const workers = [makeRotator(t, app), makeRotator(t, app), makeRotator(t, app)]
   for (let i = 0; i < 20; i++) await app.newLedger()
   await rotateKey(app)
@@ -98,7 +99,7 @@ test('three workers at once move each ledger once', async (t) => {
 })
 
 test('a frozen ledger is moved too; one closed as restored keeps its key in use until it is reopened', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const oldKid = await kidOf(app)
   const closed = await app.newLedger()
@@ -121,7 +122,7 @@ test('a frozen ledger is moved too; one closed as restored keeps its key in use 
 })
 
 test('a ledger that cannot be moved is named in the log, and holds up no other', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const kid = Buffer.from(await kidOf(app), 'hex')
   // A thief of the API's login can make a ledger whose first entry nobody signed.
@@ -139,7 +140,7 @@ test('a ledger that cannot be moved is named in the log, and holds up no other',
 })
 
 test('a server’s login can’t name a new key', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const { pool: _, ...worker } = makeRotator(t, app)
   const kid = await kidOf(app)
   await rotateKey(app)
@@ -150,7 +151,7 @@ test('a server’s login can’t name a new key', async (t) => {
 })
 
 test('load goes on while keys are rotated twice: no failed request, and one chain from the first key', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const worker = makeRotator(t, app)
   const ledgers = [app.ledger, await app.newLedger(), await app.newLedger()]
   const firstKid = await kidOf(app)

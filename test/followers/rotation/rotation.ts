@@ -10,7 +10,7 @@ import { TEST_MASTER_KEY } from '../../helpers/database.ts'
 
 const masterKey = makeMasterKey(TEST_MASTER_KEY)
 
-/** Runs `npm run rotate-key`. */
+/** Runs `npm run op -- rotate-key`. */
 export function rotateKey(
   app: TestApp,
   options: { compromisedAt?: Date; force?: boolean } = {},

@@ -10,7 +10,7 @@ import {
 import { expectStatus, OPERATOR_KEY, type Test } from '../../helpers/app.ts'
 import { connect } from '../../helpers/connect.ts'
 import { raiseFloors } from '../../helpers/floors.ts'
-import { buildGatedApp, type GatedApp } from '../../helpers/gated-app.ts'
+import { type GatedApp, lendGatedApp } from '../../helpers/gated-app.ts'
 import { jobsOf, openBoss, openDeps, tamper, uuidOf, verifyAll } from './set-up.ts'
 
 test('a completion gets one job, even if several look at once, and the job names it and nothing else', async (t) => {
@@ -184,7 +184,7 @@ test('a completion in a closed ledger waits until it is opened, and nobody waits
 })
 
 async function setUp(t: Test) {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const worker = openDeps(t, app)
   const boss = await openBoss(t, worker.pool)
   const deps = Object.assign(worker, { boss, woken: 0, wakeVerification: () => void deps.woken++ })

@@ -17,13 +17,15 @@ import { EnvelopeKeys } from '../../../src/signing/envelope-keys.ts'
 import type { Test, TestApp } from '../../helpers/app.ts'
 import { testDatabase } from '../../helpers/connect.ts'
 import { raiseFloors } from '../../helpers/floors.ts'
+import { lentPool } from '../../helpers/lent-app.ts'
 
 export type Logged = { readonly level: string; readonly message: string; readonly [name: string]: unknown }
 
 /** Dependencies of the worker's followers and queues, on connections of the worker's login. */
 export function openDeps(t: Test, app: TestApp) {
-  const pool = openReadPool(testDatabase(app.database.workerUrl), { warn() {} })
-  t.after(() => pool.end())
+  const pool = lentPool(t, app, 'read', () =>
+    openReadPool(testDatabase(app.database.workerUrl), { warn() {} }),
+  )
   const observed: string[] = []
   const logged: Logged[] = []
   const log = (level: string) => (details: object, message: string) =>

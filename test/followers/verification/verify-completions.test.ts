@@ -11,7 +11,7 @@ import { verifyCompletion } from '../../../src/followers/verification/verify-com
 import type { VerificationResult } from '../../../src/followers/verification/verify-completions.ts'
 import type { Signers } from '../../../src/signing/signers.ts'
 import { expectStatus } from '../../helpers/app.ts'
-import { buildGatedApp, FAILING, type GatedApp, PASSING } from '../../helpers/gated-app.ts'
+import { FAILING, type GatedApp, lendGatedApp, PASSING } from '../../helpers/gated-app.ts'
 import { assertVerifies } from '../../helpers/verify-app.ts'
 import { kidOf, makeRotator, rotateKey } from '../rotation/rotation.ts'
 import { kindsOf, nameOf, openDeps, tamper, uuidOf, verifyAll } from './set-up.ts'
@@ -29,7 +29,7 @@ function errorOf(result: VerificationResult): string {
 }
 
 test('says what the rules say, and judges only where the gate is auto', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const cases: [what: string, body: object, evidence: object, state: string, failing: string[]][] = [
     ['a completion that passes', {}, PASSING, 'VERIFIED', []],
@@ -80,7 +80,7 @@ test('says what the rules say, and judges only where the gate is auto', async (t
 })
 
 test('judges without what was erased before it was looked at', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const withoutEvidence = await submit(app, {})
   const { completion } = (await app.get(withoutEvidence)).gated
@@ -99,7 +99,7 @@ test('judges without what was erased before it was looked at', async (t) => {
 })
 
 test('says nothing about what is not what was signed', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const other = await app.reach('SUBMITTED')
   const set = (id: string, what: string) =>
@@ -176,7 +176,7 @@ test('says nothing about what is not what was signed', async (t) => {
 })
 
 test('an old verification that is inserted again after a revision is not acted upon', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const { id } = await app.reach('VERIFIED')
   await app.take(id, 'revision')
@@ -213,7 +213,7 @@ test('an old verification that is inserted again after a revision is not acted u
 })
 
 test('an auto gate that is said to stand where it stood before gets no second verdict', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const id = await submit(app, { gate: 'auto' }, FAILING)
   const deps = openDeps(t, app)
   await verifyAll(deps, app, id)
@@ -229,7 +229,7 @@ test('an auto gate that is said to stand where it stood before gets no second ve
 })
 
 test('the definition of a type counts, not what is said to be its digest', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const { id } = await app.reach('SUBMITTED')
   await tamper(app, 'alter table tallystick.types drop constraint types_digest')
   await tamper(
@@ -241,7 +241,7 @@ test('the definition of a type counts, not what is said to be its digest', async
 })
 
 test('each completion is verified once, even by several workers at the same time', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const workers = [openDeps(t, app), openDeps(t, app), openDeps(t, app)]
   const ids = await Promise.all(
     Array.from({ length: 12 }, (_, i) => submit(app, { gate: i % 2 ? 'auto' : 'principal' })),
@@ -256,7 +256,7 @@ test('each completion is verified once, even by several workers at the same time
 })
 
 test('a ledger that gets a new key between reading and writing is read once more', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const rotator = makeRotator(t, app)
   const { id } = await app.reach('SUBMITTED')
@@ -281,7 +281,7 @@ test('a ledger that gets a new key between reading and writing is read once more
 })
 
 test('what the follower of the process has verified is not read again', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const { known } = deps.envelopeKeys
   const find = known.findEnvelope.bind(known)
@@ -307,7 +307,7 @@ test('what the follower of the process has verified is not read again', async (t
 })
 
 test('of a pair whose verdict is missing only the verdict is rendered', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const id = await submit(app, { gate: 'auto' }, FAILING)
   const [found] = await readGatedCases(deps.pool, { ...deps, known: deps.envelopeKeys.known }, [
@@ -331,7 +331,7 @@ test('of a pair whose verdict is missing only the verdict is rendered', async (t
 })
 
 test('what may go better another time has failed: the others of the batch have not', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const deps = openDeps(t, app)
   const { id } = await app.reach('SUBMITTED')
   const late = { ...deps, now: () => Date.now() - 60_000 }

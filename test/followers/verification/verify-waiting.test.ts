@@ -10,7 +10,7 @@ import type { Uuid } from '../../../src/proof/ids.ts'
 import { expectStatus, OPERATOR_KEY, type Test } from '../../helpers/app.ts'
 import { connect } from '../../helpers/connect.ts'
 import { raiseFloors } from '../../helpers/floors.ts'
-import { buildGatedApp, type GatedApp } from '../../helpers/gated-app.ts'
+import { type GatedApp, lendGatedApp } from '../../helpers/gated-app.ts'
 import { lockHeads, until } from '../../helpers/wait.ts'
 import { jobsOf, kindsOf, openBoss, openDeps, tamper, uuidOf } from './set-up.ts'
 
@@ -169,7 +169,7 @@ test('what waits when a worker starts gets jobs, because it may be what killed t
 })
 
 async function setUp(t: Test) {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const worker = openDeps(t, app)
   const boss = await openBoss(t, worker.pool)
   const deps = Object.assign(worker, {

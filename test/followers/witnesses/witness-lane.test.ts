@@ -10,18 +10,18 @@ import { Connector } from '../../../src/outside/connector/connector.ts'
 import { parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { parseAddCheckpoint } from '../../../src/proof/tree/add-checkpoint.ts'
 import { parseCheckpoint } from '../../../src/proof/tree/checkpoint.ts'
-import { cosign, countWitnesses, verifyCosignatures } from '../../../src/proof/tree/cosignature.ts'
-import { makeNoteKey, parseNote } from '../../../src/proof/tree/note.ts'
+import { cosign, countCosignatures, verifyCosignatures } from '../../../src/proof/tree/cosignature.ts'
+import { makeNoteKey, parseNote, signatureLine } from '../../../src/proof/tree/note.ts'
 import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.ts'
-import { buildTestApp } from '../../helpers/app.ts'
 import { makePublish, unguarded } from '../../helpers/checkpoints.ts'
 import { openTestPool } from '../../helpers/connect.ts'
+import { lendApp } from '../../helpers/lent-app.ts'
 import { startImpostor, startWitness } from '../../helpers/witness.ts'
 
 const { sha256 } = nativeProviders
 
 async function setUp(t: TestContext) {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const publish = await makePublish(t, app)
   const pool = openTestPool(app.database.workerUrl, { max: 4 })
   const connector = new Connector({ allowances: parseAllowances('127.0.0.0/8') })
@@ -72,7 +72,7 @@ test('each new checkpoint is cosigned, and the cosignatures stand behind the not
   ]
   const lanes = witnesses.map(laneOf)
   const policy = { witnesses: witnesses.map(({ key }) => key), min: 2 }
-  const count = (note: string) => countWitnesses(parseNote(note), policy, nativeProviders)
+  const count = (note: string) => countCosignatures(parseNote(note), policy, nativeProviders).cosigned
   await grow()
   assert.equal(count(await latest()), 0)
   assert.equal((await app.send('GET', '/v1/checkpoints/latest?cosignatures=1')).statusCode, 409)
@@ -148,13 +148,16 @@ test('nothing but a cosignature of just this checkpoint is stored, whatever a wi
   await grow()
   const signer = makeEd25519Signer(sha256, new Uint8Array(32).fill(9))
   const key = makeNoteKey('w1.example', 'cosignature', signer.key, sha256)
-  const cosigning = (change: (text: string) => string) => (body: string) =>
-    cosign(change(parseNote(parseAddCheckpoint(body).note).text), 1_700_000_000, key.name, signer, sha256)
+  const cosigning =
+    (change: (text: string) => string) =>
+    (body: string, timeSeconds = 1_700_000_000n) =>
+      cosign(change(parseNote(parseAddCheckpoint(body).note).text), timeSeconds, key.name, signer, sha256)
   const good = cosigning((text) => text)
   const answers: [string, number, (body: string) => string | Buffer, string][] = [
     ['a cosignature of another checkpoint', 200, cosigning((text) => text.replace('\n', '\n1')), 'invalid'],
     ['one that was changed', 200, (body) => good(body).replace(/....\n$/, 'AAA=\n'), 'invalid'],
     ['one by another witness', 200, (body) => good(body).replace('w1.example', 'w2.example'), 'invalid'],
+    ['a time from 2^63 on', 200, (body) => good(body, 2n ** 63n), 'invalid'],
     ['a plain signature', 200, () => '— w1.example AAAAAAAA\n', 'invalid'],
     ['nothing', 200, () => '', 'invalid'],
     ['no text', 200, () => Buffer.from([0xff, 0xfe, 0x0a]), 'invalid'],
@@ -178,7 +181,9 @@ test('nothing but a cosignature of just this checkpoint is stored, whatever a wi
     later(1)
   }
   assert.deepEqual(await app.sql('select from tallystick.cosignatures'), [])
-  const lane = laneOf({ key, url: await startImpostor(t, answering(200, good)) })
+  // In nanoseconds, which is the witness's own matter.
+  const silly = (body: string) => good(body, 1_700_000_000_000_000_000n)
+  const lane = laneOf({ key, url: await startImpostor(t, answering(200, silly)) })
   lane.add(ledgerId)
   await lane.step()
   assert.equal(seen.pop(), 'w1.example cosigned')
@@ -195,7 +200,9 @@ test('other lines of an answer are passed over', async (t) => {
   const url = await startImpostor(t, async (request, response) => {
     const body = await textOf(request)
     const answer = await fetch(`${witness.url}/add-checkpoint`, { method: 'POST', body })
-    response.end(`— other.example AAAAAAAA\n${await answer.text()}`)
+    const others = ['other.example', 'a\ufeff', 'a\u007f', 'a\u0080'].map((name) => `— ${name} AAAAAAAA\n`)
+    const postQuantum = signatureLine('w1.example', new Uint8Array(4), new Uint8Array(5_000)).repeat(4)
+    response.end(others.join('') + postQuantum + (await answer.text()))
   })
   const lane = laneOf({ key: witness.key, url })
   lane.add(ledgerId)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
+import type { ArchiveContent } from '../../../src/db/connect/archive.ts'
 import { ARCHIVE_RETRY_AFTER_MS } from '../../../src/db/limits.ts'
 import { EVENTS_TAIL_QUERIES_AT_ONCE_MAX, EVENTS_TAIL_WARN_EVERY_MS } from '../../../src/http/limits.ts'
 import { genericBody } from '../../helpers/app.ts'
@@ -29,19 +29,19 @@ test('streams of events that wait for the archive do not hold up those of other 
   const { app, tail } = await setUp(t)
   const other = await app.newLedger()
   await app.notarize(genericBody({ here: true }), { key: other.key.key })
-  const pool = app.deps.readPool as unknown as { released: ReleasedContent }
-  const { released } = pool
+  const pool = app.deps.readPool as unknown as { archive: ArchiveContent }
+  const { archive } = pool
   let asked = 0
   let answer = () => {}
   const answered = new Promise<void>((resolve) => {
     answer = resolve
   })
-  pool.released = {
-    read: (chunk) => released.read(chunk),
+  pool.archive = {
+    read: (chunk) => archive.read(chunk),
     async readEnvelopes(wanted) {
       asked++
       await answered
-      return released.readEnvelopes(wanted)
+      return archive.readEnvelopes(wanted)
     },
   }
   const filters = [

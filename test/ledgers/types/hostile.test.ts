@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JSON_DEPTH_MAX } from '../../../src/append/limits.ts'
 import { canonicalDefinition } from '../../../src/ledgers/types/definition.ts'
-import { DOCUMENT_BYTES_MAX } from '../../../src/ledgers/types/limits.ts'
 import { Schema } from '../../../src/ledgers/types/schema/schema.ts'
 import { SchemaError } from '../../../src/ledgers/types/schema/schema-error.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
 import type { JsonObject, JsonValue } from '../../../src/proof/json/json-value.ts'
+import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../src/proof/request-limits.ts'
 
 /*
  * Attacks by types and documents on a server that others share. A turn is measured in CPU time, so that it does not matter what

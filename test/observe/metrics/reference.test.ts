@@ -12,7 +12,7 @@ import { makeCosigners } from '../../helpers/cosigners.ts'
 import { createTestDatabase } from '../../helpers/database.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
-import { PROJECT_DIR } from '../../system/start/installation.ts'
+import { PROJECT_DIR } from '../../system/deployment/installation.ts'
 import { type Exposed, parseExposition } from './exposition.ts'
 import { readReferencePage } from './reference-page.ts'
 
@@ -21,7 +21,7 @@ const isOurs = ({ name }: { name: string }) => name.startsWith('tallystick_')
 
 /** No label has another name, so that none is made of something that a client sends. */
 const LABELS = new Set(
-  'cause code failure finding follower kind lookup major method minor outcome part patch pool queue reason result route source space state status stream version witness'.split(
+  'cause code failure finding follower kind lookup major method minor outcome owner part patch pool queue reason result route source space state status stream version witness'.split(
     ' ',
   ),
 )

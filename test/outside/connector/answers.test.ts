@@ -251,12 +251,8 @@ async function postAsIfPublic(url: string): Promise<OutboundAnswer> {
       return false
     }
   }
-  const connection = new PublicConnection({
-    url: new URL(url),
-    allowances: LOOPBACK,
-    allowedOnly: true,
-    resolveName: resolver({}),
-  })
+  const dialling = { url: new URL(url), allowances: LOOPBACK, allowedOnly: true, resolveName: resolver({}) }
+  const connection = new PublicConnection(dialling, 1_000)
   const startedAtMs = performance.now()
   const exchange = new Exchange({
     connection,

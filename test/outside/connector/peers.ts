@@ -40,7 +40,8 @@ export async function startHttpPeer(
   onRequest: RequestListener,
   host = '127.0.0.1',
 ): Promise<Peer> {
-  return await listen(t, createHttpServer(onRequest), host)
+  // It promises no time for which it keeps a connection: the connector's own counts.
+  return await listen(t, createHttpServer({ keepAliveTimeout: 0 }, onRequest), host)
 }
 
 export async function listen(t: TestContext, server: Server, host: string, wantedPort = 0): Promise<Peer> {
@@ -69,8 +70,12 @@ export async function listen(t: TestContext, server: Server, host: string, wante
 }
 
 /** Connector that may post to this machine. */
-export function startConnector(t: TestContext, resolveName?: ResolveName): Connector {
-  const connector = new Connector({ allowances: LOOPBACK, ...(resolveName && { resolveName }) })
+export function startConnector(
+  t: TestContext,
+  resolveName?: ResolveName,
+  options: { readonly idleMsMax?: number } = {},
+): Connector {
+  const connector = new Connector({ allowances: LOOPBACK, ...(resolveName && { resolveName }), ...options })
   t.after(() => connector.close())
   return connector
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ReleasedContent } from '../../../src/db/connect/released-content.ts'
+import type { ArchiveContent } from '../../../src/db/connect/archive.ts'
 import { readEnds } from '../../../src/db/events/read-events.ts'
 import { EVENT_OBJECTS_PER_PAGE } from '../../../src/db/limits.ts'
 import { ALL_EVENTS, type WantedEvents } from '../../../src/outside/events/event-types.ts'
@@ -19,11 +19,11 @@ const RECORDS = { ...ALL_EVENTS, events: new Set(['record.recorded']) } as Wante
 async function readerOf({ deps, ledgerId }: TestApp) {
   const { readPool, cursorMac } = deps
   const [ends] = await readEnds(readPool, cursorMac, [ledgerId])
-  const pool = readPool as unknown as { released: ReleasedContent }
-  const content = pool.released
+  const pool = readPool as unknown as { archive: ArchiveContent }
+  const content = pool.archive
   const asked: { tile: number; envelopes: number }[] = []
   const pieces = new Set<number>()
-  pool.released = {
+  pool.archive = {
     read(chunk) {
       pieces.add(chunk.place.from)
       return content.read(chunk)

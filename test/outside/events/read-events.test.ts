@@ -13,11 +13,12 @@ import {
 import { type EventPosition, findEvents, readEvents } from '../../../src/outside/events/read-events.ts'
 import { storedStatements, verifiedStatements } from '../../../src/outside/events/statements.ts'
 import { NIL_UUID, parseId } from '../../../src/proof/ids.ts'
-import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
+import { expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { unguarded } from '../../helpers/checkpoints.ts'
 import { buildEventLedger } from '../../helpers/event-ledger.ts'
 import { raiseFloors } from '../../helpers/floors.ts'
+import { lendApp } from '../../helpers/lent-app.ts'
 import { addAgent } from '../../helpers/more-keys.ts'
 import { erase } from '../../helpers/personal-records.ts'
 import { runs } from '../../helpers/runs.ts'
@@ -206,7 +207,7 @@ test('an entry that was changed is not told to those who act on it', async (t) =
 })
 
 test('events about batches say what only their chunks hold, and none is told whose chunk was changed', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const stranger = await addAgent(app, 'stranger')
   const definition = { name: 'note', version: 1, payloadSchema: { type: 'object' } }
   expectStatus(201, await app.send('POST', '/v1/types', { body: definition }))

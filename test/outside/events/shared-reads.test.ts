@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { archiveUnavailable } from '../../../src/db/chunks/released-chunks.ts'
+import { archiveUnavailable } from '../../../src/db/connect/archive.ts'
 import type { Db } from '../../../src/db/connect/client.ts'
 import { SharedReads } from '../../../src/outside/events/shared-reads.ts'
 
@@ -70,7 +70,7 @@ function slowArchive() {
   const asked: { resolve(envelopes: Uint8Array[]): void; reject(error: Error): void }[] = []
   const readEnvelopes = () =>
     new Promise<Uint8Array[]>((resolve, reject) => void asked.push({ resolve, reject }))
-  const db = { query: async () => {}, released: { readEnvelopes } } as unknown as Db
+  const db = { query: async () => {}, archive: { readEnvelopes } } as unknown as Db
   return { db, asked }
 }
 
@@ -83,7 +83,7 @@ test('a read that waits for the archive leaves its place to others, and takes on
   const fill = (key: string, ledger: string) =>
     reads.read(ledger, key, async (turned) => {
       steps.push(`${key} begins`)
-      const envelopes = await turned(db).released!.readEnvelopes(BUNDLE)
+      const envelopes = await turned(db).archive!.readEnvelopes(BUNDLE)
       steps.push(`${key} goes on`)
       return `${key} ${envelopes.length}`
     })
@@ -109,7 +109,7 @@ test('few reads wait for the archive, and none of them keeps another ledger from
   const { db, asked } = slowArchive()
   const fill = (key: string, ledger: string) =>
     reads.read(ledger, key, async (turned) => {
-      const first = await turned(db).released!.readEnvelopes(BUNDLE)
+      const first = await turned(db).archive!.readEnvelopes(BUNDLE)
       return first.length
     })
   const all = [fill('a', 'one'), fill('b', 'one')]

@@ -3,20 +3,21 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { ByteBudget } from '../../../src/append/byte-budget.ts'
 import { withPooledTransaction } from '../../../src/db/connect/transaction.ts'
-import { takePeerTurns } from '../../../src/db/peers/peer-turns.ts'
+import { takeLeases } from '../../../src/db/jobs/leases.ts'
+import { PEER_LEASES, type PeerLease } from '../../../src/db/peers/peer-leases.ts'
+import { makeByteBudget } from '../../../src/load/budgets.ts'
 import { parseAllowances } from '../../../src/outside/connector/allowances.ts'
 import { Connector } from '../../../src/outside/connector/connector.ts'
 import { PeerDrains } from '../../../src/outside/federation/drain.ts'
 import { formatId, parseId } from '../../../src/proof/ids.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
-import { buildTestApp } from '../../helpers/app.ts'
 import { openTestPool } from '../../helpers/connect.ts'
+import { lendApp } from '../../helpers/lent-app.ts'
 import { addPeer } from '../../helpers/test-peers.ts'
 
 test('a comparison that takes longer than a lease keeps its turn', async (t) => {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const { peerId } = await addPeer(app)
   const ledgerId = parseId('led', app.ledger.ledger.id)
   const readCursor = async () => {
@@ -52,14 +53,16 @@ test('a comparison that takes longer than a lease keeps its turn', async (t) => 
   const { log, now, threads, signers, peerMacs, publicUrl } = app.deps
   const drains = new PeerDrains({
     ...{ pool, log, now, connector, threads, signers, peerMacs, publicUrl },
-    answers: new ByteBudget(1_000_000),
+    answers: makeByteBudget(1_000_000),
     masterKey: makeMasterKey(new Uint8Array(32)),
     userAgent: 'test',
     observeDrain: { request() {}, failure: (code) => assert.fail(code), entries() {} },
     tracePost: null,
   })
-  const [turn] = await withPooledTransaction(pool, (client) => takePeerTurns(client, 1, 60_000))
-  await drains.take(turn!)
+  const [lease] = await withPooledTransaction(pool, (client) =>
+    takeLeases<PeerLease>(client, PEER_LEASES, { limit: 1, leaseMs: 60_000 }),
+  )
+  await drains.take(lease!)
   assert.deepEqual(isLeased, [true, true, true])
   assert.equal(JSON.parse((await readCursor()).summary!).records.length, 3)
 })

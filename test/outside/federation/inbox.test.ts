@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { Inbox } from '../../../src/outside/federation/inbox.ts'
 import {
   PEER_REQUESTS_AT_ONCE,
-  PEER_REQUESTS_OF_LEDGER_WAITING_MAX,
   PEER_REQUESTS_OF_ONE_MAX,
   PEER_REQUESTS_WAITING_MAX,
 } from '../../../src/outside/federation/limits.ts'
@@ -33,7 +32,7 @@ test('a peer that sends without waiting for answers takes no other peer’s plac
 test('beyond a number of requests that wait the next one is refused, and counts for nothing', async () => {
   const inbox = new Inbox()
   const taken = Array.from({ length: PEER_REQUESTS_AT_ONCE + PEER_REQUESTS_WAITING_MAX }, (_, i) =>
-    begin(inbox, `peer ${i}`, i % 2 === 0 ? 'led_a' : 'led_b'),
+    begin(inbox, `peer ${i}`, `led_${i}`),
   )
   assert.equal(inbox.waiting, PEER_REQUESTS_WAITING_MAX)
   for (let i = 0; i <= PEER_REQUESTS_OF_ONE_MAX; i++)
@@ -45,9 +44,7 @@ test('beyond a number of requests that wait the next one is refused, and counts 
 
 test('the peers of one ledger, however many, leave half of the places to those of others', async () => {
   const inbox = new Inbox()
-  const taken = Array.from({ length: 1 + PEER_REQUESTS_OF_LEDGER_WAITING_MAX }, (_, i) =>
-    begin(inbox, `peer ${i}`),
-  )
+  const taken = Array.from({ length: 1 + PEER_REQUESTS_WAITING_MAX / 2 }, (_, i) => begin(inbox, `peer ${i}`))
   assert.equal(await begin(inbox, 'one more').ended, 'overloaded')
   const other = begin(inbox, 'peer', 'led_b')
   for (const { end } of [...taken, other]) end()

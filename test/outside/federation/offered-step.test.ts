@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { appendEntries, type EntryRow } from '../../../src/db/chain/append-entries.ts'
 import { findRecords } from '../../../src/db/records/read-records.ts'
 import { ApiError } from '../../../src/errors.ts'
-import { DOCUMENT_BYTES_MAX } from '../../../src/ledgers/types/limits.ts'
 import { toHex } from '../../../src/proof/bytes.ts'
 import { parseEnvelope } from '../../../src/proof/envelope/cose.ts'
 import { formatId, parseId } from '../../../src/proof/ids.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
 import type { JsonValue } from '../../../src/proof/json/json-value.ts'
+import { DOCUMENT_BYTES_MAX } from '../../../src/proof/request-limits.ts'
 import {
   type OfferedCompletionPlace,
   offeredCompletionId,
@@ -26,7 +26,7 @@ import { expectStatus } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { checkLedger } from '../../helpers/check-ledger.ts'
 import { connect } from '../../helpers/connect.ts'
-import { buildGatedApp, FAILING, type GatedApp, PASSING } from '../../helpers/gated-app.ts'
+import { FAILING, type GatedApp, lendGatedApp, PASSING } from '../../helpers/gated-app.ts'
 import { digestOf, sha256 } from '../../helpers/open-envelope.ts'
 import { addPeer, type TestPeer } from '../../helpers/test-peers.ts'
 
@@ -174,7 +174,7 @@ async function assertRefused(
 const shared = (peer: TestPeer, documents = 'whole') => ({ share: [{ peer: peer.peer, documents }] })
 const remote = (peer: TestPeer) => ({ ...shared(peer), performer: peer.agent })
 test('a step that a remote performer offers', async (t) => {
-  const app = await buildGatedApp(t)
+  const app = await lendGatedApp(t)
   const peer = await addPeer(app)
   const other = await addPeer(app)
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DrainedPeer } from '../../../src/db/peers/peer-turns.ts'
+import type { DrainedPeer } from '../../../src/db/peers/peer-leases.ts'
 import { entriesBody } from '../../../src/http/schemas/peers.ts'
 import { validate } from '../../../src/http/zod-validation.ts'
 import { PEER_REQUEST_BYTES_MAX, PEER_TYPES_PER_REQUEST_MAX } from '../../../src/outside/federation/limits.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { rename } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
-import { archiveUnavailable } from '../../../src/db/chunks/released-chunks.ts'
+import { archiveUnavailable } from '../../../src/db/connect/archive.ts'
 import { EVENT_ARCHIVE_MS_MAX } from '../../../src/db/limits.ts'
 import { ArchivedContent } from '../../../src/verify/archive/archived-content.ts'
 import { expectStatus } from '../../helpers/app.ts'

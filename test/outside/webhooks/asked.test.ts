@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
+import { WEBHOOK_LOOK_EVERY_MS } from '../../../src/outside/webhooks/limits.ts'
 import { expectStatus } from '../../helpers/app.ts'
 import { until } from '../../helpers/wait.ts'
 import { buildStage, type Endpoint } from '../../helpers/webhook-stage.ts'
@@ -175,14 +176,17 @@ test('what is asked of an endpoint', { concurrency: true }, async (t) => {
   })
 
   await t.test('deleted while it is delivered to, it is sent nothing more, and is gone', async (t) => {
-    const endpoint = await stage.subscribe(t, RECORDED, slowly)
+    // None is answered, so that no other can follow it, until the worker has surely looked at the endpoint again.
+    const waiting: ServerResponse[] = []
+    const endpoint = await stage.subscribe(t, RECORDED, (_, response) => void waiting.push(response))
     const other = await stage.subscribe(t, RECORDED)
     await notarizeMany(20)
     await endpoint.hears(1)
     await endpoint.ask('DELETE')
-    await sleep(700)
+    await sleep(20 * WEBHOOK_LOOK_EVERY_MS)
     const heard = endpoint.received().length
     assert.ok(heard < 20)
+    for (const response of waiting) response.writeHead(204).end()
     await notarizeMany(2)
     await other.hears(22)
     assert.equal(endpoint.received().length, heard)

@@ -206,7 +206,7 @@ test('an endpoint of a ledger in which everything happens', async (t) => {
   const stage = await buildStage(t)
   await t.test('is delivered bodies that are each a WebhookEvent of the OpenAPI document', async (t) => {
     // The helper verifies completions itself. The worker that comes back delivers the events of that time.
-    await stage.worker.close()
+    await stage.worker.end('SIGTERM')
     const plain = await stage.subscribe(t)
     const full = await stage.subscribe(t, { include: ['documents', 'envelope'] })
     await stage.subscribe(t, {}, (_, response) => response.writeHead(410).end())

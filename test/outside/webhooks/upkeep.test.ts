@@ -3,12 +3,13 @@ import { type TestContext, test } from 'node:test'
 import { deleteOldDeliveries } from '../../../src/db/events/webhook-upkeep.ts'
 import { makeWebhookUpkeep } from '../../../src/outside/webhooks/upkeep.ts'
 import { parseId } from '../../../src/proof/ids.ts'
-import { buildTestApp, expectStatus, type TestApp } from '../../helpers/app.ts'
+import { expectStatus, type TestApp } from '../../helpers/app.ts'
 import { openTestPool } from '../../helpers/connect.ts'
+import { lendApp } from '../../helpers/lent-app.ts'
 import { makeWebhook } from '../../helpers/webhooks.ts'
 
 async function setUp(t: TestContext) {
-  const app = await buildTestApp(t)
+  const app = await lendApp(t)
   const pool = openTestPool(app.database.workerUrl, { max: 2 })
   t.after(() => pool.end())
   const { id } = await makeWebhook(app)

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseBundleHead } from '../../../src/proof/bundle/bundle-lines.ts'
+import { toBase64 } from '../../../src/proof/bytes.ts'
 import type { ProofErrorCode } from '../../../src/proof/error.ts'
+import { END_LINE_BYTES_MAX } from '../../../src/proof/limits.ts'
 import { bundleTexts, rangeOf, selectionOf, type TestBundle, verifyTexts } from '../../helpers/test-bundle.ts'
-import { makeChain, makeId } from '../../helpers/test-chain.ts'
+import { makeChain, makeId, makeSigner } from '../../helpers/test-chain.ts'
 import { refuses } from '../refuses.ts'
 
 const chain = makeChain()
@@ -32,7 +35,8 @@ test('every member must be there, of its form, and no other', () => {
     refusesWith('bundle_syntax', bundle, ({ head }) => Object.assign(head, { more: 0 }))
     for (const i of bundle.lines.keys()) {
       for (const name of Object.keys(bundle.lines[i]!)) {
-        refusesWith('bundle_syntax', bundle, ({ lines }) => delete lines[i]![name])
+        const isNull = bundle.lines[i]![name as never] === null
+        if (!isNull) refusesWith(...missing(name), bundle, ({ lines }) => delete lines[i]![name])
         refusesWith('bundle_syntax', bundle, ({ lines }) => Object.assign(lines[i]!, { [name]: false }))
       }
       refusesWith('bundle_syntax', bundle, ({ lines }) =>
@@ -40,6 +44,57 @@ test('every member must be there, of its form, and no other', () => {
       )
       refusesWith('bundle_syntax', bundle, ({ lines }) => Object.assign(lines[i]!, { received: 0 }))
       refusesWith('bad_base64', bundle, ({ lines }) => Object.assign(lines[i]!, { received: '=' }))
+    }
+  }
+})
+
+/** Without its items a batch contradicts what was signed: null stands for a member that is not there. */
+function missing(name: string): [ProofErrorCode] {
+  return [name === 'items' ? 'batch_contradicts_statement' : 'bundle_syntax']
+}
+
+test('a member that is null may be absent, and one that is absent may be null', () => {
+  for (const bundle of [RANGE, RECORD, ITEM]) {
+    const texts = bundleTexts(bundle)
+    const verified = verifyTexts(texts)
+    const without = (text: string) => JSON.stringify(withoutNulls(JSON.parse(text)))
+    assert.deepEqual(verifyTexts(texts.map(without)), verified)
+    const more = bundle.lines.map((line) => ({ items: null, received: null, signer: null, ...line }))
+    const head = { tool: null, ...bundle.head }
+    assert.deepEqual(verifyTexts(bundleTexts({ ...bundle, head, lines: more } as TestBundle)), verified)
+  }
+  const filter = { from: 1, to: 2, type: 'generic/1', agent: null, trace: null }
+  const head = { ...RECORD.head, of: { selection: filter }, completeness: 'selection' }
+  const { selection } = parseBundleHead(JSON.stringify(head)).of as { selection: object }
+  assert.deepEqual(selection, { from: 1, to: 2, type: 'generic/1' })
+  const none = { ...head, of: { selection: { ...filter, type: null } } }
+  refuses('bundle_syntax', () => parseBundleHead(JSON.stringify(none)))
+})
+
+/** Members of payloads keep their nulls: these are signed. */
+// biome-ignore lint/suspicious/noExplicitAny: any JSON
+function withoutNulls(value: any): any {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (value === null || typeof value !== 'object') return value
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, name === 'document' ? member : withoutNulls(member)]),
+  )
+}
+
+test('a signer is the key of the envelope, where its agent signed, and nowhere else', () => {
+  for (const bundle of [RANGE, RECORD, ITEM]) {
+    const { alg, spki } = (bundle.head['keys'] as { alg: string; spki: string }[])[0]!
+    for (const i of bundle.lines.keys()) {
+      const isNeeded = bundle.lines[i]!['signer'] !== undefined
+      if (!isNeeded)
+        refusesWith('line_contradicts_envelope', bundle, ({ lines }) =>
+          Object.assign(lines[i]!, { signer: { alg, spki } }),
+        )
+      const stranger = { alg: 'EdDSA', spki: toBase64(makeSigner().key.spki) }
+      refusesWith('line_contradicts_envelope', bundle, ({ lines }) =>
+        Object.assign(lines[i]!, { signer: stranger }),
+      )
     }
   }
 })
@@ -71,7 +126,9 @@ test('it says what it is, and is that', () => {
 test('texts that are not strict JSON are refused', () => {
   const [head, ...rest] = bundleTexts(RANGE)
   refuses('json_duplicate_member', () => verifyTexts([head!.replace('{', '{"bundle":1,'), ...rest]))
-  refuses('bundle_syntax', () => verifyTexts([head!.padEnd(1024 * 1024 + 1), ...rest]))
+  const full = head! + ' '.repeat(END_LINE_BYTES_MAX - Buffer.byteLength(head!))
+  verifyTexts([full, ...rest])
+  refuses('bundle_syntax', () => verifyTexts([`${full} `, ...rest]))
   refuses('json_depth', () => verifyTexts([head!.replace('1', '[[[[[]]]]]'), ...rest]))
   refuses('json_syntax', () => verifyTexts([head!, rest[0]!.slice(1), ...rest.slice(1)]))
   assert.match(rest.at(-1)!, /^\{"entries":\d\}$/)

@@ -95,6 +95,7 @@ describe('a range', () => {
       checkpoint: 'own',
       covered: size,
       cosigned: null,
+      unknownCosignatures: null,
     })
     const consistency = parseConsistencyProof(JSON.stringify(consistencyOf(chain, 10, size)))
     const given = verify(middle, {

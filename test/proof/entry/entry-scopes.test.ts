@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SCOPES } from '../../../src/ledgers/scopes.ts'
-import { ENTRY_ENTITLED, scopeOfEntry } from '../../../src/proof/entry/entry-scopes.ts'
+import { scopeOfEntry } from '../../../src/proof/entry/entry-scopes.ts'
 import { LedgerActors } from '../../../src/proof/ledger/actors.ts'
 import { ENTRY_KINDS, type EntryKind } from '../../../src/proof/statement/kinds.ts'
 import { makeId } from '../../helpers/test-chain.ts'
@@ -28,7 +28,7 @@ const by = (kind: EntryKind, actor: string, actorKey: string | null) => ({
 })
 
 for (const kind of KINDS) {
-  const { scope, system } = ENTRY_ENTITLED[kind]
+  const { scope, system } = ENTRY_KINDS[kind]
   test(`${kind} is for ${[scope, system && 'system'].filter(Boolean).join(' and ')}, and for nobody else`, () => {
     const asSystem = () => actorsWith([]).verifyActor(by(kind, 'system', null))
     if (system) asSystem()

@@ -89,7 +89,8 @@ test('refuses a line with a member too many, too few or of another form', () => 
   const refused = (changes: object, pattern?: RegExp) =>
     assertRefused('line_syntax', () => parseEntryLine(JSON.stringify({ ...line, ...changes })), pattern)
   refused({ note: 1 }, /note/)
-  refused({ items: undefined }, /items/)
+  refused({ chain: undefined }, /chain/)
+  refused({ items: 1 }, /items/)
   refused({ seq: -1 })
   refused({ seq: 1.5 })
   refused({ kind: 1 })
@@ -101,6 +102,14 @@ test('refuses a line with a member too many, too few or of another form', () => 
   refused({ documents: [{ ...line.documents[0], more: 1 }] })
   refused({ documents: [{ ...line.documents[0], salt: 'AAAA' }] }, /salt of 3 bytes/)
   refused({ documents: [{ ...line.documents[0], erasedBy: '7' }] })
+  const { items: _, ...without } = line
+  assert.deepEqual(parseEntryLine(JSON.stringify(without)), parseEntryLine(JSON.stringify(line)))
+  const withNulls = { ...line, received: null, signer: null }
+  assert.deepEqual(parseEntryLine(JSON.stringify(withNulls)), parseEntryLine(JSON.stringify(line)))
+  const bare = { subject: 'x', digest: '0'.repeat(64) }
+  assert.deepEqual(parseEntryLine(JSON.stringify({ ...line, documents: [bare] })).documents, [
+    { ...bare, salt: null, document: null, erasedBy: null },
+  ])
   assertRefused('line_syntax', () => parseEntryLine('[]'))
   assertRefused('json_syntax', () => parseEntryLine(''))
   assertRefused('json_duplicate_member', () => parseEntryLine('{"seq":1,"seq":1}'))

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { ProofErrorCode } from '../../../src/proof/error.ts'
 import { ProofError } from '../../../src/proof/error.ts'
-import { isCheap, JSON_DEPTH_MAX_DEFAULT, parseJsonText } from '../../../src/proof/json/json-text.ts'
+import { JsonReader } from '../../../src/proof/json/json-parser.ts'
+import { isCheap, parseExact, parseJsonText } from '../../../src/proof/json/json-text.ts'
+import { JSON_DEPTH_MAX } from '../../../src/proof/limits.ts'
 import { runs } from '../../helpers/runs.ts'
 import { refuses } from '../refuses.ts'
 import { slowCheck } from '../slow-json.ts'
@@ -255,7 +258,7 @@ test('takes as many levels as it is told, 64 if it is not', () => {
   refuses('json_too_costly', () => parseJsonText(long, { depthMax: 3, tokensMax: 4 }))
   assert.equal(isCheap(long, { depthMax: 3, tokensMax: 4 }), false)
   refuses('json_syntax', () => parseJsonText(long.slice(0, 70_000)))
-  assert.ok(parseJsonText(nested(JSON_DEPTH_MAX_DEFAULT)))
+  assert.ok(parseJsonText(nested(JSON_DEPTH_MAX)))
   assert.ok(parseJsonText('[[],[],{"a":{}},{}]', { depthMax: 3 }), 'levels that were closed do not count')
 })
 
@@ -287,3 +290,54 @@ for (const text of [
 ]) {
   test(`accepts ${text}`, () => assert.equal(parseJsonText(text), JSON.parse(text)))
 }
+
+describe('of several reasons the first in the order of the format counts', () => {
+  const cases = JSON.parse(
+    readFileSync(new URL('../../vectors/json-codes.json', import.meta.url), 'utf8'),
+  ) as { text: string; code: ProofErrorCode | null }[]
+  for (const { text, code } of cases) {
+    test(`${code}: ${text}`, () => {
+      const parse = () => parseJsonText(text, { depthMax: 4 })
+      if (code === null) parse()
+      else refuses(code, parse)
+    })
+  }
+})
+
+test('a subclass of the reader gets the text of numbers, doubled names, and values that are too deep', () => {
+  const doubled: unknown[] = []
+  class Reader extends JsonReader {
+    protected override number(literal: string) {
+      return `number ${literal}`
+    }
+    protected override doubled(object: object, name: string) {
+      doubled.push(object, name)
+    }
+    protected override tooDeep() {
+      this.at = this.text.indexOf(']', this.at) + 1
+      return 'deep'
+    }
+  }
+  const read = (text: string) => new Reader(text, 2).readText()
+  const value = read('{"a":[1e3,-0.10,[2]],"__proto__":9007199254740993,"a":{}}')
+  assert.deepEqual(doubled, [value, 'a'])
+  assert.equal(JSON.stringify(value), '{"a":{},"__proto__":"number 9007199254740993"}')
+  assert.deepEqual(read('[[1e3,-0.10,[2],3]]'), [['number 1e3', 'number -0.10', 'deep', 'number 3']])
+  refuses('json_depth', () => new JsonReader('[[[]]]', 2).readText())
+})
+
+test('a text is read exactly, or not at all where JSON.parse would hide something', () => {
+  for (const text of ['null', '{"a":[1,-0,1.0,0.30000000000000004,1e-7],"b":"\\ud800\\u0000"}', '"\ud800"'])
+    assert.deepEqual(parseExact(text, 2), JSON.parse(text), text)
+  const hiding = [
+    '{"a":1,"a":2}',
+    '{"\\u0061":1}',
+    '[[[]]]',
+    '[1',
+    '1e3',
+    '9007199254740993',
+    '1.0000000000000001',
+  ]
+  // 2^55: exact as a double, which is written with other digits.
+  for (const text of [...hiding, '36028797018963968']) assert.equal(parseExact(text, 2), undefined, text)
+})

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fromBase64, toBase64, toHex } from '../../../src/proof/bytes.ts'
-import { withSigner } from '../../../src/proof/entry/verify-entry.ts'
+import { verifySignerShown, withSigner } from '../../../src/proof/entry/verify-entry.ts'
 import { parseEnvelope } from '../../../src/proof/envelope/cose.ts'
 import type { ProofErrorCode } from '../../../src/proof/error.ts'
-import { AGENT_KEYS_MAX, LedgerAgentKeys } from '../../../src/proof/ledger/agent-keys.ts'
+import { LedgerAgentKeys } from '../../../src/proof/ledger/agent-keys.ts'
+import { AGENT_KEYS_MAX } from '../../../src/proof/limits.ts'
 import { parseStatement } from '../../../src/proof/statement/statement.ts'
 import { makeChain, makeId, makeSigner, providers, sha256, type TestChain } from '../../helpers/test-chain.ts'
 import { makeGated } from '../../helpers/test-gated.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
+import { refuses } from '../refuses.ts'
 
 const mine = (chain: TestChain, key: ReturnType<typeof makeSigner>, predicate: object = {}) =>
   chain.notarize(predicate, undefined, undefined, key)
@@ -296,12 +298,17 @@ test('a line without the key of its signer, or with another one, is refused', ()
   const line = mine(chain, key)
   const { signer } = line
   line.signer = { alg: 'EdDSA', spki: toBase64(makeSigner().key.spki) }
-  assertRefused('key_unknown', () => verifyChain(chain))
+  assertRefused('line_contradicts_envelope', () => verifyChain(chain))
   line.signer = { alg: 'EdDSA', spki: 'AAAA' }
   assertRefused('bad_key', () => verifyChain(chain))
   delete line.signer
   assertRefused('key_unknown', () => verifyChain(chain))
   line.signer = signer!
+  verifyChain(chain)
+  const { alg, spki } = chain.keys()[0]!
+  chain.lines[0]!.signer = { alg: alg as 'EdDSA', spki }
+  assertRefused('line_contradicts_envelope', () => verifyChain(chain), /the server signed/)
+  delete chain.lines[0]!.signer
   verifyChain(chain)
 })
 
@@ -316,11 +323,11 @@ test('the digest of all keys is that of what became of them, whoever has found o
     return of(parseStatement(parseEnvelope(fromBase64(envelope)).payload))
   }
   const { ledger, agent } = chain
-  keys.register({ ledger }, registered(first))
+  keys.register({ ledger, seq: 3 }, registered(first))
   const one = toHex(keys.digest!)
-  keys.register({ ledger }, registered(second, first))
+  keys.register({ ledger, seq: 4 }, registered(second, first))
   assert.notEqual(toHex(keys.digest!), one)
-  keys.revoke({ agent, kid: second.kidHex })
+  keys.revoke({ agent, kid: second.kidHex }, 5)
   const loaded = new LedgerAgentKeys(providers)
   const rows = [
     { kid: second.kidHex, agent, key: second.key, required: false, registeredSeq: 4, revokedSeq: 5 },
@@ -331,16 +338,34 @@ test('the digest of all keys is that of what became of them, whoever has found o
   const other = new LedgerAgentKeys(providers)
   other.load(rows.map((row) => ({ ...row, revokedSeq: null })))
   assert.notDeepEqual(other.digest, keys.digest)
-  assert.ok(loaded.has(second.kidHex))
+  assertRefused('key_not_current', () => loaded.refuse(second.kidHex), /agent's key/)
+  loaded.refuse('00')
 })
 
 test('keys that lines bring along are kept for those that follow, up to a number of them', () => {
   const findKey = () => null
-  const signerOf = (key = makeSigner()) => ({ alg: 'EdDSA' as const, spki: toBase64(key.key.spki) })
-  assert.equal(withSigner(findKey, {}, sha256), findKey)
-  const first = signerOf()
-  const found = withSigner(findKey, { signer: first }, sha256)
-  assert.equal(withSigner(findKey, { signer: first }, sha256), found)
-  for (let i = 0; i < 1_000; i++) withSigner(findKey, { signer: signerOf() }, sha256)
-  assert.notEqual(withSigner(findKey, { signer: first }, sha256), found)
+  let hashed = 0
+  const counting = (data: Uint8Array) => {
+    hashed++
+    return sha256(data)
+  }
+  const use = (key: ReturnType<typeof makeSigner>) => {
+    const signer = { alg: 'EdDSA' as const, spki: toBase64(key.key.spki) }
+    assert.ok(withSigner(findKey, { signer }, counting)(key.kidHex))
+  }
+  assert.equal(withSigner(findKey, {}, counting), findKey)
+  const first = makeSigner()
+  use(first)
+  use(first)
+  assert.equal(hashed, 1)
+  for (let i = 0; i < 1_000; i++) use(makeSigner())
+  use(first)
+  assert.equal(hashed, 1_002)
+})
+
+test('a line says that its agent signed where the agent did, and nowhere else', () => {
+  for (const isAgentSigned of [true, false]) {
+    verifySignerShown(isAgentSigned, isAgentSigned)
+    refuses('line_contradicts_envelope', () => verifySignerShown(!isAgentSigned, isAgentSigned))
+  }
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { LedgerTail, TAIL_AGE_MS_MAX } from '../../../src/proof/ledger/tail.ts'
+import { LedgerTail } from '../../../src/proof/ledger/tail.ts'
+import { TAIL_AGE_MS_MAX } from '../../../src/proof/limits.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 import { assertRefused, verifyChain } from '../../helpers/verify-chain.ts'
 

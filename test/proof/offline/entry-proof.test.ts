@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fromHex, toBase64 } from '../../../src/proof/bytes.ts'
-import {
-  PROOF_CHARS_MAX,
-  parseConsistencyProof,
-  parseEntryProof,
-} from '../../../src/proof/offline/entry-proof.ts'
+import { PROOF_BYTES_MAX } from '../../../src/proof/limits.ts'
+import { parseConsistencyProof, parseEntryProof } from '../../../src/proof/offline/entry-proof.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 import { consistencyOf, proofOf } from '../../helpers/test-proof.ts'
 import { refuses } from '../refuses.ts'
@@ -46,20 +43,39 @@ test('refuses every member that is missing, unknown or of another form, wherever
     refuses('proof_syntax', parse(within({ ...part, another: 1 })))
     for (const name of Object.keys(part)) {
       const { [name as never]: _, ...rest } = part
-      if (name !== 'item' || part !== proof) refuses('proof_syntax', parse(within(rest)))
+      const isNeeded = part[name as never] !== null && (name !== 'item' || part !== proof)
+      if (isNeeded) refuses('proof_syntax', parse(within(rest)))
       refuses('proof_syntax', parse(within({ ...part, [name]: true })))
     }
   }
 })
 
+test('a member that is null may be absent, and one that is absent may be null', () => {
+  const { proof } = makeProof()
+  const { item: _, ...alone } = proof
+  const keys = proof.keys.map(({ retiredAt: _, compromisedAt: __, ...key }) => key)
+  const read = (changed: object) => parseEntryProof(JSON.stringify(changed))
+  assert.deepEqual(read({ ...proof, keys }), read(proof))
+  assert.deepEqual(read({ ...alone, item: null, registration: null }), read(alone))
+})
+
 test('refuses paths, notes and texts that are longer than any', () => {
   const { proof, chain } = makeProof()
   const path = Array(55).fill(proof.path[0])
-  refuses('proof_syntax', () => parseEntryProof(JSON.stringify({ ...proof, path })))
-  refuses('proof_syntax', () => parseEntryProof(JSON.stringify({ ...proof, checkpoint: 'x'.repeat(16_385) })))
+  assert.equal(parseEntryProof(JSON.stringify({ ...proof, path: path.slice(2) })).path.length, 53)
+  refuses('proof_syntax', () => parseEntryProof(JSON.stringify({ ...proof, path: path.slice(1) })))
+  const keys = Array(17).fill(proof.keys[0])
+  assert.equal(parseEntryProof(JSON.stringify({ ...proof, keys: keys.slice(1) })).keys.length, 16)
+  refuses('proof_syntax', () => parseEntryProof(JSON.stringify({ ...proof, keys })))
   const text = JSON.stringify(proof)
-  refuses('proof_syntax', () => parseEntryProof(text + ' '.repeat(PROOF_CHARS_MAX)))
-  const consistency = { ...consistencyOf(chain, 3, 4), path }
+  const { length } = Buffer.from(text)
+  parseEntryProof(text + ' '.repeat(PROOF_BYTES_MAX - length))
+  refuses('proof_syntax', () => parseEntryProof(text + ' '.repeat(PROOF_BYTES_MAX - length + 1)))
+  const wide = { ...proof, ledger: { ...proof.ledger, name: 'é'.repeat(PROOF_BYTES_MAX / 2) } }
+  refuses('proof_syntax', () => parseEntryProof(JSON.stringify(wide)))
+  const most = { ...consistencyOf(chain, 3, 4), path: path.slice(1) }
+  assert.equal(parseConsistencyProof(JSON.stringify(most)).path.length, 54)
+  const consistency = { ...most, path }
   refuses('proof_syntax', () => parseConsistencyProof(JSON.stringify(consistency)))
 })
 

@@ -227,7 +227,7 @@ describe('a kept checkpoint', () => {
     const late = { keptCheckpoints: [chain.checkpoint(6)], consistency: consistency(6, 9) }
     assert.equal(verify({ ...proof, keys }, late).kept!.size, 6)
     const another = { ...proof.keys[0]!, kid: '00'.repeat(32), compromisedAt }
-    verify({ ...proof, keys: [...proof.keys, another] })
+    refuses('kid_mismatch', () => verify({ ...proof, keys: [...proof.keys, another] }))
   })
 
   test('counts for a key that others say is compromised as well, up to the time that they say', () => {

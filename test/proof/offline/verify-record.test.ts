@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fromBase64Url, toHex, utf8Encode } from '../../../src/proof/bytes.ts'
 import { canonicalize } from '../../../src/proof/json/jcs.ts'
+import { RECORD_BYTES_MAX } from '../../../src/proof/limits.ts'
 import { parseEntryProof } from '../../../src/proof/offline/entry-proof.ts'
 import { verifyProof } from '../../../src/proof/offline/verify-proof.ts'
-import { RECORD_CHARS_MAX, verifyRecord } from '../../../src/proof/offline/verify-record.ts'
+import { verifyRecord } from '../../../src/proof/offline/verify-record.ts'
 import { documentDigest } from '../../../src/proof/statement/document.ts'
+import { MEMBER_NAMES, RECORD_MEMBERS } from '../../../src/proof/statement/record-members.ts'
+import { samplesOfItem } from '../../helpers/every-member.ts'
 import {
   makeChain,
   makeId,
@@ -69,10 +72,50 @@ test('takes a parent and references as they were signed, and no others', () => {
   refuses('document_digest', () => verify({ ...item, references: references.toReversed() }, chain, batch, 1))
 })
 
+test('holds every member that answers show to what was signed, alone and in a batch', () => {
+  const chain = makeChain()
+  const samples = samplesOfItem({
+    agents: [makeId('agt'), makeId('agt')],
+    records: [makeId('rec'), makeId('rec')],
+  })
+  for (const name of MEMBER_NAMES.filter((name) => RECORD_MEMBERS[name].shown && name !== 'references')) {
+    const [signed, other] = samples[name].map((value) =>
+      name === 'occurredAt' ? new Date(value as string).toISOString() : value,
+    )
+    const line = chain.notarize({ [name]: signed })
+    const batch = chain.notarizeBatch(2, { item: { [name]: signed } })
+    for (const [record, of, item] of [
+      [recordOf(chain, line), line, undefined],
+      [recordOf(chain, batch, 1), batch, 1],
+    ] as const) {
+      verify({ ...record, [name]: signed }, chain, of, item)
+      refuses('record_contradicts_proof', () => verify({ ...record, [name]: other }, chain, of, item))
+      refuses('record_contradicts_proof', () => verify({ ...record, [name]: null }, chain, of, item))
+    }
+  }
+})
+
 test('looks at nothing that the entry does not say', () => {
   const chain = makeChain()
   const line = chain.notarize()
   verify({ ...recordOf(chain, line), state: 'X', version: 7, metadata: { a: 1 }, more: 1 }, chain, line)
+})
+
+test('takes a record without its null members, as one that was kept before they were added', () => {
+  const chain = makeChain()
+  const line = chain.notarize()
+  const batch = chain.notarizeBatch(2)
+  for (const [record, of, item] of [
+    [recordOf(chain, line), line, undefined],
+    [recordOf(chain, batch, 1), batch, 1],
+  ] as const) {
+    const members = Object.entries(record)
+    const nulls = members.filter(([, member]) => member === null)
+    assert.ok(nulls.length > 3)
+    for (const [name] of nulls)
+      verify(Object.fromEntries(members.filter(([other]) => other !== name)), chain, of, item)
+    verify(Object.fromEntries(members.filter(([, member]) => member !== null)), chain, of, item)
+  }
 })
 
 test('refuses a record of which anything is not what was signed', () => {
@@ -112,6 +155,8 @@ test('refuses a record without payload and salt, and says where the payload was 
   refuses('record_contradicts_proof', () => verify({ ...record, salt: null }, chain, line))
   const { payload, ...withoutPayload } = record
   refuses('record_contradicts_proof', () => verify(withoutPayload, chain, line))
+  const { salt: _, ...withoutBoth } = withoutPayload
+  refuses('document_presence', () => verify(withoutBoth, chain, line))
   refuses('record_contradicts_proof', () => verify({ ...record, salt: 'AAAA' }, chain, line))
   refuses('bad_base64url', () => verify({ ...record, salt: '!' }, chain, line))
 })
@@ -155,7 +200,9 @@ test('refuses what is no record', () => {
   refuses('record_contradicts_proof', () => verify('[]', chain, line))
   refuses('json_syntax', () => verify('{', chain, line))
   const text = JSON.stringify(recordOf(chain, line))
-  refuses('record_contradicts_proof', () => verify(text + ' '.repeat(RECORD_CHARS_MAX), chain, line))
+  const room = RECORD_BYTES_MAX - Buffer.byteLength(text)
+  verify(text + ' '.repeat(room), chain, line)
+  refuses('record_contradicts_proof', () => verify(`${text}${' '.repeat(room)} `, chain, line))
   refuses('json_duplicate_member', () => verify(`{"id":1,${text.slice(1)}`, chain, line))
-  assert.ok(text.length < RECORD_CHARS_MAX)
+  assert.ok(text.length < RECORD_BYTES_MAX)
 })

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { concat, fromBase64, fromHex, toHex, utf8Encode } from '../../../src/proof/bytes.ts'
 import { toBeSigned } from '../../../src/proof/envelope/cose.ts'
 import { ProofError } from '../../../src/proof/error.ts'
+import { ENVELOPE_BYTES_MAX, RECEIPT_BYTES_MAX, RECEIPT_FILE_BYTES_MAX } from '../../../src/proof/limits.ts'
 import { makeFindKey } from '../../../src/proof/offline/key-hints.ts'
 import { encodeCoseKey, encodeCoseKeySet } from '../../../src/proof/receipt/cose-key.ts'
 import {
@@ -17,8 +18,6 @@ import {
   parseConsistencyReceipt,
   parseInclusionReceipt,
   parseReceiptHeader,
-  RECEIPT_BYTES_MAX,
-  RECEIPT_FILE_BYTES_MAX,
   type ReceiptItem,
 } from '../../../src/proof/receipt/receipt.ts'
 import { addTreeHead, encodeTreeHeader, findTreeHead } from '../../../src/proof/receipt/tree-head.ts'
@@ -315,6 +314,7 @@ describe('what is no receipt', () => {
       [4, 'x'],
       [4, hash.subarray(1)],
       [15, undefined],
+      [15, 'x'],
       [15, map([1, issuer])],
       [15, map([1, issuer], [2, 5])],
       [15, map([1, 5], [2, origin])],
@@ -329,6 +329,10 @@ describe('what is no receipt', () => {
     refuses('receipt_syntax', () => parseReceiptHeader(encode(new Map(withoutClaims), rfc8949EncodeOptions)))
     refuses('cose_algorithm', () => parseReceiptHeader(header(1, -7)))
     refuses('cose_crit', () => parseReceiptHeader(header(2, [395])))
+    const odd = members
+      .filter(([label]) => label !== 4)
+      .map(([label, value]) => [label, label === 1 ? -7 : value] as const)
+    refuses('receipt_syntax', () => parseReceiptHeader(encode(new Map(odd), rfc8949EncodeOptions)))
     refuses('receipt_syntax', () => parseReceiptHeader(encode([1])))
   })
 
@@ -344,11 +348,15 @@ describe('what is no receipt', () => {
       statement(map([394, []])),
       statement(map([394, [receiptOf(0), receiptOf(0)]])),
       statement(map([394, [receiptOf(0)]], [1, 1])),
-      statement(receipts, null),
-      statement(receipts, payload, signature.subarray(1)),
       new Uint8Array(RECEIPT_FILE_BYTES_MAX + 1),
     ])
       refuses('receipt_syntax', () => detachReceipt(bytes))
+    for (const bytes of [statement(receipts, null), statement(receipts, payload, signature.subarray(1))])
+      refuses('cose_structure', () => detachReceipt(bytes))
+    // Its receipt makes room for a file of 40,960 bytes, and not for a longer envelope.
+    refuses('envelope_too_large', () =>
+      detachReceipt(statement(receipts, new Uint8Array(ENVELOPE_BYTES_MAX))),
+    )
   })
 })
 

@@ -52,7 +52,7 @@ test('takes a header in any order, as COSE libraries write it', () => {
   assert.deepEqual([parse(signed).issuer, parse(signed).subject, parse(signed).kid], ['i', 's', 'abcd'])
 })
 
-const LONG = 'x'.repeat(257)
+const LONG = 'x'.repeat(1_025)
 
 /** Changes of the protected header, and what each is refused as. */
 const HEADERS: readonly [ProofErrorCode, [unknown, unknown][]][] = [
@@ -160,8 +160,10 @@ test('takes a place of the hashed content that is short text, and no other', () 
     ])
     return parse(signStatement(issuer, { header, payload: new Uint8Array(32) }))
   }
-  assert.equal(at('x'.repeat(1_024)).contentType, 'text/plain')
-  for (const location of ['x'.repeat(1_025), 7, new Uint8Array(1)]) refuses('cose_header', () => at(location))
+  for (const location of ['', 'x'.repeat(1_024), 'é'.repeat(512), '🜁'.repeat(256)])
+    assert.equal(at(location).contentType, 'text/plain')
+  for (const location of ['x'.repeat(1_025), 'é'.repeat(513), '🜁'.repeat(257), 7, new Uint8Array(1)])
+    refuses('cose_header', () => at(location))
 })
 
 test('refuses what is no COSE_Sign1, and a payload that is not there', () => {

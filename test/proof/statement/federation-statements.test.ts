@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { utf8Encode } from '../../../src/proof/bytes.ts'
 import type { ProofErrorCode } from '../../../src/proof/error.ts'
-import { ENTRY_KINDS, type EntryKind, RECEIVED_KINDS } from '../../../src/proof/statement/kinds.ts'
-import { PREDICATES } from '../../../src/proof/statement/predicates.ts'
+import { ENTRY_KINDS, type EntryKind } from '../../../src/proof/statement/kinds.ts'
 import { buildStatement, parseStatement } from '../../../src/proof/statement/statement.ts'
 import { refuses } from '../refuses.ts'
 import {
@@ -24,6 +23,13 @@ import {
   SAMPLES,
   THERE,
 } from '../samples.ts'
+
+/** Kinds that an `entry-received` receives. */
+const RECEIVED_KINDS: ReadonlySet<EntryKind> = new Set(
+  (Object.keys(ENTRY_KINDS) as EntryKind[]).filter(
+    (kind) => ENTRY_KINDS[kind].receivedBy === 'entry-received',
+  ),
+)
 
 type Change = { readonly subjects?: readonly string[]; readonly predicate?: object }
 
@@ -68,7 +74,7 @@ describe('takes', () => {
 
   for (const kind of RECEIVED_KINDS) {
     test(`the receipt of ${kind}`, () => {
-      const record = Object.hasOwn(PREDICATES[kind].required, 'record') ? REC : null
+      const record = Object.hasOwn(ENTRY_KINDS[kind].fields.required, 'record') ? REC : null
       const version = ENTRY_KINDS[kind].movesRecord ? 2 : null
       assert.ok(parse('entry-received', { predicate: { received: { ...RECEIVED, kind, record, version } } }))
     })
@@ -102,6 +108,12 @@ describe('refuses', () => {
       P,
       'peer-added',
       { predicate: { invited: { ...identity(THERE), origin: `a+b/${THERE}` } } },
+    ],
+    [
+      'an origin without a host',
+      P,
+      'peer-added',
+      { predicate: { invited: { ...identity(THERE), origin: `/${THERE}` } } },
     ],
     [
       'an address with a space',

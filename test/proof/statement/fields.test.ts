@@ -25,8 +25,8 @@ const scopes = (count: number): string[] =>
 const FORMATS: Record<string, readonly [Check, readonly JsonValue[], readonly JsonValue[]]> = {
   text: [
     isText,
-    ['a', 'é', 'x'.repeat(256), '😂'.repeat(256)],
-    ['', 'x'.repeat(257), '😂'.repeat(257), 'a\n', '\u007f', '\u0085', 1, null],
+    ['a', 'é', 'x'.repeat(1_024), '漢'.repeat(341), '😂'.repeat(256)],
+    ['', 'x'.repeat(1_025), '漢'.repeat(342), '😂'.repeat(257), 'a\n', '\u007f', '\u0085', 1, null],
   ],
   hash: [
     isHash,
@@ -117,3 +117,15 @@ for (const [name, [check, good, bad]] of Object.entries(FORMATS)) {
 function shown(value: JsonValue): string {
   return JSON.stringify(value).slice(0, 60)
 }
+
+test('the days of a time are those of its month, as Date has them', () => {
+  for (const year of ['0000', '0004', '1900', '2000', '2026', '2028', '2100', '9999'])
+    for (let month = 1; month <= 13; month++)
+      for (let day = 0; day <= 32; day++) {
+        const text = `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}T23:59:59.999Z`
+        const ms = Date.parse(text)
+        assert.equal(isTime(text), !Number.isNaN(ms) && new Date(ms).toISOString() === text, text)
+      }
+  for (const hour of ['24:00:00', '23:60:00', '23:59:60'])
+    assert.equal(isTime(`2026-11-20T${hour}.000Z`), false)
+})

@@ -5,9 +5,10 @@ import {
   type EntryKind,
   findKind,
   LIFECYCLE,
-  nextState,
   predicateTypeOf,
 } from '../../../src/proof/statement/kinds.ts'
+import { stateAfter } from '../../../src/proof/statement/machines.ts'
+import { serverDifferencesOf } from '../../helpers/server-columns.ts'
 
 const KINDS = Object.keys(ENTRY_KINDS) as EntryKind[]
 
@@ -35,7 +36,7 @@ test('a state moves where the lifecycle says, and nowhere else', () => {
       for (const outcome of outcomes) {
         const way = LIFECYCLE.filter((w) => w.from === from && w.kind === kind && w.outcome === outcome)
         assert.ok(way.length <= 1, 'no two ways for one event')
-        assert.equal(nextState(from, kind, outcome), way[0]?.to ?? null)
+        assert.equal(stateAfter('record', from, kind, outcome), way[0]?.to ?? null)
         ways += way.length
       }
     }
@@ -58,4 +59,8 @@ test('events of records, and only they, move a record', () => {
     const moves = LIFECYCLE.some((way) => way.kind === kind)
     assert.equal(ENTRY_KINDS[kind].movesRecord, moves, kind)
   }
+})
+
+test('columns that the server alone reads are as the list has them', () => {
+  for (const kind of KINDS) assert.deepEqual(serverDifferencesOf(kind, ENTRY_KINDS[kind]), [], kind)
 })

@@ -7,7 +7,6 @@ import { schemaOf } from '../../../src/proof/statement/check-schemas.ts'
 import { isTime, refuseFields } from '../../../src/proof/statement/fields.ts'
 import { ENTRY_KINDS, type EntryKind, predicateTypeOf } from '../../../src/proof/statement/kinds.ts'
 import { predicateSchemaOf } from '../../../src/proof/statement/predicate-schema.ts'
-import { PREDICATES } from '../../../src/proof/statement/predicates.ts'
 import { runs } from '../../helpers/runs.ts'
 import { SAMPLES, TIME } from '../samples.ts'
 
@@ -20,7 +19,7 @@ const SAID_IN_WORDS =
 
 const takes = (kind: EntryKind, value: JsonValue): boolean => {
   try {
-    refuseFields(value, PREDICATES[kind], 'statement_predicate')
+    refuseFields(value, ENTRY_KINDS[kind].fields, 'statement_predicate')
     return true
   } catch {
     return false

@@ -158,6 +158,12 @@ describe('refuses', () => {
       { definition: { ...DEFINITION, origin: `a b/${LED}` } },
     ],
     [
+      'an origin without a host',
+      'statement_predicate',
+      'ledger-created',
+      { definition: { ...DEFINITION, origin: `/${LED}` } },
+    ],
+    [
       'an origin with a plus',
       'statement_predicate',
       'ledger-created',

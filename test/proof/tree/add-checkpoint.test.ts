@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { toBase64, utf8Encode } from '../../../src/proof/bytes.ts'
 import type { ProofProviders } from '../../../src/proof/crypto.ts'
+import { NOTE_BYTES_MAX } from '../../../src/proof/limits.ts'
 import {
   formatAddCheckpoint,
   isFork,
@@ -11,7 +12,6 @@ import {
   type KnownLog,
   parseAddCheckpoint,
   type SeenTree,
-  WITNESSED_NOTE_CHARS_MAX,
 } from '../../../src/proof/tree/add-checkpoint.ts'
 import { leafHash, merkleRoot, nodeHash } from '../../../src/proof/tree/merkle.ts'
 import { makeNoteKey, parseNote, signatureLine } from '../../../src/proof/tree/note.ts'
@@ -92,7 +92,7 @@ describe('refuses, with the status of the specification', () => {
     [
       'a note that is too long',
       400,
-      () => judge({ ...good, note: `${good.note}${'x'.repeat(WITNESSED_NOTE_CHARS_MAX)}\n` }, null),
+      () => judge({ ...good, note: `${good.note}${'x'.repeat(NOTE_BYTES_MAX)}\n` }, null),
     ],
     ['no checkpoint', 400, () => judge({ ...good, note: good.note.replace('\n3\n', '\n03\n') }, null)],
     ['an unknown log', 404, () => judge({ ...good, note: good.note.replace(ORIGIN, 'x') }, null)],

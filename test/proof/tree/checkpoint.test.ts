@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { fromHex, toBase64, utf8Encode } from '../../../src/proof/bytes.ts'
+import { NOTE_BYTES_MAX } from '../../../src/proof/limits.ts'
 import {
   type Checkpoint,
   formatCheckpoint,
@@ -11,7 +12,6 @@ import {
   signCheckpoint,
   verifyCheckpoint,
 } from '../../../src/proof/tree/checkpoint.ts'
-import { NOTE_CHARS_MAX } from '../../../src/proof/tree/note.ts'
 import { makeEd25519Signer, nativeProviders } from '../../../src/signing/native.ts'
 import { refuses } from '../refuses.ts'
 
@@ -95,7 +95,7 @@ describe('refuses as no signed note', () => {
     'a signature that is no base64': `${TEXT}\n\u2014 ${ORIGIN} AB==\n`,
     'a signature of nothing but a key id': `${TEXT}\n\u2014 ${ORIGIN} AAAAAA==\n`,
     'more signatures than anybody needs': `${TEXT}\n${SIGNATURE_LINE.repeat(65)}`,
-    'a note longer than anybody needs': `${'x'.repeat(NOTE_CHARS_MAX)}\n\n${SIGNATURE_LINE}`,
+    'a note longer than anybody needs': `${'x'.repeat(NOTE_BYTES_MAX)}\n\n${SIGNATURE_LINE}`,
   }
   for (const [what, note] of Object.entries(bad)) test(what, () => refuses('note_syntax', () => verify(note)))
 

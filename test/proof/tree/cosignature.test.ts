@@ -5,7 +5,7 @@ import type { Checkpoint } from '../../../src/proof/tree/checkpoint.ts'
 import { signCheckpoint, verifyCheckpoint } from '../../../src/proof/tree/checkpoint.ts'
 import {
   cosign,
-  countWitnesses,
+  countCosignatures,
   parseWitnessPolicy,
   verifyCosignatures,
 } from '../../../src/proof/tree/cosignature.ts'
@@ -30,7 +30,7 @@ const vkeys = NAMES.map((name, i) => formatNoteKey(name, 'cosignature', signers[
 const lineOf = (i: number, seconds = 1_700_000_000, of = text) =>
   cosign(of, seconds, NAMES[i]!, signers[i]!, sha256)
 const policy = (min?: number) => parseWitnessPolicy(vkeys, min, sha256)
-const count = (note: string) => countWitnesses(parseNote(note), policy(), nativeProviders)
+const count = (note: string) => countCosignatures(parseNote(note), policy(), nativeProviders).cosigned
 
 test('cosignatures are counted by witness, whatever their order, and lines of others are passed over', () => {
   assert.equal(count(NOTE), 0)
@@ -43,8 +43,8 @@ test('cosignatures are counted by witness, whatever their order, and lines of ot
     nativeProviders,
   )
   assert.deepEqual(found, [
-    { witness: NAMES[0], timeSeconds: 9 },
-    { witness: NAMES[2], timeSeconds: 7 },
+    { witness: NAMES[0], timeSeconds: 9n },
+    { witness: NAMES[2], timeSeconds: 7n },
   ])
 })
 

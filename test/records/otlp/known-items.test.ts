@@ -5,8 +5,11 @@ import { encodeChunk } from '../../../src/db/chunks/chunk-content.ts'
 import { chunkKey } from '../../../src/db/chunks/chunk-keys.ts'
 import { CHUNKS_OF_KEYS_MAX } from '../../../src/db/limits.ts'
 import { BATCH_KEYS_MAX } from '../../../src/records/limits.ts'
+import { spanIdentity } from '../../../src/records/otlp/identity.ts'
 import { KnownItems } from '../../../src/records/otlp/known-items.ts'
 import {
+  OTLP_GROUPS_AT_ONCE_MAX,
+  OTLP_KNOWN_GROUPS_MAX,
   OTLP_KNOWN_ITEMS_OF_GROUP_MAX,
   OTLP_KNOWN_ITEMS_OF_LEDGER_MAX,
   OTLP_LOOKS_MAX,
@@ -66,27 +69,60 @@ type Query = { readonly name: string; readonly values: readonly unknown[] }
 const pooled = (query: (query: Query) => Promise<object[]>) =>
   new KnownItems({ query: async (of: Query) => ({ rows: await query(of) }) } as unknown as pg.Pool)
 const NOTHING = [{ size: 1_000_000, index: null, seq: null, chunk: null, own: null }]
-const identities = (count: number) => Array.from({ length: count }, (_, i) => `${i}`)
+const identities = (count: number) => Array.from({ length: count }, (_, i) => `${i}.`)
+/** Numbers of a binary array of int8. */
+const numbersOf = (array: unknown) => {
+  const bytes = array as Buffer
+  return Array.from({ length: bytes.readInt32BE(12) }, (_, i) => Number(bytes.readBigInt64BE(24 + 12 * i)))
+}
 
 test('a ledger has a share, and of a trace the newest spans are remembered', async () => {
   const items = pooled(async () => NOTHING)
   const [quiet, loud] = [newSender(), newSender()]
-  const span = new Map([['aa', ['x']]])
+  const span = new Map([['aa', ['x.']]])
   items.note(quiet, span, 1)
   for (let i = 0; i < 4; i++)
     items.note(loud, new Map([[`${i}${i}`, identities(OTLP_KNOWN_ITEMS_OF_GROUP_MAX + 5)]]), i)
-  assert.equal(items.figures.items, OTLP_KNOWN_ITEMS_OF_LEDGER_MAX + 1)
-  assert.equal(items.figures.groups, OTLP_KNOWN_ITEMS_OF_LEDGER_MAX / OTLP_KNOWN_ITEMS_OF_GROUP_MAX + 1)
+  assert.ok(items.figures.items <= OTLP_KNOWN_ITEMS_OF_LEDGER_MAX + 1)
+  assert.ok(items.figures.groups < 5)
   assert.deepEqual((await items.find(quiet, span)).repeated, span)
-  const { repeated } = await items.find(loud, new Map([['33', ['4', '5']]]))
-  assert.deepEqual([...repeated], [['33', ['5']]])
+  const [oldest, newest] = ['0.', `${OTLP_KNOWN_ITEMS_OF_GROUP_MAX + 4}.`]
+  const { repeated } = await items.find(loud, new Map([['33', [oldest!, newest!]]]))
+  assert.deepEqual([...repeated], [['33', [newest]]])
+})
+
+test('of a batch with very many traces none is remembered, and none is held beyond the first', async () => {
+  const names = Array.from({ length: OTLP_GROUPS_AT_ONCE_MAX + 1 }, (_, i) => `${i}`)
+  const items = newItems()
+  const sender = newSender()
+  items.note(sender, new Map(names.map((name) => [name, ['x.']])), 1)
+  assert.deepEqual(items.figures, { items: 0, groups: 0 })
+  items.note(sender, new Map(names.slice(1).map((name) => [name, ['x.']])), 2)
+  assert.equal(items.figures.groups, OTLP_GROUPS_AT_ONCE_MAX)
+  await items.holding(sender, names, () => items.holding(sender, names.slice(-1), async () => {}))
+})
+
+test('what a process remembers is bounded, however many ledgers send, and the last one is remembered', async () => {
+  const items = pooled(async () => NOTHING)
+  const senders = Array.from({ length: 12 }, newSender)
+  for (const sender of senders)
+    for (let i = 0; i < 64; i++)
+      items.note(
+        sender,
+        new Map(Array.from({ length: OTLP_GROUPS_AT_ONCE_MAX }, (_, j) => [`${i} ${j}`, ['x.']])),
+        i,
+      )
+  const { groups } = items.figures
+  assert.ok(groups <= OTLP_KNOWN_GROUPS_MAX && groups > OTLP_KNOWN_GROUPS_MAX / 2, `${groups}`)
+  assert.ok(items.remembers(senders.at(-1)!, new Map([['63 0', []]])))
+  assert.ok(!items.remembers(senders[0]!, new Map([['63 0', []]])))
 })
 
 test('a group that is forgotten while it is read does not count', async () => {
   const sender = newSender()
   const trace = 'ab'.repeat(16)
   const record = {
-    ...{ type: 'otel-span/1', occurredAtMs: null, onBehalfOf: null, parentId: null },
+    ...{ type: 'otel-span/1', occurredAtMs: null, onBehalfOf: null, parentId: null, otherMembers: null },
     document: { salt: Buffer.alloc(16), payload: Buffer.from('{}'), references: null, metadata: null },
     traceparent: `00-${trace}-${'cd'.repeat(8)}-01`,
   }
@@ -94,25 +130,27 @@ test('a group that is forgotten while it is read does not count', async () => {
     if (name === 'find_chunks_of_keys') return [{ size: 1_000_000, index: 0, seq: 9, chunk: 0, own: true }]
     for (let i = 0; i < 3; i++)
       items.note(sender, new Map([[`${i}${i}`, identities(OTLP_KNOWN_ITEMS_OF_GROUP_MAX)]]), i)
+    if (name === 'read_persons_of_chunks') return []
     return [{ seq: 9, chunk: 0, firstRecordId: '', count: 1, content: encodeChunk([record]), erasures: null }]
   })
-  const sent = new Map([[chunkKey.traceId(trace).toString('hex'), ['cd'.repeat(8)]]])
+  const identity = spanIdentity('cd'.repeat(8), record.document.payload, null)
+  const sent = new Map([[chunkKey.member('traceparent', trace).toString('hex'), [identity]]])
   assert.deepEqual((await items.find(sender, sent)).repeated, sent)
-  assert.equal(items.figures.items, OTLP_KNOWN_ITEMS_OF_LEDGER_MAX)
+  assert.ok(items.figures.items <= OTLP_KNOWN_ITEMS_OF_LEDGER_MAX)
 })
 
 test('what takes too many looks is answered later, and goes on where it was', async () => {
   const sender = newSender()
   const since: number[] = []
   const items = pooled(async ({ values }) => {
-    const [from] = values[2] as number[]
+    const [from] = numbersOf(values[2])
     since.push(from!)
     const place = (i: number) => ({ size: 1_000_000, index: 0, seq: from! + 1 + i, chunk: 0, own: false })
     return since.length > OTLP_LOOKS_MAX
       ? NOTHING
       : Array.from({ length: CHUNKS_OF_KEYS_MAX + 1 }, (_, i) => place(i))
   })
-  const sent = new Map([['aa', ['x']]])
+  const sent = new Map([['aa', ['x.']]])
   await assert.rejects(items.find(sender, sent), { code: 'overloaded', retryable: true })
   assert.equal((await items.find(sender, sent)).size, 1_000_000)
   // Otherwise an entry could have more places than a look takes, and every look would stay there.

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -55,6 +55,20 @@ test('a data folder that cannot be made is refused, with what to do', { skip: sk
     startHolder(join(dataDir, 'sub'), plain),
     /cannot be made \(EACCES\).*TALLYSTICK_DATA/s,
   )
+})
+
+test('a data folder below /proc is refused too, where a recursive mkdir never returns', {
+  skip: process.platform !== 'linux',
+}, () => {
+  const script = join(import.meta.dirname, '..', '..', '..', 'src', 'run', 'postgres', 'layout.ts')
+  const code = `const { openDataDir } = await import('${script}')
+    try { openDataDir('/proc/none/data') } catch (error) { console.log(error.message) }`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
+    encoding: 'utf8',
+    timeout: 20_000,
+    killSignal: 'SIGKILL',
+  })
+  assert.match(stdout, /cannot be made \(ENOENT\).*TALLYSTICK_DATA/)
 })
 
 test("a plain user in somebody else's project keeps the data below /var/tmp", { skip: skipPlain }, (t) => {

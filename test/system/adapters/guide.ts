@@ -1,56 +1,56 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Tallystick } from '../../../sdk/client.ts'
 import * as verify from '../../../sdk/verify/index.ts'
-import { ROOT } from '../../../tools/bundle.ts'
+import { ADAPTERS } from '../../../tools/build-adapters.ts'
+import { ROOT, readManifest } from '../../../tools/bundle.ts'
+import { shellBlocks } from '../docs/shell-blocks.ts'
 
 const run = promisify(execFile)
+const BLOCK_MS_MAX = 60_000
 
-/** The blocks `ts` of docs/guide.md, each a module, in a project that has the packages as a stranger installs them. */
-export type Guide = {
-  /** Throws what the compiler says. */
-  compile(): Promise<void>
-  /** Runs each in a process of its own; the ledger has what each does, and verifies. */
-  run(ledger: Readonly<Record<string, string>>): Promise<void>
+type Peers = { readonly peerDependencies: Readonly<Record<string, string>> }
+
+/** Blocks of docs/guide.md: install lines, and programs with the line that runs each. */
+export function readGuide(): { readonly installs: readonly string[]; readonly programs: readonly string[] } {
+  const blocks = shellBlocks('docs/guide.md')
+  return {
+    installs: blocks.filter((block) => block.startsWith('npm install ')),
+    programs: blocks.filter((block) => block.startsWith('cat > ')),
+  }
 }
 
-/** Values of `framework` by which a block's records are known. */
-const FRAMEWORKS: Readonly<Record<string, string>> = {
-  '@tallystick/openai-agents': 'openai-agents-js',
-  '@tallystick/langchain': 'langchain-js',
-  '@tallystick/ai-sdk': 'ai/',
+/** Throws unless the guide has for each adapter a line that installs the adapter, the SDK and each peer in its supported major version. */
+export function checkInstalls(installs: readonly string[]): void {
+  for (const name of ADAPTERS) {
+    const line = installs.find((install) => install.includes(`tallystick-${name}-`))
+    assert.ok(line, `the guide has no install line for ${name}`)
+    assert.match(line, /\$DIST\/tallystick-sdk-\d/)
+    const { peerDependencies } = readManifest<Peers>(join(ROOT, 'adapters', name))
+    for (const [peer, range] of Object.entries(peerDependencies)) {
+      const [, major] = /(\d+)\./.exec(range)!
+      assert.ok(line.split(/\s+/).includes(`${peer}@${major}`), `${line} does not install ${peer}@${major}`)
+    }
+  }
 }
 
-export async function openGuide(folder: string, packages: readonly string[]): Promise<Guide> {
+/** Makes a folder in which npm has installed `packed`. */
+export async function makeProject(folder: string, packed: readonly string[]): Promise<void> {
   const modules = join(folder, 'node_modules')
   mkdirSync(join(modules, '@tallystick'), { recursive: true })
   const given = {
-    ...linksTo(join(ROOT, 'node_modules'), ['@noble', '@types']),
+    ...linksTo(join(ROOT, 'node_modules'), ['@noble']),
     ...linksTo(join(ROOT, 'adapters', 'node_modules')),
   }
   for (const [name, path] of Object.entries(given)) symlinkSync(path, join(modules, name))
-  for (const file of packages) {
+  for (const file of packed) {
     const [, name] = /tallystick-([\w-]+?)-\d[^/]*\.tgz$/.exec(file)!
     const target = join(modules, '@tallystick', name!)
     mkdirSync(target)
     await run('tar', ['-xzf', file, '--strip-components=1', '-C', target])
-  }
-  copyFileSync(join(ROOT, 'adapters', 'test', 'models.ts'), join(folder, 'models.ts'))
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  writeFileSync(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({ extends: join(ROOT, 'tsconfig.json'), include: ['*.ts'] }),
-  )
-  const blocks = writeBlocks(folder)
-  return {
-    async compile() {
-      const tsc = join(ROOT, 'node_modules', '.bin', 'tsc')
-      await run(tsc, ['-p', folder]).catch(({ stdout }) => assert.fail(`does not compile:\n${stdout}`))
-    },
-    run: (ledger) => runBlocks(folder, blocks, ledger),
   }
 }
 
@@ -60,32 +60,33 @@ function linksTo(folder: string, names = readdirSync(folder)): Record<string, st
   )
 }
 
-function writeBlocks(folder: string): string[] {
-  const text = readFileSync(join(ROOT, 'docs', 'guide.md'), 'utf8')
-  return [...text.matchAll(/^```ts\n([\s\S]*?)^```/gm)].map(([, code], i) => {
-    const file = join(folder, `block-${i}.ts`)
-    writeFileSync(file, code!)
-    return file
-  })
-}
-
-async function runBlocks(
+/** Runs each program in the folder. Each must print its records, the last one with its status. The ledger must have them, and verify. */
+export async function pastePrograms(
   folder: string,
-  blocks: readonly string[],
+  programs: readonly string[],
   ledger: Readonly<Record<string, string>>,
 ): Promise<void> {
   const { TALLYSTICK_URL: baseUrl = '', TALLYSTICK_API_KEY: apiKey = '' } = ledger
   const env = { PATH: process.env['PATH'], HOME: folder, TALLYSTICK_URL: baseUrl, TALLYSTICK_API_KEY: apiKey }
   const tallystick = new Tallystick({ baseUrl, apiKey })
-  for (const file of blocks) {
-    await run(process.execPath, [file], { cwd: folder, env, timeout: 60_000 })
-    const code = readFileSync(file, 'utf8')
-    const [, framework] = Object.entries(FRAMEWORKS).find(([name]) => code.includes(`'${name}'`)) ?? ['', '']
-    const records = await tallystick.records.list({ type: 'agent-action/1' }).toArray(100)
-    const isThere = records.some(({ payload }) => `${payload?.['framework'] ?? ''}`.startsWith(framework))
-    assert.ok(isThere, `the ledger has no action of ${framework || 'the plain SDK'}`)
+  for (const program of programs) {
+    const before = new Set(await idsOf(tallystick))
+    const [name] = program.split('\n')
+    const { stdout } = await run('bash', ['--norc', '-euc', program], {
+      cwd: folder,
+      env,
+      timeout: BLOCK_MS_MAX,
+    })
+    const printed = stdout.match(/^rec_\w+(?= agent-)/gm) ?? []
+    const made = (await idsOf(tallystick)).filter((id) => !before.has(id))
+    assert.ok(made.length >= 2, name)
+    assert.deepEqual([...printed].sort(), [...made].sort(), name)
+    assert.match(stdout, / agent-outcome\/1 .* ok\n$/, name)
   }
   const text = await new Response(await tallystick.exports.stream()).text()
-  const { records } = await verify.export(text)
-  assert.ok(records >= blocks.length)
+  await verify.export(text)
+}
+
+async function idsOf(tallystick: Tallystick): Promise<string[]> {
+  return (await tallystick.records.list().toArray(100)).map(({ id }) => id)
 }

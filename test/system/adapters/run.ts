@@ -1,8 +1,8 @@
 /*
- * npm run adapters
+ * npm run drill -- adapters
  *
- * Installs the libraries that the adapters are for, checks the adapters' types, packs them, has the guide's blocks use the packages as a
- * stranger would, and runs their tests. The libraries are 190 MB that nothing else here needs.
+ * Installs the libraries of the adapters, packs the adapters in a clean clone, runs the guide's blocks in a new project, checks the adapters'
+ * types, and runs their tests. The libraries are 190 MB that nothing else here needs.
  */
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -10,36 +10,47 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { buildSdk } from '../../../tools/build-sdk.ts'
 import { ROOT } from '../../../tools/bundle.ts'
-import { installAdapters, packAdapters, packAll } from '../../../tools/pack.ts'
+import { installAdapters } from '../../../tools/pack.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { startDeployment } from '../package/deployment.ts'
-import { openGuide } from './guide.ts'
+import { startPackageServer } from '../package/deployment.ts'
+import { makeCleanClone } from './clean-clone.ts'
+import { checkInstalls, makeProject, pastePrograms, readGuide } from './guide.ts'
 
 const run = promisify(execFile)
 let failures = 0
 
 await step('the libraries are installed', installAdapters)
+const dir = temporaryDir()
+const clone = join(dir, 'clone')
+await step('npm run pack -- --adapters, in a clean clone', async () => {
+  await makeCleanClone(clone)
+  await node(['tools/pack.ts', '--adapters'], clone)
+})
+await step('docs/guide.md, with the packages as they are installed', useGuide)
 await step('the SDK is built', async () => void (await buildSdk()))
 await step('types (tsc)', () => node(['node_modules/typescript/bin/tsc', '-p', 'adapters']))
-await step('docs/guide.md, with the packages as they are installed', useGuide)
 await step('tests', () => node(['test/run.ts', ...globSync('adapters/test/*.test.ts', { cwd: ROOT }).sort()]))
 if (failures > 0) process.exitCode = 1
 
 async function useGuide(): Promise<void> {
-  const dir = temporaryDir()
-  const packages = [(await packAll(dir)).sdk, ...Object.values(await packAdapters(dir))]
-  const guide = await openGuide(join(dir, 'project'), packages)
-  await guide.compile()
-  const deployment = await startDeployment()
+  const { installs, programs } = readGuide()
+  checkInstalls(installs)
+  const project = join(dir, 'project')
+  const packed = globSync('tallystick-*-*.tgz', { cwd: join(clone, 'dist') })
+  await makeProject(
+    project,
+    packed.map((file) => join(clone, 'dist', file)),
+  )
+  const deployment = await startPackageServer()
   try {
-    await guide.run(await deployment.newLedger())
+    await pastePrograms(project, programs, await deployment.newLedger())
   } finally {
     await deployment.close()
   }
 }
 
-async function node(args: readonly string[]): Promise<void> {
-  await run(process.execPath, args, { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 }).catch((error) => {
+async function node(args: readonly string[], cwd = ROOT): Promise<void> {
+  await run(process.execPath, args, { cwd, maxBuffer: 64 * 1024 * 1024 }).catch((error) => {
     throw new Error(`${error.stdout}${error.stderr}`)
   })
 }

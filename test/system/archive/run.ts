@@ -1,5 +1,5 @@
 /*
- * npm run archive
+ * npm run drill -- archive
  *
  * Builds Versity's S3 gateway, once, and has an archive in a bucket of it (s3.test.ts).
  */

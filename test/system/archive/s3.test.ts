@@ -11,7 +11,7 @@ import { openArchiver } from '../../helpers/archiver.ts'
 import { createTestDatabase, TEST_MASTER_KEY } from '../../helpers/database.ts'
 import { type HttpFault, type HttpFaults, startHttpFaults } from '../../helpers/http-faults.ts'
 import { postBatch } from '../../helpers/personal-records.ts'
-import { runScript } from '../../helpers/run-script.ts'
+import { runCommand } from '../../helpers/run-script.ts'
 import { BUCKET, S3_ACCESS, S3_REGION, type S3Gateway, startS3Gateway } from '../../helpers/s3-gateway.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
@@ -19,7 +19,7 @@ import { temporaryFiles } from '../../helpers/temporary-files.ts'
 
 const tool = findGoTool('versitygw')
 const options = {
-  skip: tool === null && 'there is no versitygw yet: npm run archive builds it',
+  skip: tool === null && 'there is no versitygw yet: npm run drill -- archive builds it',
   timeout: 180_000,
 }
 
@@ -88,7 +88,7 @@ test(
     const target = await createTestDatabase(t)
     const keys = temporaryFiles(t).write('keys.json', await archiver.keyFile())
     const place = ['--archive', `s3://${BUCKET}/fleet`, '--ledger', archiver.ledger, '--archive-key', keys]
-    const restored = await runScript('src/run/restore-archive.ts', place, {
+    const restored = await runCommand('restore-archive', place, {
       env: {
         DATABASE_URL: target.ownerUrl,
         TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BODY_BYTES_MAX } from '../../../src/append/limits.ts'
 import { BATCH_ITEMS_MAX } from '../../../src/db/limits.ts'
+import { BODY_BYTES_MAX } from '../../../src/load/limits.ts'
 import { BATCH_BODY_BYTES_MAX } from '../../../src/records/limits.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'

@@ -275,6 +275,7 @@ function argumentOf(type: string, place: number, ledgerId: string): string {
     uuid: place === 0 ? `'${ledgerId}'` : `'${randomUUID()}'`,
     bytea: `'\\x${randomBytes(32).toString('hex')}'`,
     text: "'{}'",
+    jsonb: "'{}'",
     boolean: 'true',
     'timestamp with time zone': "now() + interval '1 hour'",
     interval: "'1 hour'",

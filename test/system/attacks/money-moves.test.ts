@@ -30,7 +30,7 @@ async function attack(t: TestContext, stage: Stage): Promise<void> {
   const origin = await stage.app.listen({ port: 0, host: '127.0.0.1' })
   const honest = await makeHonest(stage)
   const verified = await stage.reach('VERIFIED')
-  await stage.worker.close()
+  await stage.worker.end('SIGTERM')
   const tail = await openTail(t, origin, stage.ledger.key.key, { query: '?from=beginning' })
   const heard = () => ({
     webhook: idsOf(endpoint.received('signal.emitted').map(({ event }) => event)),

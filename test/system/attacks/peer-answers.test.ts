@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { BODY_BYTES_MAX } from '../../../src/append/limits.ts'
+import { BODY_BYTES_MAX } from '../../../src/load/limits.ts'
 import { PEER_RETRY_AFTER_NONSENSE_MS } from '../../../src/outside/federation/limits.ts'
 import { costlyTexts } from '../../helpers/costly-json.ts'
 import { startOrganisations } from '../../helpers/federation.ts'

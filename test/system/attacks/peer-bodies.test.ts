@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BODY_BYTES_MAX } from '../../../src/append/limits.ts'
+import { BODY_BYTES_MAX } from '../../../src/load/limits.ts'
 import { parseInvitation } from '../../../src/outside/federation/invitation.ts'
 import {
   PEER_INTRODUCTION_BYTES_MAX,

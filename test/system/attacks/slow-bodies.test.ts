@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { BODIES_BYTES_MAX, BODY_BYTES_MAX } from '../../../src/append/limits.ts'
+import { BODIES_BYTES_MAX, BODY_BYTES_MAX } from '../../../src/load/limits.ts'
 import { BATCH_BODY_BYTES_MAX } from '../../../src/records/limits.ts'
 import { buildTestApp, expectStatus, genericBody, type TestApp } from '../../helpers/app.ts'
 import { openSocket, requestText } from '../../helpers/raw-http.ts'
@@ -45,14 +45,14 @@ test('what is held of a body is given back when it is answered, refused, or its 
   const { app, port } = await listen(t)
   const { bodies } = app.deps.budgets
   const sender = new Sender(openSocket(t, port), app.ledger.key.key, { bytes: 1_000 })
-  await until(() => bodies.bytes === WHOLE.length)
+  await until(() => bodies.taken === WHOLE.length)
   sender.socket.destroy()
-  await until(() => bodies.bytes === 0)
+  await until(() => bodies.taken === 0)
   expectStatus(422, await app.send('POST', '/v1/records', { body: {} }))
   await app.notarize()
-  await until(() => bodies.bytes === 0)
+  await until(() => bodies.taken === 0)
   const { reads, writes } = app.deps.budgets
-  await until(() => reads.bytes === 0 && writes.bytes === 0)
+  await until(() => reads.taken === 0 && writes.taken === 0)
 })
 
 test('a body in crumbs counts with what is around each', async (t) => {
@@ -65,12 +65,12 @@ test('a body in crumbs counts with what is around each', async (t) => {
     'Transfer-Encoding: chunked',
   ])
   socket.write(head)
-  await until(() => bodies.bytes === (bodyLimit ?? BODY_BYTES_MAX))
-  const announced = bodies.bytes
+  await until(() => bodies.taken === (bodyLimit ?? BODY_BYTES_MAX))
+  const announced = bodies.taken
   socket.write('1\r\n \r\n'.repeat(announced / 512))
-  await until(() => bodies.bytes > announced)
+  await until(() => bodies.taken > announced)
   socket.destroy()
-  await until(() => bodies.bytes === 0)
+  await until(() => bodies.taken === 0)
 })
 
 test('a request that is not whole in time ends a second later, not thirty', async (t) => {

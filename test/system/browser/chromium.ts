@@ -10,7 +10,7 @@ export function findChromium(): string {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
   const found = folders.flatMap((folder) => NAMES.map((name) => join(folder, name))).find(existsSync)
   if (found) return found
-  throw new Error('npm run browser needs Chromium: apt-get install chromium')
+  throw new Error('npm run drill -- browser needs Chromium: apt-get install chromium')
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Tallystick } from '../../../sdk/client.ts'
 import { until } from '../../helpers/wait.ts'
-import { startDeployment } from '../package/deployment.ts'
+import { startPackageServer } from '../package/deployment.ts'
 
 const RECORDS = 2_000
 const BATCH_RECORDS = 200
@@ -21,7 +21,7 @@ export type FilledLedger = {
 
 /** A real server's ledger with a little of everything, as its export. */
 export async function fillLedger(): Promise<FilledLedger> {
-  const deployment = await startDeployment()
+  const deployment = await startPackageServer()
   try {
     const env = await deployment.newLedger()
     const connect = (apiKey: string) => new Tallystick({ baseUrl: deployment.url, apiKey })

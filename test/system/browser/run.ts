@@ -1,5 +1,5 @@
 /*
- * npm run browser
+ * npm run drill -- browser
  *
  * Has Chromium verify the export of a real ledger, with the verifier as applications bundle it, and refuse the same export with one
  * bit changed. Says how large the bundle is and what an entry takes; fails where either is not as it should be.

@@ -9,10 +9,7 @@ import { formatId } from '../../../src/proof/ids.ts'
 import { parseCheckpoint } from '../../../src/proof/tree/checkpoint.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
-import { OPERATOR_KEY } from '../../helpers/app.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
-import { TEST_MASTER_KEY } from '../../helpers/database.ts'
-import { post } from '../../helpers/deployment.ts'
 import {
   askAnew,
   live,
@@ -29,15 +26,17 @@ import {
 } from '../../helpers/federation.ts'
 import { freePort } from '../../helpers/free-port.ts'
 import { DELIVERY } from '../../helpers/gated-app.ts'
-import { runScript } from '../../helpers/run-script.ts'
+import { post } from '../../helpers/post.ts'
+import { runCommand } from '../../helpers/run-script.ts'
 import { until } from '../../helpers/wait.ts'
 import { startReceiver } from '../../helpers/webhook-receiver.ts'
 import { cosignersOf, type RunningWitness, startWitness } from '../../helpers/witness.ts'
-import { type Deployment, startDeployment } from './deployments.ts'
+import { type Deployment, MASTER_KEY, OPERATOR_KEY } from '../deployment/deployment.ts'
+import { startTestDeployment } from '../deployment/test-deployment.ts'
 import { type Haproxy, isHaproxyThere, startHaproxy } from './haproxy.ts'
 
 const skip = !isHaproxyThere && 'haproxy is not installed'
-const SCRIPT = 'src/run/move-ledger.ts'
+const COMMAND = 'move-ledger'
 /** Moves there and back, with writers; more of them by this variable. */
 const MOVES = Number(process.env['TALLYSTICK_TEST_MOVES'] ?? 4)
 /** On a machine that is busy with other things a move has been seen to take longer than the SDK's five retries. */
@@ -60,20 +59,18 @@ before(
     witness = await startWitness(t, 'w1.example', [])
     // Peers reach both by the address of HAProxy.
     const port = await freePort()
-    const environment = {
+    const env = {
       TALLYSTICK_PUBLIC_URL: `http://127.0.0.1:${port}`,
       TALLYSTICK_WITNESSES: `${witness.vkey} ${witness.url}`,
     }
-    a = await startDeployment(t, { withWorker: true, environment, prepare: (_, url) => allowMoves(url) })
-    b = await startDeployment(t, {
-      withWorker: true,
-      environment,
-      async prepare(ownerUrl, superuserUrl) {
-        await allowMoves(superuserUrl)
-        const shared = await move({ ownerUrl: a.ownerUrl }, { ownerUrl }, 'share-keys')
-        assert.equal(shared.code, 0, shared.stderr)
-      },
-    })
+    const options = { worker: true, env, only: 'migrated' } as const
+    a = await startTestDeployment(t, options)
+    b = await startTestDeployment(t, options)
+    for (const { superuserUrl } of [a, b]) await allowMoves(superuserUrl)
+    await a.startAll()
+    const shared = await move(a, b, 'share-keys')
+    assert.equal(shared.code, 0, shared.stderr)
+    await b.startAll()
     haproxy = await startHaproxy({ a: a.url, b: b.url, c: b.url }, {}, port)
     map = /^\d+ \((.+ledgers\.map)\)/m.exec(await haproxy.command('show map'))![1]!
   },
@@ -103,11 +100,11 @@ type Place = Pick<Deployment, 'ownerUrl'>
 const environmentOf = (from: Place, to: Place) => ({
   DATABASE_URL: from.ownerUrl,
   TALLYSTICK_TARGET_DATABASE_URL: to.ownerUrl,
-  TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
+  TALLYSTICK_MASTER_KEY: Buffer.from(MASTER_KEY).toString('hex'),
 })
 
 function move(from: Place, to: Place, ...args: string[]) {
-  return runScript(SCRIPT, args, { env: environmentOf(from, to) })
+  return runCommand(COMMAND, args, { env: environmentOf(from, to) })
 }
 
 /** A command for --switch that tells HAProxy, as an operator's would. */
@@ -348,7 +345,7 @@ test('goes on after a kill at each step', { skip, timeout: TIMEOUT_MS }, async (
 })
 
 async function killAt(line: RegExp, ledger: NewLedger, args: string[]): Promise<void> {
-  const child = spawn(process.execPath, [SCRIPT, ledger.ledger.id, ...args], {
+  const child = spawn(process.execPath, ['src/run/command.ts', COMMAND, ledger.ledger.id, ...args], {
     env: { ...bareEnvironment(), ...environmentOf(a, b) },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -404,7 +401,7 @@ test('an undo that was killed while it waited for writers gives up nothing that 
   for (const args of [['undo', ledger.ledger.id], [ledger.ledger.id]]) {
     await grow()
     await writer.query('begin; select pg_current_xact_id()')
-    const undo = spawn(process.execPath, [SCRIPT, 'undo', ledger.ledger.id], {
+    const undo = spawn(process.execPath, ['src/run/command.ts', COMMAND, 'undo', ledger.ledger.id], {
       env: { ...bareEnvironment(), ...environmentOf(a, b) },
       stdio: 'inherit',
     })
@@ -431,7 +428,7 @@ test('a ledger is not moved to where the key that signs it was retired', {
     [ledger.ledger.origin],
   )
   const env = { ...environmentOf(b, a), TALLYSTICK_TARGET_DATABASE_URL: '' }
-  assert.equal((await runScript('src/run/rotate-key.ts', ['--force'], { env })).code, 0)
+  assert.equal((await runCommand('rotate-key', ['--force'], { env })).code, 0)
   // As retire_envelope_keys does, once none of the deployment's ledgers is signed with it.
   await sql(b.superuserUrl, 'update tallystick.server_keys set retired_at = now() where kid = $1', [kid])
   await sql(b.superuserUrl, 'delete from tallystick.envelope_key_secrets where kid = $1', [kid])

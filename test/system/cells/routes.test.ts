@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { NewLedger } from '../../../src/ledgers/create-ledger.ts'
-import { OPERATOR_KEY } from '../../helpers/app.ts'
-import { post } from '../../helpers/deployment.ts'
-import { type Deployment, startDeployment } from './deployments.ts'
+import { post } from '../../helpers/post.ts'
+import { type Deployment, OPERATOR_KEY } from '../deployment/deployment.ts'
+import { startTestDeployment } from '../deployment/test-deployment.ts'
 import { type Haproxy, isHaproxyThere, type Name, startHaproxy } from './haproxy.ts'
 
 const NAMES = ['a', 'b', 'c'] as const
@@ -25,7 +25,7 @@ before(
       name: 'three deployments',
       after: (cleanup: () => Promise<void>) => cleanups.push(cleanup),
     }
-    const [a, b, c] = await Promise.all(NAMES.map(() => startDeployment(context)))
+    const [a, b, c] = await Promise.all(NAMES.map(() => startTestDeployment(context)))
     deployments = { a: a!, b: b!, c: c! }
     const made = await Promise.all(
       NAMES.map((name) =>

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { readOpenApi } from '../../../tools/generate-docs.ts'
+import type { OpenApi, Schema } from '../../../tools/open-api.ts'
 import { limits } from '../../helpers/limits.ts'
 
 const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8')
@@ -24,3 +26,40 @@ test('the limits on the page are the limits in the code', () => {
     assert.ok(page.includes(row), `docs/api.md lacks ${row}`)
   }
 })
+
+/** Members of all requests that an agent signs itself, and of all steps: the page tells of them below its table. */
+const SIGNED = ['envelope', 'salt']
+const OF_STEPS = ['onBehalfOf', 'occurredAt']
+const STEP = /^\/v1\/records\/\{id\}\/(activate|completions|verdict|revision|cancel|overturn)$/
+
+test('a body in the table of routes has the members that the route takes, and no others', async () => {
+  const openApi = await readOpenApi()
+  let rows = 0
+  for (const [line, method, path] of page.matchAll(/^\| `(POST|PUT|PATCH) (\/v1\/[^`?…]+)`.*$/gm)) {
+    const operation = openApi.paths[path!]?.[method!.toLowerCase()]
+    const [request] = line.split(' | ').slice(2).join(' | ').split('→')
+    if (operation?.requestBody === undefined || !request!.includes('`{')) continue
+    const [content] = Object.values(operation.requestBody.content)
+    const shown = Array.from(request!.matchAll(/[{,]"(\w+)"(?=[?:,}])/g), ([, name]) => name!)
+    const elsewhere = [...SIGNED, ...(STEP.test(path!) ? OF_STEPS : [])]
+    const missing = membersOf(content!.schema, openApi, (name) => request!.includes(`"${name}":[{`)).filter(
+      (name) => !shown.includes(name) && !elsewhere.includes(name),
+    )
+    const known = membersOf(content!.schema, openApi, () => true)
+    const unknown = shown.filter((name) => !known.includes(name))
+    assert.deepEqual({ missing, unknown }, { missing: [], unknown: [] }, `${method} ${path}`)
+    rows++
+  }
+  assert.ok(rows > 10)
+})
+
+/** Names of a body's members, and of what lies below those that `isOpen`: an object, or the objects of a list. */
+function membersOf(schema: Schema, openApi: OpenApi, isOpen: (name: string) => boolean): string[] {
+  const { $ref, properties = {} } = schema
+  if ($ref !== undefined)
+    return membersOf(openApi.components.schemas[$ref.split('/').at(-1)!]!, openApi, isOpen)
+  return Object.entries(properties as Record<string, Schema>).flatMap(([name, member]) => [
+    name,
+    ...(isOpen(name) ? membersOf((member.items ?? member) as Schema, openApi, isOpen) : []),
+  ])
+}

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { type Organisation, startOrganisations } from '../../helpers/federation.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { PROJECT_DIR } from '../start/installation.ts'
+import { PROJECT_DIR } from '../deployment/installation.ts'
 import { shellBlocks } from './shell-blocks.ts'
 
 const run = promisify(execFile)

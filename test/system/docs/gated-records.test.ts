@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { freePort, PROJECT_DIR, startAllInOne } from '../start/installation.ts'
+import { freePort, PROJECT_DIR, startAllInOne } from '../deployment/installation.ts'
 import { shellBlocks } from './shell-blocks.ts'
 
 const run = promisify(execFile)

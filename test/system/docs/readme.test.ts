@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { freePort, PROJECT_DIR, startAllInOne } from '../start/installation.ts'
+import { freePort, PROJECT_DIR, startAllInOne } from '../deployment/installation.ts'
 import { shellBlocks } from './shell-blocks.ts'
 
 const run = promisify(execFile)
@@ -33,7 +33,7 @@ test('a newcomer who pastes the README block by block gets from npm start to a v
     assert.deepEqual(listed, [record])
     assert.match(
       await shell.paste(verify),
-      /^INTEGRITY_OK entries=6 records=1 keys=self-asserted checkpoint=\w+ /m,
+      /^INTEGRITY_OK entries=6 records=1 keys=self-asserted checkpoint=\w+ covered=\d /m,
     )
     assert.match(await shell.paste(proof), /^PROOF_OK .* entry=4 kind=record-notarized /m)
 
@@ -47,6 +47,12 @@ test('a newcomer who pastes the README block by block gets from npm start to a v
     assert.match(await shell.paste(gated), /^\{"decision":"SETTLE","code":"accepted",.*\}$/m)
     const [, allow] = /^TALLYSTICK_OUTBOUND_ALLOW=(\S+) npm start\n$/.exec(restart!)!
     await started.stop('SIGTERM')
+    const alone = await shell.paste('node agent.mjs').catch((error) => error)
+    assert.match(
+      alone.stderr,
+      /^tallystick: POST .*\nafter 5000 ms: 1000 records are not recorded yet, because: .*\n$/,
+    )
+    tell(t, startedAt, 'an agent without a server has ended')
     started = await startAllInOne({ env: { ...env, TALLYSTICK_OUTBOUND_ALLOW: allow! } })
     tell(t, startedAt, 'npm start, again')
     assert.match(await shell.paste(receiver), /^verified: webhook\.test evt_\w+$/m)

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PROJECT_DIR } from '../start/installation.ts'
+import { PROJECT_DIR } from '../deployment/installation.ts'
 
 /** Blocks of a page that are for pasting into a shell. */
 export function shellBlocks(file: string): string[] {

@@ -4,7 +4,7 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { PROJECT_DIR } from '../start/installation.ts'
+import { PROJECT_DIR } from '../deployment/installation.ts'
 
 const run = promisify(execFile)
 const TSC = join(PROJECT_DIR, 'node_modules', '.bin', 'tsc')

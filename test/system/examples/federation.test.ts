@@ -8,7 +8,7 @@ import { drawChains } from '../../../examples/federation/chains.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { endsWithTests } from '../../helpers/children.ts'
 import { plainUser } from '../../run/postgres/holder.ts'
-import { PROJECT_DIR } from '../start/installation.ts'
+import { PROJECT_DIR } from '../deployment/installation.ts'
 
 const EXCHANGE = [
   /^ {2}6 {2}record-created +\w{8} {3}──▶ +7 {2}entry-received +\w{8}$/m,

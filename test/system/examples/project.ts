@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startWorker } from '../../../src/run/worker.ts'
 import type { Test } from '../../helpers/app.ts'
-import { buildTestApp, type TestApp, testConfig } from '../../helpers/app.ts'
+import { buildTestApp, type TestApp } from '../../helpers/app.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { endsWithTests } from '../../helpers/children.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { PROJECT_DIR } from '../start/installation.ts'
+import { PROJECT_DIR } from '../deployment/installation.ts'
+import { startWorkerOn } from '../deployment/test-deployment.ts'
 
 type Ended = { readonly code: number | null; readonly output: string }
 export type Running = {
@@ -31,9 +31,7 @@ export type Project = {
 export async function openProject(t: Test, environment: Record<string, string> = {}): Promise<Project> {
   const app = await buildTestApp(t, { environment })
   const url = await app.app.listen({ port: 0, host: '127.0.0.1' })
-  const { workerUrl, apiUrl } = app.database
-  const worker = await startWorker({ ...testConfig(apiUrl, environment), workerUrl, dataDir: temporaryDir() })
-  t.after(() => worker.close())
+  await startWorkerOn(t, app.database, { env: environment })
 
   const apiKey = app.ledger.key.key
   const folder = temporaryDir()

@@ -11,7 +11,7 @@ import { addAgent, addKey } from '../../helpers/more-keys.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { until } from '../../helpers/wait.ts'
 import { type Endpoint, makeEndpoint, type Sent } from '../../sdk/webhook-sender.ts'
-import { freePort } from '../start/installation.ts'
+import { freePort } from '../deployment/installation.ts'
 import { compile, runAll, writeCodeBlocks } from './code-blocks.ts'
 import { openProject, type Project, type Running } from './project.ts'
 

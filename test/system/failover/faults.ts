@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from '../../../bench/random.ts'
+import type { Random } from '../../../bench/load/random.ts'
 import type { Cluster } from './cluster.ts'
 import { BEYOND_MS_MAX } from './limits.ts'
 import type { Member } from './member.ts'

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { buildEnvironment, findGo } from '../../../tools/go-tool.ts'
 import { DELIVERY, PAYLOAD } from '../../helpers/gated-app.ts'
-import type { Ledger } from '../faults/deployment.ts'
+import type { Ledger } from '../deployment/deployment.ts'
 import { Abandoned, persist } from '../faults/persist.ts'
 
 /** An operation as linearizability/main.go reads it. */

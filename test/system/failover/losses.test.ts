@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { randomFrom } from '../../../bench/random.ts'
+import { randomFrom } from '../../../bench/load/random.ts'
 import type { JournalLine } from '../faults/journal.ts'
 import { findGivenUp, findLate, planFaults, type Suffered } from './faults.ts'
 import { countLosses } from './losses.ts'

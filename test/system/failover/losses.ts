@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Ledger, OPERATOR_KEY } from '../faults/deployment.ts'
+import { type Ledger, OPERATOR_KEY } from '../deployment/deployment.ts'
 import type { JournalLine } from '../faults/journal.ts'
 import type { StoredRecord } from '../faults/reckoning.ts'
 import { acknowledge } from '../restore/operator.ts'

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { RunAs } from '../../../src/run/postgres/run-as.ts'
 import type { TcpProxy } from '../../helpers/tcp-proxy.ts'
-import { childrenOf, end, killIfAlive } from '../faults/processes.ts'
+import { childrenOf, end, killIfAlive } from '../deployment/processes.ts'
 import { spawnLogged } from './cluster.ts'
 import type { MemberPlace } from './configuration.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Tallystick } from '../../../sdk/client.ts'
 import { TallystickError } from '../../../sdk/errors.ts'
-import type { Ledger } from '../faults/deployment.ts'
+import type { Ledger } from '../deployment/deployment.ts'
 
 /** Clients of each address. */
 const CLIENTS = 2

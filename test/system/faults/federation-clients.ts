@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Loops, startLoops } from '../../../bench/load/loops.ts'
 import type { Agent, Answer, Member } from '../../helpers/federation.ts'
 import { FAILING, PASSING, PAYLOAD } from '../../helpers/gated-app.ts'
 import { Abandoned, persist } from './persist.ts'
@@ -15,15 +16,9 @@ export type Partners = {
   readonly witness: { readonly peer: string; readonly organisation: Member } | null
 }
 
-export type RunningFederationClients = {
+export type RunningFederationClients = Loops & {
   /** Records that ended, by how. */
   readonly ends: Readonly<Record<string, number>>
-  /** All records that may be have ended; rejects when a client has failed. */
-  ended(): Promise<void>
-  /** No new records; those under way are taken to their end. */
-  finish(): Promise<void>
-  /** Stops where they are. */
-  abandon(): Promise<void>
 }
 
 type State = { begun: number; stopping: boolean; abandoned: boolean; readonly ends: Record<string, number> }
@@ -46,26 +41,13 @@ export function startFederationClients(
   recordsMax = Number.POSITIVE_INFINITY,
 ): RunningFederationClients {
   const state: State = { begun: 0, stopping: false, abandoned: false, ends: {} }
-  const running = pairs.map(async (partners, first) => {
+  const run = async (first: number) => {
     for (let n = first; !state.stopping && state.begun++ < recordsMax; n++) {
-      const end = await WAYS[n % WAYS.length]!(new Client(partners, state))
+      const end = await WAYS[n % WAYS.length]!(new Client(pairs[first]!, state))
       state.ends[end] = (state.ends[end] ?? 0) + 1
     }
-  })
-  const all = Promise.all(running)
-  all.catch(() => {}) // reported by finish
-  return {
-    ends: state.ends,
-    ended: () => all.then(() => {}),
-    async finish() {
-      state.stopping = true
-      await all
-    },
-    async abandon() {
-      state.stopping = state.abandoned = true
-      await all.catch(() => {})
-    },
   }
+  return { ...startLoops(pairs.length, run, state), ends: state.ends }
 }
 
 /** Each answers the state in which its record ends. */

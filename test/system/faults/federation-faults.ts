@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { randomFrom } from '../../../bench/random.ts'
+import { randomFrom } from '../../../bench/load/random.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { migrate } from '../../../src/db/schema/migrate.ts'
 import { startPostgres } from '../../../src/run/postgres/start.ts'

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { type Loops, startLoops } from '../../../bench/load/loops.ts'
 import { DELIVERY, FAILING, PASSING, PAYLOAD } from '../../helpers/gated-app.ts'
-import type { Ledger } from './deployment.ts'
+import type { Ledger } from '../deployment/deployment.ts'
 import { Abandoned, persist } from './persist.ts'
 
 export type GatedPlan = {
@@ -25,17 +26,11 @@ type State = {
   abandoned: boolean
 }
 
-export type RunningGatedClients = {
+export type RunningGatedClients = Loops & {
   /** Records that a client has seen to their end. */
   readonly completed: number
   /** The same, by the state in which they ended. */
   readonly ends: Readonly<Record<string, number>>
-  /** All clients have ended; rejects when one has failed. */
-  ended(): Promise<unknown>
-  /** No new records; those under way are taken to their end. */
-  finish(): Promise<void>
-  /** Stops where they are. */
-  abandon(): Promise<void>
 }
 
 const WAIT_SECONDS = 5
@@ -70,30 +65,19 @@ export async function startGatedClients(
     abandoned: false,
   }
   const parties = await Promise.all(ledgers.map((ledger) => makeParties(state, ledger)))
-  const running = Array.from({ length: clients }, async (_, client) => {
+  const run = async (client: number) => {
     for (let n = client; !state.stopping; n++) {
       const end = endOf(withOtherEnds ? n : 0)
       const ended = await end(state, parties[client % parties.length]!, n)
       state.ends[ended] = (state.ends[ended] ?? 0) + 1
     }
-  })
-  const all = Promise.all(running)
-  all.catch(() => {}) // reported by finish
+  }
   return {
+    ...startLoops(clients, run, state),
     get completed() {
       return Object.values(state.ends).reduce((sum, count) => sum + count, 0)
     },
     ends: state.ends,
-    ended: () => all,
-    async finish() {
-      state.stopping = true
-      await all
-    },
-    async abandon() {
-      state.stopping = true
-      state.abandoned = true
-      await all.catch(() => {})
-    },
   }
 }
 

@@ -8,9 +8,9 @@ import { parseId } from '../../../src/proof/ids.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { listPayloads } from '../../helpers/batch-records.ts'
 import { until } from '../../helpers/wait.ts'
-import { Deployment, type Ledger } from './deployment.ts'
+import { Deployment, type Ledger } from '../deployment/deployment.ts'
+import { end } from '../deployment/processes.ts'
 import { checkLedger } from './ledger-contents.ts'
-import { end } from './processes.ts'
 
 type Plan = {
   readonly victims: readonly ('agent' | 'api')[]

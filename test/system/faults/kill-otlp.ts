@@ -3,7 +3,7 @@ import { withClient } from '../../../src/db/connect/client.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { listPayloads } from '../../helpers/batch-records.ts'
 import { agentLogs, agentRun, encodeLogs, encodeSpans } from '../../helpers/otlp.ts'
-import { Deployment, type Ledger } from './deployment.ts'
+import { Deployment, type Ledger } from '../deployment/deployment.ts'
 import { checkLedger } from './ledger-contents.ts'
 
 type Plan = {
@@ -66,6 +66,8 @@ export async function killOtlp(dir: string, plan: Plan): Promise<OtlpReckoning> 
 
 const CALLS = 3
 const LOGS = 3
+/** Tells logs apart. Known to be metadata: stored as it is, not as a digest. */
+const LOG_ID = 'gen_ai.response.id'
 /** A request that nobody answers: the server it was sent to may be gone. */
 const ANSWER_MS_MAX = 30_000
 const PAUSE_MS = 20
@@ -94,11 +96,11 @@ class Exporter {
       const logs = agentLogs(
         Array.from({ length: LOGS }, (_, n) => ({
           eventName: 'gen_ai.evaluation.result',
-          attributes: { 'session.id': this.#name, log: `${id}-${n}` },
+          attributes: { 'session.id': this.#name, [LOG_ID]: `${id}-${n}` },
         })),
       )
       for (const span of spans) this.spans.add(span.spanContext().spanId)
-      for (const { attributes } of logs) this.logs.add(String(attributes['log']))
+      for (const { attributes } of logs) this.logs.add(String(attributes[LOG_ID]))
       await this.#send('traces', encodeSpans([...before, ...spans]))
       await this.#send('logs', encodeLogs(logs))
       if (i % 4 === 0) await this.#send('logs', encodeLogs(logs))
@@ -139,7 +141,7 @@ class Exporter {
   }
 }
 
-type Stored = { readonly spanId?: string; readonly attributes: { readonly log?: string } }
+type Stored = { readonly spanId?: string; readonly attributes: { readonly [LOG_ID]?: string } }
 
 async function readStored(url: string, { ledger }: Ledger): Promise<Stored[]> {
   return withClient(url, async (client) => {
@@ -154,7 +156,7 @@ function reckon(exporters: readonly Exporter[], stored: readonly Stored[]) {
   const times = new Map([...spans, ...logs].map((id) => [id, 0]))
   let ghosts = 0
   for (const { spanId, attributes } of stored) {
-    const id = attributes.log ?? spanId ?? ''
+    const id = attributes[LOG_ID] ?? spanId ?? ''
     const seen = times.get(id)
     if (seen === undefined) ghosts++
     else times.set(id, seen + 1)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Deployment, type Ledger } from './deployment.ts'
+import { Deployment, type Ledger } from '../deployment/deployment.ts'
 import { type RunningGatedClients, startGatedClients } from './gated-clients.ts'
 import {
   formatWebhooks,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseId } from '../../../src/proof/ids.ts'
-import { Deployment, type Ledger } from './deployment.ts'
+import { Deployment, type Ledger } from '../deployment/deployment.ts'
+import { withPatientClient } from '../deployment/processes.ts'
 import { type RunningGatedClients, startGatedClients } from './gated-clients.ts'
 import { checkLedger } from './ledger-contents.ts'
-import { withPatientClient } from './processes.ts'
 
 type WorkerKillPlan = {
   readonly kills: number

@@ -2,8 +2,13 @@ import { mkdirSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  Deployment,
+  type DeploymentOptions,
+  type Ledger,
+  type PostgresVictim,
+} from '../deployment/deployment.ts'
 import { type RunningClients, startClients } from './clients.ts'
-import { Deployment, type DeploymentOptions, type Ledger, type PostgresVictim } from './deployment.ts'
 import { type JournalLine, readJournals } from './journal.ts'
 import { checkLedger, readRecords } from './ledger-contents.ts'
 import { type Reckoning, reckon, type StoredRecord } from './reckoning.ts'

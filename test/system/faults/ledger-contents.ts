@@ -5,7 +5,7 @@ import { formatReport } from '../../../src/verify/report.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { listPayloads } from '../../helpers/batch-records.ts'
 import { sha256 } from '../../helpers/test-ledger.ts'
-import { withPatientClient } from './processes.ts'
+import { withPatientClient } from '../deployment/processes.ts'
 import type { StoredRecord } from './reckoning.ts'
 
 /** Every record of a ledger, traced to the request that made it. */

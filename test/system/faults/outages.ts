@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Ends, startTcpProxy, type TcpProxy } from '../../helpers/tcp-proxy.ts'
+import { Deployment } from '../deployment/deployment.ts'
+import { withPatientClient } from '../deployment/processes.ts'
 import type { RunningClients } from './clients.ts'
-import { Deployment } from './deployment.ts'
 import { formatAttempts, formatLoad, reckonAll, startClientsOn } from './kill.ts'
-import { withPatientClient } from './processes.ts'
 import { formatReckoning, type Reckoning } from './reckoning.ts'
 
 export type Scene = { readonly deployment: Deployment; readonly proxy: TcpProxy }

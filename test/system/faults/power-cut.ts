@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Deployment } from './deployment.ts'
+import { Deployment } from '../deployment/deployment.ts'
 import { readJournals } from './journal.ts'
 import { reckonAll, startClientsOn } from './kill.ts'
 import { LoopDisk } from './loop-image.ts'
@@ -46,7 +46,7 @@ async function cutOnce(disk: LoopDisk, deployment: Deployment, plan: PowerCutPla
   deployment.freezePostgres()
   await disk.cutPower(async () => {
     await clients.abandon()
-    await deployment.stopApis()
+    await deployment.stopParts()
     await deployment.killPostgres('server')
   })
   try {

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Ledger } from './deployment.ts'
-import { Journal } from './journal.ts'
+import { type Loops, startLoops } from '../../../bench/load/loops.ts'
+import type { Ledger } from '../deployment/deployment.ts'
 import {
-  type Answer,
   type Connection,
+  codeOf,
   openAgentConnection,
   openRawConnection,
-} from './rolling-restart-connection.ts'
+  type Request,
+} from './connections.ts'
+import { Journal } from './journal.ts'
 
 type ClientPlan = {
   readonly url: string
@@ -17,11 +19,10 @@ type ClientPlan = {
   readonly journalDir: string
 }
 
-export type RunningClients = {
+export type RunningClients = Pick<Loops, 'finish'> & {
   readonly answered: number
   /** How requests ended, by status and code: `201`, `503 unavailable`, `ECONNRESET`. Each was sent once. */
   readonly ends: Readonly<Record<string, number>>
-  finish(): Promise<void>
 }
 
 /** At random, between two requests of every fourth client: its connection is idle when a server begins to stop. */
@@ -42,18 +43,14 @@ export function startRestartClients(plan: ClientPlan): RunningClients {
     answered: 0,
     ids: [],
     stopping: false,
+    abandoned: false,
   }
-  const all = Promise.all(Array.from({ length: plan.clients }, (_, client) => runClient(state, client)))
-  all.catch(() => {}) // reported by finish
   return {
+    ...startLoops(plan.clients, (client) => runClient(state, client), state),
     get answered() {
       return state.answered
     },
     ends: state.ends,
-    async finish() {
-      state.stopping = true
-      await all
-    },
   }
 }
 
@@ -65,11 +62,12 @@ type State = {
   answered: number
   readonly ids: string[]
   stopping: boolean
+  abandoned: boolean
 }
 
 async function runClient(state: State, client: number): Promise<void> {
   const { plan } = state
-  const connection = (client % 2 === 0 ? openAgentConnection : openRawConnection)(plan.url)
+  const connection = client % 2 === 0 ? openByAgent(plan.url) : openRawConnection(plan.url)
   const writes = client % 4 < 2
   const journal = writes ? new Journal(plan.journalDir, client) : null
   const pauseMs = Math.floor(client / 4) % 4 === 3 ? THINK_MS_MAX : PAUSE_MS_MAX
@@ -87,6 +85,11 @@ async function runClient(state: State, client: number): Promise<void> {
     connection.close()
     journal?.close()
   }
+}
+
+function openByAgent(url: string): Connection {
+  const { send, close } = openAgentConnection()
+  return { send: (request) => send(url, request), close }
 }
 
 function count(state: State, end: string): void {
@@ -129,10 +132,12 @@ async function notarize(
 }
 
 /** The answer, or the code of how none came. */
-function send(connection: Connection, request: Parameters<Connection['send']>[0]): Promise<Answer | string> {
-  return connection.send(request).catch((error: NodeJS.ErrnoException) => error.code ?? error.message)
+function send(connection: Connection, request: Request): Promise<Ended> {
+  return connection.send(request).catch(codeOf)
 }
 
-function label({ status, text }: Answer): string {
+type Ended = Awaited<ReturnType<Connection['send']>> | string
+
+function label({ status, text }: Exclude<Ended, string>): string {
   return status < 300 ? String(status) : `${status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`
 }

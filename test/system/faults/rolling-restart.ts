@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { parseId } from '../../../src/proof/ids.ts'
-import { Deployment, type Ledger } from './deployment.ts'
+import { Deployment, type Ledger } from '../deployment/deployment.ts'
 import { reckonAll } from './kill.ts'
 import type { Reckoning } from './reckoning.ts'
 import { startBalancer } from './rolling-restart-balancer.ts'
@@ -25,7 +25,7 @@ export type RestartOutcome = {
   /** Each restart: from SIGTERM to the end of the process, its exit, and requests answered meanwhile. */
   readonly stops: readonly {
     readonly ms: number
-    readonly exitCode: number | null
+    readonly exitCode: number | string
     readonly answered: number
   }[]
 }
@@ -115,7 +115,7 @@ function startClients(url: string, ledger: Ledger, dir: string, clients: number)
 
 async function stop(deployment: Deployment, api: number, clients: RunningClients) {
   const [before, beganAt] = [clients.answered, performance.now()]
-  const exitCode = await deployment.terminateApi(api)
+  const exitCode = await deployment.stopApi(api)
   return { ms: Math.round(performance.now() - beganAt), exitCode, answered: clients.answered - before }
 }
 

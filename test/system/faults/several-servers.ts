@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { parseId } from '../../../src/proof/ids.ts'
-import { Deployment, type Ledger } from './deployment.ts'
+import { Deployment, type Ledger } from '../deployment/deployment.ts'
 import { reckonAll, startClientsOn } from './kill.ts'
 import { countDeadlocks } from './ledger-contents.ts'
 import type { Reckoning } from './reckoning.ts'

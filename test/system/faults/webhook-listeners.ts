@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { EVENTS_OF_KIND, type EventKind } from '../../../src/outside/events/event-types.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { startReceiver } from '../../helpers/webhook-receiver.ts'
-import type { Ledger } from './deployment.ts'
-import { withPatientClient } from './processes.ts'
+import type { Ledger } from '../deployment/deployment.ts'
+import { withPatientClient } from '../deployment/processes.ts'
 
 export type WebhookReckoning = {
   /** Events that endpoints should have heard, over all endpoints. */

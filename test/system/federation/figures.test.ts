@@ -8,9 +8,9 @@ import {
   share,
   startOrganisations,
 } from '../../helpers/federation.ts'
-import type { Part } from '../../helpers/federation-organisation.ts'
 import { until } from '../../helpers/wait.ts'
 import { sampleOf } from '../../observe/metrics/exposition.ts'
+import type { PartName } from '../deployment/part.ts'
 
 const PATIENCE_MS = 30_000
 
@@ -19,8 +19,12 @@ test('servers and workers tell what they send to peers, what came, and what is l
   const id = await peer(home, guest)
   await registerDelivery(home)
   const performer = await guest.addAgent('performer')
-  const figure = async (side: Organisation, part: Part, name: string, labels: Record<string, string> = {}) =>
-    sampleOf(await side.metrics.get(part)!.registry.metrics(), `tallystick_${name}`, labels)
+  const figure = async (
+    side: Organisation,
+    part: PartName,
+    name: string,
+    labels: Record<string, string> = {},
+  ) => sampleOf(await side.metrics.get(part)!.registry.metrics(), `tallystick_${name}`, labels)
   const reaches = (is: (value: number) => boolean, ...of: Parameters<typeof figure>) =>
     until(async () => is(await figure(...of)), PATIENCE_MS).catch(async (cause) => {
       throw new Error(`${of.slice(1, 3).join(' ')} is ${await figure(...of)}`, { cause })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { PEER_CHECKPOINT_CHARS_MAX } from '../../../src/outside/federation/limits.ts'
 import { fromHex } from '../../../src/proof/bytes.ts'
 import { formatAddCheckpoint } from '../../../src/proof/tree/add-checkpoint.ts'
-import { formatNoteKey } from '../../../src/proof/tree/note.ts'
+import { formatNoteKey, parseNote, parseNoteKey, signatureLine } from '../../../src/proof/tree/note.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
 import { type Organisation, peer, startOrganisations } from '../../helpers/federation.ts'
 import { makeChain, type TestChain } from '../../helpers/test-chain.ts'
@@ -74,6 +75,19 @@ test('a peer that shows another history than before is refused, and two trees of
   assert.equal((await send(chain, 5, 5, { log: stranger })).body.outcome, 'refused')
   const refused = await send(chain, 5, 5, { witness: ownKey })
   assert.deepEqual([refused.status, refused.body.path], [422, '/witness'])
+
+  // C2SP allows lines behind the root, which the log has signed: the longest note that a request takes is stored too.
+  const { text } = parseNote(chain.checkpoint(6, { origin: chain.origin, signer: chain.noteSigner }))
+  const long = `${text}${'x'.repeat(PEER_CHECKPOINT_CHARS_MAX - 1_000)}\n`
+  const { name, keyId } = parseNoteKey(log, 'signature', sha256)
+  const note = `${long}\n${signatureLine(name, keyId, chain.noteSigner.sign(Buffer.from(long)))}`
+  const checkpoint = formatAddCheckpoint({
+    oldSize: 5,
+    path: consistencyOf(chain, 5, 6).path.map(fromHex),
+    note,
+  })
+  const stored = await mallory.request('checkpoint', { log, witness: null, checkpoint })
+  assert.equal(stored.body.outcome, 'cosigned')
 })
 
 test('a deployment that has switched it off neither cosigns nor asks', async (t) => {

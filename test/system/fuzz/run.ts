@@ -1,23 +1,37 @@
 /*
- * npm run fuzz [-- RUNS [SEED]]
+ * npm run drill -- fuzz [RUNS [SEED]]
+ * npm run drill -- fuzz --differential [--cases N] [--minutes M] [--seed S] [--kind KIND] [--processes N]
+ * npm run drill -- fuzz --differential --seed S --case N
  *
  * The fuzzing of npm test (test/proof/fuzz), with so many changed inputs for each decoder, from a seed: by default one of the clock. A
  * failure names the seed, and its input.
+ *
+ * --differential: hostile inputs of every format, well signed and otherwise, for both verifiers (differential/). They must not differ in
+ * verdict, code or report, and neither may be slow. --case makes one case of a seed again.
  */
-import { fuzz, TARGETS } from '../../proof/fuzz/harness.ts'
 
 const RUNS_DEFAULT = 50_000
-const [runs = RUNS_DEFAULT, seed = Date.now() % 2 ** 32] = process.argv.slice(2).map(Number)
+const args = process.argv.slice(2)
 
-console.log(`${runs} runs each, seed ${seed}`)
-for (const name of Object.keys(TARGETS)) {
-  try {
-    const { taken, msMax, codes } = fuzz(name, { seed, runs })
-    console.log(
-      `ok   ${name}: ${taken} taken, refused by ${codes.size} codes, at most ${msMax.toFixed(1)} ms`,
-    )
-  } catch (error) {
-    process.exitCode = 1
-    console.log(`FAIL ${(error as Error).message}`)
+if (args.includes('--differential')) {
+  const { runDifferential } = await import('./differential/run.ts')
+  await runDifferential(args)
+} else {
+  await fuzzDecoders(...(args.map(Number) as [number?, number?]))
+}
+
+async function fuzzDecoders(runs = RUNS_DEFAULT, seed = Date.now() % 2 ** 32): Promise<void> {
+  const { fuzz, TARGETS } = await import('../../proof/fuzz/harness.ts')
+  console.log(`${runs} runs each, seed ${seed}`)
+  for (const name of Object.keys(TARGETS)) {
+    try {
+      const { taken, msMax, codes } = fuzz(name, { seed, runs })
+      console.log(
+        `ok   ${name}: ${taken} taken, refused by ${codes.size} codes, at most ${msMax.toFixed(1)} ms`,
+      )
+    } catch (error) {
+      process.exitCode = 1
+      console.log(`FAIL ${(error as Error).message}`)
+    }
   }
 }

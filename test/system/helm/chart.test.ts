@@ -9,7 +9,7 @@ import { COMMANDS } from '../../../src/run/command.ts'
 import { CHART_DIR, ROOT } from './command.ts'
 import { listCases } from './render.ts'
 
-// Tests that need neither Helm nor its like; `npm run chart` does all the rest.
+// Tests that need neither Helm nor its like; `npm run drill -- chart` does all the rest.
 
 type Values = { [name: string]: unknown }
 type Schema = { properties?: Record<string, Schema>; $ref?: string; $defs?: Record<string, Schema> }

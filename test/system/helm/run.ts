@@ -1,5 +1,5 @@
 /*
- * npm run chart [-- --write]
+ * npm run drill -- chart [--write]
  *
  * Everything about helm/tallystick that can be found out without a cluster, with Helm 3 and Helm 4. Nothing stops at the first fault, and
  * each line says what was looked at. Helm and its like are built of their sources, once (tools/go-tool.ts). `--write`

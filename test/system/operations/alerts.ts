@@ -1,5 +1,5 @@
 /*
- * npm run alerts: Prometheus' own tool reads the rules and each expression of the dashboard, and every alert fires in its case,
+ * npm run drill -- alerts: Prometheus' own tool reads the rules and each expression of the dashboard, and every alert fires in its case,
  * with what it says then, and not in a healthy installation. Each case is tried again with series that come and go
  * (real-life.ts), and a table shows what became of it. promtool is built once (tools/go-tool.ts).
  */

@@ -6,7 +6,6 @@ import {
   APPEND_BATCH_ENTRIES_MAX,
   APPEND_BATCH_RECORDS_MAX,
   APPEND_QUEUE_BYTES_MAX,
-  REQUESTS_UNDER_WAY_MAX,
 } from '../../../src/append/limits.ts'
 import {
   JOB_CONNECTIONS_MAX,
@@ -19,13 +18,14 @@ import {
 import { ENTRY_FOLLOWER_TIME_SHARE_MAX } from '../../../src/followers/limits.ts'
 import { STREAMS_MAX } from '../../../src/http/limits.ts'
 import { TYPE_CACHE_BYTES_MAX } from '../../../src/ledgers/types/limits.ts'
+import { REQUESTS_UNDER_WAY_MAX } from '../../../src/load/limits.ts'
 import {
   WEBHOOK_DELIVERED_KEPT_DAYS,
   WEBHOOK_DELIVERED_KEPT_MAX,
   WEBHOOK_LANES_MAX,
   WEBHOOK_REQUESTS_MAX,
 } from '../../../src/outside/webhooks/limits.ts'
-import { PROJECT_DIR } from '../start/installation.ts'
+import { PROJECT_DIR } from '../deployment/installation.ts'
 
 const PAGE = readFileSync(join(PROJECT_DIR, 'docs/capacity.md'), 'utf8')
 const MIB = 1024 * 1024

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ERROR_CODES } from '../../../src/errors.ts'
 import { type Documented, readReferencePage } from '../../observe/metrics/reference-page.ts'
-import { PROJECT_DIR } from '../start/installation.ts'
+import { PROJECT_DIR } from '../deployment/installation.ts'
 
 /** Labels that Prometheus adds when it reads a process. */
 const TARGET_LABELS = ['cluster', 'namespace', 'pod', 'container', 'job', 'instance']

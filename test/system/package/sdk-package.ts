@@ -2,7 +2,7 @@ import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Manifest, ROOT, readManifest } from '../../../tools/bundle.ts'
 import { bundleForBrowser } from '../browser/bundle.ts'
-import type { Deployment } from './deployment.ts'
+import type { PackageServer } from './deployment.ts'
 import { type Project, runProgram } from './project.ts'
 import type { Runtime } from './runtimes.ts'
 
@@ -49,7 +49,7 @@ export async function checkTypes({ dir }: Project): Promise<string> {
 }
 
 /** Runs the program against a ledger of its own. */
-export async function useOn(runtime: Runtime, { dir }: Project, deployment: Deployment): Promise<string> {
+export async function useOn(runtime: Runtime, { dir }: Project, deployment: PackageServer): Promise<string> {
   const env = { ...(await deployment.newLedger()), SPOOL: join(dir, `spool ${runtime.name}`) }
   const args = [...runtime.args, `${PROGRAM}.js`]
   const { code, stdout, stderr } = await runProgram(runtime.file, args, { cwd: dir, env })
@@ -58,15 +58,15 @@ export async function useOn(runtime: Runtime, { dir }: Project, deployment: Depl
 }
 
 /**
- * Growth of an application's own bundle, and the most that it may be: some 5 % above the 20,700, 59,800 and 12,200 bytes that
- * it is with agents' keys, bundles, witnesses and registered statements (15,600, 46,000 and 12,200 before them).
+ * Growth of an application's own bundle, and the most that it may be. The client was 27,600 bytes when it got the table of record
+ * members (about 26,700 before), and `verify` 65,200 when it got the tables of kinds, machines and keys (63,500 before).
  */
 const BUNDLES = {
   '{ Tallystick } of @tallystick/sdk': {
     source: `export { Tallystick } from '@tallystick/sdk'`,
-    gzipBytesMax: 26_800,
+    gzipBytesMax: 27_900,
   },
-  '@tallystick/sdk/verify': { source: `export * from '@tallystick/sdk/verify'`, gzipBytesMax: 62_800 },
+  '@tallystick/sdk/verify': { source: `export * from '@tallystick/sdk/verify'`, gzipBytesMax: 65_900 },
   '@tallystick/sdk/webhooks': { source: `export * from '@tallystick/sdk/webhooks'`, gzipBytesMax: 13_400 },
 }
 

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { freePort, PROJECT_DIR, startAllInOne } from '../start/installation.ts'
+import { freePort, PROJECT_DIR, startAllInOne } from '../deployment/installation.ts'
 
 const run = promisify(execFile)
 /** From `npm start` to a verified record; a newcomer reads in between. */
@@ -14,7 +14,7 @@ const NEWCOMER_MS_MAX = 10 * 60_000
 export async function useFirst(dir: string): Promise<void> {
   const beganAt = Date.now()
   const dataDir = temporaryDir()
-  const folder = join(dir, 'my-agent')
+  const folder = join(dir, 'my-python-agent')
   const started = await startAllInOne({
     env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() },
   })
@@ -28,7 +28,7 @@ export async function useFirst(dir: string): Promise<void> {
     const text = `${install}cd ${folder}\n${use}`
       .replaceAll('http://localhost:3000', started.url)
       .replaceAll('tly_…', key)
-      .replaceAll('../my-agent', folder)
+      .replaceAll('../my-python-agent', folder)
       .replaceAll('python first.py', `python ${script}`)
     mkdirSync(folder)
     writeFileSync(script, program!)

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Tallystick } from '../../../sdk/client.ts'
 import { TallystickOperator } from '../../../sdk/operator.ts'
 import { agentSigner, makePrivateKey } from '../../../sdk/signing/index.ts'
-import { startServerAndWorker } from '../../helpers/deployment.ts'
 import { makeIssuer, signStatement } from '../../helpers/signed-statements.ts'
+import { startHere } from '../deployment/deployment.ts'
 
 /** A file, and how each of the two verifiers is asked about it; FILE stands for its path. */
 type Made = { readonly file: string; readonly theirs: readonly string[]; readonly ours: readonly string[] }
@@ -16,7 +16,7 @@ const ERASURE = { code: 'retention', reason: 'its time is over' }
 /** Fills a ledger with a little of everything, through a server and its worker, and writes what they answer, with an index, to `dir`. */
 export async function makeFiles(dir: string): Promise<void> {
   mkdirSync(dir, { recursive: true })
-  const deployment = await startServerAndWorker()
+  const deployment = await startHere()
   try {
     const operator = new TallystickOperator({
       baseUrl: deployment.url,
@@ -28,7 +28,7 @@ export async function makeFiles(dir: string): Promise<void> {
     const files = await save(dir, client, filled)
     writeFileSync(join(dir, 'index.json'), JSON.stringify(files))
   } finally {
-    await deployment.close()
+    await deployment.stop()
   }
 }
 

@@ -1,14 +1,13 @@
 /*
  * npm run python [options of pytest]
- * npm run python:generate
+ * npm run python -- generate
  *
  * Holds the package for Python (python/) to its linter and its types; the notarizers, the agents' signatures and the adapters to a server, and to
  * what the SDK writes and signs; the client to /openapi.json, to a server of its own and to a hostile one, to
  * its page (README.md, from `npm start` on) and to empty environments of every Python that is here; the verifier to the vectors, and to the
- * verifier in TypeScript: over files of a real deployment, over ledgers that are signed well and are wrong, and over damaged ones, the two must
- * never disagree. TALLYSTICK_FILES=20 compares twenty times as many, TALLYSTICK_SEED=… others.
+ * verifier in TypeScript over files of a real deployment. `npm run drill -- fuzz --differential` compares the two over hostile inputs.
  *
- * python:generate only makes the files that are made of others.
+ * `generate` only makes the files that are made of others.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,7 +27,7 @@ const dir = mkdtempSync(join(tmpdir(), 'tallystick-python-'))
 try {
   const schemas = join(dir, 'schemas.json')
   await writeSchemas(schemas)
-  if (process.argv[2] === '--generate') await run('python', ['tools/generate.py', schemas])
+  if (process.argv[2] === 'generate') await run('python', ['tools/generate.py', schemas])
   else await test(schemas, process.argv.slice(2))
 } finally {
   rmSync(dir, { recursive: true, force: true })

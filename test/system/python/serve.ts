@@ -1,9 +1,10 @@
 import { TallystickOperator } from '../../../sdk/operator.ts'
-import { startServerAndWorker } from '../../helpers/deployment.ts'
+import { startHere } from '../deployment/deployment.ts'
 
 /** A server with a worker and an empty ledger, as the environment of a client: `env` names them. */
 export async function serve() {
-  const { url, operatorKey, close } = await startServerAndWorker()
+  const deployment = await startHere()
+  const { url, operatorKey } = deployment
   const operator = new TallystickOperator({ baseUrl: url, operatorKey })
   const { key } = await operator.ledgers.create({ name: 'asked from Python' })
   const env = {
@@ -11,7 +12,7 @@ export async function serve() {
     TALLYSTICK_API_KEY: key.key,
     TALLYSTICK_OPERATOR_KEY: operatorKey,
   }
-  return { env, close }
+  return { env, close: () => deployment.stop() }
 }
 
 // For work on the tests: prints what to export, and serves until its input ends.

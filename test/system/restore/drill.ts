@@ -1,5 +1,5 @@
 /*
- * npm run restore-drill: a deployment under load is backed up, lost, and restored to another server, twice: to the end of its
+ * npm run drill -- restore: a deployment under load is backed up, lost, and restored to another server, twice: to the end of its
  * archived log, and to a time before it. The statements of docs/backup-and-restore.md about both must hold. Ends with
  * exit code 1 if they do not.
  */
@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { formatId, type Uuid } from '../../../src/proof/ids.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { Deployment, type Ledger, MASTER_KEY } from '../faults/deployment.ts'
+import { Deployment, type Ledger, MASTER_KEY } from '../deployment/deployment.ts'
 import { formatLoad, reckonAll, startClientsOn } from '../faults/kill.ts'
 import { formatReckoning } from '../faults/reckoning.ts'
 import {
@@ -72,7 +72,7 @@ async function loseDeployment(dir: string): Promise<Left> {
     await untilKept(kept, sizes)
     const outside = await keepOutside(deployment.urls[0]!, ledgers, dir)
     cpSync(join(dir, 'postgres', 'passwords.json'), passwords)
-    await deployment.stopApis()
+    await deployment.stopParts()
     await archiveEverything(deployment.superuserUrl)
     say(
       `${clients.acknowledgedRecords} records acknowledged in ${LEDGERS} ledgers, then the database is gone`,
@@ -153,7 +153,7 @@ async function startRestored(left: Left, name: string, until: Date | null): Prom
   restoreBaseBackup(left.backup, left.passwords, join(dir, 'postgres'))
   cpSync(left.kept, join(dir, 'files', 'checkpoints'), { recursive: true })
   const settings = recoverySettings(left.archive, until)
-  const deployment = await Deployment.start({ dir, apis: 1, settings, postgresOnly: true })
+  const deployment = await Deployment.start({ dir, apis: 1, settings, only: 'postgres' })
   say(`${name}: a new server has the base backup and has replayed the archive after ${seconds(beganAt)} s`)
   return deployment
 }

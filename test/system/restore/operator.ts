@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KeptCheckpoints } from '../../../src/followers/checkpoints/kept.ts'
 import { runAlone } from '../../helpers/run-command.ts'
-import { runScript } from '../../helpers/run-script.ts'
-import { type Ledger, OPERATOR_KEY } from '../faults/deployment.ts'
+import { runCommand } from '../../helpers/run-script.ts'
+import { type Ledger, OPERATOR_KEY } from '../deployment/deployment.ts'
 
 /* Work of an operator, an agent and an auditor around a restore, by the commands and routes that they have. */
 
@@ -60,7 +60,7 @@ export async function restoreCheck(
   masterKey: Uint8Array,
 ): Promise<{ code: number | null; output: string }> {
   const args = kept === null ? [] : ['--checkpoints', kept]
-  const { code, stdout, stderr } = await runScript('src/run/restore-check.ts', args, {
+  const { code, stdout, stderr } = await runCommand('restore-check', args, {
     env: { DATABASE_URL: ownerUrl, TALLYSTICK_MASTER_KEY: Buffer.from(masterKey).toString('hex') },
   })
   return { code, output: stdout + stderr }

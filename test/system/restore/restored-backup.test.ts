@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { temporaryDirInMemory } from '../../helpers/postgres.ts'
 import { runCli } from '../../helpers/run-cli.ts'
-import { Deployment, type Ledger, OPERATOR_KEY } from '../faults/deployment.ts'
+import { Deployment, type Ledger, OPERATOR_KEY } from '../deployment/deployment.ts'
 
 const WAIT_MS_MAX = 20_000
 

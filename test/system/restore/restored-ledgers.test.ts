@@ -6,13 +6,13 @@ import { findBindingNote } from '../../../src/followers/checkpoints/contradictio
 import { publishCheckpoints } from '../../../src/followers/checkpoints/publish.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { parseCheckpoint } from '../../../src/proof/tree/checkpoint.ts'
-import { startWorker } from '../../../src/run/worker.ts'
 import { database } from '../../../src/verify/database.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
-import { buildTestApp, genericBody, OPERATOR_KEY, type TestApp, testConfig } from '../../helpers/app.ts'
+import { buildTestApp, genericBody, OPERATOR_KEY, type TestApp } from '../../helpers/app.ts'
 import { assertProblem } from '../../helpers/assert-problem.ts'
 import { TEST_MASTER_KEY } from '../../helpers/database.ts'
 import { adminEntry } from '../../helpers/test-ledger.ts'
+import { startWorkerOn } from '../deployment/test-deployment.ts'
 import { keepUnknown, makeRestoreWorker, type RestoreWorker } from './restored.ts'
 
 test('a ledger that is shorter than its kept checkpoint takes no entries; the others do', async (t) => {
@@ -323,13 +323,11 @@ test('a kept checkpoint that cannot be read is told, and its ledger gets no othe
 test('a worker that starts closes what was restored before it publishes anything', async (t) => {
   const { app, worker } = await setUp(t)
   await keepUnknown(worker, app.ledger, 10)
-  const dataDir = join(worker.notesDir, '..')
-  const config = { ...testConfig(app.database.apiUrl), workerUrl: app.database.workerUrl, dataDir }
-  const started = await startWorker(config)
+  const started = await startWorkerOn(t, app.database, { dataDir: join(worker.notesDir, '..') })
   try {
     assertProblem(await post(app), 503, 'ledger_closed')
   } finally {
-    await started.close()
+    await started.end('SIGTERM')
   }
   assert.deepEqual(await app.sql('select from tallystick.checkpoints'), [])
 })
@@ -341,12 +339,7 @@ test('a worker that starts with two master keys closes it too, whichever the bac
     TALLYSTICK_MASTER_KEY: '08'.repeat(32),
     TALLYSTICK_MASTER_KEY_PREVIOUS: Buffer.from(TEST_MASTER_KEY).toString('hex'),
   }
-  const started = await startWorker({
-    ...testConfig(app.database.apiUrl, both),
-    workerUrl: app.database.workerUrl,
-    dataDir: join(worker.notesDir, '..'),
-  })
-  t.after(() => started.close())
+  await startWorkerOn(t, app.database, { env: both, dataDir: join(worker.notesDir, '..') })
   assertProblem(await post(app), 503, 'ledger_closed')
 })
 

@@ -6,7 +6,6 @@ import { buildApp } from '../../../src/http/app.ts'
 import { openWebhookSecret } from '../../../src/outside/webhooks/secrets.ts'
 import { parseId, type Uuid } from '../../../src/proof/ids.ts'
 import { openDeps } from '../../../src/run/deps.ts'
-import { startWorker } from '../../../src/run/worker.ts'
 import { archiveKeyContext, makeArchiveKeys } from '../../../src/signing/archive-keys.ts'
 import { makeMasterKey, masterKeyId } from '../../../src/signing/master-key.ts'
 import { makePeerMacs } from '../../../src/signing/peer-macs.ts'
@@ -15,11 +14,11 @@ import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { buildTestApp, OPERATOR_KEY, type Test, type TestApp, testConfig } from '../../helpers/app.ts'
 import { TEST_MASTER_KEY } from '../../helpers/database.ts'
 import { namedKey } from '../../helpers/peered-chains.ts'
-import { temporaryDirInMemory } from '../../helpers/postgres.ts'
-import { runScript, type ScriptRun } from '../../helpers/run-script.ts'
+import { runCommand, type ScriptRun } from '../../helpers/run-script.ts'
 import { makeSigner } from '../../helpers/test-chain.ts'
 import { addPeer } from '../../helpers/test-peers.ts'
 import { makeWebhook } from '../../helpers/webhooks.ts'
+import { startWorkerOn } from '../deployment/test-deployment.ts'
 
 const NEW_KEY = new Uint8Array(32).fill(8)
 const hex = (key: Uint8Array) => Buffer.from(key).toString('hex')
@@ -32,12 +31,7 @@ const NEW = { TALLYSTICK_MASTER_KEY: hex(NEW_KEY) }
 test('the master key is replaced under a running server and worker, and no request fails', async (t) => {
   const app = await buildTestApp(t)
   const both = await serverOn(t, app, BOTH)
-  const worker = await startWorker({
-    ...testConfig(app.database.apiUrl, BOTH),
-    workerUrl: app.database.workerUrl,
-    dataDir: temporaryDirInMemory(),
-  })
-  t.after(() => worker.close())
+  await startWorkerOn(t, app.database, { env: BOTH })
   const load = startLoad(both, app.ledger.key.key)
 
   // Those that have not heard of the new key yet open what the others seal.
@@ -83,10 +77,7 @@ test('the master key is replaced under a running server and worker, and no reque
   const report = await verifyLedger(database(app.database.ownerUrl, app.ledger.ledger.id), { threads: 0 })
   assert.equal(report.failure, null)
   await assert.rejects(openDeps(testConfig(app.database.apiUrl)), /TALLYSTICK_MASTER_KEY/)
-  await assert.rejects(
-    startWorker({ ...testConfig(app.database.apiUrl), workerUrl: app.database.workerUrl }),
-    /TALLYSTICK_MASTER_KEY/,
-  )
+  await assert.rejects(startWorkerOn(t, app.database), /TALLYSTICK_MASTER_KEY/)
   const change = [hex(masterKeyId(TEST_MASTER_KEY)), hex(masterKeyId(NEW_KEY)), 'tallystick_owner']
   assert.deepEqual(await changes(app), [
     [...change, 2, 1, 2, 0],
@@ -251,7 +242,7 @@ async function changes(app: TestApp): Promise<unknown[][]> {
 }
 
 function run(app: TestApp, env: Record<string, string>): Promise<ScriptRun> {
-  return runScript('src/run/rotate-master-key.ts', [], {
+  return runCommand('rotate-master-key', [], {
     env: { DATABASE_URL: app.database.ownerUrl, ...env },
   })
 }

@@ -1,5 +1,6 @@
 import type { NewLedger } from '../../../src/ledgers/create-ledger.ts'
-import { post, startServerAndWorker } from '../../helpers/deployment.ts'
+import { post } from '../../helpers/post.ts'
+import { startHere } from '../deployment/deployment.ts'
 
 export type Fuzzed = {
   readonly url: string
@@ -12,10 +13,12 @@ export type Fuzzed = {
 
 /** A server and a worker on a Postgres of their own, and two ledgers with a little of everything. */
 export async function startFuzzed(): Promise<Fuzzed> {
-  const deployment = await startServerAndWorker()
+  const deployment = await startHere()
   const { url, operatorKey } = deployment
   return {
-    ...deployment,
+    url,
+    operatorKey,
+    close: () => deployment.stop(),
     ledgerKey: await fillLedger(url, operatorKey),
     otherLedgerKey: await fillLedger(url, operatorKey),
   }

@@ -1,5 +1,5 @@
 /*
- * npm run schemathesis [options of `schemathesis run`]
+ * npm run drill -- schemathesis [options of `schemathesis run`]
  *
  * Sends a running server what /openapi.json says that it takes, and what it says that it does not, and holds every answer to the
  * document, with a ledger's key and with the operator's. Schemathesis is Python: it is installed once, into a

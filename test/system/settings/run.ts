@@ -1,5 +1,5 @@
 /*
- * npm run settings -- [--quick] [--postgres 15,16,17,18] [--only TEXT]
+ * npm run drill -- settings [--quick] [--postgres 15,16,17,18] [--only TEXT]
  *
  * Settings that a role, a database, a file or the environment may have. Each is refused by name before the first entry, or every 201 is found in
  * a verified export after an immediate stop. On 18, the embedded one, all are tried; on other versions those that came with one of them, and the
@@ -13,17 +13,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { migrate } from '../../../src/db/schema/migrate.ts'
-import { parseConfig } from '../../../src/run/config.ts'
 import { type PostgresOptions, type RunningPostgres, startPostgres } from '../../../src/run/postgres/start.ts'
-import { startServer } from '../../../src/run/server.ts'
 import { makeMasterKey } from '../../../src/signing/master-key.ts'
-import { post } from '../../helpers/deployment.ts'
+import { post } from '../../helpers/post.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { runAlone } from '../../helpers/run-command.ts'
+import { environmentOf, OPERATOR_KEY } from '../deployment/environment.ts'
+import { type Part, startPart } from '../deployment/part.ts'
 import { CASES, type Case } from './cases.ts'
 
 const MASTER_KEY = new Uint8Array(32).fill(5)
-const OPERATOR_KEY = `tlo_${'5'.repeat(32)}`
 const PASSWORD = 'settings'
 const CLIENTS = 8
 const LOAD_MS = 500
@@ -115,15 +114,11 @@ async function tryLoad(
 ): Promise<Outcome> {
   const ownerUrl = urlFor(server.postgres.ownerUrl, database)
   const apiUrl = urlFor(ownerUrl, database, 'tallystick_api', PASSWORD)
-  const config = parseConfig({
-    TALLYSTICK_API_DATABASE_URL: apiUrl,
-    TALLYSTICK_MASTER_KEY: Buffer.from(MASTER_KEY).toString('hex'),
-    TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
-    TALLYSTICK_PORT: '0',
-    TALLYSTICK_DATA: temporaryDir(),
-    TALLYSTICK_LOG_LEVEL: 'silent',
-  })
-  let running: Awaited<ReturnType<typeof startServer>> | null = null
+  const env = environmentOf(
+    { apiUrl, workerUrl: apiUrl, dataDir: temporaryDir(), masterKey: MASTER_KEY },
+    { TALLYSTICK_PORT: '0' },
+  )
+  let running: Part | null = null
   try {
     await migrate({
       ownerUrl,
@@ -135,20 +130,20 @@ async function tryLoad(
         for (const set of setStatements(given))
           await client.query(`alter role tallystick_api in database ${database} ${set}`)
       })
-    running = await startServer(config)
+    running = await startPart('api', { env, log: null })
     const made = await post<{ ledger: { id: string }; key: { key: string } }>(
-      `${running.url}/v1/ledgers`,
+      `${running.url!}/v1/ledgers`,
       OPERATOR_KEY,
       { name: 'settings' },
     )
     if (given.refused) return { isRight: false, what: 'a ledger was made, where it had to be refused' }
-    const acknowledged = await writeUntilStopped(server, running.url, made.key.key, settings)
-    return await reckon(running.url, made.key.key, acknowledged)
+    const acknowledged = await writeUntilStopped(server, running.url!, made.key.key, settings)
+    return await reckon(running.url!, made.key.key, acknowledged)
   } catch (error) {
     const { message } = error as Error
     return { isRight: given.refused?.test(message) === true, what: `refused: ${message.slice(0, 300)}` }
   } finally {
-    await running?.close()
+    await running?.end('SIGTERM')
   }
 }
 

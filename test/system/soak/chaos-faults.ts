@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Random } from '../../../bench/random.ts'
+import type { Random } from '../../../bench/load/random.ts'
 import { MASTER_KEY_AGE_MS_MAX } from '../../../src/followers/limits.ts'
 import { parseId } from '../../../src/proof/ids.ts'
 import { resealSecrets } from '../../../src/run/reseal.ts'
 import type { TcpProxy } from '../../helpers/tcp-proxy.ts'
+import type { Deployment, Ledger, PostgresVictim } from '../deployment/deployment.ts'
+import { withPatientClient } from '../deployment/processes.ts'
 import type { RunningClients } from '../faults/clients.ts'
-import type { Deployment, Ledger, PostgresVictim } from '../faults/deployment.ts'
 import { startClientsOn, untilAcknowledging } from '../faults/kill.ts'
 import { OUTAGES, type OutageName, suffer } from '../faults/outages.ts'
-import { withPatientClient } from '../faults/processes.ts'
 import { setSlowFsync } from './slow-fsync.ts'
 
 /** The deployment that is tried, and its peer. */
@@ -217,7 +217,7 @@ async function replaceMasterKey({ home }: ChaosScene): Promise<void> {
 
 async function restartAll(home: Deployment): Promise<void> {
   const restartApi = async (i: number) => {
-    const code = await home.terminateApi(i)
+    const code = await home.stopApi(i)
     if (code !== 0) throw new Error(`an API process that was stopped ended with ${code}`)
     await startAgain(() => home.startApi(i))
   }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Loops, startLoops } from '../../../bench/load/loops.ts'
 import { proof } from '../../../sdk/verify/proof.ts'
 import { receipt } from '../../../sdk/verify/receipt.ts'
-import type { Ledger } from '../faults/deployment.ts'
+import type { Ledger } from '../deployment/deployment.ts'
 import { Abandoned, persist } from '../faults/persist.ts'
 
 export type ReaderPlan = {
@@ -17,15 +18,11 @@ export type ReaderPlan = {
   readonly pauseMsMax: number
 }
 
-export type RunningReaders = {
+export type RunningReaders = Loops & {
   /** Requests that were answered as they must be, by what they asked for. */
   readonly done: Readonly<Record<string, number>>
   /** Records whose payload was erased. */
   readonly erased: ReadonlySet<string>
-  /** All have ended; rejects when one has failed. */
-  ended(): Promise<unknown>
-  finish(): Promise<void>
-  abandon(): Promise<void>
 }
 
 type State = {
@@ -54,21 +51,8 @@ export async function startReaders(plan: ReaderPlan): Promise<RunningReaders> {
   const state: State = { ...known, stopping: false, abandoned: false }
   const { noteVerifierKey } = (await ask(state, plan.own, 'ledger', '/v1/ledger')).json()
   const started: State = Object.assign(state, { noteKey: noteVerifierKey })
-  const all = Promise.all(Array.from({ length: plan.readers }, (_, reader) => read(started, reader)))
-  all.catch(() => {}) // reported by finish
-  return {
-    done: state.done,
-    erased: state.erased,
-    ended: () => all,
-    async finish() {
-      state.stopping = true
-      await all
-    },
-    async abandon() {
-      state.stopping = state.abandoned = true
-      await all.catch(() => {})
-    },
-  }
+  const loops = startLoops(plan.readers, (reader) => read(started, reader), started)
+  return { ...loops, done: state.done, erased: state.erased }
 }
 
 async function read(state: State, reader: number): Promise<void> {

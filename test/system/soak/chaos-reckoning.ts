@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseId } from '../../../src/proof/ids.ts'
 import { checkLedger as checkRows } from '../../helpers/check-ledger.ts'
-import type { Deployment, Ledger } from '../faults/deployment.ts'
+import type { Deployment, Ledger } from '../deployment/deployment.ts'
+import { withPatientClient } from '../deployment/processes.ts'
 import { settle } from '../faults/federation-faults.ts'
 import type { FederationReckoning, Peering } from '../faults/federation-reckoning.ts'
 import { readAll } from '../faults/kill.ts'
 import { countVerified, type Verified } from '../faults/kill-workers.ts'
 import { checkLedger } from '../faults/ledger-contents.ts'
-import { withPatientClient } from '../faults/processes.ts'
 import { type Reckoning, reckon } from '../faults/reckoning.ts'
 import {
   type Listener,

@@ -1,10 +1,10 @@
 import { Agent, request as httpRequest } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LoadPlan } from '../../../bench/load.ts'
-import { runLoad } from '../../../bench/load-process.ts'
+import type { LoadPlan } from '../../../bench/load/load.ts'
+import { runLoad } from '../../../bench/load/load.ts'
 import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { Deployment, type Ledger } from '../faults/deployment.ts'
+import { Deployment, type Ledger } from '../deployment/deployment.ts'
 import { formatLoad } from '../faults/kill.ts'
 import {
   COSTLY_TYPES,

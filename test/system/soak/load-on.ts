@@ -1,8 +1,9 @@
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LoadPlan, LoadResult, Pace } from '../../../bench/load.ts'
+import type { LoadPlan, Pace } from '../../../bench/load/load.ts'
+import type { LoadResult } from '../../../bench/load/tally.ts'
 import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
-import type { Ledger } from '../faults/deployment.ts'
+import type { Ledger } from '../deployment/deployment.ts'
 
 type LoadShape = {
   readonly connections: number
@@ -18,14 +19,12 @@ export function planLoad(urls: readonly string[], ledgers: readonly Ledger[], sh
     connections: shape.connections,
     pace: shape.pace,
     request: {
-      host: 'localhost',
       bearers: ledgers.map(({ bearer }) => bearer),
       kind: 'record',
       items: 1,
       payloadBytes: 400,
       idempotencyKeys: false,
       seed: shape.seed,
-      expectedStatus: 201,
     },
     warmUpMs: 3_000,
     durationMs: shape.durationMs,

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { residentMiB } from '../../../bench/k6/samples.ts'
-import { type Growth, growth } from '../../../bench/k6/trends.ts'
-import type { Inspector } from '../faults/inspector.ts'
-import { childrenOf } from '../faults/processes.ts'
+import { residentMiB } from '../../../bench/watch/samples.ts'
+import { type Growth, growth } from '../../../bench/watch/trends.ts'
+import type { Inspector } from '../deployment/inspector.ts'
+import { childrenOf } from '../deployment/processes.ts'
 
 const SAMPLE_EVERY_MS = 1_000
 /** Looks at what is live, at each end; the least counts, for requests are under way meanwhile. */

@@ -6,7 +6,7 @@ import { database } from '../../../src/verify/database.ts'
 import { formatReport } from '../../../src/verify/report.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { Deployment, type Ledger } from '../faults/deployment.ts'
+import { Deployment, type Ledger } from '../deployment/deployment.ts'
 import { formatAttempts, formatLoad, reckonAll, startClientsOn } from '../faults/kill.ts'
 import { formatReckoning, type Reckoning } from '../faults/reckoning.ts'
 

@@ -1,11 +1,5 @@
 /*
- * npm run soak -- NAME…: the long forms of test/system/faults, and what takes too long, or too quiet a machine, for npm test.
- *
- *   --duration SECONDS   of `chaos`: 3600 without it, 600 in CI
- *   --seed N             of `chaos` and `failover`: the same faults in the same order
- *   --mode sync|async    of `failover`: whether a commit waits for a standby; sync without it
- *   --kills N            of `failover`: 50 without it
- *
+ * npm run drill -- soak NAME…: the long forms of test/system/faults, and what takes too long, or too quiet a machine, for npm test.
  * Each prints what it found, and fails with exit code 1.
  */
 import { mkdirSync } from 'node:fs'
@@ -113,9 +107,7 @@ const SOAKS: Readonly<Record<string, () => Promise<void>>> = {
 }
 
 if (names.length === 0 || names.some((name) => !(name in SOAKS))) {
-  console.error(
-    `npm run soak -- [--duration SECONDS] [--seed N] [--mode sync|async] [--kills N] NAME…, of: ${Object.keys(SOAKS).join(', ')}`,
-  )
+  console.error(`npm run drill -- soak NAME…, of: ${Object.keys(SOAKS).join(', ')}`)
   process.exitCode = 2
 } else {
   for (const name of names) await SOAKS[name]!()

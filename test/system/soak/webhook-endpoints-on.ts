@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebhookReceiver } from '../../../bench/webhook-receiver.ts'
 import type { LatencySummary } from '../../../cli/preflight/latencies.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
-import type { Deployment, Ledger } from '../faults/deployment.ts'
+import type { Deployment, Ledger } from '../deployment/deployment.ts'
 
 /** Events that the receivers of the soaks count: one for each record. */
 const EVENTS = ['record.recorded']

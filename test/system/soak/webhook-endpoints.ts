@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CpuUse, cpuBetween, takeCpuSnapshot } from '../../../bench/cpu.ts'
+import { type CpuUse, cpuBetween, takeCpuSnapshot } from '../../../bench/watch/cpu.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../../../bench/webhook-receiver.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { Deployment, type Ledger } from '../faults/deployment.ts'
+import { Deployment, type Ledger } from '../deployment/deployment.ts'
 import { formatLoad } from '../faults/kill.ts'
 import { measureBusyPercent } from './load-on.ts'
 import {

@@ -13,7 +13,7 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startTestPostgres } from '../../helpers/database.ts'
@@ -30,7 +30,7 @@ import {
   paste,
   postgresPid,
   startAllInOne,
-} from './installation.ts'
+} from '../deployment/installation.ts'
 
 const root = process.getuid?.() === 0
 
@@ -56,6 +56,12 @@ test('the printed curl line notarizes; a second start keeps the data; Ctrl-C and
 
   const second = await startAllInOne({ env })
   assert.doesNotMatch(second.output, /tly_/)
+  const [, printsLink] = /^ +console +\S+ \(a link with its key: (.*)\)$/m.exec(second.output)!
+  const link = spawnSync('/bin/sh', ['-c', printsLink!], {
+    encoding: 'utf8',
+    env: { PATH: dirname(process.execPath) },
+  })
+  assert.equal(link.stdout, `${/^ +console +(\S+#key=tly_\S+)$/m.exec(first.output)![1]}\n`)
   assert.equal((await paste(second.curl)).status, 201)
   assert.equal(await getRecord(second.url, dataDir, made.body.id), 200)
   assert.equal(await second.stop('SIGTERM'), 0)
@@ -67,7 +73,7 @@ test('npm start ends with 0 although nobody reads what it says, on standard outp
   pipe.fill()
   const dataDir = initializedDir()
   const port = await freePort()
-  const child = launch({
+  const { child } = launch({
     env: {
       TALLYSTICK_DATA: dataDir,
       TALLYSTICK_PORT: port,
@@ -128,16 +134,11 @@ test('a Ctrl-C that arrives twice, as under npm, does not spoil the stop', async
 
 test('a Ctrl-C during the start ends it with 0, and leaves nothing running', async () => {
   const dataDir = temporaryDirInMemory()
-  const child = launch({ env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() } })
+  const started = launch({ env: { TALLYSTICK_DATA: dataDir, TALLYSTICK_PORT: await freePort() } })
   while (!existsSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'))) await sleep(5)
   const server = postgresPid(dataDir)
-  let output = ''
-  child.stdout.on('data', (data) => {
-    output += data
-  })
-  child.kill('SIGINT')
-  assert.deepEqual(await once(child, 'close'), [0, null])
-  assert.doesNotMatch(output, /Tallystick is running/)
+  assert.equal(await started.end('SIGINT'), 0)
+  assert.doesNotMatch(started.said(), /Tallystick is running/)
   assert.equal(await ends(server), true)
 })
 
@@ -256,7 +257,7 @@ function closedProject(): string {
   const project = join(closed, 'project')
   mkdirSync(project, { recursive: true })
   chmodSync(closed, 0o700)
-  for (const name of ['package.json', 'src', 'worker', 'migrations']) {
+  for (const name of ['package.json', 'src', 'sdk', 'worker', 'migrations']) {
     cpSync(join(PROJECT_DIR, name), join(project, name), { recursive: true })
   }
   symlinkSync(join(PROJECT_DIR, 'node_modules'), join(project, 'node_modules'))

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { test } from 'node:test'
-import { OPERATOR_KEY, parseLines } from '../../helpers/app.ts'
-import { bareEnvironment } from '../../helpers/bare-environment.ts'
+import { parseLines } from '../../helpers/app.ts'
 import { endsWithTests } from '../../helpers/children.ts'
 import { connect } from '../../helpers/connect.ts'
 import {
@@ -11,12 +9,14 @@ import {
   TEST_PASSWORDS,
   type TestDatabase,
 } from '../../helpers/database.ts'
+import { freePort } from '../../helpers/free-port.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
 import { until } from '../../helpers/wait.ts'
 import { startReceiver } from '../../helpers/webhook-receiver.ts'
-import { freePort, PROJECT_DIR } from './installation.ts'
+import { environmentOf, OPERATOR_KEY } from '../deployment/environment.ts'
+import { ProductProcess } from '../deployment/product-process.ts'
 
-const SCRIPTS = ['src/run/server.ts', 'src/run/worker.ts']
+const SCRIPTS = ['server', 'worker'] as const
 const PATIENCE_MS = 30_000
 /** Stands in payloads, headers, addresses and answers of others. */
 const PRIVATE = 'hunter2-of-a-client'
@@ -25,11 +25,10 @@ const MASTER_KEY_HEX = Buffer.from(TEST_MASTER_KEY).toString('hex')
 test('a server and a worker that log all they can log no secret, also of what goes wrong', async (t) => {
   const database = await createTestDatabase(t)
   const port = await freePort()
-  const said: string[] = []
-  const running = SCRIPTS.map((script) => run(script, database, port, said))
-  t.after(() => Promise.all(running.map((child) => stopped(child, 'SIGKILL'))))
+  const running = SCRIPTS.map((script) => run(script, database, port))
+  const said = () => running.map((each) => each.said()).join('')
   const api = makeClient(`http://127.0.0.1:${port}`)
-  await until(async () => (await api.send('GET', '/livez').catch(() => null))?.status === 200, PATIENCE_MS)
+  await running[0]!.isReadyAt(`http://127.0.0.1:${port}`)
 
   const ledger = (await api.made('POST', '/v1/ledgers', OPERATOR_KEY, { name: 'a', agent: 'b' })).key.key
   const other = (await api.made('POST', '/v1/keys', ledger, { name: 'other', scopes: ['records:write'] })).key
@@ -62,16 +61,16 @@ test('a server and a worker that log all they can log no secret, also of what go
     async () => (await api.send('POST', '/v1/records', other, { type: 'generic/1', payload })).status === 500,
   )
   await until(() => receiver.received.length > 0, PATIENCE_MS)
-  await until(() => said.join('').includes('not delivered to any more'), PATIENCE_MS)
-  for (const child of running) assert.equal(await stopped(child, 'SIGTERM'), 0)
+  await until(() => said().includes('not delivered to any more'), PATIENCE_MS)
+  for (const each of running) assert.equal(await each.end('SIGTERM'), 0)
 
-  const lines = parseLines(said.join(''))
+  const lines = parseLines(said())
   assert.ok(lines.some(({ route, status }) => route === '/v1/records' && status === 201))
   const failed = lines.find(({ msg, level }) => msg === 'request failed' && level === 50)
   assert.ok(failed.requestId)
   assert.deepEqual([failed.method, failed.route], ['POST', '/v1/records'])
   assert.ok(lines.some(({ msg }) => msg === 'an idle database connection broke'))
-  assertNoSecret(said.join(''), [ledger, other, hook.secret, rotated.secret])
+  assertNoSecret(said(), [ledger, other, hook.secret, rotated.secret])
 })
 
 test('what cannot start says so without the password or the key that it was given', async (t) => {
@@ -89,12 +88,12 @@ test('what cannot start says so without the password or the key that it was give
   const starts = badly.flatMap((environment) => SCRIPTS.map((script) => ({ script, environment })))
   await Promise.all(
     starts.map(async ({ script, environment }) => {
-      const said: string[] = []
-      const child = run(script, database, '0', said, environment)
-      const code = await new Promise((resolve) => child.once('close', resolve))
-      assert.equal(code, 1, said.join(''))
-      assert.match(said.join(''), /^tallystick (server|worker): /m)
-      assertNoSecret(said.join(''), [wrong, 'ab'.repeat(32)])
+      const started = run(script, database, '0', environment)
+      const code = await started.ended
+      const said = started.said()
+      assert.equal(code, 1, said)
+      assert.match(said, /^tallystick (server|worker): /m)
+      assertNoSecret(said, [wrong, 'ab'.repeat(32)])
     }),
   )
 })
@@ -119,40 +118,24 @@ function assertNoSecret(text: string, more: readonly string[]): void {
 }
 
 function run(
-  script: string,
-  { apiUrl, workerUrl }: TestDatabase,
+  script: 'server' | 'worker',
+  database: TestDatabase,
   port: string,
-  said: string[],
   environment: Record<string, string> = {},
-): ChildProcess {
-  const child = spawn(process.execPath, [script], {
-    cwd: PROJECT_DIR,
-    env: {
-      ...bareEnvironment(),
-      TALLYSTICK_API_DATABASE_URL: apiUrl,
-      TALLYSTICK_WORKER_DATABASE_URL: workerUrl,
-      TALLYSTICK_MASTER_KEY: MASTER_KEY_HEX,
-      TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
-      TALLYSTICK_OUTBOUND_ALLOW: '127.0.0.0/8',
+): ProductProcess {
+  const env = environmentOf(
+    { ...database, dataDir: temporaryDir(), masterKey: TEST_MASTER_KEY },
+    {
       TALLYSTICK_PORT: port,
       TALLYSTICK_DRAIN_SECONDS: '0',
-      TALLYSTICK_DATA: temporaryDir(),
       TALLYSTICK_LOG_LEVEL: 'debug',
       TALLYSTICK_LOG_REQUESTS: 'true',
       ...environment,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => said.push(String(data)))
-  return endsWithTests(child)
-}
-
-/** Its exit code; null: the signal ended it. */
-function stopped(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> | number | null {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-  const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
-  child.kill(signal)
-  return closed
+  )
+  const started = new ProductProcess({ script, env, output: 'memory' })
+  endsWithTests(started.child)
+  return started
 }
 
 function makeClient(base: string) {

@@ -253,7 +253,13 @@ function writeLock(
     const target = more[name] && 'dev' in more[name] ? devDependencies : dependencies
     target[name] = resolved
   }
-  const self = { name: 'project', version: '1.0.0', dependencies, devDependencies }
+  const self = {
+    name: 'project',
+    version: '1.0.0',
+    engines: { node: '>=20.12' },
+    dependencies,
+    devDependencies,
+  }
   const lock = {
     name: 'project',
     version: '1.0.0',

@@ -12,7 +12,14 @@ import { until } from '../../helpers/wait.ts'
 import { parseExposition } from '../../observe/metrics/exposition.ts'
 import { readReferencePage } from '../../observe/metrics/reference-page.ts'
 import { ends, runs } from '../../run/postgres/holder.ts'
-import { freePort, initializedDir, paste, postgresPid, startAllInOne, workersOf } from './installation.ts'
+import {
+  freePort,
+  initializedDir,
+  paste,
+  postgresPid,
+  startAllInOne,
+  workersOf,
+} from '../deployment/installation.ts'
 
 /* The worker of `npm start`, a process of its own: docs/ARCHITECTURE.md. /proc says what becomes of it. */
 

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
@@ -7,72 +6,45 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TRACE_CLOSE_MS_MAX } from '../../../src/observe/limits.ts'
-import { OPERATOR_KEY } from '../../helpers/app.ts'
-import { endsWithTests } from '../../helpers/children.ts'
 import { createTestDatabase, TEST_MASTER_KEY, type TestDatabase } from '../../helpers/database.ts'
+import { freePort } from '../../helpers/free-port.ts'
 import { temporaryDir } from '../../helpers/postgres.ts'
-import { until } from '../../helpers/wait.ts'
 import { newCaller, startCollector } from '../../observe/tracing/collector.ts'
-import { freePort, PROJECT_DIR } from '../start/installation.ts'
+import { environmentOf, OPERATOR_KEY } from '../deployment/environment.ts'
+import { type PartName, startPart } from '../deployment/part.ts'
+import { PROJECT_DIR } from '../deployment/product-process.ts'
 
-/** On a machine that does much else. */
-const START_MS_MAX = 40_000
 const RECORDER = join(PROJECT_DIR, 'test', 'observe', 'tracing', 'record-modules.mjs')
 
 /** A process as an operator runs it, with `environment` beyond what each needs. */
-async function start(script: string, database: TestDatabase, environment: Record<string, string> = {}) {
+async function start(name: PartName, database: TestDatabase, environment: Record<string, string> = {}) {
   const dataDir = temporaryDir()
-  const port = await freePort()
   const modules = join(dataDir, 'modules')
-  const child = endsWithTests(
-    spawn(process.execPath, ['--import', RECORDER, join(PROJECT_DIR, script)], {
-      env: {
-        PATH: process.env['PATH'],
-        TALLYSTICK_API_DATABASE_URL: database.apiUrl,
-        TALLYSTICK_WORKER_DATABASE_URL: database.workerUrl,
-        TALLYSTICK_MASTER_KEY: Buffer.from(TEST_MASTER_KEY).toString('hex'),
-        TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
-        TALLYSTICK_PORT: port,
-        TALLYSTICK_DATA: dataDir,
-        TALLYSTICK_DRAIN_SECONDS: '0',
-        RECORDED_MODULES: modules,
-        ...environment,
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    }),
+  const env = environmentOf(
+    { ...database, dataDir, masterKey: TEST_MASTER_KEY },
+    {
+      TALLYSTICK_PORT: await freePort(),
+      TALLYSTICK_DRAIN_SECONDS: '0',
+      RECORDED_MODULES: modules,
+      ...environment,
+    },
   )
-  let output = ''
-  child.stdout.on('data', (data) => {
-    output += data
-  })
-  const closed = once(child, 'close')
+  const part = await startPart(name, { env, log: join(dataDir, 'log'), nodeArgs: ['--import', RECORDER] })
   return {
-    url: `http://127.0.0.1:${port}`,
-    output: () => output,
+    url: part.url!,
+    output: () => part.process!.said(),
     /** The packages that are loaded; not the API, which what counts metrics loads for itself. */
     openTelemetry: () =>
       new Set(readFileSync(modules, 'utf8').match(/(?<=@opentelemetry\/)(?!api\/)[^/]+/g) ?? []),
     async stop() {
       const startedAt = performance.now()
-      child.kill('SIGTERM')
-      const [code] = await closed
+      const code = await part.end('SIGTERM')
       return { code, ms: performance.now() - startedAt }
     },
   }
 }
 
 type Started = Awaited<ReturnType<typeof start>>
-
-async function startServer(database: TestDatabase, environment: Record<string, string> = {}) {
-  const server = await start('src/run/server.ts', database, environment)
-  const isReady = () =>
-    fetch(`${server.url}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  await until(isReady, START_MS_MAX)
-  return server
-}
 
 async function makeLedger({ url }: Started, headers: Record<string, string> = {}) {
   const response = await fetch(`${url}/v1/ledgers`, {
@@ -88,22 +60,21 @@ test('processes that are traced, and others', async (t) => {
   const database = await createTestDatabase(t)
 
   await t.test('a server without an endpoint loads nothing of OpenTelemetry', async () => {
-    const server = await startServer(database)
+    const server = await start('api', database)
     await makeLedger(server)
     assert.deepEqual(server.openTelemetry(), new Set())
     assert.equal((await server.stop()).code, 0)
   })
 
   await t.test('nor does a worker', async () => {
-    const worker = await start('src/run/worker.ts', database)
-    await until(() => worker.output().includes('the worker follows the chains'), START_MS_MAX)
+    const worker = await start('worker', database)
     assert.deepEqual(worker.openTelemetry(), new Set())
     await worker.stop()
   })
 
   await t.test('a server that is stopped sends what it has first', async (t) => {
     const collector = await startCollector(t)
-    const server = await startServer(database, collector.environment)
+    const server = await start('api', database, collector.environment)
     assert.ok(server.openTelemetry().has('sdk-trace'))
     const caller = newCaller()
     await makeLedger(server, caller.headers)
@@ -117,7 +88,7 @@ test('processes that are traced, and others', async (t) => {
 
   await t.test('a collector that hangs slows no request, and a shutdown by its bound only', async (t) => {
     const hanging = await startCollector(t, () => {})
-    const server = await startServer(database, hanging.environment)
+    const server = await start('api', database, hanging.environment)
     const key = await makeLedger(server)
     const notarize = async () => {
       const startedAt = performance.now()
@@ -143,7 +114,7 @@ test('processes that are traced, and others', async (t) => {
 
   await t.test('a client that goes away before it is answered ends its span', async (t) => {
     const collector = await startCollector(t)
-    const server = await startServer(database, collector.environment)
+    const server = await start('api', database, collector.environment)
     const key = await makeLedger(server)
     const caller = newCaller()
     const tail = request(`${server.url}/v1/events`, {
@@ -164,7 +135,7 @@ test('processes that are traced, and others', async (t) => {
 
   await t.test('a configuration that is malformed is warned of, and the server starts', async (t) => {
     const collector = await startCollector(t)
-    const server = await startServer(database, {
+    const server = await start('api', database, {
       ...collector.environment,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
     })

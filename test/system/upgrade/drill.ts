@@ -1,25 +1,26 @@
 /*
- * npm run upgrade-drill: the version before this one under load is migrated, joined and replaced by this one, and gone back to, as
+ * npm run drill -- upgrade: the version before this one under load is migrated, joined and replaced by this one, and gone back to, as
  * docs/upgrading.md says. No request may fail. Where the schema serves no older code the one before is stopped first, and may not
  * start again. Ends with exit code 1 where something is otherwise.
  */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PostLedgersAnswer } from '../../../sdk/generated/api.ts'
 import { withClient } from '../../../src/db/connect/client.ts'
 import { database } from '../../../src/verify/database.ts'
 import { formatReport } from '../../../src/verify/report.ts'
 import { verifyLedger } from '../../../src/verify/verify-ledger.ts'
-import { post } from '../../helpers/deployment.ts'
 import { startSuitePostgres, temporaryDir } from '../../helpers/postgres.ts'
+import { runCommand } from '../../helpers/run-script.ts'
+import { Deployment } from '../deployment/deployment.ts'
+import { PROJECT_DIR } from '../deployment/product-process.ts'
 import { formatLoad } from '../faults/kill.ts'
 import { Load } from './load.ts'
-import { findReleaseBefore, Release, unpackRelease } from './release.ts'
+import { findReleaseBefore, mayRestartOnNewer, unpackRelease } from './release.ts'
 
-const OPERATOR_KEY = `tlo_${'u'.repeat(40)}`
 const LOAD_MS = 1_000
-const CHECKPOINT_MS_MAX = 10_000
+/** A worker publishes once a second, and on a machine that has much else to do far less often. */
+const CHECKPOINT_MS_MAX = 60_000
 
 const before = findReleaseBefore()
 if (before.commit === null) console.log(`upgrade drill: skipped, because ${before.why}`)
@@ -32,18 +33,27 @@ async function drill(commit: string, isServed: boolean): Promise<void> {
   const startedAt = performance.now()
   const dir = temporaryDir()
   const postgres = await startSuitePostgres()
-  const of = { env: environment(postgres.ownerUrl, join(dir, 'files')), logDir: dir }
-  const older = new Release(`before (${commit.slice(0, 8)})`, unpackRelease(commit, join(dir, 'before')), of)
-  const newer = new Release('this', join(import.meta.dirname, '..', '..', '..'), of)
+  const start = (name: string) =>
+    Deployment.start({
+      dir: join(dir, name),
+      // The second one is a restart while the first is still at work.
+      apis: 2,
+      database: postgres,
+      env: { TALLYSTICK_DATA: join(dir, 'files'), TALLYSTICK_DRAIN_SECONDS: '0' },
+      root: name === 'this' ? PROJECT_DIR : unpackRelease(commit, join(dir, 'code')),
+      only: 'postgres',
+    })
+  const [older, newer] = [await start('before'), await start('this')]
   try {
-    await older.migrate()
+    await migrateBy(older, join(dir, 'code'))
     await older.startWorker()
-    const oldUrl = (await older.startServer())!
-    const { ledger, bearer } = await createLedger(oldUrl)
+    await older.startApi()
+    const { ledger, bearer } = await older.createLedger('upgraded')
     const load = new Load(bearer)
-    load.start(oldUrl)
+    load.start(older.url)
     await sleep(LOAD_MS)
-    const way = { older, newer, load, oldUrl, ownerUrl: postgres.ownerUrl }
+    const mayRestart = mayRestartOnNewer(join(dir, 'code'))
+    const way = { older, newer, load, mayRestart, ownerUrl: postgres.ownerUrl }
     const again = isServed ? await rollOutAndBack(way) : await stopAndReplace(way)
     const failed = Object.keys(load.answers).filter((answer) => !/ 20[01]$/.test(answer))
     assert.deepEqual(failed, [], JSON.stringify(load.answers, null, 2))
@@ -57,79 +67,75 @@ async function drill(commit: string, isServed: boolean): Promise<void> {
       `UPGRADE_DRILL_OK in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s; ${formatLoad()}`,
     )
   } finally {
-    older.kill()
-    newer.kill()
+    await older.stopParts()
+    await newer.stopParts()
     await postgres.stop('immediate')
   }
 }
 
 type Way = {
-  readonly older: Release
-  readonly newer: Release
+  readonly older: Deployment
+  readonly newer: Deployment
   readonly load: Load
-  readonly oldUrl: string
+  readonly mayRestart: boolean
   readonly ownerUrl: string
 }
 
 /** Both at work, and back to the one before. Returns whether that could be started with the newer schema. */
-async function rollOutAndBack({ older, newer, load, ownerUrl }: Way): Promise<string> {
-  console.log(`  migrated under load: ${(await newer.migrate()).trim()}`)
+async function rollOutAndBack({ older, newer, load, mayRestart, ownerUrl }: Way): Promise<string> {
+  console.log(`  migrated under load: ${await migrateBy(newer)}`)
   await untilCheckpoint(ownerUrl)
-  const restarted = await older.startServer()
-  assert.equal(restarted !== null, older.mayRestartOnNewer, older.said('src/run/server.ts'))
-  if (restarted !== null) load.start(restarted)
+  const refusal = await refusalOfRestart(older)
+  assert.equal(refusal === null, mayRestart, refusal ?? 'it starts')
+  if (refusal === null) load.start(older.urls[1]!)
   await newer.startWorker()
-  const newUrl = (await newer.startServer())!
-  load.start(newUrl)
+  await newer.startApi()
+  load.start(newer.url)
   await sleep(LOAD_MS)
   // Gone back: this version leaves first.
-  await load.leave(newUrl)
-  await newer.stop()
+  await load.leave(newer.url)
+  await newer.terminate()
   await untilCheckpoint(ownerUrl)
   await load.stop()
-  await older.stop()
-  return restarted === null ? 'could not be started again (it is from before the rule)' : 'was started again'
+  await older.terminate()
+  return refusal !== null ? 'could not be started again (it is from before the rule)' : 'was started again'
 }
 
 /** The one before is stopped, and refuses the schema from then on; this one goes on with what it has left. */
-async function stopAndReplace({ older, newer, load, oldUrl, ownerUrl }: Way): Promise<string> {
-  await load.leave(oldUrl)
-  await older.stop()
-  console.log(`  migrated while nothing ran: ${(await newer.migrate()).trim()}`)
-  assert.equal(
-    await older.startServer(),
-    null,
-    'the version before starts with a schema that does not serve it',
-  )
+async function stopAndReplace({ older, newer, load, ownerUrl }: Way): Promise<string> {
+  await load.leave(older.url)
+  await older.terminate()
+  console.log(`  migrated while nothing ran: ${await migrateBy(newer)}`)
   assert.match(
-    older.said('src/run/server.ts'),
+    (await refusalOfRestart(older)) ?? 'it starts',
     /is newer than this version of Tallystick, and does not serve it/,
   )
   await newer.startWorker()
-  load.start((await newer.startServer())!)
+  await newer.startApi()
+  load.start(newer.url)
   await sleep(LOAD_MS)
   await untilCheckpoint(ownerUrl)
   await load.stop()
-  await newer.stop()
+  await newer.terminate()
   return 'was stopped before, and refuses the schema'
 }
 
-function environment(ownerUrl: string, files: string): Record<string, string> {
-  const urlAs = (username: string) => Object.assign(new URL(ownerUrl), { username, password: 'drill' }).href
-  return {
-    DATABASE_URL: ownerUrl,
-    TALLYSTICK_API_DATABASE_URL: urlAs('tallystick_api'),
-    TALLYSTICK_WORKER_DATABASE_URL: urlAs('tallystick_worker'),
-    TALLYSTICK_MASTER_KEY: '5a'.repeat(32),
-    TALLYSTICK_OPERATOR_KEY: OPERATOR_KEY,
-    TALLYSTICK_DATA: files,
-    TALLYSTICK_DRAIN_SECONDS: '0',
-  }
+/** Log of a second server that ends instead of starting; null where it starts. */
+function refusalOfRestart(older: Deployment): Promise<string | null> {
+  return older.startApi(1).then(
+    () => null,
+    ({ message }: Error) => message,
+  )
 }
 
-async function createLedger(url: string): Promise<{ ledger: string; bearer: string }> {
-  const made = await post<PostLedgersAnswer>(`${url}/v1/ledgers`, OPERATOR_KEY, { name: 'upgraded' })
-  return { ledger: made.ledger.id, bearer: made.key.key }
+/** The command `migrate` of that version; its output. */
+async function migrateBy(deployment: Deployment, root = PROJECT_DIR): Promise<string> {
+  const { code, stdout, stderr } = await runCommand('migrate', [], {
+    env: deployment.ownerEnv,
+    root,
+  })
+  if (code !== 0) throw new Error(`migrate ended with ${code}: ${stdout}${stderr}`)
+  return stdout.trim()
 }
 
 /** Whichever worker is at work publishes one that is newer than those there are now. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { ReleasedFault } from '../../../src/db/chunks/released-chunks.ts'
-import type { ChunkInArchive } from '../../../src/db/connect/released-content.ts'
+import type { ChunkInArchive } from '../../../src/db/connect/archive.ts'
+import { ArchiveFault } from '../../../src/db/connect/archive.ts'
 import type { Uuid } from '../../../src/proof/ids.ts'
 import { leafHash, TILE_HASHES } from '../../../src/proof/tree/merkle.ts'
 import { nativeProviders } from '../../../src/signing/native.ts'
+import { sha256Hex } from '../../../src/signing/sha256.ts'
 import { splitBundle } from '../../../src/verify/archive/archived-bundle.ts'
 import { ArchivedContent, type ArchiveReadOutcome } from '../../../src/verify/archive/archived-content.ts'
 import {
@@ -16,7 +17,6 @@ import {
   ARCHIVE_PIECES_WAITING_MAX,
 } from '../../../src/verify/archive/limits.ts'
 import { BodyTooLong } from '../../../src/verify/archive/read-body.ts'
-import { sha256Hex } from '../../../src/verify/archive/read-objects.ts'
 import { type ArchiveReader, ArchiveStoreError } from '../../../src/verify/archive/store.ts'
 import { heldBytes } from '../../helpers/held-bytes.ts'
 
@@ -26,8 +26,21 @@ const FIRST = '01935b6e-0000-7000-8000-000000000000' as Uuid
 
 /** A piece without documents, which has a batch at its first entry. */
 function piece(from: number, ledgerId = LEDGER): { readonly lines: Buffer; readonly chunk: ChunkInArchive } {
-  const items = [{ record: 'rec_01j5dpw00000000000000000000', digest: '00'.repeat(32), type: 'generic/1' }]
-  const lines = gzipSync(`${JSON.stringify({ seq: from, documents: [7], items })}\n`)
+  const zeros = '00'.repeat(32)
+  const line = {
+    ...{
+      seq: from,
+      kind: 'batch-notarized',
+      recordedAt: '2026-11-20T12:00:00.000Z',
+      leaf: zeros,
+      chain: zeros,
+    },
+    ...{
+      documents: [7],
+      items: [{ record: 'rec_01j5dpw00000000000000000000', digest: zeros, type: 'generic/1' }],
+    },
+  }
+  const lines = gzipSync(`${JSON.stringify(line)}\n`)
   const place = {
     ...{ ledgerId, from, lines: sha256Hex(lines), linesBytes: lines.length },
     ...{ documents: null, documentsBytes: null, keys: null },
@@ -153,8 +166,10 @@ test('bundles that are kept hold little more than their bytes, however small the
   assert.ok(bytes < count * 2 * 1024, `${bytes} bytes of ${count} bundles`)
 })
 
-test('a bundle has as many entries as a tile, whatever follows them', () => {
-  assert.equal(splitBundle(Buffer.alloc(8 * 1024 * 1024)).length, TILE_HASHES)
+test('a bundle has its entries, and nothing follows them', () => {
+  assert.equal(splitBundle(Buffer.alloc(2 * TILE_HASHES), TILE_HASHES).length, TILE_HASHES)
+  for (const bytes of [0, 2 * TILE_HASHES - 1, 2 * TILE_HASHES + 1, 8 * 1024 * 1024])
+    assert.throws(() => splitBundle(Buffer.alloc(bytes), TILE_HASHES), { code: 'archive_object' })
 })
 
 test('reads beyond what may wait are refused at once, but not those of a ledger that has few', async () => {
@@ -171,15 +186,21 @@ test('reads beyond what may wait are refused at once, but not those of a ledger 
   assert.deepEqual(new Set(await Promise.all([...reads.slice(0, -1), other])), new Set(['read']))
 })
 
-test('the next turn is of the ledger that has fewest under way', async () => {
+test('ledgers take turns, and of one ledger a few pieces are under way at most', async () => {
   const stage = open([0, 1, 2, 3, 4].map((i) => piece(i)).concat([5, 6].map((i) => piece(i, OTHER))))
   const reads = [0, 1, 2, 3, 4, 5, 6].map(stage.read)
   await settle()
   assert.deepEqual(stage.asked, [0, 1, 2, 5].map(stage.nameOf))
-  stage.go(0)
-  assert.equal(await reads[0], 'read')
-  await settle()
-  assert.equal(stage.asked.at(-1), stage.nameOf(6))
+  for (const [ended, next] of [
+    [0, 3],
+    [1, 6],
+    [2, 4],
+  ] as const) {
+    stage.go(ended)
+    assert.equal(await reads[ended], 'read')
+    await settle()
+    assert.equal(stage.asked.at(-1), stage.nameOf(next))
+  }
   stage.go()
   await Promise.all(reads)
 })
@@ -276,10 +297,10 @@ test('an object is lost only where the archive has something of the ledger', asy
   stage.isEmpty = true
   await assert.rejects(
     read(),
-    (error: Error) => !(error instanceof ReleasedFault) && /has nothing/.test(error.message),
+    (error: Error) => !(error instanceof ArchiveFault) && /has nothing/.test(error.message),
   )
   stage.isEmpty = false
-  await assert.rejects(read(), (error: Error) => error instanceof ReleasedFault)
+  await assert.rejects(read(), (error: Error) => error instanceof ArchiveFault)
   assert.deepEqual(stage.outcomes, ['unavailable', 'faulty'])
 })
 
@@ -290,7 +311,7 @@ test('of an object no more is read than was written, and one that is longer is a
   const place = { ...chunk.place, linesBytes: lines.length - 1 }
   await assert.rejects(
     stage.content.read({ ...chunk, place }),
-    (error: Error) => error instanceof ReleasedFault && /is another one/.test(error.message),
+    (error: Error) => error instanceof ArchiveFault && /is another one/.test(error.message),
   )
   assert.equal(await stage.read(0), 'read')
 })

@@ -33,7 +33,6 @@ from .transport import AsyncTransport
 if TYPE_CHECKING:
     from .._core.options import RequestSigner
     from ..notarizer import AsyncNotarizer, NotarizerOptions
-    from .raw import AsyncTallystickOperatorWithRawResponse, AsyncTallystickWithRawResponse
 
 
 class _Closing:
@@ -112,15 +111,6 @@ class AsyncTallystick(_Closing):
 
         return AsyncNotarizer(self._http, **options)
 
-    @property
-    def with_raw_response(self) -> AsyncTallystickWithRawResponse:
-        """The same methods, answering a RawResponse: `tallystick.with_raw_response.records.get(id)` has `.headers`, `.text` and
-        `.parsed`.
-        """
-        from .raw import AsyncTallystickWithRawResponse
-
-        return AsyncTallystickWithRawResponse(self)
-
 
 class AsyncTallystickOperator(_Closing):
     """A server, through its operator's key: makes ledgers, freezes them, and gives out their first keys.
@@ -147,10 +137,3 @@ class AsyncTallystickOperator(_Closing):
         self._http = AsyncTransport(settings, operator_key, http_client, None)
         self.ledgers = AsyncLedgers(self._http)
         self.health = AsyncHealth(self._http)
-
-    @property
-    def with_raw_response(self) -> AsyncTallystickOperatorWithRawResponse:
-        """As that of `AsyncTallystick`."""
-        from .raw import AsyncTallystickOperatorWithRawResponse
-
-        return AsyncTallystickOperatorWithRawResponse(self)

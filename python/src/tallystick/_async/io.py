@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import anyio
+from anyio.lowlevel import current_token
 from httpx2 import AsyncClient
 
-from ..errors import TallystickError
+from ..errors import TallystickError, UsageError
 
 T = TypeVar('T')
 
@@ -20,6 +23,79 @@ HttpClient: TypeAlias = AsyncClient
 ApiKey: TypeAlias = str | Callable[[], str | Awaitable[str]]
 
 sleep = anyio.sleep
+
+
+class Clients:
+    """Makes a client for each event loop, because connections work only in their loop. A client is closed when its loop ends: a loop then
+    closes its async generators, and each client has one. If a loop is closed without that, its client is dropped later.
+    """
+
+    def __init__(self, make: Callable[[], HttpClient]) -> None:
+        self._make = make
+        self._held: dict[object, tuple[HttpClient, AsyncGenerator[None]]] = {}
+        self._pid = os.getpid()
+        self._mutex = threading.Lock()
+
+    async def get(self) -> HttpClient:
+        """The client of the running loop."""
+        loop = here()
+        found = self._current().get(loop)
+        if found is None or found[0].is_closed:
+            client = self._make()
+            holding = self._hold(loop, client)
+            with self._mutex:
+                for other in list(self._held):
+                    if _is_closed(other):
+                        del self._held[other]
+                self._held[loop] = found = (client, holding)
+            await anext(holding)
+        return found[0]
+
+    async def aclose(self) -> None:
+        """Closes the client of this loop, and schedules the same in other running loops."""
+        own = here()
+        with self._mutex:
+            held, self._held = self._current(), {}
+        for loop, (client, holding) in held.items():
+            if loop is own:
+                await holding.aclose()
+            elif isinstance(loop, asyncio.AbstractEventLoop) and loop.is_running():
+                asyncio.run_coroutine_threadsafe(client.aclose(), loop)
+
+    def _current(self) -> dict[object, tuple[HttpClient, AsyncGenerator[None]]]:
+        """Clients of this process. A forked process starts with none: it must not write to the connections of its parent."""
+        if self._pid != os.getpid():
+            self._held, self._pid, self._mutex = {}, os.getpid(), threading.Lock()
+        return self._held
+
+    async def _hold(self, loop: object, client: HttpClient) -> AsyncGenerator[None]:
+        try:
+            yield
+        finally:
+            with self._mutex:
+                if self._held.get(loop, (None,))[0] is client:
+                    del self._held[loop]
+            await client.aclose()
+
+
+def here() -> object:
+    """The running event loop, of asyncio or trio."""
+    return current_token().native_token
+
+
+def _is_closed(loop: object) -> bool:
+    return isinstance(loop, asyncio.AbstractEventLoop) and loop.is_closed()
+
+
+@contextmanager
+def of_loop(loop: object, what: str) -> Generator[None]:
+    """Raises UsageError instead of the various errors of asyncio if `what` is used in another loop than `loop`."""
+    try:
+        yield
+    except RuntimeError as error:
+        if here() is loop:
+            raise
+        raise UsageError(f'{what} belongs to another event loop. What to do: use one in each loop') from error
 
 
 @contextmanager

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 import codecs
-import os
+import functools
+import ssl
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -27,11 +28,10 @@ from .._core.known_sizes import KnownSizes
 from .._core.limits import ANSWER_BYTES_MAX, PROBLEM_BYTES_MAX, SIGNATURES_MAX
 from .._core.operations import Operation
 from .._core.options import Call, CallOptions, RequestSigner, StepOptions
-from .._core.raw import keep
 from .._core.requests import Request, Settings, make_idempotency_key, make_request, require_key
 from .._core.retries import Retries
 from ..errors import ApiError, TallystickError, UsageError
-from .io import ApiKey, HttpClient, ask, deadline, sleep
+from .io import ApiKey, Clients, HttpClient, ask, deadline, here, of_loop, sleep
 
 T = TypeVar('T')
 M = TypeVar('M', bound=BaseModel)
@@ -50,8 +50,8 @@ class AsyncTransport:
         self.settings = settings
         self._api_key = api_key
         self._given = http_client
-        self._own: HttpClient | None = None
-        self._own_pid = 0
+        self._given_loop: object = None
+        self._clients = Clients(_make_client)
         self._is_closed = False
         self._signer = signer
         self._known_sizes = KnownSizes()
@@ -62,14 +62,13 @@ class AsyncTransport:
     async def aclose(self) -> None:
         """Closes the connections, unless the caller brought the client along. Calls raise UsageError from then on."""
         self._is_closed = True
-        if self._own is not None and self._own_pid == os.getpid():
-            await self._own.aclose()
+        await self._clients.aclose()
 
-    def open(self) -> None:
+    async def open(self) -> None:
         """Makes what connections need. It takes locks of OpenSSL: if a process forks while one of its threads has them, its child waits for
         ever.
         """
-        self._client()
+        await self._client()
 
     async def json(self, model: type[M], operation: Operation, call: Call) -> M:
         """The model of an operation that answers JSON."""
@@ -106,7 +105,6 @@ class AsyncTransport:
             status = response.status_code
             if status != 204:
                 raise wrong_server(f'{asked.name} answered {status}, not 204', asked, status)
-            keep(status, response.headers, b'')
 
         await self._call(operation, call, JSON, read)
 
@@ -232,7 +230,7 @@ class AsyncTransport:
             raise
 
     async def _send(self, request: Request, headers: httpx2.Headers) -> httpx2.Response:
-        http = self._client()
+        http = await self._client()
         built = http.build_request(
             request.method,
             request.url,
@@ -241,18 +239,16 @@ class AsyncTransport:
             timeout=request.timeout,
         )
         # An API key goes to the server that was named, and to no other.
-        return await http.send(built, stream=True, follow_redirects=False, auth=None)
+        with of_loop(self._given_loop or here(), 'the `http_client`'):
+            return await http.send(built, stream=True, follow_redirects=False, auth=None)
 
-    def _client(self) -> HttpClient:
-        client = self._given or self._own
-        if self._is_closed or (client is not None and client.is_closed):
+    async def _client(self) -> HttpClient:
+        if self._is_closed or (self._given is not None and self._given.is_closed):
             raise UsageError('the client is closed')
-        if self._given is not None:
-            return self._given
-        # A forked process must not write into the connections of its parent.
-        if self._own is None or self._own_pid != os.getpid():
-            self._own, self._own_pid = _make_client(), os.getpid()
-        return self._own
+        if self._given is None:
+            return await self._clients.get()
+        self._given_loop = self._given_loop or here()
+        return self._given
 
 
 class AsyncByteStream:
@@ -265,6 +261,7 @@ class AsyncByteStream:
         self._pieces = response.aiter_bytes()
         self._asked = asked
         self._timeout = timeout
+        self._loop = here()
 
     async def __aenter__(self) -> AsyncByteStream:
         return self
@@ -274,14 +271,15 @@ class AsyncByteStream:
 
     async def aclose(self) -> None:
         """Drops the rest of the answer."""
-        await self._response.aclose()
+        with of_loop(self._loop, 'the stream'):
+            await self._response.aclose()
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
         try:
-            with deadline(self._timeout):
+            with of_loop(self._loop, 'the stream'), deadline(self._timeout):
                 return await anext(self._pieces)
         except StopAsyncIteration:
             await self.aclose()
@@ -299,9 +297,15 @@ class AsyncByteStream:
 def _make_client() -> HttpClient:
     """Reads no environment: neither proxies nor certificate authorities (docs/reference/client-outcomes.md)."""
     try:
-        return HttpClient(trust_env=False)
+        return HttpClient(trust_env=False, verify=_authorities())
     except (OSError, ValueError) as error:
         raise UsageError(f"the system's certificate authorities cannot be read ({error}): give `http_client`") from error
+
+
+@functools.cache
+def _authorities() -> ssl.SSLContext:
+    """Returns the certificate authorities, cached: reading them takes 25 ms or more."""
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 async def _raise_refusal(response: httpx2.Response, request: Request, check: Callable[[], None]) -> None:
@@ -325,5 +329,4 @@ async def _read_all(response: httpx2.Response, asked: Asked, bytes_max: int, che
         content += piece
         if len(content) > bytes_max:
             raise wrong_server(f'{asked.name} answered more than {bytes_max} bytes', asked, response.status_code)
-    keep(response.status_code, response.headers, bytes(content))
     return bytes(content)

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..errors import UsageError
-from .limits import JSON_DEPTH_MAX
+from .request_limits import JSON_DEPTH_MAX
 
 
 def to_json(value: object, depth_max: int = JSON_DEPTH_MAX) -> bytes:

@@ -25,9 +25,6 @@ SILENCE_SECONDS_MAX: Final = 45.0
 """Three times the silence that the server allows itself in a stream of events."""
 SSE_RETRY_SECONDS: Final = 1.0
 SSE_RETRY_SECONDS_MAX: Final = 60.0
-JSON_DEPTH_MAX: Final = 32
-"""The server reads no deeper (docs/api.md), the body itself included."""
-IDEMPOTENCY_KEY_CHARS_MAX: Final = 255
 SIGNATURES_MAX: Final = 3
 """With a clock that is off, a request is refused as often as it is signed."""
 WAIT_SECONDS_MAX: Final = 20.0

@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypedDict, cast
 
+from .members import OTHER_MEMBERS, OtherFilters, OtherMembers
 from .operations import Operation
 
 
@@ -29,6 +30,14 @@ class WriteOptions(CallOptions, total=False):
     """1 to 255 visible ASCII characters. One is made where none is given, so that a retry never does it twice."""
     traceparent: str
     """W3C Trace Context: signed with the record."""
+
+
+class RecordOptions(OtherMembers, WriteOptions):
+    """Options of calls that make a record, and members of the record."""
+
+
+class SearchOptions(OtherFilters, CallOptions):
+    """Options of a search of records, and filters of the search."""
 
 
 class StepOptions(WriteOptions, total=False):
@@ -87,6 +96,11 @@ class RequestSigner(Protocol):
 def members(**values: Any) -> dict[str, Any]:
     """Members of a body or a query that were given (None: not given), by the server's names: `on_behalf_of` → `onBehalfOf`."""
     return {camel_case(name): value for name, value in values.items() if value is not None}
+
+
+def other_members(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of OTHER_MEMBERS that were given (None: not given), by the server's names."""
+    return {name: given[argument] for argument, name in OTHER_MEMBERS.items() if given.get(argument) is not None}
 
 
 def camel_case(name: str) -> str:

@@ -14,9 +14,10 @@ from ..errors import ApiError, TallystickError, UsageError
 from .address import address_of
 from .answers import Asked
 from .json import to_json
-from .limits import ENDLESS_SECONDS, IDEMPOTENCY_KEY_CHARS_MAX
+from .limits import ENDLESS_SECONDS
 from .operations import API_VERSION, Operation
 from .options import Call, CallOptions
+from .request_limits import IDEMPOTENCY_KEY_CHARS_MAX
 from .retries import RetryPolicy
 
 _OPERATORS: Final = frozenset({'ledger_closed'})

@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """The client of a ledger, and that of a server's operator."""
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from .transport import Transport
 if TYPE_CHECKING:
     from .._core.options import RequestSigner
     from ..notarizer import Notarizer, NotarizerOptions
-    from .raw import TallystickOperatorWithRawResponse, TallystickWithRawResponse
 
 
 class _Closing:
@@ -113,15 +112,6 @@ class Tallystick(_Closing):
 
         return Notarizer(self._http, **options)
 
-    @property
-    def with_raw_response(self) -> TallystickWithRawResponse:
-        """The same methods, answering a RawResponse: `tallystick.with_raw_response.records.get(id)` has `.headers`, `.text` and
-        `.parsed`.
-        """
-        from .raw import TallystickWithRawResponse
-
-        return TallystickWithRawResponse(self)
-
 
 class TallystickOperator(_Closing):
     """A server, through its operator's key: makes ledgers, freezes them, and gives out their first keys.
@@ -148,10 +138,3 @@ class TallystickOperator(_Closing):
         self._http = Transport(settings, operator_key, http_client, None)
         self.ledgers = Ledgers(self._http)
         self.health = Health(self._http)
-
-    @property
-    def with_raw_response(self) -> TallystickOperatorWithRawResponse:
-        """As that of `Tallystick`."""
-        from .raw import TallystickOperatorWithRawResponse
-
-        return TallystickOperatorWithRawResponse(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,39 @@ HttpClient: TypeAlias = Client
 ApiKey: TypeAlias = str | Callable[[], str]
 
 sleep = time.sleep
+
+
+class Clients:
+    """Makes one client for each process. Threads share it."""
+
+    def __init__(self, make: Callable[[], HttpClient]) -> None:
+        self._make = make
+        self._own: HttpClient | None = None
+        self._pid = 0
+        self._mutex = threading.Lock()
+
+    def get(self) -> HttpClient:
+        """The client of this process. A forked process gets its own: it must not write to the connections of its parent."""
+        if self._pid != os.getpid():
+            self._own, self._pid, self._mutex = None, os.getpid(), threading.Lock()
+        with self._mutex:
+            if self._own is None:
+                self._own = self._make()
+            return self._own
+
+    def close(self) -> None:
+        if self._own is not None and self._pid == os.getpid():
+            self._own.close()
+
+
+def here() -> object:
+    """A client of threads belongs to no event loop."""
+    return None
+
+
+@contextmanager
+def of_loop(_loop: object, _what: str) -> Generator[None]:
+    yield
 
 
 @contextmanager

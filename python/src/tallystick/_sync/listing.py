@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Lists that are read page by page, as far as somebody reads them."""
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Every request of the client goes through here: authenticated, timed, retried, and its answer understood."""
 
 from __future__ import annotations
 
 import builtins
 import codecs
-import os
+import functools
+import ssl
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -28,11 +29,10 @@ from .._core.known_sizes import KnownSizes
 from .._core.limits import ANSWER_BYTES_MAX, PROBLEM_BYTES_MAX, SIGNATURES_MAX
 from .._core.operations import Operation
 from .._core.options import Call, CallOptions, RequestSigner, StepOptions
-from .._core.raw import keep
 from .._core.requests import Request, Settings, make_idempotency_key, make_request, require_key
 from .._core.retries import Retries
 from ..errors import ApiError, TallystickError, UsageError
-from .io import ApiKey, HttpClient, ask, deadline, sleep
+from .io import ApiKey, Clients, HttpClient, ask, deadline, here, of_loop, sleep
 
 T = TypeVar('T')
 M = TypeVar('M', bound=BaseModel)
@@ -51,8 +51,8 @@ class Transport:
         self.settings = settings
         self._api_key = api_key
         self._given = http_client
-        self._own: HttpClient | None = None
-        self._own_pid = 0
+        self._given_loop: object = None
+        self._clients = Clients(_make_client)
         self._is_closed = False
         self._signer = signer
         self._known_sizes = KnownSizes()
@@ -63,8 +63,7 @@ class Transport:
     def close(self) -> None:
         """Closes the connections, unless the caller brought the client along. Calls raise UsageError from then on."""
         self._is_closed = True
-        if self._own is not None and self._own_pid == os.getpid():
-            self._own.close()
+        self._clients.close()
 
     def open(self) -> None:
         """Makes what connections need. It takes locks of OpenSSL: if a process forks while one of its threads has them, its child waits for
@@ -107,7 +106,6 @@ class Transport:
             status = response.status_code
             if status != 204:
                 raise wrong_server(f'{asked.name} answered {status}, not 204', asked, status)
-            keep(status, response.headers, b'')
 
         self._call(operation, call, JSON, read)
 
@@ -242,18 +240,16 @@ class Transport:
             timeout=request.timeout,
         )
         # An API key goes to the server that was named, and to no other.
-        return http.send(built, stream=True, follow_redirects=False, auth=None)
+        with of_loop(self._given_loop or here(), 'the `http_client`'):
+            return http.send(built, stream=True, follow_redirects=False, auth=None)
 
     def _client(self) -> HttpClient:
-        client = self._given or self._own
-        if self._is_closed or (client is not None and client.is_closed):
+        if self._is_closed or (self._given is not None and self._given.is_closed):
             raise UsageError('the client is closed')
-        if self._given is not None:
-            return self._given
-        # A forked process must not write into the connections of its parent.
-        if self._own is None or self._own_pid != os.getpid():
-            self._own, self._own_pid = _make_client(), os.getpid()
-        return self._own
+        if self._given is None:
+            return self._clients.get()
+        self._given_loop = self._given_loop or here()
+        return self._given
 
 
 class ByteStream:
@@ -266,6 +262,7 @@ class ByteStream:
         self._pieces = response.iter_bytes()
         self._asked = asked
         self._timeout = timeout
+        self._loop = here()
 
     def __enter__(self) -> ByteStream:
         return self
@@ -275,14 +272,15 @@ class ByteStream:
 
     def close(self) -> None:
         """Drops the rest of the answer."""
-        self._response.close()
+        with of_loop(self._loop, 'the stream'):
+            self._response.close()
 
     def __iter__(self) -> Iterator[bytes]:
         return self
 
     def __next__(self) -> bytes:
         try:
-            with deadline(self._timeout):
+            with of_loop(self._loop, 'the stream'), deadline(self._timeout):
                 return next(self._pieces)
         except StopIteration:
             self.close()
@@ -300,9 +298,15 @@ class ByteStream:
 def _make_client() -> HttpClient:
     """Reads no environment: neither proxies nor certificate authorities (docs/reference/client-outcomes.md)."""
     try:
-        return HttpClient(trust_env=False)
+        return HttpClient(trust_env=False, verify=_authorities())
     except (OSError, ValueError) as error:
         raise UsageError(f"the system's certificate authorities cannot be read ({error}): give `http_client`") from error
+
+
+@functools.cache
+def _authorities() -> ssl.SSLContext:
+    """Returns the certificate authorities, cached: reading them takes 25 ms or more."""
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 def _raise_refusal(response: httpx2.Response, request: Request, check: Callable[[], None]) -> None:
@@ -326,5 +330,4 @@ def _read_all(response: httpx2.Response, asked: Asked, bytes_max: int, check: Ca
         content += piece
         if len(content) > bytes_max:
             raise wrong_server(f'{asked.name} answered more than {bytes_max} bytes', asked, response.status_code)
-    keep(response.status_code, response.headers, bytes(content))
     return bytes(content)

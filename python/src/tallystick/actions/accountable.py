@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar, cast, overload
 
-from ..errors import UsageError
-from .action import Action, Call, Kind, Told
-from .actions import Actions, current_action, within
+from .action import Call, Kind, Told
+from .actions import Actions, require_no_loop
+from .following import current_action, follow, within
 
 P = ParamSpec('P')
 T = TypeVar('T')
@@ -54,8 +54,7 @@ def accountable(
     session: str | None = None,
     agent: str | None = None,
 ) -> Any:
-    """Records each call of a function, or of a coroutine function: an action before it, its outcome after it, an exception too, which is
-    raised on.
+    """Records each call of a function: an action before it, and its outcome when its result has ended. Exceptions pass through.
 
         @accountable
         def search(query: str) -> list[str]: ...
@@ -63,10 +62,14 @@ def accountable(
         @accountable(content=True, fail_closed=True)
         async def pay(order: str, cents: int) -> Receipt: ...
 
-    Calls inside are its parts, those of frameworks with an adapter too. `actions`: None: `default_actions()`. `name`: None: that of the
-    function. `content`: keep arguments and result instead of their digests. `fail_closed`: the function is called only when the ledger has
-    the record; otherwise NotRecordedError is raised. None of both: as the `actions` were told. Raises UsageError for a generator function,
-    which does nothing when it is called.
+    Accepts any callable, and the objects of `staticmethod` and `classmethod`. If the result ends later (a coroutine, a task, a future, a
+    generator, an iterator), the action ends when the result ends: `follow` lists the results that are replaced. Calls inside become parts
+    of the action, also calls of frameworks with an adapter.
+
+    `actions`: None: `default_actions()`. `name`: None: the name of the function. `content`: record arguments and result instead of their
+    digests. `fail_closed`: the function is called only when the ledger has the record; otherwise NotRecordedError is raised. In an event
+    loop a function that is not known to be async then raises UsageError, because it would block the loop. None for `content` or
+    `fail_closed`: the setting of `actions`.
     """
     if function is None:
         return functools.partial(
@@ -79,53 +82,82 @@ def accountable(
             session=session,
             agent=agent,
         )
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise UsageError(f'{function.__qualname__} is a generator: it does nothing when it is called. What to do: record what consumes it')
-    called = name or function.__name__
-    signature = inspect.signature(function)
+    if isinstance(function, (staticmethod, classmethod)):
+        recorded: Any = accountable(  # type: ignore[call-overload, misc]
+            function.__func__, actions=actions, kind=kind, name=name, content=content, fail_closed=fail_closed, session=session, agent=agent
+        )
+        return type(function)(recorded)
+    called = name or _name_of(function)
+    signature = _signature_of(function)
 
-    def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Action:
+    def describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Actions, Call, Told]:
         writer = actions or default_actions()
         told: Told = writer.told_first if fail_closed is None else 'held' if fail_closed else 'before'
-        call = Call(
-            kind=kind,
-            name=called,
-            session=session,
-            agent=agent,
-            arguments=_named(signature, args, kwargs),
-            parent=current_action.get(),
-        )
-        return writer.begin(call, told, content=content)
+        arguments = _named(signature, args, kwargs)
+        return writer, Call(kind=kind, name=called, session=session, agent=agent, arguments=arguments, parent=current_action.get()), told
 
-    if inspect.iscoroutinefunction(function):
+    if _is(inspect.iscoroutinefunction, function):
 
         @functools.wraps(function)
         async def record_async(*args: P.args, **kwargs: P.kwargs) -> Any:
-            action = begin(args, kwargs)
+            writer, call, told = describe(args, kwargs)
+            action = await writer.abegin(call, told, content=content)
             await action.permitted()
             with within(action):
                 result = await cast(Awaitable[Any], function(*args, **kwargs))
-            action.end(result=result)
-            return result
+            return follow(action, result)
 
         return record_async
 
+    if _is(inspect.isasyncgenfunction, function):
+
+        @functools.wraps(function)
+        def record_async_generator(*args: P.args, **kwargs: P.kwargs) -> T:
+            writer, call, told = describe(args, kwargs)
+            # The call only creates the generator, so it waits for its record at the first read.
+            return follow(writer.begin(call, told, content=content), function(*args, **kwargs))
+
+        return record_async_generator
+
     @functools.wraps(function)
     def record(*args: P.args, **kwargs: P.kwargs) -> T:
-        action = begin(args, kwargs)
+        writer, call, told = describe(args, kwargs)
+        if told == 'held':
+            require_no_loop(called)
+        action = writer.begin(call, told, content=content)
         action.wait_permitted()
         with within(action):
             result = function(*args, **kwargs)
-        action.end(result=result)
-        return result
+        return follow(action, result)
 
     return record
 
 
-def _named(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _is(kind: Callable[[Any], bool], function: Any) -> bool:
+    """Whether a function, or the `__call__` of an object, is of a kind."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return kind(function) or (not inspect.isclass(function) and kind(getattr(type(function), '__call__', None)))  # noqa: B004
+
+
+def _name_of(function: Any) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return str(getattr(function, '__name__', type(function).__name__))
+
+
+def _signature_of(function: Any) -> inspect.Signature | None:
+    """Signature of a function. None: some functions that are written in C have none."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def _named(signature: inspect.Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Arguments by their names, without the object of a method. A call that does not fit is recorded as it was made."""
     try:
-        found = dict(signature.bind(*args, **kwargs).arguments)
+        found = dict(signature.bind(*args, **kwargs).arguments) if signature is not None else {'args': list(args), **kwargs}
     except TypeError:
         return {'args': list(args), **kwargs}
     return {name: value for name, value in found.items() if name not in ('self', 'cls')}

@@ -1,18 +1,17 @@
 """An action that was begun, and how to say what became of it."""
 
 import asyncio
+import os
 import time
+import weakref
 from concurrent.futures import Future
 from dataclasses import dataclass
 from dataclasses import field as of
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 from .._core.limits import ENDLESS_SECONDS
 from .content import MISSING
-
-if TYPE_CHECKING:
-    from .actions import Actions
 
 Kind = Literal['tool', 'model', 'agent', 'other']
 Told = Literal['held', 'before', 'after']
@@ -48,11 +47,23 @@ class Call:
     occurred_at: datetime | str | None = None
 
 
+class Recorder(Protocol):
+    """Records what becomes of an action: `Actions`."""
+
+    hold_s_max: float
+
+    def _deny(self, action: 'Action', cause: BaseException) -> Exception: ...
+    def _end(self, *action: Any, **how: Any) -> None: ...
+    def _decide(self, *action: Any, **how: Any) -> None: ...
+
+
 class Action:
-    """Made by `Actions.begin`."""
+    """Made by `Actions.begin`. An open action ends as `unknown` when its root ends and it does not wait for its record, when its `Actions`
+    are closed, or when it is garbage collected. A child of `fork` cannot end an action of its parent process.
+    """
 
     def __init__(
-        self, actions: 'Actions', call: Call, *, handle: str, traceparent: str, depth: int, permitted: 'Future[str] | None', content: bool
+        self, actions: Recorder, call: Call, *, handle: str, traceparent: str, depth: int, permitted: 'Future[str] | None', content: bool
     ) -> None:
         self.call = call
         self.handle = handle
@@ -63,8 +74,19 @@ class Action:
         self.is_ended = False
         self.content = content
         """Whether its result is kept, not only its digest."""
+        self.root: Action = self if call.parent is None else call.parent.root
+        self.open: dict[int, weakref.ref[Action]] = {}
+        """Open parts of this root, at any depth."""
+        self.pid = os.getpid()
         self._actions = actions
         self._permitted = permitted
+        self.is_waiting = permitted is not None
+        """Whether it has not begun, because it waits for its record."""
+
+    def __del__(self) -> None:
+        # The attribute is missing if `begin` raised.
+        if not getattr(self, 'is_ended', True):
+            self.end(status='unknown')
 
     @property
     def trace_id(self) -> str:
@@ -78,16 +100,25 @@ class Action:
         if self._permitted is not None:
             try:
                 self._permitted.result(min(self._actions.hold_s_max, ENDLESS_SECONDS))
+                self.is_waiting = False
             except Exception as error:
                 raise self._actions._deny(self, error) from error
+            except BaseException as error:
+                self.end(status='denied', error=error)
+                raise
 
     async def permitted(self) -> None:
         """The same for asyncio."""
         if self._permitted is not None:
             try:
                 await asyncio.wait_for(asyncio.wrap_future(self._permitted), min(self._actions.hold_s_max, ENDLESS_SECONDS))
+                self.is_waiting = False
             except Exception as error:
                 raise self._actions._deny(self, error) from error
+            except BaseException as error:
+                # Cancelled: the deed is never called.
+                self.end(status='denied', error=error)
+                raise
 
     def end(
         self,
@@ -95,16 +126,23 @@ class Action:
         status: Status | None = None,
         result: Any = MISSING,
         error: BaseException | str | None = None,
+        error_type: str | None = None,
         duration_ms: float | None = None,
         attributes: dict[str, Any] | None = None,
         occurred_at: datetime | str | None = None,
     ) -> None:
-        """Records how it ended: the first time that it is called. Never raises. `status`: None: `ok`, or `error` if there is one."""
+        """Records how the action ended. Only the first call counts. Never raises. The end of a root ends its open parts that have begun,
+        as `unknown`.
+
+        `status`: None: `ok`, or with an error `status_of(error)`. `error`: the record has the digest of its text, or with `content` the
+        text. `error_type`: a class or a code, such as `timeout`; None: the class of the error.
+        """
         self._actions._end(
             self,
             status=status,
             result=result,
             error=error,
+            kind=error_type,
             duration_ms=duration_ms,
             attributes=attributes or {},
             occurred_at=occurred_at,

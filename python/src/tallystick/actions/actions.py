@@ -1,24 +1,29 @@
 """Writes down what agents do: an action before it, an outcome after it, approvals in between."""
 
+import asyncio
+import inspect
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Generator
+import weakref
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import datetime
 from typing import Any, TypeVar, Unpack
 from uuid import uuid4
 
 from .._sync.client import Tallystick
-from ..errors import TallystickError
+from ..errors import TallystickError, UsageError
 from ..notarizer import NotarizerOptions, NotarizerStats, NotRecordedError, RecordedBatch
+from ..notarizer.exits import at_exit
 from ..notarizer.items import RecordOptions
-from ..notarizer.limits import WAIT_S_DEFAULT
+from ..notarizer.limits import EXIT_WAIT_S_MAX, WAIT_S_DEFAULT
 from ..notarizer.reports import log
 from .action import Action, Call, Decision, Status, Told
-from .content import attributes_of, content_of, defined, references_of, short, text_of
+from .content import attributes_of, content_of, defined, error_of, error_type, references_of, short
+from .following import follow, within
+from .off_loop import OffLoop, runs_a_loop
+from .status import status_of
 
 HOLD_S_MAX_DEFAULT = 10.0
 ACTION_DEPTH_MAX = 14
@@ -26,10 +31,13 @@ ACTION_DEPTH_MAX = 14
 NAME_CHARS_MAX = 512
 ID_CHARS_MAX = 256
 FRAMEWORK_CHARS_MAX = 128
-ERROR_CHARS_MAX = 4_096
-
-current_action: ContextVar[Action | None] = ContextVar('tallystick_action', default=None)
-"""The action that runs: other actions in it are its parts, also those of another framework."""
+REASON_CHARS_MAX = 4_096
+OPEN_MAX = 10_000
+"""Limit of open actions. Beyond it the oldest ends as `unknown`."""
+OPEN_S_MAX = 5.0
+"""Longest wait of `close` for open actions."""
+ENDED_POLL_S = 0.02
+"""Interval at which `close` checks for open actions."""
 
 T = TypeVar('T')
 
@@ -40,8 +48,8 @@ class Actions:
         actions = Actions(framework='my-agent/1')
         found = actions.run(Call(kind='tool', name='search', arguments=query), lambda: search(query))
 
-    It never raises at an agent, unless it is told to fail closed, and then only from `run`, `arun` and `permitted`. It serves threads and
-    asyncio alike: records are sent by a thread of its own.
+    It never raises at an agent, unless `fail_closed` is set, and then only from `run`, `arun` and `permitted`. It works with threads and
+    with asyncio: its own thread sends the records.
     """
 
     def __init__(
@@ -57,7 +65,7 @@ class Actions:
         """`tallystick`: None: the one of TALLYSTICK_URL and TALLYSTICK_API_KEY. `framework`: the program that tells the actions, with its
         version. `content`: keep arguments and results, of at most 48 KiB each, instead of their digests. `fail_closed`: an action begins
         only when its record is in the ledger, and is denied otherwise. `hold_s_max`: seconds for which such an action waits. `options`:
-        those of a notarizer; `on_error` hears also of records that could not be taken.
+        those of a notarizer; `on_error` is also called for records that could not be accepted.
         """
         self.content = content
         self.fail_closed = fail_closed
@@ -71,32 +79,60 @@ class Actions:
         self._on_error: Callable[[TallystickError], object] | None = options.get('on_error')
         given: NotarizerOptions = {**options, 'on_recorded': self._recorded, 'on_refused': self._refused, 'on_error': self._failed}
         self._notarizer = (tallystick or Tallystick()).notarizer(**given)
+        spool = options.get('spool')
+        self._disk = OffLoop() if spool is not None and spool.is_durable else None
+        """Writes records to the spool if the caller's thread runs an event loop."""
+        self._open: dict[int, weakref.ref[Action]] = {}
+        """Open actions."""
+        _living.add(self)
 
     @property
     def told_first(self) -> Told:
         """How an action is to be begun that can wait for its record."""
         return 'held' if self.fail_closed else 'before'
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether the start of an action may block its thread: for the ledger, or for the disk of a spool."""
+        return self.fail_closed or self._disk is not None
+
     def run(self, call: Call, deed: Callable[[], T]) -> T:
-        """Begins an action, does it, and says how it ended."""
+        """Begins an action, calls the deed, and ends the action when the result has ended. Returns the result, or a replacement: see
+        `follow`. Raises UsageError in an event loop if the action would have to wait for its record: `arun` does not block the loop.
+        """
+        if self.fail_closed:
+            require_no_loop(call.name)
         action = self.begin(call, self.told_first)
         action.wait_permitted()
         with within(action):
             result = deed()
-        action.end(result=result)
-        return result
+        return follow(action, result)
 
     async def arun(self, call: Call, deed: Callable[[], Awaitable[T]]) -> T:
-        """The same for asyncio."""
-        action = self.begin(call, self.told_first)
+        """Like `run`, for asyncio. It never blocks the event loop."""
+        action = await self.abegin(call, self.told_first)
         await action.permitted()
         with within(action):
-            result = await deed()
-        action.end(result=result)
-        return result
+            begun: Any = deed()
+            result: T = await begun if inspect.isawaitable(begun) else begun
+        return follow(action, result)
 
     def begin(self, call: Call, told: Told = 'before', *, content: bool | None = None) -> Action:
-        """Records an action. `content`: None: as the `Actions` were told."""
+        """Records an action. `content`: None: the setting of the `Actions`. In an event loop it does not wait for the disk of a spool."""
+        action, taken = self._begin(call, told, content)
+        if taken is not None and not runs_a_loop():
+            taken.result()
+        return action
+
+    async def abegin(self, call: Call, told: Told = 'before', *, content: bool | None = None) -> Action:
+        """Like `begin`, for asyncio. Returns when the spool has the record."""
+        action, taken = self._begin(call, told, content)
+        if taken is not None:
+            await asyncio.shield(asyncio.wrap_future(taken))
+        return action
+
+    def _begin(self, call: Call, told: Told, content: bool | None) -> 'tuple[Action, Future[None] | None]':
+        """Returns the action, and a future that resolves when another thread has written its record. None: it is written."""
         keep = self.content if content is None else content
         parent = call.parent and _ancestor_with_room(call.parent)
         handle = str(uuid4())
@@ -107,19 +143,36 @@ class Actions:
             options['parent_handle'] = parent.handle
         permitted: Future[str] | None = None
         if told == 'held':
-            permitted = self._hold(payload, options, handle)
+            permitted, taken = self._hold(payload, options, handle), None
         else:
-            self._record(payload, options)
+            taken = self._write(lambda: self._record(payload, options))
         depth = 0 if parent is None else parent.depth + 1
-        return Action(self, call, handle=handle, traceparent=traceparent, depth=depth, permitted=permitted, content=keep)
+        action = Action(self, call, handle=handle, traceparent=traceparent, depth=depth, permitted=permitted, content=keep)
+        self._open[id(action)] = action.root.open[id(action)] = weakref.ref(action)
+        if len(self._open) > OPEN_MAX:
+            self._end_open(dict(list(self._open.copy().items())[:1]))
+        return action, taken
 
     def flush(self, timeout: float = WAIT_S_DEFAULT) -> None:
         """Returns when everything so far is recorded, as a notarizer's `flush`."""
+        if self._disk is not None:
+            self._disk.wait(timeout)
         self._notarizer.flush(timeout)
 
     def close(self, timeout: float = WAIT_S_DEFAULT) -> None:
-        """Takes no more, and flushes. Records in a spool stay there for the next process if that fails."""
-        self._notarizer.close(timeout)
+        """Waits for open actions, for half of `timeout`, at most 5 s. Then it ends the actions that are still open as `unknown`, accepts no
+        new ones, and flushes. If that fails, records in a spool stay there for the next process. In a thread that runs an event loop it
+        does not wait for open actions, because the blocked loop could not end them.
+        """
+        began_at = time.monotonic()
+        until = began_at + min(OPEN_S_MAX, timeout / 2)
+        while self._open and not runs_a_loop() and time.monotonic() < until:
+            time.sleep(ENDED_POLL_S)
+        self._end_open(self._open)
+        left = max(0.0, timeout - (time.monotonic() - began_at))
+        if self._disk is not None:
+            self._disk.close(left)
+        self._notarizer.close(left)
 
     @property
     def stats(self) -> NotarizerStats:
@@ -132,23 +185,37 @@ class Actions:
         status: Status | None,
         result: Any,
         error: BaseException | str | None,
+        kind: str | None,
         duration_ms: float | None,
         attributes: dict[str, Any],
         occurred_at: datetime | str | None,
     ) -> None:
-        if action.is_ended:
+        if action.is_ended or action.pid != os.getpid():
             return
         action.is_ended = True
-        told = _error_of(error)
+        self._open.pop(id(action), None)
+        action.root.open.pop(id(action), None)
+        # The text of a NotRecordedError is our own, not content.
+        told = error_of(error, keep=action.content or isinstance(error, NotRecordedError))
         took = (time.monotonic() - action.began_at) * 1000 if duration_ms is None else duration_ms
         payload = {
             **self._payload_of(action.call, attributes),
-            'status': status or ('ok' if error is None else 'error'),
+            'status': status or ('ok' if error is None else status_of(error)),
             **told,
+            **defined({'errorType': error_type(kind)}),
             **content_of('result', result, keep=action.content, besides=told.get('error', '')),
             'durationMs': round(took, 3),
         }
-        self._record(payload, {**_options_after(action, occurred_at), 'type': 'agent-outcome/1'})
+        self.record_later(payload, {**_options_after(action, occurred_at), 'type': 'agent-outcome/1'})
+        # A part that waits ends as `denied` if its wait fails. Otherwise it begins, and tells its own end.
+        self._end_open(action.open, but_waiting=True)
+
+    def _end_open(self, actions: dict[int, 'weakref.ref[Action]'], *, but_waiting: bool = False) -> None:
+        # Iterates over a copy, because other threads begin and end actions. `copy` is atomic.
+        for found in actions.copy().values():
+            action = found()
+            if action is not None and not (but_waiting and action.is_waiting):
+                action.end(status='unknown')
 
     def _decide(
         self,
@@ -165,9 +232,9 @@ class Actions:
             **self._payload_of(action.call, {}),
             'decision': decision,
             'by': defined({'kind': by, 'id': short(by_id, ID_CHARS_MAX)}),
-            **defined({'why': short(why, ERROR_CHARS_MAX), 'lasts': lasts}),
+            **defined({'why': short(why, REASON_CHARS_MAX), 'lasts': lasts}),
         }
-        self._record(payload, {**_options_after(action, occurred_at), 'type': 'approval/1'})
+        self.record_later(payload, {**_options_after(action, occurred_at), 'type': 'approval/1'})
 
     def _payload_of(self, call: Call, attributes: dict[str, Any] | None = None) -> dict[str, Any]:
         said = call.attributes if attributes is None else attributes
@@ -188,15 +255,29 @@ class Actions:
             **(attributes_of({**said, **lost}) or attributes_of(lost)),
         }
 
+    def record_later(self, payload: dict[str, Any], options: RecordOptions) -> None:
+        """Records, without blocking an event loop for the disk of a spool."""
+        self._write(lambda: self._record(payload, options))
+
+    def _write(self, work: Callable[[], object]) -> 'Future[None] | None':
+        """Calls `work` in this thread and returns None, or queues it for the disk's thread and returns a future for its end."""
+        if self._disk is None:
+            work()
+            return None
+        return self._disk.call(work)
+
     def _hold(self, payload: dict[str, Any], options: RecordOptions, tag: str) -> 'Future[str]':
         """Settles with the record's id when it is in the ledger, or with what keeps it from being there."""
         permitted = self._awaited[tag] = Future[str]()
-        error = self._record(payload, {**options, 'tag': tag})
-        if error is not None:
-            self._awaited.pop(tag, None)
-            permitted.set_exception(error)
-        else:
-            self._notarizer.hurry()
+
+        def record() -> None:
+            error = self._record(payload, {**options, 'tag': tag})
+            if error is None:
+                self._notarizer.hurry()
+            elif self._awaited.pop(tag, None) is not None and not permitted.done():
+                permitted.set_exception(error)
+
+        self._write(record)
         return permitted
 
     def _record(self, payload: dict[str, Any], options: RecordOptions) -> Exception | None:
@@ -259,17 +340,35 @@ class Actions:
                 log.exception('a callback failed')
 
 
-@contextmanager
-def within(action: Action) -> Generator[None]:
-    """Actions that begin inside are parts of this one. An exception inside is its outcome, and is raised on."""
-    token = current_action.set(action)
-    try:
-        yield
-    except BaseException as error:
-        action.end(error=error)
-        raise
-    finally:
-        current_action.reset(token)
+def require_no_loop(name: str) -> None:
+    """Raises UsageError in a thread that runs an event loop."""
+    if runs_a_loop():
+        raise UsageError(
+            f'{name} fails closed, and would block the event loop until the ledger has its record: it was not called. What to do: make it '
+            'a coroutine function, use `arun`, or call it in a thread (`asyncio.to_thread`)'
+        )
+
+
+_living: 'weakref.WeakSet[Actions]' = weakref.WeakSet()
+
+
+def _end_all() -> None:
+    """Ends open actions before the process closes its notarizers."""
+    for actions in list(_living):
+        actions._end_open(actions._open)
+        if actions._disk is not None:
+            actions._disk.wait(EXIT_WAIT_S_MAX)
+
+
+def _forget_all() -> None:
+    """Called in a child of `fork`: removes actions, waiters and spools, which belong to the parent."""
+    for actions in list(_living):
+        actions._open, actions._awaited, actions._lost, actions._disk = {}, {}, 0, None
+
+
+at_exit(_end_all, priority=1)
+if hasattr(os, 'register_at_fork'):
+    os.register_at_fork(after_in_child=_forget_all)
 
 
 def _options_of(call: Call, traceparent: str) -> RecordOptions:
@@ -288,13 +387,6 @@ def _ancestor_with_room(action: Action) -> Action:
     while action.depth >= ACTION_DEPTH_MAX and action.call.parent is not None:
         action = action.call.parent
     return action
-
-
-def _error_of(error: BaseException | str | None) -> dict[str, Any]:
-    if error is None:
-        return {}
-    kind = type(error).__name__ if isinstance(error, BaseException) else None
-    return defined({'errorType': short(kind, ID_CHARS_MAX), 'error': short(text_of(error), ERROR_CHARS_MAX)})
 
 
 def _traceparent_of_telemetry() -> str | None:

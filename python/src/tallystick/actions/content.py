@@ -3,14 +3,13 @@
 import json
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from .._canonical import canonical
-from .._core.json import rfc3339
+from .._core.request_limits import REFERENCE_CHARS_MAX
 from ..errors import UsageError
 from ..notarizer.json_text import to_json
+from .form import Form, NoForm, form_of, hides_attributes, is_unicode
 
 CONTENT_BYTES_MAX = 48 * 1024
 """With `content`: longer arguments and results are recorded by their digest. A record has 64 KiB, and never both of them; names, attributes
@@ -19,10 +18,12 @@ BESIDES_BYTES_MAX = 2 * 1024
 """An error or a reason beside a content that is longer takes of its room."""
 CONTENT_DEPTH_MAX = 24
 """The server reads 32 levels, of which a record has some for itself."""
-CANONICAL_BYTES_MAX = 4 * 1024 * 1024
-"""A longer value is not put into its canonical form."""
+TEXT_CHARS_MAX = 64 * 1024 * 1024
+"""A longer text has no digest."""
+ERROR_CHARS_MAX = 4_096
+ERROR_TYPE_CHARS_MAX = 256
 ATTRIBUTES_BYTES_MAX = 4 * 1024
-REFERENCE_CHARS_MAX = 256
+_ERROR_TYPE = re.compile(r'[\w$.:-]+\Z')
 _CONTROLS = re.compile('[\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 
 
@@ -33,102 +34,95 @@ class Missing:
 MISSING = Missing()
 
 
-def content_of(name: Literal['arguments', 'result'], value: Any, *, keep: bool, besides: str = '') -> dict[str, Any]:
-    """Member of a payload that stands for a value: `NAME` with the value itself if it is to be kept and a record can hold it, otherwise
-    `NAMEDigest`. A text's digest is that of its UTF-8 bytes, any other value's that of its canonical JSON (RFC 8785).
+def content_of(name: Literal['arguments', 'result', 'error'], value: Any, *, keep: bool, besides: str = '') -> dict[str, Any]:
+    """Member of a payload for a value: `NAME` with the value itself if `keep` is set and a record can hold it, otherwise `NAMEDigest`. No
+    member for MISSING.
 
-    `besides`: long text that stands in the same record. Never raises: what a tool answers must not decide whether its call is recorded.
+    `besides`: another long text of the same record. Never raises, because the result of a tool must not decide whether its call is
+    recorded.
     """
     if isinstance(value, Missing):
         return {}
-    try:
-        return _content_of(name, value, keep, besides)
-    except Exception:
-        return _digest(name, text_of(value).encode(errors='replace'), 'bytes')
-
-
-def _content_of(name: str, value: Any, keep: bool, besides: str) -> dict[str, Any]:
-    plain = value if isinstance(value, str) else plain_of(value)
-    bytes_max = CONTENT_BYTES_MAX - max(0, len(besides.encode(errors='replace')) - BESIDES_BYTES_MAX)
-    if keep:
-        kept = _keepable(plain, bytes_max)
+    written = _written(value)
+    if keep and not isinstance(written, str):
+        bytes_max = CONTENT_BYTES_MAX - max(0, len(besides.encode(errors='replace')) - BESIDES_BYTES_MAX)
+        kept = _keepable(written, bytes_max)
         if not isinstance(kept, Missing):
             return {name: kept}
-    if isinstance(plain, str):
-        return _digest(name, plain.encode(errors='replace'), 'bytes')
-    text = json.dumps(plain, ensure_ascii=False, default=str, separators=(',', ':'))
-    data = text.encode(errors='replace')
-    if len(data) <= CANONICAL_BYTES_MAX and _is_json(plain):
-        return _digest(name, canonical(plain), 'jcs')
-    return _digest(name, data, 'bytes')
+    return {f'{name}Digest': _digest(written)}
 
 
-def _is_json(plain: Any) -> bool:
-    """Whether numbers and characters are such that it has a canonical form."""
+def matches_digest(value: Any, digest: object) -> bool:
+    """Returns whether a digest of a record, such as `payload['resultDigest']`, is the digest of this value. For a digest of a JSON text
+    (`json`) pass that text. False if `of` is `none`, or if `digest` is not a digest. Never raises.
+    """
+    wanted: Mapping[Any, Any] = digest if isinstance(digest, Mapping) else {}
+    written = _written(value)
+    of = 'json' if wanted.get('of') == 'json' and isinstance(value, str) else None if isinstance(written, str) else written.of
+    return of is not None and (of, _digest(written).get('sha256')) == (wanted.get('of'), wanted.get('sha256'))
+
+
+def error_of(error: Any, *, keep: bool) -> dict[str, Any]:
+    """Members for an exception, or another value for an error: the class of an exception as `errorType`, and its text, which is content.
+    `error` has the text if `keep` is set, `errorDigest` its digest if `keep` is not set or the text does not fit. Never raises.
+    """
+    if error is None:
+        return {}
     try:
-        json.dumps(plain, ensure_ascii=False, allow_nan=False).encode()
-        return True
-    except ValueError:
-        return False
-
-
-def plain_of(value: Any) -> Any:
-    """The value as JSON has it, and a text for what JSON does not have: models, data classes, messages of frameworks and the like."""
-    try:
-        return _plain(value, 0)
+        written = _written(str(error) if isinstance(error, BaseException) else error)
     except Exception:
-        return text_of(value)
+        # For example a row whose session is closed.
+        written = 'unreadable'
+    text = None if isinstance(written, str) else written.data.decode()
+    kept = short(text, ERROR_CHARS_MAX) if keep else None
+    is_whole = not isinstance(written, str) and written.of == 'bytes' and (not text or kept == text)
+    kind = type(error).__name__ if isinstance(error, BaseException) else None
+    return defined({'errorType': error_type(kind), 'error': kept, 'errorDigest': None if is_whole else _digest(written)})
 
 
-def text_of(value: Any) -> str:
-    """Text that Python has for a value. It may raise: a row whose session is closed, an integer of more than 4300 digits."""
+def error_type(kind: str | None) -> str | None:
+    """Returns a class or a code of letters, digits and `_ $ . : -`. None for another text, which may be content."""
+    return kind if kind is not None and len(kind) <= ERROR_TYPE_CHARS_MAX and _ERROR_TYPE.match(kind) else None
+
+
+class _Text(NamedTuple):
+    of: Literal['bytes']
+    data: bytes
+
+
+def _written(value: Any) -> Form | _Text | NoForm:
+    if not issubclass(type(value), str) or not is_unicode(str.__str__(value)):
+        return form_of(value)
+    if hides_attributes(value):
+        return 'no-form'
+    return _Text('bytes', str.encode(value)) if str.__len__(value) <= TEXT_CHARS_MAX else 'too-large'
+
+
+def _digest(written: Form | _Text | NoForm) -> dict[str, Any]:
+    if isinstance(written, str):
+        return {'of': 'none', 'why': written}
+    return {'sha256': sha256(written.data).hexdigest(), 'of': written.of, 'length': len(written.data)}
+
+
+def _keepable(written: Form | _Text | NoForm, bytes_max: int) -> Any:
+    """The value as the record would have it. None: a record cannot hold it, because it has U+0000, or is too deep or too large."""
+    if isinstance(written, str) or len(written.data) > bytes_max:
+        return MISSING
+    value = written.data.decode() if written.of == 'bytes' else json.loads(written.data)
     try:
-        return str(value)
-    except Exception:
-        return f'<{type(value).__name__}>'
-
-
-def _plain(value: Any, depth: int) -> Any:
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    if depth > 64:
-        return text_of(value)
-    if isinstance(value, Mapping):
-        return {name if isinstance(name, str) else str(name): _plain(member, depth + 1) for name, member in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(member, depth + 1) for member in value]
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        return rfc3339(value)
-    dump = getattr(value, 'model_dump', None)
-    if callable(dump) and not isinstance(value, type):
-        return _plain(dump(mode='json'), depth + 1)
-    fields = getattr(value, '__dataclass_fields__', None)
-    if fields is not None and not isinstance(value, type):
-        return {name: _plain(getattr(value, name), depth + 1) for name in fields}
-    return text_of(value)
-
-
-def _digest(name: str, data: bytes, of: str) -> dict[str, Any]:
-    return {f'{name}Digest': {'sha256': sha256(data).hexdigest(), 'of': of, 'length': len(data)}}
-
-
-def _keepable(value: Any, bytes_max: int) -> Any:
-    """The value as the record would have it, if that is the value: with U+0000 or NaN in it a record would say something else."""
-    try:
-        text = to_json(value, depth_max=CONTENT_DEPTH_MAX)
+        return value if len(to_json(value, depth_max=CONTENT_DEPTH_MAX)) <= bytes_max else MISSING
     except (UsageError, RecursionError):
         return MISSING
-    return json.loads(text) if len(text) <= bytes_max else MISSING
 
 
 def attributes_of(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """`attributes`, of what a record can hold; nothing, if nothing is left."""
     kept = {}
     for name, value in attributes.items():
-        found = MISSING if value is None else _keepable(plain_of(value), ATTRIBUTES_BYTES_MAX)
+        found = MISSING if value is None else _keepable(_written(value), ATTRIBUTES_BYTES_MAX)
         if not isinstance(found, Missing) and short(name, 256) == name:
             kept[name] = found
-    if not kept or isinstance(_keepable(kept, ATTRIBUTES_BYTES_MAX), Missing):
+    if not kept or isinstance(_keepable(form_of(kept), ATTRIBUTES_BYTES_MAX), Missing):
         return {}
     return {'attributes': kept}
 

@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from ..actions import Actions
-from ..actions.content import content_of, defined, references_of, short
+from ..actions.content import content_of, defined, error_of, references_of, short
 from ..notarizer.items import TRACEPARENT, RecordOptions
+from .claude_statuses import is_told_before, status_of_end, status_of_failure, status_of_response
+from .runs import Runs
 
 FRAMEWORK = 'claude-agent-sdk'
 _MCP_TOOL = re.compile(r'mcp__(.+?)__(.+)\Z')
 _WITH_TOOL = ('PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PermissionRequest')
-_OTHERS = ('SubagentStart', 'SubagentStop')
+_OTHERS = ('SubagentStart', 'SubagentStop', 'Stop')
 
 Event = Mapping[str, Any]
 Hook = Callable[[Any, 'str | None', Any], Awaitable[dict[str, Any]]]
@@ -57,32 +59,71 @@ def tallystick_hooks(actions: Actions | None = None) -> dict[str, list[HookMatch
 
 
 def hook_of(actions: Actions) -> Hook:
-    """A hook for events of any kind."""
+    """Returns a hook for all events. When an agent stops, its open calls end as `unknown`."""
+    open_calls: Runs[tuple[str, HookRecord]] = Runs()
+
+    def end(handle: str, made: HookRecord, status: str) -> None:
+        open_calls.take(handle)
+        payload = {name: value for name, value in made.payload.items() if name in _CALL_MEMBERS}
+        options: RecordOptions = {'references': made.options.get('references'), 'traceparent': made.options.get('traceparent')}
+        outcome: RecordOptions = {**options, 'type': 'agent-outcome/1', 'parent_handle': handle}
+        actions.record_later({**payload, 'status': status}, outcome)
+
+    def follow(event: Event, made: HookRecord) -> None:
+        """Updates the open calls."""
+        name, handle = event['hook_event_name'], made.options.get('parent_handle')
+        if name == 'PreToolUse' and (own := made.options.get('handle')) is not None:
+            open_calls.add(own, (_agent_of(event), made))
+        elif made.type == 'agent-outcome/1':
+            open_calls.take(handle)
+        elif name == 'PermissionDenied' and handle is not None and (found := open_calls.find(handle)) is not None:
+            end(handle, found[1], 'denied')
+
+    def end_open(event: Event) -> None:
+        for handle, (agent, made) in open_calls.items():
+            if agent == _agent_of(event):
+                end(handle, made, 'unknown')
 
     async def record(event: Any, _tool_use_id: str | None, _context: Any) -> dict[str, Any]:
         made = record_of(event, keep=actions.content, held=actions.fail_closed, framework=actions.framework or FRAMEWORK)
         if made is None:
             return {}
+        if event['hook_event_name'] in ('Stop', 'SubagentStop', 'SessionEnd'):
+            end_open(event)
+        if event['hook_event_name'] == 'Stop':
+            return {}
         options: RecordOptions = {**made.options, 'type': made.type}
         if not made.is_before or not actions.fail_closed:
-            actions._record(made.payload, options)
+            actions.record_later(made.payload, options)
+            follow(event, made)
             return {}
         handle = options.setdefault('handle', f'hook:{uuid4().hex}') or ''
         try:
             await asyncio.wait_for(asyncio.wrap_future(actions._hold(made.payload, options, handle)), actions.hold_s_max)
+            follow(event, made)
             return {}
         except Exception as cause:
             why = f'not in the ledger after {actions.hold_s_max * 1000:g} ms' if isinstance(cause, TimeoutError) else str(cause)
             error = f'the action did not begin, because the ledger has no record of it: {why}'
-            actions._record({'status': 'denied', 'error': short(error, 4096)}, {'type': 'agent-outcome/1', 'parent_handle': handle})
-            name = event.get('hook_event_name')
-            return {'hookSpecificOutput': {'hookEventName': name, 'permissionDecision': 'deny', 'permissionDecisionReason': error}}
+            actions.record_later({'status': 'denied', 'error': short(error, 4096)}, {'type': 'agent-outcome/1', 'parent_handle': handle})
+            return _denial(event['hook_event_name'], error)
+        except asyncio.CancelledError:
+            actions.record_later({'status': 'denied'}, {'type': 'agent-outcome/1', 'parent_handle': handle})
+            raise
 
     return record
 
 
+_CALL_MEMBERS = ('kind', 'name', 'server', 'callId', 'session', 'agent', 'framework', 'attributes')
+
+
+def _agent_of(event: Event) -> str:
+    """Key of the agent: the session, and the subagent if there is one."""
+    return json.dumps([event.get('session_id'), event.get('agent_id')], default=str)
+
+
 def record_of(event: Any, *, keep: bool = False, held: bool = False, framework: str | None = None) -> HookRecord | None:
-    """The record of an event. One that nobody knows here becomes an action of kind `other`. None: it is no event at all."""
+    """Returns the record of an event. An unknown event becomes an action of kind `other`. None: the value is not an event."""
     if not isinstance(event, Mapping) or short(event.get('hook_event_name'), 128) is None:
         return None
     made = _Events(event, keep, held, framework)
@@ -90,9 +131,10 @@ def record_of(event: Any, *, keep: bool = False, held: bool = False, framework: 
     if name == 'PreToolUse':
         return made.action(made.tool_call(), ['tool_input'])
     if name == 'PostToolUse':
-        return made.outcome(made.tool_call(), {'status': 'ok'}, ['tool_response', 'tool_output'])
+        return made.outcome(made.tool_call(), status_of_response(event), ['tool_response', 'tool_output'])
     if name == 'PostToolUseFailure':
-        return made.outcome(made.tool_call(), {'status': 'error', 'error': short(event.get('error'), 4096)}, [])
+        error = event.get('error', event.get('error_message'))
+        return made.outcome(made.tool_call(), {**error_of(error, keep=keep), **status_of_failure(event)}, [])
     if name == 'PermissionRequest':
         return made.approval({'decision': 'escalate'})
     if name == 'PermissionDenied':
@@ -100,12 +142,21 @@ def record_of(event: Any, *, keep: bool = False, held: bool = False, framework: 
     if name == 'SubagentStart':
         return made.action(made.subagent(), [])
     if name == 'SubagentStop':
-        return made.outcome(made.subagent(), {'status': 'ok'}, [])
+        return made.outcome(made.subagent(), status_of_end(event), [])
     if name == 'SessionStart':
         return made.action(made.session_call(), [])
     if name == 'SessionEnd':
-        return made.outcome(made.session_call(), {'status': 'ok'}, [])
+        return made.outcome(made.session_call(), status_of_end(event), [])
     return made.other(name)
+
+
+def _denial(name: str, why: str) -> dict[str, Any]:
+    """Answer to an event that denies the deed, in the form that the host reads. `why`: text for the model."""
+    if name == 'PreToolUse':
+        return {'hookSpecificOutput': {'hookEventName': name, 'permissionDecision': 'deny', 'permissionDecisionReason': why}}
+    if name == 'PermissionRequest':
+        return {'hookSpecificOutput': {'hookEventName': name, 'decision': {'behavior': 'deny', 'message': why}}}
+    return {'decision': 'block', 'reason': why}
 
 
 class _Called(NamedTuple):
@@ -122,9 +173,9 @@ class _Events:
     def __init__(self, event: Event, keep: bool, held: bool, framework: str | None) -> None:
         self._event = event
         self._keep = keep
-        self._held = held
         self._framework = framework
         self._session = short(event.get('session_id'), 256)
+        self._told_first = 'held' if held else 'before'
 
     def tool_call(self) -> _Called:
         tool = short(self._event.get('tool_name'), 512) or 'unknown'
@@ -143,8 +194,7 @@ class _Events:
         return _Called('agent', 'session', None, None, self._session_handle(), None)
 
     def action(self, call: _Called, members: Sequence[str]) -> HookRecord:
-        told = 'held' if self._held else 'before'
-        payload = {**self._members(call), **self._content('arguments', members), 'told': told}
+        payload = {**self._members(call), **self._content('arguments', members), 'told': self._told_first}
         options = {**self._options(call), 'handle': call.handle, 'parent_handle': call.within}
         return HookRecord('agent-action/1', payload, _given(options), is_before=True)
 
@@ -162,17 +212,21 @@ class _Events:
     def approval(self, decided: Mapping[str, Any]) -> HookRecord:
         call = self.tool_call()
         content = self._content('arguments', ['tool_input'], decided.get('why') or '')
-        return self._following('approval/1', call, {**self._members(call), **defined(decided), 'by': {'kind': 'policy'}, **content})
+        payload = {**self._members(call), **defined(decided), 'by': {'kind': 'policy'}, **content}
+        # A permission request comes before the deed, so the deed can still be denied.
+        return self._following('approval/1', call, payload, is_before=decided['decision'] == 'escalate')
 
     def other(self, name: str) -> HookRecord:
         call = _Called('other', short(name, 128) or name, None, None, None, self._session_handle())
         content = content_of('arguments', dict(self._event), keep=self._keep)
-        return self._following('agent-action/1', call, {**self._members(call), **content, 'told': 'after'})
+        is_before = is_told_before(name)
+        payload = {**self._members(call), **content, 'told': self._told_first if is_before else 'after'}
+        return self._following('agent-action/1', call, payload, is_before=is_before)
 
-    def _following(self, kind: str, call: _Called, payload: dict[str, Any]) -> HookRecord:
+    def _following(self, kind: str, call: _Called, payload: dict[str, Any], *, is_before: bool = False) -> HookRecord:
         """Below the action, or if the event does not say which it is, beside it."""
         options = {**self._options(call), 'parent_handle': call.handle or call.within}
-        return HookRecord(kind, payload, _given(options), is_before=False)
+        return HookRecord(kind, payload, _given(options), is_before=is_before)
 
     def _content(self, name: Any, members: Sequence[str], besides: str = '') -> dict[str, Any]:
         """Content of the first of these members that is there."""

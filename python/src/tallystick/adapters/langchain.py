@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import weakref
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NotRequired
 from uuid import UUID
@@ -12,13 +15,16 @@ from langchain.agents.middleware import AgentMiddleware, AgentState, ModelReques
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import LLMResult
+from langchain_core.tracers.context import register_configure_hook
 from langgraph.config import get_config
-from langgraph.errors import GraphBubbleUp
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command
 
 from ..actions import Action, Actions, Call, Told, current_action
 from ..actions.action import Kind
 from ..actions.content import MISSING
+from ..actions.following import current, is_later
 from ..errors import TallystickError
 from .runs import Runs
 
@@ -39,12 +45,13 @@ class _Run:
 
 
 def tallystick_middleware(actions: Actions | None = None, *, agent: str | None = None) -> AgentMiddleware[Any, Any, Any]:
-    """Writes down what an agent of LangChain does: its run, its calls of tools and models, as the tree that they are.
+    """Records what an agent of LangChain does: its run and its calls of tools and models, as a tree.
 
-    The first of the middleware, so that it sees what the others decide. Nobody waits for it, unless its actions fail closed: then a tool is
-    called only when the ledger has the record, and the model hears that it was not. `agent`: its name, which the library does not tell to a
-    middleware.
+    Put it first in the list of middleware, so that it sees what the others decide. The agent does not wait for it, unless its actions fail
+    closed: then a tool is called only when the ledger has the record; otherwise the model gets an error text. `agent`: name of the agent,
+    which the library does not pass to a middleware.
     """
+    _watch_graphs()
     return _Middleware(actions or Actions(), agent)
 
 
@@ -63,72 +70,83 @@ class _Middleware(AgentMiddleware[Any, Any, Any]):
         return 'Tallystick'
 
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
-        action = self._begin(None, kind='agent', name=self._agent or 'agent', arguments=_values_of(state['messages']))
-        self._runs.add(action.handle, _Run(action))
+        action = self._actions.begin(self._call(None, kind='agent', name=self._agent or 'agent', arguments=_values_of(state['messages'])))
+        run = _Run(action)
+        self._runs.add(action.handle, run)
+        _graphs.attach(run)
         return {'_tallystick_run': action.handle}
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         run = self._runs.take(state.get('_tallystick_run'))
         if run is not None:
             self._tell_denied(run, state['messages'])
-            run.action.end(result=state['messages'][-1].content)
+            messages = state['messages']
+            run.action.end(result=messages[-1].content if messages else MISSING)
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[Any], Any]) -> Any:
-        run, action = self._begin_model(request)
-        with self._telling(run, action):
+        action = self._actions.begin(self._model_call(request))
+        with _telling(action):
             answer = handler(request)
         _end_model(action, answer)
         return answer
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        run, action = self._begin_model(request)
-        with self._telling(run, action):
+        action = await self._actions.abegin(self._model_call(request))
+        with _telling(action):
             answer = await handler(request)
         _end_model(action, answer)
         return answer
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[Any], Any]) -> Any:
-        run, action = self._begin_tool(request)
+        action = self._actions.begin(self._tool_call(request), self._actions.told_first)
         try:
             action.wait_permitted()
         except TallystickError as error:
             return _refusal(request, error)
-        with self._telling(run, action):
+        with _telling(action, is_tool=True):
             answer = handler(request)
-        _end_tool(action, answer)
+        if _graphs.was_called(action):
+            _end_tool(action, answer)
+        else:
+            _deny(action, result=answer.content if isinstance(answer, ToolMessage) else MISSING)
         return answer
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        run, action = self._begin_tool(request)
+        action = await self._actions.abegin(self._tool_call(request), self._actions.told_first)
         try:
             await action.permitted()
         except TallystickError as error:
             return _refusal(request, error)
-        with self._telling(run, action):
+        with _telling(action, is_tool=True):
             answer = await handler(request)
-        _end_tool(action, answer)
+        if _graphs.was_called(action):
+            _end_tool(action, answer)
+        else:
+            _deny(action, result=answer.content if isinstance(answer, ToolMessage) else MISSING)
         return answer
 
-    def _begin_model(self, request: ModelRequest[Any]) -> tuple[_Run | None, Action]:
-        run = self._runs.find(request.state.get('_tallystick_run'))
+    def _model_call(self, request: ModelRequest[Any]) -> Call:
+        run = self._find_run(request)
         if run is not None:
             self._tell_denied(run, request.state['messages'])
-        name, arguments = _name_of_model(request.model), _values_of(request.messages)
-        return run, self._begin(run, kind='model', name=name, arguments=arguments)
+        return self._call(run, kind='model', name=_name_of_model(request.model), arguments=_values_of(request.messages))
 
-    def _begin_tool(self, request: ToolCallRequest) -> tuple[_Run | None, Action]:
+    def _tool_call(self, request: ToolCallRequest) -> Call:
         call = request.tool_call
-        run = self._runs.find(request.state.get('_tallystick_run'))
+        run = self._find_run(request)
         if run is not None:
             run.called.add(call['id'] or '')
-        told = self._actions.told_first
-        return run, self._begin(run, told, kind='tool', name=call['name'], call_id=call['id'], arguments=call['args'])
+        return self._call(run, kind='tool', name=call['name'], call_id=call['id'], arguments=call['args'])
 
-    def _begin(
-        self, run: _Run | None, told: Told = 'before', *, kind: Kind, name: str, arguments: Any, call_id: str | None = None
-    ) -> Action:
-        parent = current_action.get() if run is None else run.action
-        call = Call(
+    def _find_run(self, request: ModelRequest[Any] | ToolCallRequest) -> _Run | None:
+        run = self._runs.find(request.state.get('_tallystick_run'))
+        if run is not None:
+            # A run that asked for input continues in another graph run.
+            _graphs.attach(run)
+        return run
+
+    def _call(self, run: _Run | None, *, kind: Kind, name: str, arguments: Any, call_id: str | None = None) -> Call:
+        return Call(
             kind=kind,
             name=name,
             arguments=arguments,
@@ -136,12 +154,8 @@ class _Middleware(AgentMiddleware[Any, Any, Any]):
             agent=self._agent,
             session=_thread(),
             framework=FRAMEWORK,
-            parent=parent,
+            parent=current_action.get() if run is None else run.action,
         )
-        return self._actions.begin(call, told)
-
-    def _telling(self, run: _Run | None, action: Action) -> _Telling:
-        return _Telling(self._runs, run, action)
 
     def _tell_denied(self, run: _Run, messages: Sequence[BaseMessage]) -> None:
         """Calls that another middleware answered, in the place of the tool: a person or a rule said no."""
@@ -149,63 +163,155 @@ class _Middleware(AgentMiddleware[Any, Any, Any]):
             if call['id'] in run.called or answer.status != 'error':
                 continue
             run.called.add(call['id'])
-            action = self._begin(run, kind='tool', name=call['name'], call_id=call['id'], arguments=call['args'])
+            denied = self._call(run, kind='tool', name=call['name'], call_id=call['id'], arguments=call['args'])
+            action = self._actions.begin(denied)
             action.decide('deny', by='unknown')
             action.end(status='denied', result=answer.content)
 
 
-class _Telling:
-    """Says how an action ended that raises. If nobody inside has caught it, it ends the run too."""
+_recorded: ContextVar[Action | None] = ContextVar('tallystick_recorded', default=None)
+"""The call of a tool or a model around this code that a middleware records."""
 
-    def __init__(self, runs: Runs[_Run], run: _Run | None, action: Action) -> None:
-        self._runs = runs
-        self._run = run
-        self._action = action
 
-    def __enter__(self) -> None:
-        self._token = current_action.set(self._action)
+@contextmanager
+def _telling(action: Action, *, is_tool: bool = False) -> Generator[None]:
+    """Ends an action if an exception is raised inside."""
+    if is_tool:
+        _graphs.watch(action)
+    before = _recorded.set(action)
+    with current(action):
+        try:
+            yield
+        except BaseException as error:
+            if isinstance(error, GraphBubbleUp) or not is_tool or _graphs.was_called(action):
+                _end_raised(action, error)
+            else:
+                _deny(action, error=error)
+            raise
+        finally:
+            _recorded.reset(before)
 
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        current_action.reset(self._token)
-        if error is None:
-            return
-        _end_raised(self._action, error)
-        if self._run is not None and not isinstance(error, GraphBubbleUp):
-            self._runs.take(self._run.action.handle)
-            self._run.action.end(error=error)
+
+def _deny(action: Action, *, result: Any = MISSING, error: BaseException | None = None) -> None:
+    """Ends an action as `denied`: another middleware answered or raised instead of the tool."""
+    action.decide('deny', by='unknown')
+    action.end(status='denied', result=result, error=error)
+
+
+class _Graphs(BaseCallbackHandler):
+    """Observes how graphs end. A middleware has no hook for it: a limit or another middleware raises outside of its hooks."""
+
+    run_inline = True
+    # LangChain calls handlers for tools only if they do not ignore agents.
+    ignore_llm = ignore_chat_model = ignore_retriever = True  # pyright: ignore
+
+    def __init__(self) -> None:
+        self._parents: Runs[UUID | None] = Runs()
+        self._runs: Runs[_Run] = Runs()
+        """Runs of agents, by their current graph run."""
+        self._waiting: Runs[Action] = Runs()
+        """Calls of tools whose tool has not begun yet, by action."""
+
+    def attach(self, run: _Run) -> None:
+        """Attaches `run` to the graph run whose node calls this."""
+        with suppress(RuntimeError, KeyError, AttributeError):
+            node: Any = get_config()['callbacks'].parent_run_id  # type: ignore[union-attr]
+            self._runs.add(self._parents.find(node) or node, run)
+
+    def watch(self, action: Action) -> None:
+        """Registers the action of a tool call, in a node of a graph. If the node is unknown, this handler is not called there: then the
+        tool counts as called.
+        """
+        with suppress(RuntimeError, KeyError, AttributeError):
+            if self._parents.find(get_config()['callbacks'].parent_run_id) is not None:  # type: ignore[union-attr]
+                self._waiting.add(action.handle, action)
+
+    def was_called(self, action: Action) -> bool:
+        """Whether the tool has begun, or a runnable in its place."""
+        return self._waiting.take(action.handle) is None
+
+    def on_tool_start(self, serialized: Any, input_str: str, **kwargs: Any) -> None:
+        self._begun()
+
+    def _begun(self) -> None:
+        action = current_action.get()
+        if action is not None:
+            self._waiting.take(action.handle)
+
+    def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
+        self._parents.add(run_id, parent_run_id)
+        self._begun()
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """Nothing to end: `after_agent` has ended the run, or the run continues after an answer."""
+        self._parents.take(run_id)
+        self._runs.take(run_id)
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._parents.take(run_id)
+        run = self._runs.take(run_id)
+        if run is not None and not isinstance(error, GraphBubbleUp):
+            run.action.end(error=error)
+
+
+_graphs = _Graphs()
+_heard: ContextVar[_Graphs | None] = ContextVar('tallystick_graphs', default=_graphs)
+"""LangChain adds the handler of this variable to every run of the process."""
+_is_watching = False
+
+
+def _watch_graphs() -> None:
+    global _is_watching
+    if not _is_watching:
+        _is_watching = True
+        register_configure_hook(_heard, inheritable=True)
 
 
 class TallystickCallbackHandler(BaseCallbackHandler):
-    """Writes down what chains and graphs of LangChain do that are no agents of `create_agent`, which have `tallystick_middleware`.
+    """Writes down what chains and graphs of LangChain do that are no agents of `create_agent`, which have `tallystick_middleware`. In a
+    run of such an agent it leaves out the calls of tools and models that the middleware records.
 
     If its actions fail closed, a tool whose call the ledger does not have raises instead of being called: the library waits for it.
     """
 
-    run_inline = True
-
     def __init__(self, actions: Actions | None = None) -> None:
         self.actions = actions or Actions()
         self.raise_error = self.actions.fail_closed
-        self._runs: Runs[tuple[Action | None, bool]] = Runs()
-        """Something that runs: the action around it, and whether that is its own."""
+        # Inline, a wait would block the event loop. Otherwise the library calls the handler in a thread, and awaits it.
+        self.run_inline = not self.actions.may_wait
+        self._runs: Runs[_Part] = Runs()
+        self._left_out: weakref.WeakSet[Action] = weakref.WeakSet()
+        """Calls that a middleware records, and whose tool or model has begun."""
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, metadata: Any = None, **kwargs: Any
     ) -> None:
-        if parent_run_id is None:
+        above = self._runs.find(parent_run_id)
+        if above is None:
+            # A root, or a part of a chain that another handler sees.
             name = kwargs.get('name') or _name_of(serialized)
             self._begin(run_id, None, metadata, kind='other', name=name, arguments=inputs)
         else:
-            self._runs.add(run_id, (self._around(parent_run_id), False))
+            self._runs.add(run_id, _Part(above.action, above.root, is_own=False))
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self._end(run_id, lambda action: action.end(result=outputs))
+        part = self._runs.take(run_id)
+        if part is not None and part.is_own:
+            _end_chain(part, outputs)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._end(run_id, lambda action: _end_raised(action, error))
+        self._end_raised(run_id, error)
 
     def on_tool_start(
-        self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, metadata: Any = None, **kwargs: Any
+        self,
+        serialized: Any,
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: Any = None,
+        inputs: Any = None,
+        **kwargs: Any,
     ) -> None:
         action = self._begin(
             run_id,
@@ -215,15 +321,17 @@ class TallystickCallbackHandler(BaseCallbackHandler):
             kind='tool',
             name=kwargs.get('name') or _name_of(serialized),
             call_id=kwargs.get('tool_call_id'),
-            arguments=input_str,
+            # With named arguments `input_str` is their `repr`, which different values can share.
+            arguments=input_str if inputs is None else inputs,
         )
-        action.wait_permitted()
+        if action is not None:
+            action.wait_permitted()
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self._end(run_id, lambda action: _end_tool(action, output))
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._end(run_id, lambda action: _end_raised(action, error))
+        self._end_raised(run_id, error)
 
     def on_chat_model_start(
         self,
@@ -257,41 +365,99 @@ class TallystickCallbackHandler(BaseCallbackHandler):
         self._end(run_id, lambda action: action.end(result=text) if message is None else _end_model(action, message))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self._end(run_id, lambda action: _end_raised(action, error))
+        self._end_raised(run_id, error)
 
-    def _begin(self, run_id: UUID, parent_run_id: UUID | None, metadata: Any, told: Told = 'before', **members: Any) -> Action:
+    def _begin(self, run_id: UUID, parent_run_id: UUID | None, metadata: Any, told: Told = 'before', **members: Any) -> Action | None:
+        """None: a middleware records it."""
         session = (metadata or {}).get('thread_id')
-        parent = self._around(parent_run_id) or current_action.get()
+        above = self._runs.find(parent_run_id)
+        recorded = _recorded.get()
+        if above is not None and recorded is not None and self._is_recorded(recorded, above, members['kind']):
+            self._left_out.add(recorded)
+            self._runs.add(run_id, _Part(recorded, above.root, is_own=False))
+            return None
+        parent = above.action if above is not None else current_action.get()
         call = Call(**members, session=session if isinstance(session, str) else None, framework=FRAMEWORK, parent=parent)
         action = self.actions.begin(call, told)
-        self._runs.add(run_id, (action, True))
+        part = _Part(action, above.root if above is not None else None)
+        self._runs.add(run_id, part)
         return action
 
-    def _around(self, run_id: UUID | None) -> Action | None:
-        found = self._runs.find(run_id)
-        return found[0] if found else None
+    def _is_recorded(self, recorded: Action, above: _Part, kind: Kind) -> bool:
+        """Whether a tool or model that begins below `above` is the call that a middleware records: the first one of the same kind, in a
+        chain that began before the call.
+        """
+        return recorded.call.kind == kind and recorded not in self._left_out and above.root.recorded is not recorded
 
     def _end(self, run_id: UUID, end: Callable[[Action], None]) -> None:
-        action, is_own = self._runs.take(run_id) or (None, False)
-        if action is not None and is_own:
-            end(action)
+        part = self._runs.take(run_id)
+        if part is not None and part.is_own:
+            end(part.action)
+
+    def _end_raised(self, run_id: UUID, error: BaseException) -> None:
+        part = self._runs.take(run_id)
+        if part is None:
+            return
+        if isinstance(error, GraphInterrupt):
+            part.root.is_asking = True
+        if part.is_own:
+            _end_raised(part.action, error)
+
+
+class _Part:
+    """A running part, its action, and whether the action is its own or the one around it."""
+
+    def __init__(self, action: Action, root: _Part | None, *, is_own: bool = True) -> None:
+        self.action = action
+        self.root = root or self
+        self.is_own = is_own
+        self.recorded = _recorded.get()
+        """The call around it that a middleware records."""
+        self.is_asking = False
+        """A part of this root asked for input: then the end of the chain is not the end of the root."""
+
+
+def _end_chain(part: _Part, outputs: Any) -> None:
+    is_asking = part.is_asking or (isinstance(outputs, dict) and bool(outputs.get('__interrupt__')))
+    if is_asking:
+        part.action.decide('escalate', by='unknown')
+    part.action.end(status='unknown' if is_asking or is_later(outputs) else None, result=MISSING if is_later(outputs) else outputs)
 
 
 def _end_raised(action: Action, error: BaseException) -> None:
     """Says how an action ended that raised. Some is raised to ask somebody: the tool is called again with the answer."""
-    if isinstance(error, GraphBubbleUp):
+    if isinstance(error, GraphInterrupt):
         action.decide('escalate', by='unknown')
-        action.end(status='unknown', error=error)
-    else:
-        action.end(error=error)
+    action.end(status='unknown' if isinstance(error, GraphBubbleUp) else None, error=error)
 
 
 def _end_tool(action: Action, answer: Any) -> None:
-    """A command to the graph is no message, and stays with it."""
-    if not isinstance(answer, ToolMessage):
-        action.end(result=answer if isinstance(answer, str) else MISSING)
+    """Ends the action of a tool. The answer may be a command to the graph: its messages have the status of the tool."""
+    messages = list(_tool_messages(answer))
+    failed = next((message for message in messages if message.status == 'error'), None)
+    if failed is not None:
+        action.end(status='error', result=failed.content)
+    elif is_later(answer):
+        action.end(status='unknown')
+    elif isinstance(answer, ToolMessage):
+        action.end(result=answer.content)
     else:
-        action.end(status='error' if answer.status == 'error' else None, result=answer.content)
+        # A tool that is called directly, without a message, returns its value.
+        action.end(result=MISSING if messages or _has_command(answer) else answer)
+
+
+def _has_command(answer: Any) -> bool:
+    return isinstance(answer, Command) or (isinstance(answer, list) and any(_has_command(each) for each in answer))
+
+
+def _tool_messages(answer: Any) -> Iterator[ToolMessage]:
+    if isinstance(answer, ToolMessage):
+        yield answer
+    elif isinstance(answer, list):
+        for each in answer:
+            yield from _tool_messages(each)
+    elif isinstance(answer, Command) and isinstance(answer.update, dict):
+        yield from _tool_messages(answer.update.get('messages'))
 
 
 def _end_model(action: Action, answer: Any) -> None:

@@ -2,25 +2,37 @@
 
 import asyncio
 import re
+import sys
+import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypedDict, TypeVar
 
 from agents import FunctionTool
-from agents.tool_guardrails import ToolGuardrailFunctionOutput, ToolInputGuardrail, ToolInputGuardrailData
+from agents.exceptions import ToolInputGuardrailTripwireTriggered, ToolOutputGuardrailTripwireTriggered
+from agents.tool_guardrails import (
+    ToolGuardrailFunctionOutput,
+    ToolInputGuardrail,
+    ToolInputGuardrailData,
+    ToolOutputGuardrail,
+    ToolOutputGuardrailData,
+)
 from agents.tracing import Span, Trace, TracingProcessor, get_current_span
 
 from ..actions import Action, Actions, Call, Told, current_action
-from ..actions.action import Status
-from ..actions.content import MISSING
+from ..actions.content import MISSING, Missing
+from ..actions.following import is_later
 from ..errors import TallystickError
 from .runs import Runs
 
 FRAMEWORK = 'openai-agents-python'
 FLUSH_S_MAX = 30.0
 _TRACE_ID = re.compile(r'trace_([0-9a-f]{32})\Z')
-_THROWN = re.compile(r'(\w*Error): (.*)\Z', re.DOTALL)
+CANCELLED = 'Tool execution cancelled'
+"""The library's text for a tool that was cancelled."""
+_TIMED_OUT = re.compile(r"Tool '.*' timed out after [\d.e+-]+ seconds\.\Z", re.DOTALL)
+"""The library's text instead of a result if a tool has timed out."""
 Tool = TypeVar('Tool', bound=FunctionTool)
 
 
@@ -36,9 +48,14 @@ class _Node:
     session: str | None
     is_denied: bool = False
     is_guarded: bool = False
-    """The tool's guardrail was asked, which is right before it is called."""
+    """True after the call of the tool's guardrail, right before the call of the tool."""
+    result: Any = MISSING
+    """Result of a guarded tool."""
     error: str | None = None
     """Why the run failed."""
+    around: BaseException | None = field(default_factory=sys.exception)
+    """The exception that the program was handling when it began."""
+    began_at: float = field(default_factory=time.monotonic)
 
 
 class TallystickTracingProcessor(TracingProcessor):
@@ -69,7 +86,7 @@ class TallystickTracingProcessor(TracingProcessor):
     def on_trace_end(self, trace: Trace) -> None:
         run = self._nodes.find(trace.trace_id)
         if run is not None and run.action is not None:
-            run.action.end(error=run.error)
+            run.action.end(error=_raised_in(run) or run.error)
 
     def on_span_start(self, span: Span[Any]) -> None:
         # A tool's input is known once the library goes on, and so is a guarded tool's call.
@@ -86,7 +103,7 @@ class TallystickTracingProcessor(TracingProcessor):
         self._nodes.take(span.span_id)
         data, error = span.span_data, _error_of(span)
         top = _top_of(node)
-        if error is not None and top is not None:
+        if error is not None and error != CANCELLED and top is not None:
             top.error = error
         if data.type == 'guardrail':
             around = _action_around(node.above)
@@ -95,16 +112,39 @@ class TallystickTracingProcessor(TracingProcessor):
         elif node.action is None:
             self._tell_after(span, node)
         else:
-            is_rejected = _is_rejected(span)
-            if is_rejected:
-                node.action.decide('deny', by='person')
-            status: Status | None = 'denied' if node.is_denied or is_rejected else None
-            if status is None and error is None and data.type == 'function' and data.output is None and not node.is_guarded:
-                # The library tells a call that waits for a person's approval like one whose result it does not show.
-                status = 'unknown'
-                if data.name in self._guarded:
-                    node.action.decide('escalate', by='unknown')
-            node.action.end(status=status, **_outcome_of(span))
+            self._end(node.action, node, span)
+
+    def _end(self, action: Action, node: _Node, span: Span[Any]) -> None:
+        data = span.span_data
+        is_rejected = _is_rejected(span)
+        if is_rejected:
+            action.decide('deny', by='person')
+        if node.is_denied or is_rejected or isinstance(_raised_in(node), ToolInputGuardrailTripwireTriggered):
+            action.end(status='denied', error=_error_in(node, span))
+        elif data.type == 'function':
+            self._end_tool(action, node, span)
+        else:
+            attributes = {'tools': data.tools, 'handoffs': data.handoffs} if data.type == 'agent' else None
+            action.end(error=_error_in(node, span), attributes=attributes)
+
+    def _end_tool(self, action: Action, node: _Node, span: Span[Any]) -> None:
+        """`ok` only if a result is known. The library reports a call that waits for approval, or was cancelled, in the same way as a call
+        whose result it hides.
+        """
+        data, error = span.span_data, _error_in(node, span)
+        result = data.output if isinstance(node.result, Missing) and not node.is_guarded else node.result
+        is_known = result is not None if not node.is_guarded else not isinstance(result, Missing)
+        if isinstance(result, str) and _TIMED_OUT.match(result):
+            is_known = False
+        shown = MISSING if result is None else result
+        if is_known and not (error is not None and not node.is_guarded):
+            action.end(status='ok', result=shown)
+        elif error is not None and error != CANCELLED:
+            action.end(error=error, status='unknown' if isinstance(error, ToolOutputGuardrailTripwireTriggered) else None, result=shown)
+        else:
+            if not node.is_guarded and data.name in self._guarded:
+                action.decide('escalate', by='unknown')
+            action.end(status='unknown', error=error)
 
     def force_flush(self) -> None:
         # The notarizer has told it.
@@ -112,17 +152,31 @@ class TallystickTracingProcessor(TracingProcessor):
             self.actions.flush(FLUSH_S_MAX)
 
     def shutdown(self) -> None:
-        """A record that is not sent by then is still in the spool, if there is one."""
+        """Waits for open traces, at most 5 s, and then ends them as `unknown`. In an event loop it does not wait, because it would block
+        the loop. Records that are not sent by then stay in the spool, if there is one.
+        """
         with suppress(TallystickError):
             self.actions.close(FLUSH_S_MAX)
 
     def guard(self, tool: Tool) -> Tool:
-        """The tool, with a guardrail before its others that records the call with its id, and what the others decide. With `fail_closed`
-        the tool is called only when the ledger has the record; otherwise the model hears that it was not.
+        """Returns the tool with an additional guardrail, the first one. It records the call with its id, and what the others decide. With
+        `fail_closed` the tool is called only when the ledger has the record; otherwise the model gets an error text.
         """
         self._guarded.add(tool.name)
         others = [self._observed(guardrail) for guardrail in tool.tool_input_guardrails or []]
         tool.tool_input_guardrails = [ToolInputGuardrail(self._record_intent, name='tallystick'), *others]
+        limit = tool.timeout_seconds
+
+        async def record_result(data: ToolOutputGuardrailData) -> ToolGuardrailFunctionOutput:
+            """Called by the library with the result of the tool, or with a text that replaces an error or a late result."""
+            span = get_current_span()
+            node = None if span is None else self._nodes.find(span.span_id)
+            if span is not None and node is not None and span.error is None:
+                is_late = limit is not None and time.monotonic() - node.began_at >= limit
+                node.result = MISSING if is_late or is_later(data.output) else data.output
+            return ToolGuardrailFunctionOutput.allow()
+
+        tool.tool_output_guardrails = [ToolOutputGuardrail(record_result, name='tallystick'), *(tool.tool_output_guardrails or [])]
         return tool
 
     async def _record_intent(self, data: ToolInputGuardrailData) -> ToolGuardrailFunctionOutput:
@@ -188,7 +242,7 @@ class TallystickTracingProcessor(TracingProcessor):
         result = described.pop('result', MISSING)
         ended_at = None if span.ended_at is None else datetime.fromisoformat(span.ended_at)
         action = self.actions.begin(self._call(span, node.above, {**described, 'occurred_at': ended_at}), 'after')
-        action.end(result=result, error=_error_of(span), duration_ms=_duration_ms(span), occurred_at=ended_at)
+        action.end(result=result, error=_error_in(node, span), duration_ms=_duration_ms(span), occurred_at=ended_at)
 
     def _call(self, span: Span[Any], above: _Node | None, members: dict[str, Any]) -> Call:
         return Call(
@@ -225,7 +279,7 @@ def _top_of(node: _Node) -> _Node | None:
 
 
 def _describe_start(data: Any) -> dict[str, Any] | None:
-    """Begins with its span: nobody need wait for the end to know what it is. None: it does not."""
+    """Describes an action that begins with its span, because the span has its name at the start. None: it does not."""
     if data.type == 'agent':
         return {'kind': 'agent', 'name': data.name}
     if data.type == 'function':
@@ -258,14 +312,14 @@ def _describe_end(data: Any) -> dict[str, Any] | None:
     return None
 
 
-def _outcome_of(span: Span[Any]) -> dict[str, Any]:
-    """How an action ended that began with its span."""
-    data, error = span.span_data, _error_of(span)
-    if data.type == 'function':
-        return {'error': error, 'result': data.output or MISSING}
-    if data.type == 'agent':
-        return {'error': error, 'attributes': {'tools': data.tools, 'handoffs': data.handoffs}}
-    return {'error': error}
+def _raised_in(node: _Node) -> BaseException | None:
+    """The exception that ends a span or a trace: the library ends them while the exception propagates."""
+    raised = sys.exception()
+    return None if raised is node.around else raised
+
+
+def _error_in(node: _Node, span: Span[Any]) -> BaseException | str | None:
+    return _raised_in(node) or _error_of(span)
 
 
 def _is_rejected(span: Span[Any]) -> bool:
@@ -278,6 +332,8 @@ def _error_of(span: Span[Any]) -> str | None:
     """The one that was raised, where the library kept it; by default it tells neither its type nor its text."""
     if span.error is None:
         return None
+    if span.error['message'] == CANCELLED:
+        return CANCELLED
     thrown = (span.error.get('data') or {}).get('error')
     return thrown if isinstance(thrown, str) else span.error['message']
 

@@ -1,30 +1,32 @@
 """Runs of a framework that are under way."""
 
-from threading import Lock
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 RUNS_MAX = 10_000
-"""Runs that never end must not fill the memory: the oldest are forgotten first."""
+"""Limit of runs, because some may never end. Beyond it the oldest are removed, and their actions end as `unknown`."""
 
 Run = TypeVar('Run')
 
 
 class Runs(Generic[Run]):
-    """By their ids."""
+    """Runs by their ids. Without a lock: changes of a dict are atomic, and another thread could hold a lock during a fork."""
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}
-        self._mutex = Lock()
 
     def find(self, key: object) -> Run | None:
         return None if key is None else self._runs.get(str(key))
 
     def add(self, key: object, run: Run) -> None:
-        with self._mutex:
-            self._runs[str(key)] = run
-            while len(self._runs) > RUNS_MAX:
-                del self._runs[next(iter(self._runs))]
+        self._runs[str(key)] = run
+        while len(self._runs) > RUNS_MAX:
+            # Another thread may have changed the dict.
+            with suppress(RuntimeError, StopIteration):
+                self._runs.pop(next(iter(self._runs)), None)
 
     def take(self, key: object) -> Run | None:
-        with self._mutex:
-            return None if key is None else self._runs.pop(str(key), None)
+        return None if key is None else self._runs.pop(str(key), None)
+
+    def items(self) -> list[tuple[str, Run]]:
+        return list(self._runs.copy().items())

@@ -7,6 +7,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
+from ..errors import UsageError
 from .core import Core
 from .effects import Ask, Effect, Effects, OnDisk, Wait
 from .items import RecordOptions, make_item
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
 
 class AsyncNotarizer:
-    """Records what a hot loop does, in batches: `record` returns at once, and a task of the same event loop sends what it took until the
-    server has it, exactly once, in the order of `record`. Made by `AsyncTallystick.notarizer()`; of one event loop, whose thread alone
-    records.
+    """Records in batches, for hot loops: `record` returns at once, and a task of the same event loop sends the records until the server has
+    them, exactly once, in the order of `record`. Made by `AsyncTallystick.notarizer()`. It belongs to one event loop at a time, and only
+    the thread of that loop may record; other loops get UsageError. When the loop has ended, the next loop that uses the notarizer takes it
+    over.
 
     A batch is sent when it is full or `linger_s` old, and while one is under way the next one fills. Records that are not sent when the
     event loop ends are lost without a spool: `await notarizer.close()` before. Cancelling a task that waits in `flush`, `ready` or `close`
@@ -31,6 +33,8 @@ class AsyncNotarizer:
     def __init__(self, http: 'AsyncTransport', **options: Unpack[NotarizerOptions]) -> None:
         self._http = http
         self._timeout = options.get('timeout')
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The loop that sends."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -46,6 +50,7 @@ class AsyncNotarizer:
         Raises BufferFullError when there is no room, SpoolError when the spool can't keep it, UsageError for what can't be recorded as it
         was given; then nothing was taken.
         """
+        self._move()
         self._core.take(make_item(payload, **options))
 
     async def ready(self) -> None:
@@ -63,6 +68,7 @@ class AsyncNotarizer:
         Raises an error that only people can mend, as soon as one occurs, or NotRecordedError when the time is up. Records that were taken
         are kept, and tried further.
         """
+        self._begin()
         until = time.monotonic() + timeout
         blocks = self._core.reports.blocks
         waiting = self._core.begin_flush()
@@ -126,9 +132,8 @@ class AsyncNotarizer:
 
     def _begin(self) -> None:
         """Outside of an event loop nothing is sent: what was taken there waits for the first call inside."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
+        loop = self._move()
+        if loop is None:
             return
         while (found := self._core.next()) is not None:
             task = loop.create_task(self._deliver(*found), name='tallystick-notarizer')
@@ -138,6 +143,22 @@ class AsyncNotarizer:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None if due_in is None else loop.call_later(due_in, self._begin)
+
+    def _move(self) -> asyncio.AbstractEventLoop | None:
+        """Returns the running loop, and moves the notarizer to it if its own loop has ended. None: no loop runs."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return None
+        if loop is self._loop:
+            return loop
+        if self._loop is not None:
+            if self._loop.is_running():
+                raise UsageError('the notarizer belongs to another event loop, which still runs. What to do: make one for each loop')
+            self._tasks, self._timer, self._changed = set(), None, asyncio.Event()
+            self._core.reclaim()
+        self._loop = loop
+        return loop
 
     async def _deliver(self, pending: Pending, effects: Effects) -> None:
         try:

@@ -112,6 +112,11 @@ class Core:
         """Batches that could be under way."""
         return 0 if self.is_stopped else min(self.limits.in_flight_max, len(self._under_way) + len(self._sealed) + (self.open is not None))
 
+    def reclaim(self) -> None:
+        """Marks batches in flight to be sent again, with the same keys, because their sender has ended."""
+        self._sealed.extendleft(reversed(self._under_way))
+        self._under_way.clear()
+
     def settle(self, pending: Pending) -> None:
         pending.is_settled = True
         self._under_way.remove(pending)

@@ -4,17 +4,20 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, Unpack
 
+from .._core.members import OTHER_MEMBERS, OtherMembers
+from .._core.options import other_members
+from .._core.request_limits import DOCUMENT_BYTES_MAX, METADATA_BYTES_MAX, REFERENCES_BYTES_MAX
 from ..errors import UsageError
 from .json_text import to_json
-from .limits import DOCUMENT_BYTES_MAX, DOCUMENT_DEPTH_MAX, ITEM_BYTES_MAX, METADATA_BYTES_MAX, REFERENCES_BYTES_MAX, TAG_CHARS_MAX
+from .limits import DOCUMENT_DEPTH_MAX, ITEM_BYTES_MAX, TAG_CHARS_MAX
 
 _HANDLE = re.compile(r'[!#-\[\]-~]{1,255}\Z')
 TRACEPARENT = re.compile(r'00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}\Z')
 
 
-class RecordOptions(TypedDict, total=False):
+class RecordOptions(OtherMembers, total=False):
     """Members of a record besides its payload."""
 
     type: str
@@ -72,6 +75,7 @@ def make_item(
     traceparent: str | None = None,
     tag: str | None = None,
     now: float | None = None,
+    **others: Unpack[OtherMembers],
 ) -> MeasuredItem:
     """Raises UsageError for what would not be recorded as it was given. `now`: seconds since 1970."""
     if tag is not None and len(tag) > TAG_CHARS_MAX:
@@ -97,12 +101,20 @@ def make_item(
         parts += b',"subject":', to_json(subject, '/subject')
     if traceparent is not None:
         parts += b',"traceparent":"', traceparent.encode(), b'"'
+    if others:
+        parts += _others(others)
     text = b''.join((*parts, b'}'))
     if len(text) > ITEM_BYTES_MAX:
         raise UsageError('a type, an agent, a parent or a time is no longer than some words')
     if tag is not None:
         to_json(tag, 'the tag')
     return MeasuredItem(Item(text, tag, handle, parent_handle), type, parent if parent is not None else parent_handle)
+
+
+def _others(given: OtherMembers) -> list[bytes]:
+    if not given.keys() <= OTHER_MEMBERS.keys():
+        raise TypeError(f'a record has no {", ".join(given.keys() - OTHER_MEMBERS.keys())}')
+    return [b',"%b":%b' % (name.encode(), to_json(value, f'/{name}')) for name, value in other_members(given).items()]
 
 
 def with_parent(text: bytes, parent: str | int) -> bytes:

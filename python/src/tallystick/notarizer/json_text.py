@@ -5,8 +5,8 @@ from math import isfinite
 from typing import Any
 
 from .._core.json import to_plain
+from .._core.request_limits import JSON_DEPTH_MAX
 from ..errors import UsageError
-from .limits import JSON_DEPTH_MAX
 
 _SAFE = 2**53
 _DIGITS_MAX = 17

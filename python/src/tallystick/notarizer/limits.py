@@ -1,22 +1,16 @@
-"""Every bound of the notarizer and its spool, by name; those of the server stand in docs/limits.md."""
+"""Every bound of the notarizer and its spool, by name; those of requests are the server's."""
 
-DOCUMENT_BYTES_MAX = 64 * 1024
-METADATA_BYTES_MAX = 4 * 1024
-REFERENCES_BYTES_MAX = 4 * 1024
+from .._core.request_limits import DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX, METADATA_BYTES_MAX, REFERENCES_BYTES_MAX
+
 FRAME_BYTES_MAX = 2 * 1024
 """Type, time, agent, parent and trace, with room."""
 ITEM_BYTES_MAX = DOCUMENT_BYTES_MAX + METADATA_BYTES_MAX + REFERENCES_BYTES_MAX + FRAME_BYTES_MAX
-JSON_DEPTH_MAX = 32
 DOCUMENT_DEPTH_MAX = JSON_DEPTH_MAX - 3
 """A record's payload lies in the record, in the list of records, in the body."""
 TAG_CHARS_MAX = 255
 
 BATCH_BYTES_MAX = 1_000_000
 """The server takes 4 MiB, but what is put before servers often 1 MiB only. 1000 usual records have half of that."""
-BATCH_TYPES_MAX = 32
-"""The server's bound for registered types in one batch."""
-BATCH_PARENTS_MAX = 64
-"""The server's bound for records outside a batch that its items name as parents."""
 
 HANDLES_MAX = 10_000
 """Bounds what is kept for records that may never come: a handle with its id has 100 bytes or so."""

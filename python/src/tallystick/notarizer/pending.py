@@ -1,7 +1,8 @@
 """Batches that were begun, and are not settled yet."""
 
+from .._core.request_limits import BATCH_PARENTS_MAX, BATCH_TYPES_MAX
 from .items import MeasuredItem
-from .limits import BATCH_BYTES_MAX, BATCH_PARENTS_MAX, BATCH_TYPES_MAX
+from .limits import BATCH_BYTES_MAX
 from .segments import SpooledBatch
 
 

@@ -1,12 +1,12 @@
 """The notarizer for programs of threads."""
 
-import atexit
 import os
 import time
 import weakref
+from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
-from threading import Condition, Thread, current_thread
+from threading import Thread, current_thread
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -14,36 +14,41 @@ from .._core.limits import ENDLESS_SECONDS
 from ..errors import TallystickError, UsageError
 from .core import Core
 from .effects import Ask, Effect, Effects, OnDisk, Wait
-from .items import RecordOptions, make_item
+from .exits import at_exit
+from .items import MeasuredItem, RecordOptions, make_item
 from .limits import ATTEMPT_S_MIN, EXIT_WAIT_S_MAX, WAIT_S_DEFAULT
 from .options import NotarizerOptions, NotarizerStats
 from .pending import Pending
 from .reports import log
+from .section import Section
 
 if TYPE_CHECKING:
     from .._sync.transport import Transport
 
 
 class Notarizer:
-    """Records what a hot loop does, in batches: `record` returns at once, and a thread sends what it took until the server has it, exactly
-    once, in the order of `record`. Made by `Tallystick.notarizer()`; any thread may record.
+    """Records in batches, for hot loops: `record` returns at once, and a thread sends the records until the server has them, exactly once,
+    in the order of `record`. Made by `Tallystick.notarizer()`. Any thread may record.
 
-    A batch is sent when it is full or `linger_s` old, and while one is under way the next one fills: so batches are as large as the server
-    is slow. A process that ends waits for what is not sent yet, 5 s at most. A child of `fork` begins with nothing: what was taken before
-    is the parent's, and a spool is too.
+    A batch is sent when it is full or `linger_s` old. While one batch is in flight the next one fills, so a slow server gets larger
+    batches. At its end a process waits at most 5 s for records that are not sent. A child of `fork` starts without records: earlier records
+    and the spool belong to the parent. The child's own records wait in memory.
     """
 
     def __init__(self, http: 'Transport', **options: Unpack[NotarizerOptions]) -> None:
         self._http = http
         self._options = options
         self._begin()
+        self._open()
         with self._condition:
             self._core.recover()
         _living.add(self)
 
     def _begin(self) -> None:
-        self._condition = Condition()
+        self._condition = Section()
         """Guards the core, and is notified of all that changes in it."""
+        self._late: deque[MeasuredItem] = deque()
+        """Records from finalizers that ran in the middle of a section."""
         self._threads: set[Thread] = set()
         self._attempts = 0
         """Threads that wait for the server."""
@@ -60,7 +65,12 @@ class Notarizer:
         was given; then nothing was taken.
         """
         measured = make_item(payload, **options)
+        if self._condition.is_inside:
+            # A finalizer is running: the next call of `record` or the sending thread takes the record over.
+            self._late.append(measured)
+            return
         with self._condition:
+            self._take_late()
             self._core.take(measured)
 
     def ready(self, timeout: float | None = None) -> None:
@@ -81,6 +91,7 @@ class Notarizer:
         """
         until = time.monotonic() + min(timeout, ENDLESS_SECONDS)
         with self._condition:
+            self._take_late()
             blocks = self._core.reports.blocks
             waiting = self._core.begin_flush()
             while not self._core.is_flushed(waiting, blocks):
@@ -101,6 +112,7 @@ class Notarizer:
         lives. An attempt that is under way then ends with its own time; until then it has the spool.
         """
         with self._condition:
+            self._take_late()
             self._core.closed = self._core.closed or 'the notarizer is closed'
             self._until = time.monotonic() + timeout
         try:
@@ -112,6 +124,13 @@ class Notarizer:
         finally:
             self._core.reports.end()
         self._release()
+
+    def _take_late(self) -> None:
+        while self._late:
+            try:
+                self._core.take(self._late.popleft())
+            except TallystickError as error:
+                self._core.reports.failed(error)
 
     def adopt(self) -> int:
         """Takes what other processes have put into the spool's inbox, as far as there is room: how many records."""
@@ -165,14 +184,18 @@ class Notarizer:
     def _wake(self) -> None:
         """Called with the condition held. Threads are begun while the process lives: one that ends can begin none."""
         if not self._threads and self._core.demand > 0:
-            # A client that is closed is reported by the attempt.
-            with suppress(UsageError):
-                self._http.open()
+            self._open()
         while len(self._threads) < self._core.demand:
             thread = Thread(target=self._run, name='tallystick-notarizer', daemon=True)
             self._threads.add(thread)
             thread.start()
         self._condition.notify_all()
+
+    def _open(self) -> None:
+        """Makes the client early, in the thread that made the notarizer, because the first record may come from an event loop."""
+        # The first attempt reports a closed client.
+        with suppress(UsageError):
+            self._http.open()
 
     def _run(self) -> None:
         try:
@@ -184,7 +207,10 @@ class Notarizer:
     def _next(self) -> tuple[Pending, Effects] | None:
         with self._condition:
             while (found := self._core.next()) is None and not self._core.is_stopped:
-                self._condition.wait(self._core.due_in)
+                if self._late:
+                    self._take_late()
+                else:
+                    self._condition.wait(self._core.due_in)
             return found
 
     def _deliver(self, pending: Pending, effects: Effects) -> None:
@@ -245,15 +271,11 @@ class Notarizer:
                 self._attempts -= 1
 
     def _forget(self) -> None:
-        """In a child of `fork`: threads and records are the parent's."""
-        if not self._core.spool.is_durable:
-            self._begin()
-            return
-        self._condition = Condition()
-        self._threads = set()
-        self._is_releasing = self._is_released = True
-        self._core.is_stopped = True
-        self._core.closed = 'the spool is of the parent process. What to do: open one of its own after a fork'
+        """Called in a child of `fork`: drops threads, records and the spool of the parent. A closed notarizer stays closed."""
+        closed = self._core.closed
+        self._options['spool'] = None
+        self._begin()
+        self._core.closed = closed
 
 
 class _Stopped(Exception):
@@ -281,7 +303,6 @@ def _after_fork_in_child() -> None:
         _forking.pop()._forget()
 
 
-@atexit.register
 def _close_all() -> None:
     until = time.monotonic() + EXIT_WAIT_S_MAX
     for notarizer in list(_living):
@@ -291,5 +312,6 @@ def _close_all() -> None:
             log.error('%s', error)
 
 
+at_exit(_close_all, priority=0)
 if hasattr(os, 'register_at_fork'):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork_in_child)

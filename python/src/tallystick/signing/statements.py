@@ -4,15 +4,16 @@ The server builds the same statement of the same request, and takes no other.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._canonical import canonical, stringify
+from .._core.members import SIGNED_MEMBERS
+from .._core.request_limits import GATED_REVISIONS_DEFAULT
 from ..errors import UsageError
 from ..verify.merkle import leaf_hash, root_of
 from .parts import Random, batch_ids, completion_id, digest_with, own_record_id, salt_document, time_of, uuid7
 
-_MAX_REVISIONS_DEFAULT = 3
 Json = Mapping[str, Any]
 
 
@@ -58,11 +59,7 @@ def of_record(body: Json, facts: TypeFacts, *, now_ms: int, traceparent: str | N
         'record': record,
         'version': 1,
         'type': body['type'],
-        'onBehalfOf': body.get('onBehalfOf'),
-        'occurredAt': _time(body.get('occurredAt')),
-        'traceparent': traceparent,
-        'parent': body.get('parent'),
-        'references': digest_with(salt, body['references']) if body.get('references') else None,
+        **_signed_members({**body, 'traceparent': traceparent}, salt),
     }
     if facts.gated:
         predicate |= {
@@ -71,7 +68,7 @@ def of_record(body: Json, facts: TypeFacts, *, now_ms: int, traceparent: str | N
             'performer': body.get('performer'),
             'gate': body.get('gate', 'principal'),
             'deadline': _time(body.get('deadline')),
-            'maxRevisions': body.get('maxRevisions', _MAX_REVISIONS_DEFAULT),
+            'maxRevisions': body.get('maxRevisions', GATED_REVISIONS_DEFAULT),
             'tolerances': body.get('tolerances'),
         }
     kind = 'record-created' if facts.gated else 'record-notarized'
@@ -85,28 +82,28 @@ def of_batch(body: Json, *, now_ms: int, random: Random = os.urandom) -> Unsigne
     leaves, salted = [], []
     for record, item in zip(ids, records, strict=True):
         salt, salt_text, digest = salt_document(item['payload'], item.get('salt'), random)
-        signed = {
-            'record': record,
-            'type': item['type'],
-            'digest': digest,
-            'onBehalfOf': item.get('onBehalfOf'),
-            'occurredAt': _time(item.get('occurredAt')),
-            'parent': _parent(ids, item.get('parent')),
-            'references': digest_with(salt, item['references']) if item.get('references') else None,
-            'traceparent': item.get('traceparent'),
-        }
-        leaves.append(leaf_hash(canonical({name: value for name, value in signed.items() if value is not None})))
+        signed = {'record': record, 'type': item['type'], 'digest': digest, **_signed_members(item, salt, ids)}
+        leaves.append(leaf_hash(canonical(signed)))
         salted.append({**item, 'salt': salt_text})
     predicate = {'batch': batch, 'count': len(records), 'tree': 'RFC9162_SHA256'}
     return Unsigned('batch-notarized', [Subject(batch, root_of(leaves).hex())], predicate, {**body, 'records': salted})
 
 
-def _parent(ids: list[str], parent: str | int | None) -> str | None:
-    if not isinstance(parent, int):
-        return parent
-    if not 0 <= parent < len(ids):
-        raise UsageError(f'the batch has no record {parent}')
-    return ids[parent]
+def _signed_members(body: Json, salt: bytes, ids: Sequence[str] = ()) -> dict[str, str]:
+    """Optional members as they are signed: times as UTC with milliseconds, references by digest, the parent by its id."""
+    as_signed: dict[str, Callable[[Any], str]] = {
+        'occurredAt': time_of,
+        'references': lambda references: digest_with(salt, references),
+        'parent': lambda parent: _parent_at(ids, parent) if isinstance(parent, int) else parent,
+    }
+    given = {name: body[name] for name in SIGNED_MEMBERS if body.get(name) not in (None, [])}
+    return {name: as_signed[name](value) if name in as_signed else value for name, value in given.items()}
+
+
+def _parent_at(ids: Sequence[str], index: int) -> str:
+    if not 0 <= index < len(ids):
+        raise UsageError(f'the batch has no record {index}')
+    return ids[index]
 
 
 def of_step(step: str, record: Json, body: Json, *, traceparent: str | None, random: Random = os.urandom) -> Unsigned:

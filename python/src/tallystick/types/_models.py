@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ class ApiKeySecrets(Model):
 class AuditProgress(Model):
     entries_done: Annotated[int, Field(alias='entriesDone')]
     entries_total: Annotated[int | None, Field(alias='entriesTotal')]
+
+
+class AuditError(Model):
+    """
+    why the newest of up to six attempts failed. null: no attempt has failed, or the audit is done
+    """
+
+    code: Literal['unavailable', 'denied', 'not_a_ledger', 'io', 'archive_unavailable', 'worker_lost', 'internal'] | str
+    reason: str
 
 
 class AuditReportFailure(Model):
@@ -2449,7 +2458,7 @@ class Audit(Model):
     """
     state: Literal['queued', 'running', 'done', 'failed'] | str
     """
-    done: see `ok`; failed: the ledger could not be read, and nothing is said about it
+    done: see `ok`; failed: see `error`, which says nothing about the ledger
     """
     progress: Annotated[AuditProgress, Field(title='AuditProgress')]
     started_at: Annotated[str | None, Field(alias='startedAt')]
@@ -2459,6 +2468,10 @@ class Audit(Model):
     whether the whole ledger verifies; null: not known yet
     """
     report: AuditReport | None
+    error: AuditError | None
+    """
+    why the newest of up to six attempts failed. null: no attempt has failed, or the audit is done
+    """
 
 
 class Batch(Model):
@@ -3635,6 +3648,7 @@ __all__ = [
     'ApiKey',
     'ApiKeySecrets',
     'Audit',
+    'AuditError',
     'AuditProgress',
     'AuditReport',
     'AuditReportFailure',

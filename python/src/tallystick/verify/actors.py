@@ -7,7 +7,7 @@ from typing import Any
 from . import formats as f
 from .errors import Refused
 from .keys import Key, is_signed, parse_key
-from .limits import AGENT_KEYS_MAX, GRACE_MS
+from .limits import AGENT_KEYS_MAX, KEY_LINGER_MS_MAX
 from .line import Entry
 from .statement import Statement, is_remote_agent
 
@@ -66,13 +66,15 @@ Pinned = Mapping[str, frozenset[bytes]]
 
 
 class Agent:
-    __slots__ = ('digest', 'disabled_ms', 'keys', 'required')
+    __slots__ = ('current_keys', 'digest', 'disabled_ms', 'keys', 'required')
 
     def __init__(self, digest: str) -> None:
         self.digest = digest
         self.disabled_ms: int | None = None
         self.keys = 0
         """How many signing keys it was ever given."""
+        self.current_keys = 0
+        """How many of them are not revoked."""
         self.required = False
 
 
@@ -116,6 +118,18 @@ class Actors:
         if entry.kind not in SIGNED_BY_AGENTS:
             raise Refused('actor_not_entitled', f'agents do not sign {entry.kind}')
 
+    def check_signed_by(self, entry: Entry, current_kid: bytes, statement: Statement) -> bool:
+        """Whether the agent signed the entry, not the server with its key. Raises Refused if `signer` of the line contradicts that."""
+        by_agent = entry.kid in self.signing
+        if by_agent:
+            self.check_signer(entry, statement)
+        self._check_required(entry, statement)
+        if not by_agent and entry.kid != current_kid:
+            raise Refused('key_not_current', f'{entry.kid.hex()} is not the key at this position')
+        if by_agent != (entry.signer is not None):
+            raise Refused('line_contradicts_envelope', 'a line has a signer if and only if the agent signed')
+        return by_agent
+
     def check_actor(self, entry: Entry, statement: Statement) -> None:
         predicate, actor = statement.predicate, statement.predicate['actor']
         if is_remote_agent(actor):
@@ -146,7 +160,7 @@ class Actors:
         agent = self.agents.get(name)
         if agent is None:
             raise Refused('agent_not_registered', f'{name} is not registered')
-        if agent.disabled_ms is not None and ms > agent.disabled_ms + GRACE_MS:
+        if agent.disabled_ms is not None and ms > agent.disabled_ms + KEY_LINGER_MS_MAX:
             raise Refused('agent_disabled', f'{name} was disabled before')
 
     def _api_key(self, name: str, actor: str, ms: int) -> ApiKey:
@@ -156,7 +170,7 @@ class Actors:
         if key.agent != actor:
             raise Refused('key_of_another_agent', f'{name} is of {key.agent}')
         ends = [end for end in (key.revoked_ms, key.expires_ms) if end is not None]
-        if ends and ms > min(ends) + GRACE_MS:
+        if ends and ms > min(ends) + KEY_LINGER_MS_MAX:
             raise Refused('key_not_valid', f'{name} was revoked or had expired')
         return key
 
@@ -166,14 +180,14 @@ class Actors:
             scope = WRITE if statement.kind == 'agent-key-revoked' or 'endorsement' in predicate else scope
         if scope not in key.scopes:
             raise Refused('actor_not_entitled', f'{statement.kind} needs {scope}')
-        if statement.kind == 'key-created' and not key.scopes.issuperset(predicate['scopes']):
-            raise Refused('actor_not_entitled', 'a key grants only scopes that it has')
 
-    def check_required(self, entry: Entry, statement: Statement) -> None:
+    def _check_required(self, entry: Entry, statement: Statement) -> None:
         """Agents in whose name nothing is taken that they did not sign."""
         predicate = statement.predicate
         actor = self.agents.get(predicate['actor'])
         by_server = entry.kid not in self.signing
+        if not by_server:
+            self.check_signer(entry, statement)
         if actor is not None and actor.required and by_server and entry.kind not in ABOUT_AGENT_KEYS:
             raise Refused('agent_signature_missing', f'{predicate["actor"]} signs its entries itself')
         if by_server and predicate['actor'] in self.pinned and entry.kind in SIGNED_BY_AGENTS:
@@ -209,6 +223,9 @@ class Actors:
         if name in self.api_keys:
             raise Refused('duplicate_subject', f'{name} is there')
         self.check_agent(statement.predicate['agent'], statement.ms)
+        by = self.api_keys.get(statement.predicate.get('key', ''))
+        if by is not None and not by.scopes.issuperset(statement.predicate['scopes']):
+            raise Refused('actor_not_entitled', 'a key grants only scopes that it has')
         self.api_keys[name] = ApiKey(statement)
 
     def revoke_key(self, statement: Statement) -> None:
@@ -231,12 +248,12 @@ class Actors:
         if not is_signed(key, f.from_base64(predicate['proof'], 'a proof'), text):
             raise Refused('agent_key_refused', 'the proof of possession does not verify')
         self._check_endorsement(predicate, text, agent)
-        current = sum(one.agent == predicate['agent'] and not one.revoked for one in self.signing.values())
-        if current >= AGENT_KEYS_MAX:
+        if agent.current_keys >= AGENT_KEYS_MAX:
             raise Refused('agent_key_refused', f'{AGENT_KEYS_MAX} keys are current')
         self._check_pinned(predicate, key.kid)
         self.signing[key.kid] = SigningKey(predicate['agent'], key)
         agent.keys += 1
+        agent.current_keys += 1
         agent.required = agent.required or predicate['required']
 
     def _check_pinned(self, predicate: dict[str, Any], kid: bytes) -> None:
@@ -267,13 +284,14 @@ class Actors:
 
     def revoke_signing_key(self, statement: Statement) -> None:
         predicate = statement.predicate
-        self._as_registered(statement)
+        agent = self._as_registered(statement)
         key = self.signing.get(bytes.fromhex(predicate['kid']))
         if key is None or key.agent != predicate['agent']:
             raise Refused('subject_unknown', f'the key {predicate["kid"]} is none of {predicate["agent"]}')
         if key.revoked:
             raise Refused('duplicate_subject', f'the key {predicate["kid"]} is revoked')
         key.revoked = True
+        agent.current_keys -= 1
 
 
 def possession_text(statement: Statement) -> bytes:

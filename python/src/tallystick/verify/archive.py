@@ -3,37 +3,52 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import hmac
 import json
 import os
-import re
 import stat
 import struct
 import tempfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from .errors import Refused, Unreadable
-from .formats import is_hex64
-from .limits import ARCHIVE_LINES_BYTES_MAX, ARCHIVE_OBJECT_BYTES_MAX, ARCHIVE_SEAL_BYTES_MAX, ARCHIVE_SEALS_BYTES_MAX
-from .merkle import leaf_hash, node_hash
+from . import formats as f
+from .archive_forms import (
+    NONCE_BYTES,
+    TILE,
+    Piece,
+    Seal,
+    digest_of,
+    parse_seal,
+    plain_text,
+    read_lines,
+    refused,
+    split_bundle,
+    split_documents,
+    tile_name,
+    tiles_between,
+)
+from .errors import Refused, Unavailable, Unreadable
+from .ledger import Erasure
+from .limits import (
+    ARCHIVE_ENTRY_DOCUMENTS_MAX,
+    ARCHIVE_KEY_FILE_DEPTH_MAX,
+    ARCHIVE_OBJECT_BYTES_MAX,
+    ARCHIVE_SEAL_BYTES_MAX,
+    ARCHIVE_SEALS_BYTES_MAX,
+)
+from .line import Entry
+from .merkle import node_hash
 from .note import parse_checkpoint
 from .source import Lines
+from .strict_json import parse
 
-_TILE = 256
 _DEPTH = 24
-_ITEMS = 4_096
-_PIECE_ENTRIES_MAX = 4_096
-_NONCE_BYTES = 12
-_SECRET_BYTES = 37
-_SEAL = {'archive', 'ledger', 'keys', 'from', 'size', 'previous', 'checkpoint', 'erasures', 'pieces', 'objects'}
-_PIECE_NAME = re.compile(r'(lines|documents)/[0-9]{1,16}-[0-9a-f]{64}\Z')
 
 
 class Keys:
@@ -41,12 +56,14 @@ class Keys:
 
     def __init__(self, data: bytes) -> None:
         try:
-            value = json.loads(data)
-            if value['archiveKeys'] != 1:
+            value = parse(data, ARCHIVE_KEY_FILE_DEPTH_MAX).value
+            self.ledger: str = value['ledger']
+            if value.keys() != {'archiveKeys', 'ledger', 'pieces'} or not f.is_integer(value['archiveKeys'], 1, 1):
                 raise ValueError
-            self.ledger = str(value['ledger'])
-            self._pieces = {int(start): _secrets(base64.b64decode(packed, validate=True)) for start, packed in value['pieces']}
-        except (ValueError, KeyError, TypeError, struct.error):
+            if not isinstance(self.ledger, str):
+                raise ValueError
+            self._pieces = {_place(start): _secrets(f.from_base64(packed, 'secrets')) for start, packed in value['pieces']}
+        except (Refused, ValueError, KeyError, TypeError, AttributeError, struct.error):
             raise Unreadable('the file of --archive-key is no key file of an archive') from None
 
     def find(self, piece: int, place: int) -> bytes | None:
@@ -58,155 +75,253 @@ class Keys:
         return None
 
 
+def _place(start: object) -> int:
+    if not isinstance(start, (int, float)) or not f.is_integer(start, 0):
+        raise ValueError
+    return int(start)
+
+
 def _secrets(packed: bytes) -> list[tuple[int, int, bytes]]:
-    return [(depth, first, secret) for depth, first, secret in struct.iter_unpack('>BI32s', packed)]
+    secrets = list(struct.iter_unpack('>BI32s', packed))
+    if any(depth > _DEPTH or first % (1 << (_DEPTH - depth)) for depth, first, _ in secrets):
+        raise ValueError
+    return secrets
+
+
+class _Missing:
+    pass
+
+
+class _TooLong:
+    pass
 
 
 class Archive:
+    """Reads an archive as an export. A fault of an object is reported at its entries: entries before it are verified first."""
+
     def __init__(self, directory: Path, keys: Keys | None) -> None:
         self._directory = directory.resolve()
         self._keys = keys
-        checkpoint = self._read('checkpoint')
-        if checkpoint is None:
+        self.damage: Refused | Unreadable | None = None
+        """Why the lines end before the last entry."""
+        checkpoint = self._read('checkpoint', ARCHIVE_OBJECT_BYTES_MAX)
+        if isinstance(checkpoint, _Missing):
             raise Unreadable(f'{directory} holds no archive of a ledger')
-        self.note = checkpoint.decode('utf-8', 'replace')
-        self.size = parse_checkpoint(self.note).size
+        note = _note_of(checkpoint)
+        self.size = parse_checkpoint(note).size
+        if self.size == 0:
+            raise refused('checkpoint is of no entry')
         self._seals = self._read_seals()
+        self.ledger: str = self._seals[-1].ledger['id']
+        self.notes = [*(seal.checkpoint for seal in self._seals), note]
+        """All checkpoints, those of the seals first."""
         self._faults: list[str] = []
-        self._erasures = {(subject, of): seq for seal in self._seals for subject, of, seq in seal['erasures']}
-        if keys is not None and keys.ledger != self._seals[-1]['ledger']['id']:
-            raise Unreadable('the file of --archive-key is of another ledger')
+        self._erasures = {(subject, of): seq for seal in self._seals for subject, of, seq in seal.erasures}
+        self._unexplained: list[str] = []
+        """Documents that have no key, and no entry that erases them."""
+        self._last_bundle: tuple[int, bytes] = (-1, b'')
+        self._definitions: dict[int, str] = {}
+        self._tiles = _Tiles({seal.size for seal in self._seals})
 
     def lines(self) -> Lines:
-        """The export, in a temporary file. Raises Refused `archive_object` where an object is missing or another one."""
+        """Writes the export to a temporary file, up to the first piece that cannot be read; `damage` says why."""
         file = tempfile.TemporaryFile(prefix='tallystick-')  # noqa: SIM115, `Lines` closes it
         newest = self._seals[-1]
-        head = {'export': 1, 'ledger': newest['ledger'], 'keys': newest['keys']}
+        head = {'export': 1, 'ledger': newest.ledger, 'keys': newest.keys}
         file.write(_line(head if self._keys is not None else {**head, 'documents': 'withheld'}))
-        tiles = _Tiles({seal['size'] for seal in self._seals})
-        for seal in self._seals:
-            self._export(seal, file, tiles)
-        for seal in self._seals:
-            self._check_tiles(seal, tiles)
-        if self._faults:
-            raise Refused('archive_object', '; '.join(dict.fromkeys(self._faults)))
-        file.write(_line({'checkpoint': self.note}))
-        return Lines(file, file.tell())
+        try:
+            for index, seal in enumerate(self._seals):
+                self._export(seal, file, index)
+        except (Refused, Unreadable) as damage:
+            self.damage = damage
+        file.write(_line({'checkpoint': self.notes[-1]}))
+        return Lines(file, file.tell(), line_bytes_max=file.tell())
 
-    def _read(self, name: str, bytes_max: int = ARCHIVE_OBJECT_BYTES_MAX) -> bytes | None:
+    def taken(self, entry: Entry) -> None:
+        """Called for each verified entry. Raises Refused if its definition is not the signed one."""
+        self._tiles.add(entry.leaf)
+        if entry.kind != 'type-registered' or entry.statement is None:
+            return
+        if self._definitions.pop(entry.seq, None) != entry.statement.subjects[0].digest:
+            raise refused(f'the definition of a type is another one than entry {entry.seq} signs')
+
+    def end(self, erasures: list[Erasure]) -> None:
+        """Called after the last verified entry. Raises Refused if tiles hold other hashes, or seals name other erasures."""
+        signed = [(one.subject, one.of, one.seq) for one in erasures]
+        at = 0
+        for seal in self._seals:
+            for name in tiles_between(seal.start, seal.size, 'hashes'):
+                if seal.objects[name].sha256 != self._tiles.found.get(name):
+                    raise refused(f'{name} holds other hashes than those of the entries')
+            own = signed[at : at + len(seal.erasures)]
+            if own != seal.erasures or any(not seal.start <= seq < seal.size for _, _, seq in own):
+                raise refused(f'seals/{seal.size} names other erasures than its entries')
+            at += len(own)
+        if at != len(signed):
+            raise refused('the seals lack erasures of their entries')
+
+    def _read(self, name: str, bytes_max: int) -> bytes | _Missing | _TooLong:
         """Regular files only, and no symbolic link below the directory."""
         path = self._directory / name
         try:
             if path.resolve(strict=True) != path:
-                raise Unreadable(f'{name}: it is a link, or lies behind one')
+                raise Unavailable(f'{name}: it is a link, or lies behind one')
             with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_NOFOLLOW', 0)), 'rb') as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise Unreadable(f'{name}: it is no file')
+                    raise Unavailable(f'{name}: it is no file')
                 data = file.read(bytes_max + 1)
         except (FileNotFoundError, NotADirectoryError):
-            return None
+            return _Missing()
         except (IsADirectoryError, RuntimeError):
-            raise Unreadable(f'{name}: it is no file') from None
-        if len(data) > bytes_max:
-            raise Unreadable(f'{name}: it has more than {bytes_max} bytes')
-        return data
+            raise Unavailable(f'{name}: it is no file') from None
+        return data if len(data) <= bytes_max else _TooLong()
 
-    def _read_seals(self) -> list[dict[str, Any]]:
-        seals: list[dict[str, Any]] = []
-        at, expected, left = self.size, None, ARCHIVE_SEALS_BYTES_MAX
+    def _read_seals(self) -> list[Seal]:
+        seals: list[Seal] = []
+        at, left = self.size, ARCHIVE_SEALS_BYTES_MAX
         while at > 0:
-            data = self._read(f'seals/{at}', ARCHIVE_SEAL_BYTES_MAX)
-            if data is None:
-                raise Refused('archive_object', f'seals/{at} is missing')
-            if expected is not None and hashlib.sha256(data).hexdigest() != expected:
-                raise Refused('archive_object', f'seals/{at} is another one than the next one names')
+            data = self._read(f'seals/{at}', min(left, ARCHIVE_SEAL_BYTES_MAX))
+            if isinstance(data, _Missing):
+                raise refused(f'seals/{at} is missing')
+            if isinstance(data, _TooLong):
+                raise refused(f'seals/{at}, or all seals together, are too long')
             left -= len(data)
-            if left < 0:
-                raise Refused('archive_object', f'the seals have more than {ARCHIVE_SEALS_BYTES_MAX} bytes')
-            seal = _parse_seal(data, at)
-            seals.insert(0, seal)
-            at, expected = seal['from'], seal['previous']
-        return seals
+            if seals and digest_of(data) != seals[-1].previous:
+                raise refused(f'seals/{at} is another one than the next one names')
+            seal = parse_seal(data, at)
+            if seals and seal.ledger['id'] != seals[-1].ledger['id']:
+                raise refused(f'seals/{at} is of another ledger than the next one')
+            seals.append(seal)
+            at = seal.start
+        return seals[::-1]
 
-    def _object(self, seal: dict[str, Any], name: str) -> bytes | None:
-        data = self._read(name)
-        if data is None:
-            self._faults.append(f'{name} is missing')
-        elif hashlib.sha256(data).hexdigest() != seal['digests'][name]:
-            self._faults.append(f'{name} is not the object that its seal names')
+    def _object(self, seal: Seal, name: str) -> bytes | None:
+        """Returns an object, or None if it is missing or not the sealed one; this is noted. Reads no more bytes than the seal says."""
+        sealed = seal.objects[name]
+        data = self._read(name, sealed.bytes)
+        if isinstance(data, bytes) and len(data) == sealed.bytes and digest_of(data) == sealed.sha256:
+            return data
+        self._faults.append(f'{name} is missing' if isinstance(data, _Missing) else f'{name} is not the object that its seal names')
+        return None
+
+    def _judge(self, name: str, work: Callable[[], list[bytes]]) -> list[bytes] | None:
+        """Runs work on an object that was read. Returns None if the object has a wrong form; that fault is noted."""
+        try:
+            return work()
+        except Refused as found:
+            self._faults.append(f'{name} {found.reason}')
             return None
-        return data
 
-    def _export(self, seal: dict[str, Any], file: IO[bytes], tiles: _Tiles) -> None:
-        envelopes = self._envelopes(seal)
-        for piece in seal['pieces']:
-            lines = self._object(seal, piece['lines'])
-            documents = b'' if piece['documents'] is None else self._object(seal, piece['documents'])
-            if lines is None or documents is None or self._faults:
-                continue
-            sealed = _split(documents)
-            try:
-                parsed = [json.loads(line) for line in _gunzip(lines).split(b'\n')[:-1]]
-                if len(parsed) != piece['end'] - piece['from']:
-                    raise ValueError
-                for seq, line in enumerate(parsed, piece['from']):
-                    envelope = envelopes[seq - (seal['from'] - seal['from'] % _TILE)]
-                    tiles.add(leaf_hash(envelope))
-                    file.write(_line(self._export_line(line, envelope, seq, piece['from'], sealed)))
-            except (ValueError, KeyError, TypeError, IndexError, AttributeError, zlib.error, RecursionError):
-                self._faults.append(f'{piece["lines"]} does not hold the lines of its entries')
+    def _export(self, seal: Seal, file: IO[bytes], index: int) -> None:
+        for piece in seal.pieces:
+            lines = self._piece(seal, piece)
+            if lines is None:
+                self._refuse(index)
+            else:
+                file.writelines(lines)
+        for name in tiles_between(seal.start, seal.size, 'hashes'):
+            self._object(seal, name)
+        if self._faults:
+            self._refuse(index + 1)
 
-    def _envelopes(self, seal: dict[str, Any]) -> list[bytes]:
-        """From the first entry of the first tile of the seal on."""
+    def _refuse(self, rest: int) -> None:
+        """Reads the remaining objects, so that one run names all faulty ones."""
+        for seal in self._seals[rest:]:
+            for name in seal.objects:
+                self._object(seal, name)
+        raise refused('; '.join(dict.fromkeys(self._faults)))
+
+    def _piece(self, seal: Seal, piece: Piece) -> list[bytes] | None:
+        """Lines of an export. None: an object is missing or not the sealed one."""
+        data = self._object(seal, piece.lines)
+        documents = b'' if piece.documents is None else self._object(seal, piece.documents)
+        envelopes = self._envelopes(seal, piece)
+        if data is None or documents is None or envelopes is None:
+            return None
+        found = self._judge(piece.lines, partial(self._lines, piece, data, documents, envelopes))
+        if found is not None and self._unexplained:
+            raise Unavailable(f'{self._unexplained[0]} cannot be opened, and no archived entry erases it')
+        return found
+
+    def _lines(self, piece: Piece, data: bytes, documents: bytes, envelopes: list[bytes]) -> list[bytes]:
+        lines = read_lines(data, piece)
+        count = sum(len(line['documents']) for line in lines)
+        sealed = iter(split_documents(documents, count) if piece.documents is not None else [b''] * count)
+        found = []
+        for line, envelope in zip(lines, envelopes, strict=True):
+            if line['definition'] is not None:
+                self._definitions[int(line['seq'])] = digest_of(line['definition'].encode())
+            found.append(self._export_line(line, envelope, piece.start, sealed))
+        return found
+
+    def _envelopes(self, seal: Seal, piece: Piece) -> list[bytes] | None:
         envelopes: list[bytes] = []
-        for name in _tiles_between(seal['from'], seal['size'], 'entries'):
-            bundle = self._object(seal, name) or b''
-            at = 0
-            while at + 2 <= len(bundle):
-                end = at + 2 + int.from_bytes(bundle[at : at + 2], 'big')
-                envelopes.append(bundle[at + 2 : end])
-                at = end
+        for tile in range(piece.start // TILE, (piece.end + TILE - 1) // TILE):
+            width = min(TILE, seal.size - tile * TILE)
+            name = tile_name('entries', tile, width)
+            bundle = self._object(seal, name)
+            if bundle is None:
+                return None
+            entries = self._judge(name, partial(self._entries, tile, width, bundle))
+            if entries is None:
+                return None
+            envelopes += entries[max(0, piece.start - tile * TILE) : piece.end - tile * TILE]
         return envelopes
 
-    def _export_line(self, line: dict[str, Any], envelope: bytes, seq: int, piece: int, sealed: Iterator[bytes]) -> dict[str, Any]:
+    def _entries(self, tile: int, width: int, bundle: bytes) -> list[bytes]:
+        """Checks that a bundle begins with the narrower one, whose entries were verified: readers of tiles get only the widest."""
+        before, data = self._last_bundle
+        if before == tile and not bundle.startswith(data):
+            raise refused('holds other entries than the bundle before it')
+        self._last_bundle = (tile, bundle)
+        return split_bundle(bundle, width)
+
+    def _export_line(self, line: dict[str, Any], envelope: bytes, piece: int, sealed: Iterator[bytes]) -> bytes:
+        seq, items = int(line['seq']), line['items']
         documents = []
         for item, said in enumerate(line['documents']):
-            if line['items'] is None:
+            if items is None:
                 subject, digest, erased_by = said['subject'], said['digest'], said['erasedBy']
             else:
-                subject, digest, erased_by = line['items'][item]['record'], line['items'][item]['digest'], said
-            shown = self._show(subject, erased_by, seq, piece, item, next(sealed, b''))
-            documents.append({'subject': subject, 'digest': digest, **shown})
-        members = {name: value for name, value in line.items() if name != 'definition'}
-        return {**members, 'envelope': base64.b64encode(envelope).decode(), 'documents': documents}
+                subject, digest, erased_by = items[item]['record'], items[item]['digest'], said
+            start = _text({'subject': subject, 'digest': digest})[:-1]
+            documents.append(f'{start},{self._show(subject, erased_by, seq, piece, item, next(sealed))}')
+        head = {name: line[name] for name in ('seq', 'kind', 'recordedAt', 'leaf', 'chain')}
+        beside = {name: line[name] for name in ('items', 'received', 'signer') if name in line}
+        start = _text({**head, 'envelope': base64.b64encode(envelope).decode()})[:-1]
+        return f'{start},"documents":[{",".join(documents)}],{_text(beside)[1:]}\n'.encode()
 
-    def _show(self, subject: str, said: int | None, seq: int, piece: int, item: int, sealed: bytes) -> dict[str, Any]:
-        erased_by = self._erasures.get((subject, seq), said)
-        if erased_by is not None and erased_by >= self.size:
-            erased_by = None
+    def _show(self, subject: str, said: float | None, seq: int, piece: int, item: int, sealed: bytes) -> str:
+        """The members of a document behind subject and digest."""
+        known = self._erasures.get((subject, seq), said)
+        erased_by = int(known) if known is not None and known < self.size else None
         if self._keys is None or erased_by is not None:
-            return {'salt': None, 'document': None, 'erasedBy': erased_by}
-        key = self._keys.find(piece, _ITEMS * (seq - piece) + item)
+            return f'"salt":null,"document":null,"erasedBy":{_text(erased_by)}}}'
+        key = self._keys.find(piece, ARCHIVE_ENTRY_DOCUMENTS_MAX * (seq - piece) + item)
         try:
-            if key is None:
+            if key is None or not sealed:
                 raise InvalidTag
-            members = json.loads(AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], None))
-        except (InvalidTag, ValueError):
-            raise Unreadable(f'{subject} of the entry {seq} cannot be opened, and no archived entry erases it') from None
-        return {**members, 'erasedBy': None}
+            opened = AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], None)
+        except InvalidTag:
+            self._unexplained.append(f'{subject} of the entry {seq}')
+            return f'"salt":null,"document":null,"erasedBy":{self.size}}}'
+        return f'"erasedBy":null,{plain_text(opened)[1:]}'
 
-    def _check_tiles(self, seal: dict[str, Any], tiles: _Tiles) -> None:
-        for name in _tiles_between(seal['from'], seal['size'], 'hashes'):
-            data = self._object(seal, name)
-            if data is not None and not self._faults and data != tiles.found.get(name):
-                self._faults.append(f'{name} holds other hashes than those of the entries')
+
+def _note_of(data: bytes | _TooLong) -> str:
+    if isinstance(data, _TooLong):
+        raise refused('checkpoint is too long')
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise refused('checkpoint is not UTF-8') from None
 
 
 class _Tiles:
-    """Hash tiles as they come about: full ones, and at the sizes of seals the others."""
+    """Digests of hash tiles as the tree grows: of full tiles, and of partial ones at the sizes of seals."""
 
     def __init__(self, sizes: set[int]) -> None:
-        self.found: dict[str, bytes] = {}
+        self.found: dict[str, str] = {}
         self._sizes = sizes
         self._size = 0
         self._levels: list[list[bytes]] = []
@@ -218,17 +333,21 @@ class _Tiles:
         if self._size in self._sizes:
             for level, hashes in enumerate(self._levels):
                 if hashes:
-                    self.found[_tile_name(level, self._full[level], len(hashes))] = b''.join(hashes)
+                    self._keep(level)
+
+    def _keep(self, level: int) -> None:
+        hashes = self._levels[level]
+        self.found[tile_name(level, self._full[level], len(hashes))] = digest_of(b''.join(hashes))
 
     def _put(self, level: int, value: bytes) -> None:
         if level == len(self._levels):
             self._levels.append([])
             self._full.append(0)
         self._levels[level].append(value)
-        if len(self._levels[level]) < _TILE:
+        if len(self._levels[level]) < TILE:
             return
+        self._keep(level)
         hashes = self._levels[level]
-        self.found[_tile_name(level, self._full[level], _TILE)] = b''.join(hashes)
         self._levels[level] = []
         self._full[level] += 1
         while len(hashes) > 1:
@@ -236,81 +355,9 @@ class _Tiles:
         self._put(level + 1, hashes[0])
 
 
-def _tile_name(level: int | str, tile: int, width: int) -> str:
-    elements = [f'{tile % 1000:03d}']
-    while tile >= 1000:
-        tile //= 1000
-        elements.insert(0, f'x{tile % 1000:03d}')
-    return f'tile/{level}/{"/".join(elements)}' + ('' if width == _TILE else f'.p/{width}')
-
-
-def _tiles_between(before: int, size: int, kind: str) -> Iterator[str]:
-    """Names of the bundles, or of the hash tiles, that a log of `size` entries has and one of `before` has not."""
-    level, unit = 0, 1
-    while unit <= size:
-        had, hashes = before // unit, size // unit
-        for tile in range(had // _TILE, (hashes + _TILE - 1) // _TILE):
-            width = min(_TILE, hashes - tile * _TILE)
-            if tile * _TILE + width > had:
-                yield _tile_name('entries' if kind == 'entries' else level, tile, width)
-        if kind == 'entries':
-            return
-        level, unit = level + 1, unit * _TILE
-
-
-def _parse_seal(data: bytes, size: int) -> dict[str, Any]:
-    try:
-        seal = json.loads(data)
-        if not _is_seal(seal, size):
-            raise ValueError
-        named = [*_tiles_between(seal['from'], size, 'entries'), *_tiles_between(seal['from'], size, 'hashes')]
-        for piece in seal['pieces']:
-            named += [piece['lines'], *([] if piece['documents'] is None else [piece['documents']])]
-        seal['digests'] = {one['name']: one['sha256'] for one in seal['objects']}
-        if set(seal['digests']) != set(named):
-            raise ValueError
-        return dict(seal)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise Refused('archive_object', f'seals/{size} is no seal of these entries') from None
-
-
-def _is_seal(seal: Any, size: int) -> bool:
-    before = seal['from']
-    if set(seal) != _SEAL or seal['archive'] != 1 or seal['size'] != size or type(before) is not int or not 0 <= before < size:
-        return False
-    if (seal['previous'] is None) != (before == 0) or not (before == 0 or is_hex64(seal['previous'])):
-        return False
-    at = before
-    for piece in seal['pieces']:
-        start, end = piece['from'], piece['end']
-        if start != at or type(end) is not int or not start < end <= min(size, start + _PIECE_ENTRIES_MAX):
-            return False
-        for kind in ('lines', 'documents'):
-            name = piece[kind]
-            if name is None and kind == 'documents':
-                continue
-            if not name.startswith(f'{kind}/{at}-') or not _PIECE_NAME.match(name):
-                return False
-        at = end
-    erasures = all(isinstance(one[0], str) and type(one[1]) is int and type(one[2]) is int for one in seal['erasures'])
-    return at == size and erasures and isinstance(seal['ledger']['id'], str) and isinstance(seal['keys'], list)
-
-
-def _split(documents: bytes) -> Iterator[bytes]:
-    at = 0
-    while at + 4 <= len(documents):
-        end = at + 4 + int.from_bytes(documents[at : at + 4], 'big')
-        yield documents[at + 4 : end]
-        at = end
-
-
-def _gunzip(data: bytes) -> bytes:
-    inflater = zlib.decompressobj(wbits=31)
-    text = inflater.decompress(data, ARCHIVE_LINES_BYTES_MAX)
-    if not inflater.eof:
-        raise ValueError
-    return text
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(',', ':'))
 
 
 def _line(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(',', ':')).encode() + b'\n'
+    return f'{_text(value)}\n'.encode()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from . import formats as f
 from .actors import ABOUT_AGENT_KEYS, Actors, Agent
+from .bundle_lines import parse_entry, parse_first, parse_last
 from .errors import Refused
-from .keys import Key, parse_key
-from .limits import BUNDLE_FIRST_LINE_CHARS_MAX, BUNDLE_FIRST_LINE_DEPTH_MAX, BUNDLE_KEYS_MAX, INCLUSION_PATH_MAX, LINE_DEPTH_MAX
+from .hints import named_keys
+from .limits import LINE_DEPTH_MAX
 from .line import (
     STATEMENT,
     Context,
@@ -18,144 +17,94 @@ from .line import (
     Pending,
     await_erasures,
     check_definition,
-    check_documents,
-    check_head,
-    is_signer,
+    read_documents,
+    take_erasure,
     verify_documents,
     verify_members,
     verify_signed,
 )
 from .merkle import Tree, check_inclusion
-from .note import Checkpoint, NoteKey, check_note, note_key, parse_checkpoint
-from .proof import OfflineTrust, check_strict, cover, hashes, is_item_proof, is_path, verify_item
+from .note import Checkpoint, Cosignatures, NoteKey, check_note, note_key, parse_checkpoint
+from .proof import Coverage, OfflineTrust, check_compromised, check_strict, count_given, cover, hashes, join, parse_consistency, verify_item
 from .record import STEPS, Record
 from .registered import Foreign, check_pair, judge
 from .source import Lines
 from .statement import Statement
 from .strict_json import parse
 
-_FIRST = frozenset(('bundle', 'ledger', 'of', 'completeness', 'documents', 'keys', 'checkpoint'))
-_SELECTION = frozenset(('from', 'to'))
-_FILTER = frozenset(('type', 'agent', 'trace'))
-_TRACE = re.compile(r'[0-9a-f]{32}\Z')
-_KEY = frozenset(('kid', 'alg', 'spki', 'compromisedAt'))
-_RANGE = frozenset(('from', 'to', 'left', 'right'))
-_MEMBERS = frozenset(('seq', 'kind', 'recordedAt', 'leaf', 'envelope', 'documents', 'items'))
-_OPTIONAL = frozenset(('path', 'received', 'signer'))
 _MAKES = frozenset(('record-notarized', 'record-created', 'batch-notarized'))
 _ABOUT_KEYS = frozenset(('ledger-created', 'server-key-rotated', *ABOUT_AGENT_KEYS))
 
 
-def _syntax(what: str) -> Refused:
-    return Refused('bundle_syntax', what)
-
-
 class BundleReport(NamedTuple):
-    line: str
+    ledger: str
+    of: dict[str, Any]
+    name: str
+    """`of` in a line."""
+    completeness: str
+    entries: int
+    """Entries of the range, or about the records of the selection."""
+    of_entries: int | None
+    """Entries that a filter selects from."""
+    records: int | None
+    """Records of a selection."""
+    agent_signed: int
+    statements: int
+    issuers_judged: int
+    erased: int
+    withheld: bool
+    first_kid: bytes
+    keys_given: bool
+    note_key_given: bool
+    coverage: Coverage
     notices: list[str]
     """Gaps: checks that were not made, and entries that the bundle does not show."""
 
 
 def verify_bundle(lines: Lines, trust: OfflineTrust) -> BundleReport:
-    first = _parse_first(lines.first())
-    declared = _parse_last(lines.last())
-    bundle = _Bundle(first, trust)
+    joins = [parse_consistency(one) for one in trust.consistency]
+    first = parse_first(lines.first())
+    last = lines.last()
+    bundle = _Bundle(first, trust, joins)
     for portion in lines.portions():
         for line in portion:
             bundle.take(line)
-    if declared is None:
-        raise Refused('bundle_incomplete', 'cut off: its last line is not {"entries":…}')
-    return bundle.end(declared)
-
-
-def _parse_first(data: bytes) -> dict[str, Any]:
-    if len(data.decode('utf-8', 'replace')) > BUNDLE_FIRST_LINE_CHARS_MAX:
-        raise _syntax('the first line is too long')
-    value: dict[str, Any] = parse(data, BUNDLE_FIRST_LINE_DEPTH_MAX).value
-    if not isinstance(value, dict) or value.keys() - {'tool'} != _FIRST or value['bundle'] != 1 or not f.is_id_of(value['ledger'], 'led'):
-        raise _syntax('not the members of a first line')
-    if value['documents'] not in ('all', 'withheld') or not isinstance(value['checkpoint'], str):
-        raise _syntax('documents or checkpoint is of another form')
-    if 'tool' in value and not f.is_text(value['tool']):
-        raise _syntax('tool is of another form')
-    of = value['of']
-    if not isinstance(of, dict) or len(of) != 1 or not _is_of(of):
-        raise _syntax('of is of another form')
-    if value['completeness'] != ('complete' if 'range' in of else 'selection'):
-        raise _syntax('completeness is not that of what it is of')
-    keys = value['keys']
-    if not isinstance(keys, list) or len(keys) > BUNDLE_KEYS_MAX or not all(map(_is_key, keys)):
-        raise _syntax('keys are of another form')
-    return value
-
-
-def _is_of(of: dict[str, Any]) -> bool:
-    if 'selection' in of:
-        return _is_selection(of['selection'])
-    if 'range' not in of:
-        return any(f.is_id_of(of.get(name), 'rec') for name in ('record', 'run'))
-    span = of['range']
-    if not isinstance(span, dict) or span.keys() != _RANGE:
-        return False
-    if not f.is_integer(span['from'], 0) or not f.is_integer(span['to'], int(span['from'])):
-        return False
-    return is_path(span['left'], INCLUSION_PATH_MAX) and is_path(span['right'], INCLUSION_PATH_MAX)
-
-
-def _is_selection(value: Any) -> bool:
-    if not isinstance(value, dict) or not value.keys() >= _SELECTION or not value.keys() - _SELECTION <= _FILTER or len(value) < 3:
-        return False
-    if not f.is_integer(value['from'], 0) or not f.is_integer(value['to'], int(value['from'])):
-        return False
-    trace = value.get('trace', '0' * 32)
-    if not isinstance(trace, str) or _TRACE.match(trace) is None:
-        return False
-    return ('type' not in value or f.is_type(value['type'])) and ('agent' not in value or f.is_id_of(value['agent'], 'agt'))
-
-
-def _is_key(value: Any) -> bool:
-    if not isinstance(value, dict) or value.keys() != _KEY or not f.is_hex64(value['kid']):
-        return False
-    compromised = value['compromisedAt']
-    return value['alg'] in ('EdDSA', 'ES256') and isinstance(value['spki'], str) and (compromised is None or f.is_time(compromised))
-
-
-def _parse_last(data: bytes) -> int | None:
-    try:
-        value = parse(data, LINE_DEPTH_MAX).value
-    except Refused:
-        return None
-    if not isinstance(value, dict) or value.keys() != {'entries'} or not f.is_integer(value['entries'], 0):
-        return None
-    return int(value['entries'])
+    return bundle.end(parse_last(last))
 
 
 class _Bundle:
-    def __init__(self, first: dict[str, Any], trust: OfflineTrust) -> None:
+    def __init__(self, first: dict[str, Any], trust: OfflineTrust, joins: list[dict[str, Any]]) -> None:
         self.first = first
         self.trust = trust
+        self.joins = joins
         self.ledger: str = first['ledger']
-        self.keys, self.compromised = _keys(first['keys'])
+        self.keys, self.compromised = named_keys(first['keys'])
         self.context = Context(self.keys, first['documents'] == 'withheld')
-        self.checkpoint: Checkpoint = parse_checkpoint(first['checkpoint'])
+        self.checkpoint: Checkpoint | None = None
+        self.joined: int | None = None
+        self.cosignatures: Cosignatures | None = None
         span = first['of'].get('range')
         self.span = (int(span['from']), int(span['to'])) if span is not None else None
         self.tree = Tree(self.span[0], hashes(span['left'])) if self.span is not None else Tree()
         if self.span is not None and len(self.tree.peaks) != self.span[0].bit_count():
             raise Refused('merkle_range', f'left is not the subtrees of {self.span[0]} leaves')
         self.filter: dict[str, Any] | None = first['of'].get('selection')
-        self.note_key: NoteKey | None = None
         self.issuer = ''
         self.first_kid = b''
         self.current_kid = b''
         self.named: set[bytes] = set()
         self.actors = Actors(trust.agent_keys)
         self.records: dict[str, Record | None] = {}
+        self.completions: set[str] = set()
         self.count = 0
         self.related = 0
         self.last_seq = -1
+        self.newest = -1
+        """The last entry of the range, or about a record of the selection."""
+        self.range_leaf: bytes | None = None
+        """The last leaf of the range: the others are in the tree."""
         self.before: Entry | None = None
-        self.registering: Foreign | None = None
+        self.registering: Entry | None = None
         self.pending: Pending = {}
         self.erased = 0
         self.erased_names: set[tuple[int, str]] = set()
@@ -166,13 +115,13 @@ class _Bundle:
         self.unused_policies: set[str] = set()
         self.policy_of_range: str | None = None
         self.issuers_judged = 0
-        self.signed_by: dict[bytes, tuple[int, int]] = {}
 
     def take(self, data: bytes) -> None:
-        value = parse(data, LINE_DEPTH_MAX)
-        entry, items = self._verify_alone(value.value, value.plain)
+        text = parse(data, LINE_DEPTH_MAX)
+        value = parse_entry(text.value, self.span)
+        entry, items = self._verify_alone(value, text.plain)
         try:
-            self._take(entry, value.value, items)
+            self._take(entry, value, items)
         except Refused as refused:
             raise refused.at(entry.seq) from None
         self.count += 1
@@ -181,39 +130,25 @@ class _Bundle:
     def _in_range(self, seq: int) -> bool:
         return self.span is not None and self.span[0] <= seq <= self.span[1]
 
-    def _verify_alone(self, value: Any, plain: bool) -> tuple[Entry, list[dict[str, Any]] | None]:
-        if not isinstance(value, dict) or not value.keys() >= _MEMBERS or not value.keys() - _MEMBERS <= _OPTIONAL:
-            raise _syntax('not the members of an entry')
-        try:
-            check_head(value)
-        except Refused as refused:
-            raise _syntax(refused.reason) from None
-        if not isinstance(value.get('received', ''), str) or ('signer' in value and not is_signer(value['signer'])):
-            raise _syntax('received or signer is of another form')
-        inside = self._in_range(int(value['seq']))
-        if inside == ('path' in value) or not is_path(value.get('path', []), INCLUSION_PATH_MAX):
-            raise _syntax('a path where none belongs, or none, or one of another form')
-        if not inside and value['items'] is not None:
-            return self._verify_selected(value, plain)
-        entry = verify_members(value, plain, self.context)
-        return entry, None
+    def _verify_alone(self, value: dict[str, Any], plain: bool) -> tuple[Entry, list[dict[str, Any]] | None]:
+        if value['kind'] == STATEMENT or value['items'] is None or self._in_range(int(value['seq'])):
+            return verify_members(value, plain, self.context), None
+        return self._verify_selected(value, plain)
 
     def _verify_selected(self, value: dict[str, Any], plain: bool) -> tuple[Entry, list[dict[str, Any]]]:
         """A batch with the items that belong to the selection."""
-        proofs = value['items']
-        if not isinstance(proofs, list) or not all(map(is_item_proof, proofs)):
-            raise _syntax('items are of another form')
-        check_documents(value)
-        envelope, statement, leaf, signer = verify_signed(value, f.from_base64(value['envelope'], 'the envelope'), self.context)
+        data = f.from_base64(value['envelope'], 'the envelope')
+        read_documents(value)
+        received = None if value['received'] is None else f.from_base64(value['received'], 'the received envelope')
+        envelope, statement, leaf, signer = verify_signed(value, data, self.context)
         check_definition(statement)
         if statement.kind != 'batch-notarized':
             raise Refused('batch_contradicts_statement', 'items of what is no batch')
-        items = [verify_item(proof, statement) for proof in proofs]
-        places = [proof['index'] for proof in proofs]
-        if any(a >= b for a, b in pairwise(places)):
-            raise _syntax('the items are not in the order of their places')
-        if not items:
+        if not value['items']:
             raise Refused('entry_unrelated', 'a batch without an item')
+        if received is not None:
+            raise Refused('received_mismatch', 'a batch with a received entry')
+        items = [verify_item(proof, statement) for proof in value['items']]
         missing = verify_documents(value, statement, plain, self.context.withheld, items)
         shown = len(items) - len(missing)
         entry = Entry(
@@ -239,20 +174,35 @@ class _Bundle:
         if (entry.kind == 'ledger-created') != (entry.seq == 0) or (self.count == 0) != (entry.seq == 0):
             raise Refused('ledger_created_misplaced', 'ledger-created is the first entry, with seq 0, and no other')
         self._check_seq(entry)
-        if entry.statement is not None and entry.kind == 'ledger-created':
-            self._define(entry, entry.statement)
-        self._check_pair(entry)
-        if entry.statement is not None:
-            self._check_author(entry, entry.statement)
-        self._check_place(entry, value)
-        if entry.statement is not None:
-            self._follow(entry, entry.statement, value, items)
-        elif not self._in_range(entry.seq):
+        self._check_turn(entry)
+        if entry.statement is None:
+            self._hold(entry)
+        else:
+            self._take_own(entry, entry.statement, value, items)
+        if entry.seq in self.pending:
+            raise Refused('erasure_unexplained', f'entry {entry.seq} erases nothing')
+
+    def _hold(self, entry: Entry) -> None:
+        if not self._in_range(entry.seq):
             raise Refused('entry_unrelated', 'a registered statement stands in a range only')
-        self._check_missing(entry)
-        self.statements += entry.kind == STATEMENT
+        self._check_place(entry, [])
+        self.statements += 1
+        self._relate(entry)
+
+    def _take_own(self, entry: Entry, statement: Statement, value: dict[str, Any], items: list[dict[str, Any]] | None) -> None:
+        if entry.kind == 'ledger-created':
+            self._define(entry, statement)
+        self._check_author(entry, statement)
+        check_compromised(self.compromised, entry.kid, statement, self.joined, self.trust, entry.seq)
+        self._check_place(entry, value.get('path', []))
+        await_erasures(self.pending, entry)
         if self._in_range(entry.seq):
-            self.related += 1
+            self._relate(entry)
+        self._follow(entry, statement, items)
+
+    def _relate(self, entry: Entry) -> None:
+        self.related += 1
+        self.newest = entry.seq
 
     def _check_seq(self, entry: Entry) -> None:
         if entry.seq <= self.last_seq:
@@ -267,55 +217,48 @@ class _Bundle:
     def _define(self, entry: Entry, statement: Statement) -> None:
         definition = statement.predicate['definition']
         self.first_kid = self.current_kid = bytes.fromhex(definition['envelopeKey']['kid'])
-        self.named.add(self.first_kid)
-        self.issuer = definition['issuer']
-        if statement.ledger != self.ledger or entry.issuer != self.issuer:
-            raise Refused('ledger_foreign', 'the first entry is of another ledger')
         if entry.kid != self.first_kid:
             raise Refused('key_not_current', 'the first entry is not signed by the key that it names')
-        self.note_key = note_key(definition['origin'], f.from_base64(definition['noteKey'], 'the note key'))
-        if self.trust.note_key is not None and self.trust.note_key.text != self.note_key.text:
+        self.named.add(self.first_kid)
+        self.issuer = entry.issuer
+        key = note_key(definition['origin'], f.from_base64(definition['noteKey'], 'the note key'))
+        if self.trust.note_key is not None and self.trust.note_key.text != key.text:
             raise Refused('trusted_key_absent', 'another note key than the one that was given')
-        check_note(self.checkpoint, self.note_key)
-        if self.span is not None and self.span[1] >= self.checkpoint.size:
-            raise Refused('checkpoint_too_old', 'the checkpoint does not cover the range')
-        if self.filter is not None and self.filter['to'] >= self.checkpoint.size:
-            raise Refused('checkpoint_too_old', 'the checkpoint does not cover the entries that it selects from')
+        self._begin(parse_checkpoint(self.first['checkpoint']), key)
 
-    def _check_pair(self, entry: Entry) -> None:
+    def _begin(self, checkpoint: Checkpoint, key: NoteKey) -> None:
+        check_note(checkpoint, key)
+        self.checkpoint = checkpoint
+        if self.span is not None and self.span[1] >= checkpoint.size:
+            raise Refused('checkpoint_too_old', 'the checkpoint does not cover the range')
+        if self.filter is not None and self.filter['to'] >= checkpoint.size:
+            raise Refused('checkpoint_too_old', 'the checkpoint does not cover the entries that it selects from')
+        self.joined = join(checkpoint, key, self.trust, self.joins)
+        self.cosignatures = count_given(checkpoint, self.trust)
+
+    def _check_turn(self, entry: Entry) -> None:
         before, self.before = self.before, entry if entry.kind == STATEMENT else None
-        registers = entry.kind == 'statement-registered'
-        if (before is not None) != registers or (before is not None and entry.seq != before.seq + 1):
+        self.registering = before
+        if (before is not None) != (entry.kind == 'statement-registered'):
             raise Refused('statement_pair', 'a statement and its statement-registered stand side by side')
-        if before is not None and before.foreign is not None and entry.statement is not None:
-            check_pair(before.foreign, before.recorded_at, entry.statement.digest, entry.statement.predicate)
-            self.registering = before.foreign
 
     def _check_author(self, entry: Entry, statement: Statement) -> None:
         if statement.ledger != self.ledger or entry.issuer != self.issuer:
             raise Refused('ledger_foreign', 'the entry is of another ledger or issuer')
-        self.actors.check_required(entry, statement)
-        if entry.kid in self.actors.signing:
-            self.actors.check_signer(entry, statement)
-            self.agent_signed += 1
-        elif entry.kid != self.current_kid:
-            raise Refused('key_not_current', f'{entry.kid.hex()} is not the key of this place')
-        last = self.signed_by.get(entry.kid, (-1, 0))
-        self.signed_by[entry.kid] = (max(last[0], entry.seq), max(last[1], entry.ms))
+        self.agent_signed += self.actors.check_signed_by(entry, self.current_kid, statement)
 
-    def _check_place(self, entry: Entry, value: dict[str, Any]) -> None:
+    def _check_place(self, entry: Entry, path: list[str]) -> None:
+        assert self.checkpoint is not None
         if entry.seq >= self.checkpoint.size:
             raise Refused('checkpoint_too_old', f'the checkpoint does not cover entry {entry.seq}')
         if not self._in_range(entry.seq):
-            check_inclusion(entry.leaf, entry.seq, self.checkpoint.size, hashes(value['path']), self.checkpoint.root)
+            check_inclusion(entry.leaf, entry.seq, self.checkpoint.size, hashes(path), self.checkpoint.root)
             return
-        assert self.span is not None
-        if entry.seq == self.span[1]:
-            path = _path_of(self.tree, self.checkpoint.size, hashes(self.first['of']['range']['right']))
-            check_inclusion(entry.leaf, entry.seq, self.checkpoint.size, path, self.checkpoint.root)
-        self.tree.add(entry.leaf)
+        if self.range_leaf is not None:
+            self.tree.add(self.range_leaf)
+        self.range_leaf = entry.leaf
 
-    def _follow(self, entry: Entry, statement: Statement, value: dict[str, Any], items: list[dict[str, Any]] | None) -> None:
+    def _follow(self, entry: Entry, statement: Statement, items: list[dict[str, Any]] | None) -> None:
         kind = entry.kind
         if kind == 'server-key-rotated':
             kid = bytes.fromhex(statement.predicate['newKey']['kid'])
@@ -336,10 +279,12 @@ class _Bundle:
             self._erase(entry, statement)
         if self.span is None:
             self._follow_selection(entry, statement, items)
-        elif kind == 'registration-policy-set' and entry.seq <= self.span[1]:
+        elif kind == 'registration-policy-set':
             self._set_policy(entry, statement)
-        elif kind == 'statement-registered' and self.registering is not None:
-            self._judge(self.registering, statement.predicate['policy'])
+        elif kind == 'statement-registered' and self._in_range(entry.seq):
+            assert self.registering is not None and self.registering.foreign is not None
+            check_pair(self.registering.foreign, self.registering.recorded_at, statement.digest, statement.predicate)
+            self._judge(self.registering.foreign, statement.predicate['policy'])
         elif not self._in_range(entry.seq) and kind not in _ABOUT_KEYS and kind != 'payload-erased':
             raise Refused('entry_unrelated', f'{kind} stands beside the range')
 
@@ -360,22 +305,10 @@ class _Bundle:
             self.issuers_judged += 1
 
     def _erase(self, entry: Entry, statement: Statement) -> None:
-        claims = self.pending.pop(entry.seq, [])
-        of, subject = int(statement.predicate['seq']), statement.subjects[0]
-        if (of, subject.name) in self.erased_names:
-            raise Refused('duplicate_subject', f'{subject.name} of entry {of} is erased twice')
-        self.erased_names.add((of, subject.name))
-        for seq, name, digest in claims:
-            if (seq, name, digest) != (of, subject.name, subject.digest):
-                raise Refused('erasure_unexplained', f'{name} of entry {seq} is not what entry {entry.seq} erases')
-        if not claims and not self._in_range(entry.seq):
+        is_missing = take_erasure(self.pending, self.erased_names, entry.seq, statement)
+        if not is_missing and not self._in_range(entry.seq):
             raise Refused('entry_unrelated', 'an erasure of nothing that is here')
-        self.erased += len(claims)
-
-    def _check_missing(self, entry: Entry) -> None:
-        if entry.seq in self.pending:
-            raise Refused('erasure_unexplained', f'entry {entry.seq} erases nothing')
-        await_erasures(self.pending, entry)
+        self.erased += is_missing
 
     def _follow_selection(self, entry: Entry, statement: Statement, items: list[dict[str, Any]] | None) -> None:
         kind = entry.kind
@@ -385,15 +318,24 @@ class _Bundle:
             for made in self._parents_first(items) if items is not None else [statement.predicate]:
                 self._check_related(made, statement.predicate)
                 self.records[made['record']] = Record(statement, entry.leaf) if kind == 'record-created' else None
-            self.related += 1
+            self._relate(entry)
         elif kind in STEPS:
-            record = self.records.get(statement.predicate['record'])
+            name = statement.predicate['record']
+            record = self.records.get(name)
             if record is None:
-                raise Refused('subject_unknown', f'{statement.predicate["record"]} was not created in what is here')
+                code = 'transition_refused' if name in self.records else 'subject_unknown'
+                raise Refused(code, f'{name} is no gated record of what is here')
             record.step(statement, entry.leaf)
-            self.related += 1
+            if kind == 'completion-submitted':
+                self._add_completion(statement.predicate['completion'])
+            self._relate(entry)
         elif kind not in _ABOUT_KEYS and kind != 'payload-erased':
             raise Refused('entry_unrelated', f'{kind} is about no record of the selection')
+
+    def _add_completion(self, name: str) -> None:
+        if name in self.completions:
+            raise Refused('duplicate_subject', f'{name} is there')
+        self.completions.add(name)
 
     def _parents_first(self, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Orders items of a run so that each stands behind its parent, which may be a later one of the same batch. Strangers come last."""
@@ -424,21 +366,29 @@ class _Bundle:
             raise Refused('parent_absent', f'{name} has a parent that is not in the run')
 
     def end(self, declared: int) -> BundleReport:
-        of = self.first['of']
-        if self.before is not None:
-            raise Refused('statement_pair', 'the last statement is not registered')
-        if self.span is not None and self.last_seq < self.span[1]:
-            raise Refused('bundle_incomplete', f'it ends before entry {self.span[1]}')
-        if self.span is None and self.filter is None and (of.get('record') or of.get('run')) not in self.records:
-            raise Refused('bundle_incomplete', 'it lacks the record that it is of')
         if declared != self.count:
             raise Refused('bundle_incomplete', f'{self.count} entries, and it says {declared}')
+        if self.checkpoint is None:
+            raise Refused('bundle_incomplete', 'it holds no entry')
+        if self.span is not None:
+            self._end_range(self.span[1], self.checkpoint)
+        of = self.first['of']
+        if self.span is None and self.filter is None and (of.get('record') or of.get('run')) not in self.records:
+            raise Refused('bundle_incomplete', 'it lacks the record that it is of')
+        if self.before is not None:
+            raise Refused('statement_pair', 'the last statement is not registered')
         if self.pending:
             raise Refused('erasure_unexplained', 'an erasure that is named is not here')
         if self.unused_policies:
             raise Refused('entry_unrelated', 'no statement here was registered by a policy that is beside the range')
         self._check_named()
-        return BundleReport(self._report(), self._notices())
+        return self._report(cover(self.checkpoint, self.joined, self.cosignatures, self.newest))
+
+    def _end_range(self, last: int, checkpoint: Checkpoint) -> None:
+        if self.range_leaf is None or self.last_seq < last:
+            raise Refused('bundle_incomplete', f'it ends before entry {last}')
+        path = _path_of(self.tree, checkpoint.size, hashes(self.first['of']['range']['right']))
+        check_inclusion(self.range_leaf, last, checkpoint.size, path, checkpoint.root)
 
     def _check_named(self) -> None:
         for kid in self.keys:
@@ -448,30 +398,32 @@ class _Bundle:
             if kid not in self.named:
                 raise Refused('trusted_key_absent', f'no entry names the key {kid.hex()}, which was given')
 
-    def _report(self) -> str:
-        assert self.note_key is not None
-        last = self.span[1] if self.span is not None else self.last_seq
-        coverage = cover(self.checkpoint, self.note_key, self.trust, last)
-        self._check_compromised(coverage.covered if coverage.given else 0)
-        keys_given = self.first_kid in self.trust.kids
+    def _report(self, coverage: Coverage) -> BundleReport:
+        keys_given, note_key_given = self.first_kid in self.trust.kids, self.trust.note_key is not None
         if self.trust.strict:
-            check_strict(keys_given or self.trust.note_key is not None, coverage, self.trust)
+            check_strict(keys_given or note_key_given, coverage, self.trust)
             if self.context.withheld:
                 raise Refused('documents_withheld', 'documents are withheld')
-        parts = [
-            f'ledger={self.ledger} of={_name(self.first["of"])} completeness={self.first["completeness"]} entries={self.related}',
-            f'keys={"given" if keys_given else "self-asserted"}',
-            f'note-key={"given" if self.trust.note_key is not None else "self-asserted"}',
-            f'checkpoint={"given" if coverage.given else "own"} covered={coverage.covered} of {coverage.size}',
-            *([f'cosigned={coverage.cosigned}'] if coverage.cosigned is not None else []),
-            *([f'selected="{self.related} of {self.filter["to"] - self.filter["from"] + 1}"'] if self.filter is not None else []),
-            *([f'records={len(self.records)}'] if self.span is None else []),
-            *([f'agent-signed={self.agent_signed}'] if self.agent_signed else []),
-            *([f'statements={self.statements}'] if self.statements else []),
-            *([f'erased={self.erased}'] if self.erased else []),
-            *(['documents=withheld'] if self.context.withheld else []),
-        ]
-        return ' '.join(parts)
+        of = self.first['of']
+        return BundleReport(
+            ledger=self.ledger,
+            of=of if self.span is None else {'from': self.span[0], 'to': self.span[1]},
+            name=_name(of),
+            completeness=self.first['completeness'],
+            entries=self.related,
+            of_entries=None if self.filter is None else int(self.filter['to']) - int(self.filter['from']) + 1,
+            records=len(self.records) if self.span is None else None,
+            agent_signed=self.agent_signed,
+            statements=self.statements,
+            issuers_judged=self.issuers_judged,
+            erased=self.erased,
+            withheld=self.context.withheld,
+            first_kid=self.first_kid,
+            keys_given=keys_given,
+            note_key_given=note_key_given,
+            coverage=coverage,
+            notices=self._notices(),
+        )
 
     def _notices(self) -> list[str]:
         return [
@@ -480,35 +432,14 @@ class _Bundle:
             *(['it was made without documents: whether they are intact was not checked'] if self.context.withheld else []),
         ]
 
-    def _check_compromised(self, covered: int) -> None:
-        for kid, (seq, ms) in self.signed_by.items():
-            since = self.trust.compromised.get(kid)
-            if kid not in self.compromised and kid not in self.trust.compromised:
-                continue
-            if seq >= covered or (since is not None and ms >= since):
-                raise Refused('key_compromised', f'the key {kid.hex()} is in wrong hands, and nothing kept covers all that it signed')
-
-
-def _keys(values: list[dict[str, Any]]) -> tuple[dict[bytes, Key], set[bytes]]:
-    keys: dict[bytes, Key] = {}
-    compromised: set[bytes] = set()
-    for value in values:
-        key = parse_key(value['alg'], f.from_base64(value['spki'], 'a key'))
-        if key.kid.hex() != value['kid']:
-            raise Refused('kid_mismatch', f'the kid {value["kid"]} is not the thumbprint of its key')
-        keys[key.kid] = key
-        if value['compromisedAt'] is not None:
-            compromised.add(key.kid)
-    return keys, compromised
-
 
 def _name(of: dict[str, Any]) -> str:
     if 'range' in of:
-        return f'range:{of["range"]["from"]}-{of["range"]["to"]}'
+        return f'range:{int(of["range"]["from"])}-{int(of["range"]["to"])}'
     if 'selection' in of:
         names = ('type', 'agent', 'trace')
-        start, end = of['selection']['from'], of['selection']['to']
-        said = [f'{name}:{of["selection"][name]}' for name in of['selection'] if name in names]
+        start, end = int(of['selection']['from']), int(of['selection']['to'])
+        said = [f'{name}:{of["selection"][name]}' for name in names if name in of['selection']]
         return ','.join([f'selection:{start}-{end}', *said])
     return f'record:{of["record"]}' if 'record' in of else f'run:{of["run"]}'
 

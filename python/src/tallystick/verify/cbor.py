@@ -1,12 +1,12 @@
-"""CBOR (RFC 8949) as envelopes, receipts and Signed Statements need it.
+"""CBOR of envelopes, receipts and Signed Statements (docs/formats/envelopes.md, "CBOR").
 
-Written by hand, because what has to be told is how the bytes are spelled, and a library tells what they mean.
+Written by hand: a library returns what bytes mean, and has its own opinion on which spellings it takes.
 """
 
-import struct
 from typing import Any, NamedTuple
 
 from .errors import Refused
+from .limits import CBOR_ITEMS_MAX, CBOR_LEVELS_MAX
 
 
 class Tag18(NamedTuple):
@@ -14,170 +14,154 @@ class Tag18(NamedTuple):
 
 
 class Undefined:
-    """The simple values that have no meaning here."""
+    """The value `undefined` of CBOR (f7)."""
 
 
-class Rules(NamedTuple):
-    depth_max: int
-    items_max: int
-    deterministic: bool
-    """RFC 8949 §4.2.1 is asked for. Otherwise: no floats, shortest heads, definite lengths, each label once; a text need not be UTF-8."""
+class BadText:
+    """A text string whose bytes are not UTF-8: no text, and equal to no other."""
 
 
 class _Reader:
-    __slots__ = ('at', 'data', 'items', 'rules', 'sloppy')
+    __slots__ = ('at', 'data', 'departure', 'deterministic', 'items', 'tag18')
 
-    def __init__(self, data: bytes, rules: Rules) -> None:
+    def __init__(self, data: bytes, deterministic: bool, tag18: bool) -> None:
         self.data = data
+        self.deterministic = deterministic
+        self.tag18 = tag18
         self.at = 0
         self.items = 0
-        self.rules = rules
-        self.sloppy: str | None = None
+        self.departure: str | None = None
 
     def take(self, length: int) -> bytes:
         end = self.at + length
         if end > len(self.data):
-            raise Refused('cbor_malformed', 'the bytes end too early')
+            raise _malformed('the bytes end too early')
         taken = self.data[self.at : end]
         self.at = end
         return taken
 
-    def note(self, what: str) -> None:
-        if self.sloppy is None:
-            self.sloppy = what
+    def depart(self, what: str) -> None:
+        if self.departure is None:
+            self.departure = what
 
-    def head(self) -> tuple[int, int, int | None]:
-        first = self.take(1)[0]
-        major, info = first >> 5, first & 31
+    def argument(self, major: int, info: int) -> int | None:
+        """The argument of a head; None: an indefinite length."""
         if info < 24:
-            return major, info, info
+            return info
+        if info == 31 and major in (4, 5):
+            self.depart('an indefinite length')
+            return None
         if info > 27:
-            if info != 31 or major in (0, 1, 6):
-                raise Refused('cbor_malformed', f'a head of {first:#x}')
-            return major, info, None
-        length = 1 << (info - 24)
-        value = int.from_bytes(self.take(length), 'big')
-        if major != 7 and value < (24 if length == 1 else 1 << (4 * length)):
-            self.note('a head is longer than necessary')
-        return major, info, value
+            raise _malformed('an indefinite length, or a head that is reserved')
+        size = 1 << (info - 24)
+        value = int.from_bytes(self.take(size), 'big')
+        if value < (24 if size == 1 else 1 << (4 * size)):
+            self.depart('a head is longer than necessary')
+        return value
 
-    def item(self, depth: int) -> Any:
+    def item(self, level: int) -> Any:
         self.items += 1
-        if self.items > self.rules.items_max:
-            raise Refused('cbor_malformed', 'too many items')
-        major, info, value = self.head()
-        if major in (4, 5, 6) and depth > self.rules.depth_max:
-            raise Refused('cbor_malformed', 'nested too deeply')
-        if value is None:
-            return self.indefinite(major, depth)
-        if major == 0:
-            return value
-        if major == 1:
-            return -1 - value
-        if major == 2:
-            return self.take(value)
-        if major == 3:
-            return self.text(self.take(value))
+        if self.items > CBOR_ITEMS_MAX:
+            raise _malformed(f'more than {CBOR_ITEMS_MAX} items')
+        head = self.take(1)[0]
+        major = head >> 5
+        if major == 7:
+            return _simple(head)
+        if major >= 4 and level > CBOR_LEVELS_MAX:
+            raise _malformed(f'nested more than {CBOR_LEVELS_MAX} levels deep')
+        argument = self.argument(major, head & 31)
         if major == 4:
-            return self.array(value, depth)
+            return self.array(argument, level)
         if major == 5:
-            return self.map(value, depth)
-        if major == 6:
-            if value != 18:
-                raise Refused('cbor_malformed', f'tag {value}')
-            return Tag18(self.item(depth + 1))
-        return self.simple(info, value)
+            return self.map(argument, level)
+        assert argument is not None
+        if major == 0:
+            return argument
+        if major == 1:
+            return -1 - argument
+        if major == 2:
+            return self.take(argument)
+        if major == 3:
+            return self.text(self.take(argument))
+        if argument != 18 or level > 1 or not self.tag18:
+            raise _malformed(f'tag {argument}')
+        return Tag18(self.item(level + 1))
 
-    def text(self, data: bytes) -> str:
+    def text(self, data: bytes) -> str | BadText:
         try:
             return data.decode('utf-8')
         except UnicodeDecodeError:
-            if self.rules.deterministic:
-                self.note('a text is not UTF-8')
-            return data.decode('utf-8', 'replace')
+            if self.deterministic:
+                self.depart('a text is not UTF-8')
+            return BadText()
 
-    def array(self, length: int, depth: int) -> list[Any]:
-        if length > len(self.data):
-            raise Refused('cbor_malformed', 'the bytes end too early')
-        return [self.item(depth + 1) for _ in range(length)]
+    def goes_on(self, count: int, length: int | None) -> bool:
+        if length is not None:
+            return count < length
+        if self.data[self.at : self.at + 1] != b'\xff':
+            return True
+        self.at += 1
+        return False
 
-    def map(self, length: int, depth: int) -> dict[Any, Any]:
-        if length > len(self.data):
-            raise Refused('cbor_malformed', 'the bytes end too early')
+    def array(self, length: int | None, level: int) -> list[Any]:
+        values: list[Any] = []
+        while self.goes_on(len(values), length):
+            values.append(self.item(level + 1))
+        return values
+
+    def map(self, length: int | None, level: int) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
-        before: bytes | None = None
-        for _ in range(length):
+        labels: set[bytes] = set()
+        last = b''
+        count = 0
+        while self.goes_on(count, length):
             start = self.at
-            key = _hashable(self.item(depth + 1))
+            label = self.item(level + 1)
             spelled = self.data[start : self.at]
-            if key in found:
-                self.note('a label is there twice')
-            elif self.rules.deterministic and before is not None and spelled <= before:
-                self.note('the labels are not sorted')
-            before = spelled
-            found[key] = self.item(depth + 1)
+            if spelled in labels:
+                self.depart('a label is there twice')
+            if self.deterministic and spelled < last:
+                self.depart('the labels are not in order')
+            last = spelled
+            # Python takes True for 1, and hashes no list: a label of another type keeps its bytes.
+            found[label if type(label) in (int, str) else OddLabel(spelled)] = self.item(level + 1)
+            labels.add(spelled)
+            count += 1
         return found
 
-    def simple(self, info: int, value: int) -> Any:
-        if info == 20:
-            return False
-        if info == 21:
-            return True
-        if info == 22:
-            return None
-        if info in (25, 26, 27):
-            return self.float(info, value)
-        if info == 24 and value < 32:
-            raise Refused('cbor_malformed', 'a simple value of two bytes below 32')
-        if info != 23:
-            raise Refused('cbor_malformed', f'simple value {value}')
+
+class OddLabel(NamedTuple):
+    """A label that is neither an integer nor text, by its encoding."""
+
+    spelled: bytes
+
+
+def _simple(head: int) -> Any:
+    if head == 0xF4:
+        return False
+    if head == 0xF5:
+        return True
+    if head == 0xF6:
+        return None
+    if head == 0xF7:
         return Undefined
-
-    def float(self, info: int, value: int) -> float:
-        if not self.rules.deterministic:
-            raise Refused('cbor_malformed', 'a floating-point number')
-        form, size = {25: ('>e', 2), 26: ('>f', 4), 27: ('>d', 8)}[info]
-        number: float = struct.unpack(form, value.to_bytes(size, 'big'))[0]
-        if number.is_integer():
-            self.note('an integer that is written as a float')
-        for shorter in {25: (), 26: ('>e',), 27: ('>e', '>f')}[info]:
-            try:
-                if struct.unpack(shorter, struct.pack(shorter, number))[0] == number or number != number:
-                    self.note('a float is longer than necessary')
-            except OverflowError:
-                pass
-        return number
-
-    def indefinite(self, major: int, depth: int) -> Any:
-        self.note('an indefinite length')
-        if major in (2, 3):
-            raise Refused('cbor_malformed', 'a string of indefinite length')
-        if major == 7:
-            raise Refused('cbor_malformed', 'a break where none belongs')
-        parts: list[Any] = []
-        while self.data[self.at : self.at + 1] != b'\xff':
-            parts.append(self.item(depth + 1))
-        self.at += 1
-        if major == 4:
-            return parts
-        if len(parts) % 2:
-            raise Refused('cbor_malformed', 'a map with a key and no value')
-        return {_hashable(key): value for key, value in zip(parts[::2], parts[1::2], strict=True)}
+    raise _malformed('a floating-point number, or another value without a meaning here')
 
 
-def _hashable(key: Any) -> Any:
-    if isinstance(key, (list, dict, Tag18, float)) or key is None or isinstance(key, bool):
-        return ('no label', repr(key))
-    return key
+def _malformed(what: str) -> Refused:
+    return Refused('cbor_malformed', what)
 
 
-def decode(data: bytes, rules: Rules) -> Any:
-    reader = _Reader(data, rules)
+def decode(data: bytes, *, deterministic: bool, tag18: bool = False) -> Any:
+    """The one item of `data`. `deterministic`: RFC 8949 §4.2.1 is asked for; otherwise maps may have another order, and
+    text strings need not be UTF-8.
+    """
+    reader = _Reader(data, deterministic, tag18)
     value = reader.item(1)
     if reader.at != len(data):
-        raise Refused('cbor_malformed', 'bytes after the end')
-    if reader.sloppy is not None:
-        raise Refused('cbor_not_deterministic' if rules.deterministic else 'cbor_malformed', reader.sloppy)
+        raise _malformed('bytes after the end')
+    if reader.departure is not None:
+        raise Refused('cbor_not_deterministic' if deterministic else 'cbor_malformed', reader.departure)
     return value
 
 

@@ -6,45 +6,40 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
+from .._text import plain
+from . import report
 from .archive import Archive, Keys
 from .bundle import verify_bundle
-from .errors import Refused, Unreadable
-from .export import Report, Trust, hinted_keys, kept_notes, verify_export
-from .formats import is_hex64, is_id_of, is_text, milliseconds
+from .errors import NotAnExport, Refused, Unavailable, Unreadable
+from .export import Beside, Trust, kept_notes, verify_export
+from .formats import is_hex64, is_id_of, milliseconds
+from .hints import is_hint, named_keys
 from .keys import EDDSA, ES256, Key, parse_key
 from .limits import LINE_DEPTH_MAX
 from .note import NoteKey, parse_verifier_key, parse_witnesses
-from .proof import OfflineTrust, parse_consistency, verify_proof
-from .receipt import kept_receipt, verify_receipt, verify_transparent
-from .reconcile import Differs, read_history, reconcile
-from .source import Lines, open_lines
+from .proof import OfflineTrust, verify_proof
+from .receipt import verify_receipt, verify_transparent
+from .reconcile import Differs, read_history, reconcile, weaker_keys
+from .report import Result
+from .source import KIND_BYTES, Lines, kind_of, open_lines
 from .strict_json import parse
 
-EXIT_OK, EXIT_REFUSED, EXIT_USAGE, EXIT_DATA, EXIT_BUG, EXIT_FILE = 0, 1, 64, 65, 70, 74
+EXIT_OK, EXIT_REFUSED, EXIT_USAGE, EXIT_DATA, EXIT_UNAVAILABLE, EXIT_BUG, EXIT_FILE = 0, 1, 64, 65, 69, 70, 74
 KINDS = ('export', 'archive', 'bundle', 'proof', 'receipt', 'statement')
 _P256_SPKI_BYTES = 91
+_COUNT = re.compile(r'[0-9]{1,16}\Z')
 _WHOLE_SECOND = re.compile(r'(.*:[0-9]{2})Z\Z')
 
 
 class UsageError(Exception):
     """The arguments do not say what is needed."""
-
-
-@dataclass
-class Result:
-    """A line for people and programs, and the same as an object."""
-
-    line: str
-    report: dict[str, Any]
-    before: list[str]
-    notices: list[str] = field(default_factory=list)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -53,6 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _run(options)
     except UsageError as error:
         return _complain(str(error), EXIT_USAGE)
+    except Unavailable as unavailable:
+        return _complain(str(unavailable), EXIT_UNAVAILABLE)
     except Unreadable as unreadable:
         return _complain(str(unreadable), EXIT_DATA)
     except OSError as error:
@@ -63,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    print(f'tallystick-verify: {_visible(message)}', file=sys.stderr)
+    print(f'tallystick-verify: {plain(message)}', file=sys.stderr)
     return code
 
 
@@ -77,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog='tallystick-verify',
         description='Verifies an export, archive, bundle, proof, receipt or Transparent Statement, without the server that made it.',
-        epilog='Exit codes: 0 it is intact; 1 it is not; 64 wrong arguments; 65 not a file of this kind; 74 a file cannot be read.',
+        epilog='Exit codes: 0 intact; 1 not intact; 64 wrong arguments; 65 not such a file; 69 unreadable archive; 74 unreadable file.',
     )
     parser.add_argument('file', metavar='FILE', help='what to verify; a directory is an archive, - an export or a bundle on standard input')
     parser.add_argument('--as', dest='kind', choices=KINDS, help='what FILE is; otherwise its beginning tells')
@@ -92,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--compromised', action='append', default=[], metavar='KID[=TIME]', help='a key in wrong hands')
     parser.add_argument('--agent-key', action='append', default=[], metavar='AGENT=KID', help='a key of an agent, known from elsewhere')
     parser.add_argument('--witness', action='append', default=[], metavar='VKEY', help='a witness that you know')
-    parser.add_argument('--witnesses-min', type=int, metavar='K', help='how many of them must have cosigned (default: all)')
+    parser.add_argument('--witnesses-min', type=_count, metavar='K', help='how many of them must have cosigned (default: all)')
     parser.add_argument('--keys', metavar='FILE', help='the keys document, to verify the signature of a receipt’s entry')
     parser.add_argument('--issuer-key', metavar='FILE', help='the issuer’s public key (PEM), to verify the signature of a statement')
     parser.add_argument('--archive-key', metavar='FILE', help='the keys of an archive’s documents, which otherwise are withheld')
@@ -100,8 +97,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument('--strict', action='store_true', help='fail unless keys and checkpoint are given and documents shown')
     parser.add_argument('--erasures', action='store_true', help='list what was erased')
     parser.add_argument('--json', action='store_true', help='print the report as one object')
-    parser.add_argument('--processes', type=int, default=0, metavar='N', help='processes that verify (default: one for each core)')
+    parser.add_argument('--processes', type=_count, default=0, metavar='N', help='processes that verify (default: one for each core)')
     return parser
+
+
+def _count(text: str) -> int:
+    """Accepts only ASCII digits, like the verifier in TypeScript: `int` also accepts signs, spaces and the digits of every script."""
+    if _COUNT.match(text) is None:
+        raise argparse.ArgumentTypeError(f'{text!r} is no count')
+    return int(text)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -121,9 +125,9 @@ def _run(options: argparse.Namespace) -> int:
     for notice in result.notices:
         print(f'tallystick-verify: {notice}', file=sys.stderr)
     if options.json:
-        print(json.dumps(result.report, ensure_ascii=False))
+        print(json.dumps(result.report))
     else:
-        print('\n'.join([*result.before, f'{ok} {_visible(result.line)}']))
+        print('\n'.join([*result.before, f'{ok} {result.line}']))
     return EXIT_OK
 
 
@@ -134,12 +138,7 @@ def _kind_of(path: str) -> str:
     if Path(path).is_dir():
         return 'archive'
     with Path(path).open('rb') as file:
-        start = file.read(64).lstrip()
-    if start.startswith(b'\xd2'):
-        return 'receipt'
-    if start.startswith(b'{"bundle"'):
-        return 'bundle'
-    return 'proof' if start.startswith((b'{"ledger"', b'{"keys"', b'{"entry"')) else 'export'
+        return kind_of(file.read(KIND_BYTES))
 
 
 _TAKEN_BY = {
@@ -173,6 +172,7 @@ class _Asked:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.file: str = options.file
+        self.kind: str | None = options.kind
         self.other: str | None = options.reconcile
         self.erasures: bool = options.erasures
         self.kids = [_kid(kid) for kid in options.key]
@@ -188,13 +188,13 @@ class _Asked:
         self.archive_keys = Keys(_read(options.archive_key)) if options.archive_key is not None else None
         self.keys = _read(options.keys) if options.keys is not None else None
         self.issuer_key = _read_pem(_read(options.issuer_key)) if options.issuer_key is not None else None
-        self.record = _read_record(_read(options.record)) if options.record is not None else None
+        self.record = _read(options.record) if options.record is not None else None
 
     def trust(self) -> Trust:
         return Trust(
             kids=self.kids,
             checkpoints=self.notes,
-            receipts=[kept_receipt(data) for data in self.receipts],
+            receipts=self.receipts,
             compromised=self.compromised,
             agent_keys=self.agent_keys,
             witnesses=self.witnesses,
@@ -208,7 +208,7 @@ class _Asked:
             kids=self.kids,
             note_key=self.note_key,
             checkpoints=self.notes,
-            consistency=[parse_consistency(data) for data in self.consistency],
+            consistency=self.consistency,
             compromised=self.compromised,
             agent_keys=self.agent_keys,
             witnesses=self.witnesses,
@@ -224,13 +224,6 @@ class _Asked:
 
 def _read(path: str) -> bytes:
     return sys.stdin.buffer.read() if path == '-' else Path(path).read_bytes()
-
-
-def _read_record(data: bytes) -> Any:
-    try:
-        return parse(data, LINE_DEPTH_MAX).value
-    except Refused as refused:
-        raise Unreadable(f'the record is no JSON: {refused.reason}') from None
 
 
 def _read_pem(data: bytes) -> Key:
@@ -270,42 +263,58 @@ def _agent_keys(texts: list[str]) -> dict[str, frozenset[bytes]]:
 
 
 def _verify_export(asked: _Asked) -> Result:
-    return _verify_lines(asked, open_lines(asked.file))
+    # The first bytes were compared with those of the other kinds.
+    is_other = asked.kind is None and asked.file != '-'
+    with _naming(asked.file, '. It is not a bundle, a proof or a receipt either' if is_other else ''):
+        return _verify_lines(asked, open_lines(asked.file))
+
+
+@contextmanager
+def _naming(path: str, more: str = '') -> Iterator[None]:
+    """Says which file is not an export."""
+    try:
+        yield
+    except NotAnExport as other:
+        raise Unreadable(f'{"standard input" if path == "-" else path} is {other}{more}') from other
 
 
 def _verify_archive(asked: _Asked) -> Result:
-    return _verify_lines(asked, Archive(Path(asked.file), asked.archive_keys).lines())
+    archive = Archive(Path(asked.file), asked.archive_keys)
+    if asked.archive_keys is not None and asked.archive_keys.ledger != archive.ledger:
+        raise UsageError('the file of --archive-key is of another ledger')
+    return _verify_lines(asked, archive.lines(), archive)
 
 
-def _verify_lines(asked: _Asked, opened: Lines) -> Result:
+def _verify_lines(asked: _Asked, opened: Lines, beside: Beside | None = None) -> Result:
     with opened as lines:
-        report = verify_export(lines, asked.trust())
-    erasures = [
-        f'erased seq={one.seq} subject={one.subject} of={one.of} code={one.code} by={one.by} key={one.key} at={one.at}'
-        for one in report.erasures
-    ]
-    return Result(_line(report), _object(asked.file, report), erasures if asked.erasures else [])
+        return report.of_export(asked.file, verify_export(lines, asked.trust(), beside), asked.erasures)
 
 
 def _verify_bundle(asked: _Asked) -> Result:
     with open_lines(asked.file) as lines:
-        report = verify_bundle(lines, asked.offline())
-    result = _of_line(report.line)
-    return Result(result.line, {**result.report, 'notices': report.notices}, [], report.notices)
+        return report.of_bundle(verify_bundle(lines, asked.offline()))
 
 
 def _verify_proof(asked: _Asked) -> Result:
-    return _of_line(verify_proof(_read(asked.file), asked.offline(), asked.record))
+    return report.of_proof(verify_proof(_read(asked.file), asked.offline(), asked.record))
 
 
 def _verify_receipt(asked: _Asked) -> Result:
-    keys = None
-    if asked.keys is not None:
-        value = parse(asked.keys, LINE_DEPTH_MAX).value
-        if not isinstance(value, dict) or not isinstance(value.get('keys'), list):
-            raise Unreadable('the keys are no keys document')
-        keys, _ = hinted_keys(value['keys'])
-    return _of_line(verify_receipt(_read(asked.file), asked.need_note_key(), keys, asked.record))
+    keys = None if asked.keys is None else _read_keys(asked.keys)
+    return report.of_receipt(verify_receipt(_read(asked.file), asked.need_note_key(), keys, asked.record))
+
+
+def _read_keys(data: bytes) -> dict[bytes, Key | None]:
+    """A keys document; None for a key that is said to be compromised."""
+    try:
+        value = parse(data, LINE_DEPTH_MAX).value
+        hints = value.get('keys') if isinstance(value, dict) else None
+        if not isinstance(hints, list) or not all(map(is_hint, hints)):
+            raise Refused('usage', 'it is no answer of /.well-known/tallystick-keys.json')
+        keys, compromised = named_keys([hint for hint in hints if hint.get('use') == 'envelope'])
+    except Refused as refused:
+        raise UsageError(f'--keys takes a keys document: {refused.reason}') from None
+    return {kid: None if kid in compromised else key for kid, key in keys.items()}
 
 
 def _reconcile(asked: _Asked) -> Result:
@@ -313,21 +322,16 @@ def _reconcile(asked: _Asked) -> Result:
         raise UsageError('--reconcile names the other export')
     histories = []
     for path in (asked.file, asked.other):
-        with open_lines(path) as lines:
+        with _naming(path), open_lines(path) as lines:
             histories.append(read_history(path, lines, Trust(processes=asked.processes, compromised=asked.compromised)))
     one, other = histories
     if one.report.ledger == other.report.ledger:
         raise UsageError('twice the same ledger')
-    return _of_line(reconcile(one, other))
+    return report.of_reconciliation(reconcile(one, other), weaker_keys(one, other))
 
 
 def _verify_statement(asked: _Asked) -> Result:
-    return _of_line(verify_transparent(_read(asked.file), asked.need_note_key(), asked.issuer_key))
-
-
-def _of_line(line: str) -> Result:
-    report = {name: value for name, _, value in (part.partition('=') for part in line.split(' ')) if value}
-    return Result(line, {'ok': True, 'failure': None, **report}, [])
+    return report.of_statement(verify_transparent(_read(asked.file), asked.need_note_key(), asked.issuer_key))
 
 
 _VERIFIERS: dict[str, tuple[str, str, Callable[[_Asked], Result]]] = {
@@ -341,45 +345,12 @@ _VERIFIERS: dict[str, tuple[str, str, Callable[[_Asked], Result]]] = {
 }
 
 
-def _line(report: Report) -> str:
-    parts = [
-        f'entries={report.entries} records={report.records} keys={report.keys} checkpoint={report.checkpoint}',
-        f'covered={report.covered} own={report.own} of {report.entries}',
-        *([f'witnessed={report.witnessed} of {report.entries}'] if report.witnessed is not None else []),
-        *([f'agent-signed={report.agent_signed}'] if report.agent_signed else []),
-        *([f'erased={len(report.erasures)}'] if report.erasures else []),
-        *(['documents=withheld'] if report.withheld else []),
-    ]
-    return ' '.join(parts) + (' (the ledger is empty)' if report.entries == 0 else '')
-
-
-def _object(source: str, report: Report) -> dict[str, Any]:
-    return {
-        'ok': True,
-        'failure': None,
-        'source': source,
-        'ledger': report.ledger,
-        'entries': report.entries,
-        'records': report.records,
-        'agentSigned': report.agent_signed,
-        'statements': report.statements,
-        'documents': 'withheld' if report.withheld else 'all',
-        'keys': report.keys,
-        'checkpoint': report.checkpoint,
-        'covered': report.covered,
-        'own': report.own,
-        'witnessed': report.witnessed,
-        'erasures': [one._asdict() for one in report.erasures],
-    }
-
-
 def _print_refusal(word: str, refused: Refused, as_json: bool) -> int:
     if as_json:
         failure = {'seq': refused.seq, 'code': refused.code, 'reason': refused.reason}
         print(json.dumps({'ok': False, 'failure': failure}))
     else:
-        seq = '' if refused.seq is None else f'seq={refused.seq} '
-        print(f'{word} {seq}code={refused.code} reason={json.dumps(_visible(refused.reason), ensure_ascii=False)}')
+        print(report.failure_line(word, refused.code, refused.reason, refused.seq))
     return EXIT_REFUSED
 
 
@@ -388,15 +359,8 @@ def _print_difference(differs: Differs, as_json: bool) -> int:
         failure = {'ledger': differs.ledger, 'seq': differs.seq, 'code': differs.code, 'reason': differs.reason}
         print(json.dumps({'ok': False, 'failure': failure}))
     else:
-        ledger = '' if differs.ledger is None else f'ledger={differs.ledger} '
-        seq = '' if differs.seq is None else f'seq={differs.seq} '
-        print(f'NOT_RECONCILED {ledger}{seq}code={differs.code} reason={json.dumps(_visible(differs.reason), ensure_ascii=False)}')
+        print(report.failure_line('NOT_RECONCILED', differs.code, differs.reason, differs.seq, differs.ledger))
     return EXIT_REFUSED
-
-
-def _visible(text: str) -> str:
-    """Text that others wrote cannot drive a terminal."""
-    return ''.join(character if is_text(character) else '\ufffd' for character in text)
 
 
 if __name__ == '__main__':

@@ -2,14 +2,13 @@
 
 from typing import Any, NamedTuple
 
-from .cbor import Rules, Tag18, decode, signature_structure
+from .cbor import Tag18, decode, signature_structure
 from .errors import Refused
 from .keys import EDDSA, ES256, SIGNATURE_BYTES, Key, is_signed
-from .limits import CBOR_DEPTH_MAX, ENVELOPE_BYTES_MAX, INTEGER_MAX
+from .limits import ENVELOPE_BYTES_MAX, INTEGER_MAX
 
 CONTENT_TYPE = 'application/vnd.in-toto+json'
 ALGORITHMS = {-8: EDDSA, -19: EDDSA, -7: ES256}
-RULES = Rules(CBOR_DEPTH_MAX, ENVELOPE_BYTES_MAX, deterministic=True)
 
 
 class Envelope(NamedTuple):
@@ -26,12 +25,10 @@ class Envelope(NamedTuple):
 def parse_envelope(data: bytes) -> Envelope:
     if len(data) > ENVELOPE_BYTES_MAX:
         raise Refused('envelope_too_large', f'{len(data)} bytes are more than {ENVELOPE_BYTES_MAX}')
-    protected, unprotected, payload, signature = parts_of(decode(data, RULES))
-    if not isinstance(payload, bytes):
-        raise Refused('cose_structure', 'the payload is not attached')
+    protected, unprotected, payload, signature = attached_parts(data, deterministic=True)
     if unprotected:
         raise Refused('cose_unprotected', 'the unprotected header is not empty')
-    header = decode(protected, RULES)
+    header = decode(protected, deterministic=True)
     if not isinstance(header, dict):
         raise Refused('cose_header', 'the protected header is no map')
     if 2 in header:
@@ -39,8 +36,17 @@ def parse_envelope(data: bytes) -> Envelope:
     return Envelope(protected, payload, signature, *_header(header))
 
 
-def parts_of(value: Any) -> tuple[bytes, dict[Any, Any], Any, bytes]:
+def attached_parts(data: bytes, *, deterministic: bool) -> tuple[bytes, dict[Any, Any], bytes, bytes]:
+    """The four parts of a COSE_Sign1 with its payload."""
+    protected, unprotected, payload, signature = parts_of(data, deterministic=deterministic)
+    if payload is None:
+        raise Refused('cose_structure', 'the payload is not attached')
+    return protected, unprotected, payload, signature
+
+
+def parts_of(data: bytes, *, deterministic: bool) -> tuple[bytes, dict[Any, Any], bytes | None, bytes]:
     """The four parts of a COSE_Sign1. The payload may be null here."""
+    value = decode(data, deterministic=deterministic, tag18=True)
     if not isinstance(value, Tag18):
         raise Refused('cose_structure', 'no tag 18')
     parts = value.value

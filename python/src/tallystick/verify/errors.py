@@ -21,3 +21,14 @@ class Refused(Exception):
 
 class Unreadable(Exception):
     """The input is no file of the kind that it should be (exit code 65)."""
+
+
+class NotAnExport(Unreadable):
+    """The input is another file than an export."""
+
+    def __init__(self) -> None:
+        super().__init__('not an export: its first line is not {"export":1,…} with the id of a ledger and its keys')
+
+
+class Unavailable(Unreadable):
+    """The input may be genuine, but cannot be read in its present state (exit code 69)."""

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, Protocol
 
 from . import formats as f
 from .envelope import parse_envelope
-from .errors import Refused, Unreadable
-from .keys import Key, parse_key
-from .ledger import Erasure, Expected, Head, Ledger, Place, head_of
-from .limits import LINE_DEPTH_MAX, PORTIONS_PER_PROCESS, SMALL_FILE_BYTES
+from .errors import NotAnExport, Refused, Unreadable
+from .hints import is_hint, named_keys
+from .ledger import Definition, Erasure, Expected, Head, Ledger, Place, head_of
+from .limits import END_LINE_BYTES_MAX, LINE_DEPTH_MAX, PORTIONS_PER_PROCESS, SMALL_FILE_BYTES
 from .line import Context, Entry, documents_of, verify_line
-from .note import Checkpoint, NoteKey, check_note, count_cosignatures, parse_checkpoint
+from .note import Checkpoint, NoteKey, parse_checkpoint, witnessed_sizes
 from .peerings import Peering
+from .receipt import kept_receipt
 from .source import Lines
 from .statement import Statement, parse_statement
 from .strict_json import parse
+
+EXPORT_START = b'{"export"'
 
 
 @dataclass
@@ -33,7 +36,8 @@ class Trust:
     kids: list[bytes] = field(default_factory=list)
     checkpoints: list[str] = field(default_factory=list)
     """Notes."""
-    receipts: list[ReceiptHead] = field(default_factory=list)
+    receipts: list[bytes] = field(default_factory=list)
+    """Statements with their receipts."""
     compromised: dict[bytes, int | None] = field(default_factory=dict)
     agent_keys: dict[str, frozenset[bytes]] = field(default_factory=dict)
     witnesses: list[NoteKey] = field(default_factory=list)
@@ -43,17 +47,6 @@ class Trust:
     """Processes that verify; 0: one for each core."""
     observe: Callable[[Entry, dict[str, Peering]], None] | None = None
     """Called for each entry that was verified, with the peerings as they stand behind it."""
-
-
-@dataclass
-class ReceiptHead:
-    """Facts of a ledger by a receipt that was kept."""
-
-    size: int
-    root: bytes
-    seq: int
-    leaf: bytes
-    check_key: Callable[[NoteKey], None]
 
 
 @dataclass
@@ -76,24 +69,45 @@ class Report:
 @dataclass
 class Header:
     ledger: str
-    context: Context
-    compromised: set[bytes]
+    withheld: bool
+    hints: list[dict[str, Any]]
 
 
-def verify_export(lines: Lines, trust: Trust) -> Report:
-    header = parse_header(lines.first())
-    last = lines.last()
-    if lines.body_start == lines.size:
-        raise Unreadable('there is but one line')
-    note = _parse_last(last)
-    kept, damage = _parse_notes(trust.checkpoints)
-    own, own_damage = _parse_notes([note] if note is not None else [])
-    damage = damage or own_damage
-    if lines.body_start == lines.body_end:
-        # The first entry says whose checkpoint it is, so without one it is nobody's.
-        own, damage = [], None
-    state = Ledger(_expected(trust, header, kept, own), _digests(lines))
-    entries = _entries(lines, header.context, trust, lines.size)
+class Beside(Protocol):
+    """Content of an archive beside the lines of an export, which is compared with the entries as they are verified."""
+
+    notes: list[str]
+    """The ledger's own checkpoints."""
+    damage: Refused | Unreadable | None
+    """Why the lines end before the last entry."""
+
+    def taken(self, entry: Entry) -> None: ...
+
+    def end(self, erasures: list[Erasure]) -> None: ...
+
+
+def verify_export(lines: Lines, trust: Trust, beside: Beside | None = None) -> Report:
+    first = lines.first()
+    if not lines.first_is_whole:
+        raise NotAnExport
+    header = parse_header(first)
+    note = _parse_last(lines.last())
+    keys, compromised = named_keys(header.hints)
+    notes = beside.notes if beside is not None else [] if note is None else [note]
+    # The first entry says whose checkpoint it is, so without one it is nobody's.
+    own = notes if lines.body_start < lines.body_end else []
+    given = _Given(trust)
+    witnessed: list[int] = []
+
+    def begun(definition: Definition) -> None:
+        """Checkpoints and receipts: the first entry has said by whom they are signed."""
+        key = definition.note_key
+        witnessed.extend(witnessed_sizes([*trust.checkpoints, *own], key, trust.witnesses, trust.witnesses_min))
+        for receipt in given.receipts:
+            receipt.check(key)
+
+    state = Ledger(_expected(trust, compromised, given, _parsed(own)), _digests(lines), begun)
+    entries = _entries(lines, Context(keys, header.withheld), trust, lines.size)
     try:
         for entry in entries:
             try:
@@ -102,73 +116,50 @@ def verify_export(lines: Lines, trust: Trust) -> Report:
                 raise refused.at(entry.seq) from None
             if trust.observe is not None:
                 trust.observe(entry, state.peerings.peerings)
-            if state.size == 1:
-                try:
-                    if damage is not None:
-                        raise damage
-                    _check_trust(state, trust, [*kept, *own])
-                except Refused as refused:
-                    raise refused.at(0) from None
+            if beside is not None:
+                beside.taken(entry)
+        given.check_read(state.size)
+        if beside is not None and beside.damage is not None:
+            raise beside.damage
         state.end()
+        if beside is not None:
+            beside.end(state.erasures)
         _check_named(state, trust, header)
     except RecursionError:
         raise Refused('json_depth', 'nested beyond any sense') from None
     finally:
         # Here, and not where the garbage happens to be collected: processes are joined.
         entries.close()
-    report = _report(state, trust, [*kept, *own], header)
+    report = _report(state, trust, witnessed, header)
     if trust.strict:
         _check_strict(report, trust, state)
     return report
 
 
 def parse_header(data: bytes) -> Header:
-    """Nothing in the first line is evidence, so what it has beside what is needed is passed over."""
-    value = _loose(data)
-    if not isinstance(value, dict) or value.get('export') != 1 or isinstance(value['export'], bool):
-        raise Unreadable('the first line is not that of an export')
+    """Ignores unknown members, because nothing in the first line is evidence."""
+    try:
+        value = parse(data, LINE_DEPTH_MAX).value if len(data) <= END_LINE_BYTES_MAX else None
+    except Refused:
+        if data.startswith(EXPORT_START):
+            raise
+        value = None
+    if not isinstance(value, dict) or not f.is_integer(value.get('export'), 1, 1):
+        raise NotAnExport
     ledger, keys = value.get('ledger'), value.get('keys')
     if not isinstance(ledger, dict) or not isinstance(ledger.get('id'), str) or not isinstance(keys, list):
-        raise Unreadable('the first line lacks the ledger or its keys')
-    found, compromised = hinted_keys(keys)
-    return Header(ledger['id'], Context(found, value.get('documents') == 'withheld'), compromised)
-
-
-def _loose(data: bytes) -> Any:
-    """JSON of a line that is no evidence: the last of two equal members counts."""
-    try:
-        return json.loads(data.decode('utf-8', 'replace'), parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _no_constant(literal: str) -> None:
-    raise ValueError(literal)
-
-
-def hinted_keys(values: list[Any]) -> tuple[dict[bytes, Key], set[bytes]]:
-    """The keys of a keys document, by their thumbprints, and those that are said to be compromised."""
-    keys: dict[bytes, Key] = {}
-    compromised: set[bytes] = set()
-    for value in values:
-        key = hinted_key(value) if isinstance(value, dict) else None
-        if key is not None:
-            keys[key.kid] = key
-            if isinstance(value.get('compromisedAt'), str):
-                compromised.add(key.kid)
-    return keys, compromised
-
-
-def hinted_key(value: dict[str, Any]) -> Key | None:
-    """A key that a file brings along, by its own thumbprint. It is a hint, so one that is no key is as if it were not there."""
-    try:
-        return parse_key(value.get('alg'), f.from_base64(value.get('spki'), 'a key'))
-    except Refused:
-        return None
+        raise NotAnExport
+    if not all(map(is_hint, keys)):
+        raise Refused('line_syntax', 'a key of the first line is of another form')
+    return Header(ledger['id'], value.get('documents') == 'withheld', keys)
 
 
 def _parse_last(data: bytes) -> str | None:
-    value = _loose(data)
+    """Any damage of the last line has the same code, because a file that was cut off may end within a character."""
+    try:
+        value = parse(data, LINE_DEPTH_MAX).value if len(data) <= END_LINE_BYTES_MAX else None
+    except Refused:
+        value = None
     if not isinstance(value, dict) or value.keys() != {'checkpoint'}:
         raise Refused('export_incomplete', 'the last line is not that of an export: it was cut off')
     note = value['checkpoint']
@@ -177,24 +168,39 @@ def _parse_last(data: bytes) -> str | None:
     return note
 
 
-def _parse_notes(notes: list[str]) -> tuple[list[Checkpoint], Refused | None]:
-    """Checkpoints are judged when the first entry has said whose they must be."""
-    try:
-        return [parse_checkpoint(note) for note in notes], None
-    except Refused as refused:
-        return [], refused
+def _parsed(notes: list[str]) -> list[Checkpoint]:
+    """A malformed checkpoint is refused later, when the first entry has said whose it must be."""
+    found: list[Checkpoint] = []
+    for note in notes:
+        with suppress(Refused):
+            found.append(parse_checkpoint(note))
+    return found
 
 
-def _expected(trust: Trust, header: Header, kept: list[Checkpoint], own: list[Checkpoint]) -> Expected:
+class _Given:
+    """Checkpoints and receipts that were kept."""
+
+    def __init__(self, trust: Trust) -> None:
+        self.checkpoints = _parsed(trust.checkpoints)
+        self.count = len(trust.checkpoints) + len(trust.receipts)
+        self.receipts = [kept_receipt(data) for data in trust.receipts]
+
+    def check_read(self, size: int) -> None:
+        if size == 0 and self.count > 0:
+            raise Refused('checkpoint_beyond_chain', 'there is a checkpoint or a receipt, and no entry')
+
+
+def _expected(trust: Trust, said: set[bytes], given: _Given, own: list[Checkpoint]) -> Expected:
+    kept = given.checkpoints
     heads = [head_of(checkpoint) for checkpoint in (*kept, *own)]
-    heads += [Head(receipt.size, receipt.root, None, 'receipt_mismatch') for receipt in trust.receipts]
-    outside = max((*(one.size for one in kept), *(one.size for one in trust.receipts)), default=0)
+    heads += [Head(receipt.size, receipt.root, None, 'receipt_mismatch') for receipt in given.receipts]
+    outside = max((*(one.size for one in kept), *(one.size for one in given.receipts)), default=0)
     own_size = max((one.size for one in own), default=0)
-    compromised: dict[bytes, int | None] = dict.fromkeys(header.compromised)
+    compromised: dict[bytes, int | None] = dict.fromkeys(said)
     compromised |= trust.compromised
     return Expected(
         heads=tuple(heads),
-        places=tuple(Place(receipt.seq, receipt.leaf) for receipt in trust.receipts),
+        places=tuple(Place(receipt.seq, receipt.leaf) for receipt in given.receipts),
         covered_outside=outside,
         covered=max(outside, own_size),
         own=own_size,
@@ -204,25 +210,17 @@ def _expected(trust: Trust, header: Header, kept: list[Checkpoint], own: list[Ch
 
 
 def _digests(lines: Lines) -> Callable[[int], dict[str, str]]:
+    @cache
     def digests_of(seq: int) -> dict[str, str]:
+        """Reads each line only once, however many documents are erased: once for each item of a large batch would take quadratic time."""
         value = parse(lines.entry(seq), LINE_DEPTH_MAX).value
         if value['kind'] == 'statement':
             return {}
         envelope = parse_envelope(f.from_base64(value['envelope'], 'the envelope'))
         statement: Statement = parse_statement(envelope.payload)
-        return {name: digest for name, digest, _ in documents_of(statement, value['items'])}
+        return {name: digest for name, digest, _ in documents_of(statement, value.get('items'))}
 
     return digests_of
-
-
-def _check_trust(state: Ledger, trust: Trust, checkpoints: list[Checkpoint]) -> None:
-    """The checkpoints, as soon as the first entry has said by whom they are signed."""
-    assert state.definition is not None
-    key = state.definition.note_key
-    for checkpoint in checkpoints:
-        check_note(checkpoint, key)
-    for receipt in trust.receipts:
-        receipt.check_key(key)
 
 
 def _check_named(state: Ledger, trust: Trust, header: Header) -> None:
@@ -234,13 +232,9 @@ def _check_named(state: Ledger, trust: Trust, header: Header) -> None:
     state.actors.check_all_pinned()
 
 
-def _report(state: Ledger, trust: Trust, checkpoints: list[Checkpoint], header: Header) -> Report:
+def _report(state: Ledger, trust: Trust, witnessed: list[int], header: Header) -> Report:
     expected, definition = state.expected, state.definition
     given = expected.covered_outside > 0
-    witnessed = None
-    if trust.witnesses:
-        enough = [one.size for one in checkpoints if count_cosignatures(one, trust.witnesses) >= trust.witnesses_min]
-        witnessed = max(enough, default=0)
     return Report(
         ledger=definition.ledger if definition is not None else header.ledger,
         entries=state.size,
@@ -252,8 +246,8 @@ def _report(state: Ledger, trust: Trust, checkpoints: list[Checkpoint], header: 
         agent_signed=state.agent_signed,
         statements=state.statements,
         erasures=state.erasures,
-        withheld=header.context.withheld,
-        witnessed=witnessed,
+        withheld=header.withheld,
+        witnessed=max(witnessed, default=0) if trust.witnesses else None,
         state=state,
     )
 
@@ -347,9 +341,10 @@ def kept_notes(data: bytes) -> list[str]:
     notes: list[str] = []
     for line in data.split(b'\n'):
         if line.startswith((b'{"checkpoint":', b'{"bundle":')):
-            value = _loose(line)
-            if isinstance(value, dict) and isinstance(value.get('checkpoint'), str):
-                notes.append(value['checkpoint'])
+            with suppress(Refused):
+                value = parse(line, LINE_DEPTH_MAX).value
+                if isinstance(value, dict) and isinstance(value.get('checkpoint'), str):
+                    notes.append(value['checkpoint'])
     if not notes:
         raise Unreadable('there is no checkpoint in it')
     return notes

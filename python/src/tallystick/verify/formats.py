@@ -4,9 +4,10 @@ import base64
 import binascii
 import re
 from functools import lru_cache
+from typing import Any
 
 from .errors import Refused
-from .limits import INTEGER_MAX, TEXT_CODE_POINTS_MAX
+from .limits import INTEGER_MAX, TEXT_BYTES_MAX, URL_BYTES_MAX
 
 _HEX64 = re.compile(r'[0-9a-f]{64}\Z')
 _DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -14,6 +15,9 @@ _ID_END = re.compile(r'[0-7][0-9a-hjkmnp-tv-z]{25}\Z')
 _VALUES = {ord(digit): value for value, digit in enumerate(_DIGITS)}
 _TIME = re.compile(r'([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})\.([0-9]{3})Z\Z')
 _CONTROL = re.compile('[\x00-\x1f\x7f-\x9f]')
+_BARRED = re.compile('[\x00-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000+\ud800-\udfff]')
+"""Controls below U+0020, White_Space of Unicode, plus; and halves of surrogate pairs, which are no text."""
+_URL = re.compile(r'https?://[!-~]+\Z')
 _TYPE = re.compile(r'[a-z][a-z0-9.-]{0,62}/[1-9][0-9]{0,8}\Z')
 _CODE = re.compile(r'[a-z][a-z0-9_]{0,63}\Z')
 _RULE = re.compile(r'[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z')
@@ -85,7 +89,29 @@ def time_of(value: str) -> int:
 
 
 def is_text(value: object) -> bool:
-    return isinstance(value, str) and 1 <= len(value) <= TEXT_CODE_POINTS_MAX and _CONTROL.search(value) is None
+    return isinstance(value, str) and value != '' and _CONTROL.search(value) is None and utf8_length(value) <= TEXT_BYTES_MAX
+
+
+def is_key_name(value: str) -> bool:
+    """Whether a key of a note may have this name (docs/formats/rules.md)."""
+    return value != '' and _BARRED.search(value) is None
+
+
+def is_origin(value: object, ledger: str) -> bool:
+    """Whether it is `<host>/<ledger>`, text, and the name of a note key. The host is not looked at, but it is there."""
+    if not is_text(value) or not isinstance(value, str) or not is_key_name(value):
+        return False
+    host, slash, end = value.rpartition('/')
+    return slash != '' and end == ledger and host != '' and not host.startswith('/')
+
+
+def is_url(value: object) -> bool:
+    return isinstance(value, str) and _URL.match(value) is not None and len(value) <= URL_BYTES_MAX
+
+
+def utf8_length(value: str) -> int:
+    """How many bytes it has in UTF-8; half of a surrogate pair counts as three."""
+    return len(value.encode('utf-8', 'surrogatepass'))
 
 
 def is_type(value: object) -> bool:
@@ -113,6 +139,16 @@ def is_integer(value: object, least: int = -INTEGER_MAX, most: int = INTEGER_MAX
     if isinstance(value, float):
         return value.is_integer() and least <= value <= most
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def filled(value: Any, required: frozenset[str], nullable: frozenset[str]) -> dict[str, Any] | None:
+    """Members of an object in a file, with None for each of `nullable` that is absent: absent and null mean the same.
+
+    None unless it is an object with all of `required`, and with no other members. Members keep the order of the file.
+    """
+    if not isinstance(value, dict) or not required <= value.keys() or not value.keys() <= required | nullable:
+        return None
+    return {**value, **dict.fromkeys(sorted(nullable - value.keys()))}
 
 
 def from_base64(value: object, what: str) -> bytes:

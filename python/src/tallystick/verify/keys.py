@@ -59,7 +59,7 @@ def is_signed(key: Key, signature: bytes, message: bytes) -> bool:
         return False
     if key.alg == EDDSA:
         # OpenSSL refuses S >= L, and compares the encoding of [S]B - [k]A with R, without a cofactor. It takes an R of small order.
-        if signature[:32] in _SMALL_ORDER or not _is_point(ed25519_raw(key.spki)):
+        if _is_weak(signature[:32]) or not _is_point(ed25519_raw(key.spki)):
             return False
         try:
             _ed25519(key.spki).verify(signature, message)
@@ -101,19 +101,15 @@ def _ed25519_bytes(spki: bytes) -> bytes:
     if len(raw) != 32 or not spki.startswith(_ED25519_DER):
         raise Refused('bad_key', 'not the DER of an Ed25519 key')
     # Whether it is a point at all is asked when a signature is verified: it costs two exponentiations.
-    if raw in _SMALL_ORDER or int.from_bytes(raw, 'little') & (2**255 - 1) >= _P:
+    if _is_weak(raw):
         raise Refused('bad_key', 'an Ed25519 key that is not canonical, or of small order')
     return raw
 
 
 @lru_cache(maxsize=1024)
 def _is_point(raw: bytes) -> bool:
-    """Whether it is the canonical encoding of a point of the curve (RFC 8032 §5.1.3)."""
-    y = int.from_bytes(raw, 'little') & (2**255 - 1)
-    if y >= _P:
-        return False
-    x = _recover(y)
-    return x is not None and not (x == 0 and raw[31] >> 7)
+    """Whether it encodes a point of the curve that a key may be (RFC 8032 §5.1.3)."""
+    return not _is_weak(raw) and _recover(int.from_bytes(raw, 'little') & (2**255 - 1)) is not None
 
 
 def _recover(y: int) -> int | None:
@@ -125,14 +121,39 @@ def _recover(y: int) -> int | None:
     return x if v * x * x % _P == u else None
 
 
-def _small_order() -> frozenset[bytes]:
-    """The eight points of small order, canonical or not, with either sign."""
-    order_8 = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD83D3D706A17C7
-    ys = [0, 1, _P - 1, _P, _P + 1, order_8, _P - order_8]
-    return frozenset((y | sign << 255).to_bytes(32, 'little') for y in ys for sign in (0, 1))
+def _small_order() -> frozenset[int]:
+    """y of the eight points of small order, computed from the curve, because a typed list can have a wrong digit.
+
+    The double of a point of order 8 has y = 0. So x² + y² = 0, and the curve's equation becomes d·y⁴ + 2·y² - 1 = 0. All of them are
+    multiples of that point.
+    """
+    y = _square_root((-1 - _square_root(1 + _D)) * pow(_D, -1, _P))
+    point = (_SQRT_MINUS_1 * y % _P, y)
+    multiples = [point]
+    while len(multiples) < 8:
+        multiples.append(_add(multiples[-1], point))
+    return frozenset(y for _, y in multiples)
 
 
-_SMALL_ORDER = _small_order()
+def _add(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+    """The sum of two points (RFC 8032 §5.1.4)."""
+    product = _D * a[0] * b[0] * a[1] * b[1]
+    x = (a[0] * b[1] + b[0] * a[1]) * pow(1 + product, -1, _P) % _P
+    return x, (a[1] * b[1] + a[0] * b[0]) * pow(1 - product, -1, _P) % _P
+
+
+def _square_root(square: int) -> int:
+    root = pow(square, (_P + 3) // 8, _P)
+    return root if (root * root - square) % _P == 0 else root * _SQRT_MINUS_1 % _P
+
+
+_SMALL_ORDER_Y = _small_order()
+
+
+def _is_weak(raw: bytes) -> bool:
+    """Whether 32 bytes encode y ≥ 2^255 - 19, or a point of small order, with either sign bit."""
+    y = int.from_bytes(raw, 'little') & (2**255 - 1)
+    return y >= _P or y in _SMALL_ORDER_Y
 
 
 def _p256_point(spki: bytes) -> bytes:

@@ -8,8 +8,8 @@ from . import formats as f
 from .actors import SYSTEM, Actors, Pinned
 from .errors import Refused
 from .keeping import Keeping
-from .limits import BATCH_ITEM_BITS, TAIL_MS
-from .line import ITEM_MASK, STATEMENT, Entry, Pending, await_erasures
+from .limits import TAIL_AGE_MS_MAX
+from .line import BATCH_ITEM_BITS, ITEM_MASK, STATEMENT, Entry, Pending, await_erasures, take_erasure
 from .merkle import Tree, genesis, link
 from .note import Checkpoint, NoteKey, note_key
 from .peerings import Peerings
@@ -86,9 +86,11 @@ DigestsOf = Callable[[int], dict[str, str]]
 
 
 class Ledger:
-    def __init__(self, expected: Expected, digests_of: DigestsOf) -> None:
+    def __init__(self, expected: Expected, digests_of: DigestsOf, begun: Callable[[Definition], None]) -> None:
+        """Calls `begun` as soon as the first entry has said whose ledger it is. `begun` may refuse input that waited for this."""
         self.expected = expected
         self.digests_of = digests_of
+        self.begun = begun
         self.tree = Tree()
         self.chain = b''
         self.chain_before = b''
@@ -145,13 +147,14 @@ class Ledger:
             self._take_statement(entry, entry.statement)
         self._count(entry)
         self._check_expected(entry)
+        if entry.statement is not None:
+            self._check_compromised(entry)
 
     def _take_statement(self, entry: Entry, statement: Statement) -> None:
         if self.definition is None:
             self._define(entry, statement)
         self._check_origin(entry, statement)
-        self.actors.check_required(entry, statement)
-        self._check_key(entry, statement)
+        self.agent_signed += self.actors.check_signed_by(entry, self.current_kid, statement)
         self._link(entry)
         self.actors.check_actor(entry, statement)
         self._apply(entry, statement)
@@ -175,25 +178,13 @@ class Ledger:
             entry.leaf,
         )
         self.peerings.define(statement.ledger, definition, entry.leaf)
-        self._check_empty()
-
-    def _check_empty(self) -> None:
-        if 0 in self.heads:
-            raise Refused('checkpoint_mismatch', 'no checkpoint of an empty ledger is ever signed')
+        self.begun(self.definition)
 
     def _check_origin(self, entry: Entry, statement: Statement) -> None:
         definition = self.definition
         assert definition is not None
         if statement.ledger != definition.ledger or entry.issuer != definition.issuer:
             raise Refused('ledger_foreign', f'the entry is of {statement.ledger} and {entry.issuer[:64]!r}')
-
-    def _check_key(self, entry: Entry, statement: Statement) -> None:
-        if entry.kid in self.actors.signing:
-            self.actors.check_signer(entry, statement)
-            self.agent_signed += 1
-        elif entry.kid != self.current_kid:
-            raise Refused('key_not_current', f'{entry.kid.hex()} is not the key of this place')
-        self._check_compromised(entry)
 
     def _check_compromised(self, entry: Entry) -> None:
         if entry.kid not in self.expected.compromised:
@@ -237,9 +228,9 @@ class Ledger:
         """Whether something stands behind the ledger's own checkpoint that is older than a minute, or behind a gap of one."""
         if self.oldest_beyond_own is None or self.newest_ms is None:
             return False
-        if self.newest_ms - self.oldest_beyond_own > TAIL_MS:
+        if self.newest_ms - self.oldest_beyond_own > TAIL_AGE_MS_MAX:
             return True
-        return self.newest_within_own is not None and self.oldest_beyond_own - self.newest_within_own > TAIL_MS
+        return self.newest_within_own is not None and self.oldest_beyond_own - self.newest_within_own > TAIL_AGE_MS_MAX
 
     def _check_expected(self, entry: Entry) -> None:
         for head in self.heads.get(self.size, ()):
@@ -297,7 +288,7 @@ class Ledger:
         assert batch is not None
         self._check_types(entry, batch.types)
         first = batch.first
-        self._add_id(statement.predicate['batch'])
+        self.add_id(statement.predicate['batch'])
         if first >> BATCH_ITEM_BITS in self.batches or any(first + i in self.records for i in range(batch.size)):
             raise Refused('duplicate_subject', 'a record of the batch is there')
         self.batches[first >> BATCH_ITEM_BITS] = batch.size
@@ -310,16 +301,16 @@ class Ledger:
             for name in names & self.agent_signed_types:
                 raise Refused('agent_signature_missing', f'agents sign records of {name} themselves')
 
-    def _has_record(self, number: int) -> bool:
+    def has_record(self, number: int) -> bool:
         return number in self.records or number & ITEM_MASK < self.batches.get(number >> BATCH_ITEM_BITS, 0)
 
     def _add_record(self, number: int, record: Record | None) -> None:
-        if self._has_record(number):
+        if self.has_record(number):
             raise Refused('duplicate_subject', 'the record is there')
         self.records[number] = record
         self.record_count += 1
 
-    def _add_id(self, name: str) -> None:
+    def add_id(self, name: str) -> None:
         number = f.id_number(name)
         if number in self.ids:
             raise Refused('duplicate_subject', f'{name} is there')
@@ -335,46 +326,40 @@ class Ledger:
             raise Refused('agent_signature_missing', f'agents sign steps of {record.type} themselves')
         record.step(statement, entry.leaf)
         if entry.kind == 'completion-submitted':
-            self._add_id(predicate['completion'])
+            self.add_id(predicate['completion'])
 
     def gated(self, name: str) -> Record:
-        record = self.records.get(f.id_number(name))
+        number = f.id_number(name)
+        record = self.records.get(number)
         if record is None:
-            raise Refused('subject_unknown', f'{name} is no gated record of the ledger')
+            code = 'transition_refused' if self.has_record(number) else 'subject_unknown'
+            raise Refused(code, f'{name} is no gated record of the ledger')
         return record
 
     def _share(self, _entry: Entry, statement: Statement) -> None:
-        record = self.gated(statement.predicate['record'])
-        if record.payload != statement.digest:
-            raise Refused('subject_unknown', 'the payload has another digest')
+        record = self.records.get(f.id_number(statement.predicate['record']))
+        if record is None or record.payload != statement.digest:
+            raise Refused('subject_unknown', 'it is no gated record of the ledger, or the payload has another digest')
         if record.principal != statement.party:
             raise Refused('actor_not_entitled', 'a record is its principal’s to share')
         self.peerings.share_later(statement)
 
     def _erase(self, entry: Entry, statement: Statement) -> None:
         predicate, subject = statement.predicate, statement.subjects[0]
-        claims = self.pending.pop(entry.seq, [])
-        of = int(predicate['seq'])
-        if (of, subject.name) in self.erased:
-            raise Refused('duplicate_subject', f'{subject.name} of entry {of} is erased twice')
-        others = [claim for claim in claims if claim != (of, subject.name, subject.digest)]
-        if others:
-            seq = entry.seq if len(others) == len(claims) else others[0][0]
-            raise Refused('erasure_unexplained', f'entry {entry.seq} does not erase {others[0][1]}', seq)
         self.keeping.erase(entry, statement)
+        of = int(predicate['seq'])
+        is_missing = take_erasure(self.pending, self.erased, entry.seq, statement)
         if of >= entry.seq:
             raise Refused('erasure_of_nothing', f'entry {of} does not stand before')
-        if not claims and self.digests_of(of).get(subject.name) != subject.digest:
+        if not is_missing and self.digests_of(of).get(subject.name) != subject.digest:
             raise Refused('erasure_of_nothing', f'entry {of} digests no {subject.name}')
-        self.erased.add((of, subject.name))
         by, key = predicate['actor'], predicate.get('key', '')
         self.erasures.append(Erasure(entry.seq, subject.name, of, predicate['code'], by, key, predicate['recordedAt']))
 
     def _check_missing(self, entry: Entry) -> None:
-        if entry.seq in self.pending:
-            _, name, _ = min(self.pending[entry.seq])
-            raise Refused('erasure_unexplained', f'entry {entry.seq} does not erase {name}')
         await_erasures(self.pending, entry)
+        if entry.seq in self.pending:
+            raise Refused('erasure_unexplained', f'entry {entry.seq} does not erase {self.pending[entry.seq][1]}')
 
     def _restore(self, entry: Entry, statement: Statement) -> None:
         self._check_definition(statement)
@@ -403,14 +388,14 @@ class Ledger:
         if self.policy is None or predicate['policy'] != self.policy[0]:
             raise Refused('policy_refused', 'the policy is not the newest one')
         judge(foreign, self.policy[1])
-        self._add_id(statement.subjects[0].name)
+        self.add_id(statement.subjects[0].name)
 
     def end(self) -> None:
         """Checks that only the whole allows."""
         if self.statement_before is not None:
             raise Refused('statement_pair', 'the last statement is not registered').at(self.size - 1)
         if self.pending:
-            _, name, _ = min(min(claims) for claims in self.pending.values())
+            _, name, _ = min(self.pending.values())
             raise Refused('erasure_unexplained', f'no entry erases {name}')
         beyond = [size for size in self.heads if size > self.size]
         if beyond or any(seq >= self.size for seq in self.places):
@@ -419,7 +404,7 @@ class Ledger:
             raise Refused(
                 'key_compromised', f'the key {self.uncovered_kid.hex()} is in wrong hands, and no kept checkpoint covers all that it signed'
             )
-        if self.oldest_uncovered is not None and self.newest_ms is not None and self.newest_ms - self.oldest_uncovered[0] > TAIL_MS:
+        if self.oldest_uncovered is not None and self.newest_ms is not None and self.newest_ms - self.oldest_uncovered[0] > TAIL_AGE_MS_MAX:
             seq = self.oldest_uncovered[1]
             raise Refused('checkpoint_missing_tail', f'entry {seq} is more than a minute old, and no checkpoint covers it')
 

@@ -7,15 +7,16 @@ from . import formats as f
 from .envelope import Envelope, check_signature, parse_envelope
 from .errors import Refused
 from .keys import Key, parse_key
-from .limits import BATCH_ITEM_BITS, LINE_DEPTH_MAX, REFERENCES_MAX, SALT_BYTES
+from .limits import LINE_DEPTH_MAX, REFERENCES_MAX, SALT_BYTES
 from .merkle import leaf_hash, root_of
-from .registered import Foreign, parse_foreign
+from .registered import Foreign, parse_registered
 from .statement import Statement, check_claims, parse_statement
 from .strict_json import canonical, parse
 
-MEMBERS = frozenset(('seq', 'kind', 'recordedAt', 'leaf', 'chain', 'envelope', 'documents', 'items'))
-OPTIONAL = frozenset(('received', 'signer'))
-_DOCUMENT = frozenset(('subject', 'digest', 'salt', 'document', 'erasedBy'))
+MEMBERS = frozenset(('seq', 'kind', 'recordedAt', 'leaf', 'envelope', 'documents'))
+NULLABLE = frozenset(('items', 'received', 'signer'))
+_DOCUMENT = frozenset(('subject', 'digest'))
+_DOCUMENT_NULLABLE = frozenset(('salt', 'document', 'erasedBy', 'references'))
 _ITEM = frozenset(('record', 'type', 'digest'))
 _ITEM_OPTIONAL = {
     'onBehalfOf': lambda value: f.is_id_of(value, 'agt'),
@@ -25,6 +26,7 @@ _ITEM_OPTIONAL = {
     'traceparent': f.is_traceparent,
 }
 STATEMENT = 'statement'
+BATCH_ITEM_BITS = 12
 ITEM_MASK = (1 << BATCH_ITEM_BITS) - 1
 
 
@@ -67,8 +69,8 @@ class Entry(NamedTuple):
     received: Received | None
 
 
-Pending = dict[int, list[tuple[int, str, str]]]
-"""By the seq of the entry that erases them: seq, name and digest of documents that are missing."""
+Pending = dict[int, tuple[int, str, str]]
+"""By the seq of the entry that erases it: seq, name and digest of a document that is missing."""
 
 
 def await_erasures(pending: Pending, entry: Entry) -> None:
@@ -77,7 +79,21 @@ def await_erasures(pending: Pending, entry: Entry) -> None:
             continue
         if missing.erased_by <= entry.seq:
             raise Refused('erasure_unexplained', f'{missing.subject} is said to be erased before it was there')
-        pending.setdefault(missing.erased_by, []).append((entry.seq, missing.subject, missing.digest))
+        if missing.erased_by in pending:
+            raise Refused('erasure_unexplained', f'entry {missing.erased_by} is said to erase {missing.subject} and another document')
+        pending[missing.erased_by] = (entry.seq, missing.subject, missing.digest)
+
+
+def take_erasure(pending: Pending, erased: set[tuple[int, str]], seq: int, statement: Statement) -> bool:
+    """Takes what entry `seq` erases. Returns whether a document is missing because of it."""
+    of, subject = int(statement.predicate['seq']), statement.subjects[0]
+    if (of, subject.name) in erased:
+        raise Refused('duplicate_subject', f'{subject.name} of entry {of} is erased twice')
+    erased.add((of, subject.name))
+    missing = pending.pop(seq, None)
+    if missing not in (None, (of, subject.name, subject.digest)):
+        raise Refused('erasure_unexplained', f'entry {seq} does not erase the document that is missing')
+    return missing is not None
 
 
 class Context(NamedTuple):
@@ -89,26 +105,27 @@ class Context(NamedTuple):
 
 def verify_line(data: bytes, context: Context) -> Entry:
     text = parse(data, LINE_DEPTH_MAX)
-    value = text.value
-    if not isinstance(value, dict) or not value.keys() >= MEMBERS or not value.keys() - MEMBERS <= OPTIONAL:
+    value = f.filled(text.value, MEMBERS | {'chain'}, NULLABLE)
+    if value is None:
         raise Refused('line_syntax', 'not the members of a line')
-    if not f.is_hex64(value['chain']) or not isinstance(value.get('received', ''), str):
-        raise Refused('line_syntax', 'chain or received is of another form')
+    if not f.is_hex64(value['chain']):
+        raise Refused('line_syntax', 'chain is of another form')
     check_head(value)
     return verify_members(value, text.plain, context)
 
 
 def verify_members(value: dict[str, Any], plain: bool, context: Context) -> Entry:
     """The same of members that were parsed. `seq` and the others have their place in the line of a bundle too."""
-    check_documents(value)
     data = f.from_base64(value['envelope'], 'the envelope')
+    read_documents(value)
+    beside = None if value['received'] is None else f.from_base64(value['received'], 'the received envelope')
     if value['kind'] == STATEMENT:
         return _verify_foreign(value, data)
     envelope, statement, leaf, signer = verify_signed(value, data, context)
     check_definition(statement)
     batch = _verify_items(value, statement, plain)
     missing = verify_documents(value, statement, plain, context.withheld, value['items'])
-    received = verify_received(value, statement)
+    received = verify_received(beside, statement)
     return Entry(
         int(value['seq']),
         statement.kind,
@@ -137,38 +154,44 @@ def check_head(value: dict[str, Any]) -> None:
         raise Refused('line_syntax', 'items of another form')
     if not isinstance(value['documents'], list):
         raise Refused('line_syntax', 'documents of another form')
+    if not (value['received'] is None or isinstance(value['received'], str)) or not (value['signer'] is None or is_signer(value['signer'])):
+        raise Refused('line_syntax', 'received or signer is of another form')
 
 
-def check_documents(value: dict[str, Any]) -> None:
-    if not all(map(_is_document, value['documents'])):
+def read_documents(value: dict[str, Any]) -> None:
+    """Checks the documents of a line, and fills in their members that are absent."""
+    value['documents'] = [_read_document(document) for document in value['documents']]
+
+
+def _read_document(value: Any) -> dict[str, Any]:
+    document = f.filled(value, _DOCUMENT, _DOCUMENT_NULLABLE)
+    if document is None or not _is_document(document):
         raise Refused('line_syntax', 'a document of another form')
+    if document['salt'] is not None:
+        parse_salt(document['salt'])
+    return document
 
 
-def _is_document(value: Any) -> bool:
-    if not isinstance(value, dict) or not value.keys() >= _DOCUMENT or not value.keys() - _DOCUMENT <= {'references'}:
-        return False
+def _is_document(value: dict[str, Any]) -> bool:
     erased_by, salt = value['erasedBy'], value['salt']
-    if not _is_references(value.get('references')):
-        return False
     return (
         isinstance(value['subject'], str)
         and f.is_hex64(value['digest'])
         and (salt is None or isinstance(salt, str))
         and (erased_by is None or f.is_integer(erased_by, 0))
+        and (value['references'] is None or is_references(value['references']))
     )
 
 
-def _is_references(value: Any) -> bool:
-    if value is None:
-        return True
+def is_references(value: Any) -> bool:
     return isinstance(value, list) and 1 <= len(value) <= REFERENCES_MAX and all(map(f.is_text, value))
 
 
 def verify_signed(value: dict[str, Any], data: bytes, context: Context) -> tuple[Envelope, Statement, bytes, Key | None]:
     """Envelope, signature and statement; and that the line repeats what they say."""
     envelope = parse_envelope(data)
-    signer = _signer(value)
-    key = signer if signer is not None and signer.kid == envelope.kid else context.keys.get(envelope.kid)
+    signer = None if value['signer'] is None else _signer(value['signer'], envelope)
+    key = signer or context.keys.get(envelope.kid)
     if key is None:
         raise Refused('key_unknown', f'the key {envelope.kid.hex()} is unknown')
     check_signature(envelope, key)
@@ -178,16 +201,15 @@ def verify_signed(value: dict[str, Any], data: bytes, context: Context) -> tuple
     said = (value['kind'], value['recordedAt'], value['leaf'])
     if said != (statement.kind, statement.predicate['recordedAt'], leaf.hex()):
         raise Refused('line_contradicts_envelope', 'kind, recordedAt or leaf is not that of the envelope')
-    return envelope, statement, leaf, key if signer is not None else None
+    return envelope, statement, leaf, signer
 
 
-def _signer(value: dict[str, Any]) -> Key | None:
-    if 'signer' not in value:
-        return None
-    signer = value['signer']
-    if not is_signer(signer):
-        raise Refused('line_syntax', 'signer is of another form')
-    return parse_key(signer['alg'], f.from_base64(signer['spki'], 'a key'))
+def _signer(value: dict[str, Any], envelope: Envelope) -> Key:
+    """Returns the key that a line brings along. It must be that of its envelope: otherwise nobody would check it."""
+    key = parse_key(value['alg'], f.from_base64(value['spki'], 'a key'))
+    if key.kid != envelope.kid:
+        raise Refused('line_contradicts_envelope', 'signer is not the key of the envelope')
+    return key
 
 
 def is_signer(value: Any) -> bool:
@@ -287,7 +309,7 @@ def verify_documents(
     if len(documents) != len(wanted):
         raise Refused('document_presence', f'{len(documents)} documents, where {len(wanted)} are digested')
     missing: list[Missing] = []
-    for document, (subject, digest, references) in zip(documents, wanted, strict=True):
+    for document, (subject, digest, _) in zip(documents, wanted, strict=True):
         if document['subject'] != subject:
             raise Refused('document_presence', f'a document of {document["subject"][:64]!r}, where {subject} belongs')
         if document['digest'] != digest:
@@ -295,26 +317,36 @@ def verify_documents(
         if document['salt'] is None:
             missing.append(_missing(document, withheld))
         else:
-            _check_document(document, references, plain, withheld)
+            _check_document(document, plain, withheld)
+    for document, (_, _, references) in zip(documents, wanted, strict=True):
+        _check_beside(document, references, plain)
     return tuple(missing)
 
 
 def _missing(document: dict[str, Any], withheld: bool) -> Missing:
     erased_by = document['erasedBy']
-    if document['document'] is not None or document.get('references') is not None:
+    if document['document'] is not None:
         raise Refused('document_presence', f'{document["subject"]} without its salt')
     if erased_by is None and not withheld:
         raise Refused('document_presence', f'{document["subject"]} is missing')
     return Missing(document['subject'], document['digest'], None if erased_by is None else int(erased_by))
 
 
-def _check_document(document: dict[str, Any], references: str | None, plain: bool, withheld: bool) -> None:
+def _check_document(document: dict[str, Any], plain: bool, withheld: bool) -> None:
     subject = document['subject']
     if withheld or document['erasedBy'] is not None or document['document'] is None:
         raise Refused('document_presence', f'{subject} is there, and is said not to be')
     salt = parse_salt(document['salt'])
     check_digest(document['document'], salt, document['digest'], plain, subject)
-    check_references(document.get('references'), salt, references, plain, subject)
+
+
+def _check_beside(document: dict[str, Any], references: str | None, plain: bool) -> None:
+    """References, which are gone where their document is."""
+    subject = document['subject']
+    if document['salt'] is not None:
+        check_references(document['references'], parse_salt(document['salt']), references, plain, subject)
+    elif document['references'] is not None:
+        raise Refused('document_presence', f'references of {subject} without its salt')
 
 
 def parse_salt(value: object) -> bytes:
@@ -342,27 +374,25 @@ def check_references(value: Any, salt: bytes, digest: str | None, plain: bool, s
     check_digest(value, salt, digest, plain, f'references of {subject}')
 
 
-def verify_received(value: dict[str, Any], statement: Statement) -> Received | None:
+def verify_received(data: bytes | None, statement: Statement) -> Received | None:
     claim = statement.predicate.get('received') or statement.predicate.get('offer')
-    encoded = value.get('received')
-    if (claim is None) != (encoded is None):
+    if (claim is None) != (data is None):
         raise Refused('received_mismatch', 'a received envelope is missing, or there is one where none belongs')
-    if claim is None:
+    if claim is None or data is None:
         return None
-    data = f.from_base64(encoded, 'the received envelope')
     envelope = parse_envelope(data)
     received = parse_statement(envelope.payload)
     check_claims(envelope, received)
     check_definition(received)
     leaf = leaf_hash(data)
     _check_claim(claim, received, leaf)
-    check_shared_with(received, statement)
     if 'offer' in statement.predicate:
         _check_offer(statement, received)
-    elif statement.kind == 'peer-key-rotated' and received.predicate['newKey'] != statement.predicate['newKey']:
-        raise Refused('received_mismatch', 'the rotation names another key')
-    elif statement.kind == 'offer-refused' and received.predicate['record'] != statement.predicate['record']:
-        raise Refused('received_mismatch', 'the offer is of another record')
+    elif statement.kind == 'peer-key-rotated':
+        if canonical(received.predicate['newKey']) != canonical(statement.predicate['newKey']):
+            raise Refused('received_mismatch', 'the rotation names another key')
+    else:
+        _check_addressed(received, statement.predicate['peer'])
     return Received(envelope, received, leaf)
 
 
@@ -380,39 +410,37 @@ def _check_claim(claim: dict[str, Any], received: Statement, leaf: bytes) -> Non
         raise Refused('received_mismatch', 'the received entry is not what the entry says of it')
 
 
-def check_shared_with(received: Statement, statement: Statement) -> None:
-    offer = statement.predicate.get('offer')
-    peer = statement.predicate['peer'] if offer is None and 'peer' in statement.predicate else None
-    if offer is not None:
-        peer = offer['peer']
-    elif statement.kind == 'peer-key-rotated':
-        return
+def _check_addressed(received: Statement, peer: str) -> None:
+    """Checks that what names a peering names the one that it came by."""
+    named, code = peer, 'received_mismatch'
     if received.kind == 'record-shared':
-        shared = any(share['peer'] == peer for share in received.predicate['share'])
-    elif 'peer' in received.predicate:
-        shared = received.predicate['peer'] == peer
-    elif received.kind.startswith('peer-'):
-        shared = received.subjects[0].name == peer
-    else:
-        shared = True
-    if not shared:
-        raise Refused('not_shared', 'what was received is shared with another peering')
+        named = peer if any(share['peer'] == peer for share in received.predicate['share']) else ''
+        code = 'not_shared'
+    elif received.kind == 'step-offered':
+        named, code = received.predicate['peer'], 'offer_mismatch'
+    elif received.kind == 'offer-refused':
+        named = received.predicate['peer']
+    elif received.kind in ('peer-added', 'peer-revoked'):
+        named = received.subjects[0].name
+    if named != peer:
+        raise Refused(code, f'{received.kind} is of another peering')
 
 
 def _check_offer(statement: Statement, offer: Statement) -> None:
     step, offered = statement.predicate, offer.predicate
     agent = str(step['actor']).partition('/')[2]
-    said = (step['record'], step['version'], step['previous'], statement.kind, agent, step.get('completion'))
-    wanted = (offered['record'], offered['version'], offered['previous'], offered['step'], offer.party, offered.get('completion'))
+    names = ('record', 'version', 'previous', 'completion')
+    said = (step['offer']['peer'], statement.kind, agent, *map(step.get, names))
+    wanted = (offered['peer'], offered['step'], offer.party, *map(offered.get, names))
     if said != wanted or [s.digest for s in statement.subjects] != [s.digest for s in offer.subjects]:
         raise Refused('offer_mismatch', 'the step is not the one that was offered')
 
 
 def _verify_foreign(value: dict[str, Any], data: bytes) -> Entry:
-    foreign = parse_foreign(data)
+    foreign = parse_registered(data)
     if value['leaf'] != foreign.leaf.hex():
         raise Refused('line_contradicts_envelope', 'leaf is not that of the statement')
-    if value['documents'] or value['items'] is not None or 'received' in value or 'signer' in value:
+    if value['documents'] or value['items'] is not None or value['received'] is not None or value['signer'] is not None:
         raise Refused('document_presence', 'something lies beside a registered statement')
     return Entry(
         int(value['seq']),

@@ -5,13 +5,16 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from .errors import Refused
-from .formats import from_base64, to_base64
+from .formats import from_base64, is_key_name, to_base64, utf8_length
 from .keys import EDDSA, Key, ed25519_raw, ed25519_spki, is_signed, parse_key
-from .limits import INTEGER_MAX, NOTE_CHARS_MAX, NOTE_SIGNATURES_MAX
+from .limits import COSIGNATURE_SECONDS_MAX, INTEGER_MAX, NOTE_BYTES_MAX, NOTE_SIGNATURES_MAX
 
 LOG = 0x01
 WITNESS = 0x04
-_NAME = re.compile(r'[^\s+]+\Z')
+_TYPES = {1: 'Ed25519', 2: 'ECDSA', 4: 'Ed25519 cosignature', 5: 'RFC 6962 tree head', 6: 'ML-DSA-44 cosignature'}
+"""All types that C2SP signed-note assigns. Those other than LOG and WITNESS are not verified here."""
+_CONTROL = re.compile('[\x00-\x09\x0b-\x1f]')
+_SURROGATE = re.compile('[\ud800-\udfff]')
 _SIZE = re.compile(r'(?:0|[1-9][0-9]{0,15})\Z')
 _ID = re.compile(r'[0-9a-f]{8}\Z')
 
@@ -54,9 +57,13 @@ def parse_verifier_key(text: object, kind: int = LOG) -> NoteKey:
         raise Refused('verifier_key', 'not <name>+<id>+<key>')
     name, shown, encoded = text.split('+', 2)
     try:
+        if not is_key_name(name):
+            raise Refused('verifier_key', 'not <name>+<id>+<key>')
         data = from_base64(encoded, 'the key')
-        if not _NAME.match(name) or not _ID.match(shown) or len(data) != 33 or data[0] != kind:
-            raise Refused('verifier_key', f'not <name>+<id>+<key> of type {kind:02x}')
+        if data[:1] != bytes([kind]):
+            raise Refused('verifier_key', f'{name} has a key of type {_type_name(data[:1])}, not of type {_type_name(bytes([kind]))}')
+        if not _ID.match(shown) or len(data) != 33:
+            raise Refused('verifier_key', 'not <name>+<id>+<key>')
         key = note_key(name, ed25519_spki(data[1:]), kind)
     except Refused as refused:
         raise Refused('verifier_key', refused.reason) from None
@@ -65,10 +72,15 @@ def parse_verifier_key(text: object, kind: int = LOG) -> NoteKey:
     return key
 
 
+def _type_name(kind: bytes) -> str:
+    """`06 (ML-DSA-44 cosignature)`: names the type, so that nobody takes a good key of an unsupported type for a broken one."""
+    return f'{kind.hex()} ({_TYPES.get(kind[0], "unknown")})' if kind else 'none'
+
+
 def parse_checkpoint(note: str) -> Checkpoint:
     text, lines = _parse_note(note)
     parts = text.split('\n')
-    if len(parts) != 5 or parts[4] or not parts[0] or not _SIZE.match(parts[1]) or not parts[3].startswith('chain '):
+    if len(parts) != 5 or parts[4] or not is_key_name(parts[0]) or not _SIZE.match(parts[1]) or not parts[3].startswith('chain '):
         raise Refused('checkpoint_syntax', 'not origin, size, root and chain')
     size = int(parts[1])
     root, chain = _hash(parts[2]), _hash(parts[3][6:])
@@ -88,10 +100,10 @@ def _hash(text: str) -> bytes:
 
 
 def _parse_note(note: str) -> tuple[str, tuple[Line, ...]]:
-    if len(note) > NOTE_CHARS_MAX:
-        raise Refused('note_syntax', f'more than {NOTE_CHARS_MAX} characters')
-    if re.search('[\x00-\x09\x0b-\x1f\x7f-\x9f]', note):
-        raise Refused('note_syntax', 'a control character')
+    if utf8_length(note) > NOTE_BYTES_MAX:
+        raise Refused('note_syntax', f'more than {NOTE_BYTES_MAX} bytes')
+    if _CONTROL.search(note) or _SURROGATE.search(note):
+        raise Refused('note_syntax', 'a control character, or half of a surrogate pair')
     text, blank, signatures = note.rpartition('\n\n')
     if not blank or not signatures.endswith('\n'):
         raise Refused('note_syntax', 'no blank line before the signatures, or no newline at the end')
@@ -103,7 +115,7 @@ def _parse_note(note: str) -> tuple[str, tuple[Line, ...]]:
 
 def _line(line: str) -> Line:
     parts = line.split(' ')
-    if len(parts) != 3 or parts[0] != '\u2014' or not _NAME.match(parts[1]):
+    if len(parts) != 3 or parts[0] != '\u2014' or not is_key_name(parts[1]):
         raise Refused('note_syntax', 'a signature line of another form')
     try:
         data = from_base64(parts[2], 'a signature')
@@ -125,17 +137,43 @@ def check_note(checkpoint: Checkpoint, key: NoteKey) -> None:
             raise Refused('signature_invalid', f'the signature of {key.name} does not verify')
 
 
-def count_cosignatures(checkpoint: Checkpoint, witnesses: list[NoteKey]) -> int:
-    """How many of the witnesses cosigned. A line of one of them that does not verify refuses the note."""
+class Cosignatures(NamedTuple):
+    """`unknown`: lines by keys that are neither the log's nor a given witness's. A line does not say of what type its key is."""
+
+    cosigned: int
+    unknown: int
+
+
+def count_cosignatures(checkpoint: Checkpoint, witnesses: list[NoteKey]) -> Cosignatures:
+    """Counts each witness once. Refuses the note if a line of a witness does not verify."""
     found = 0
     for witness in witnesses:
         lines = [line for line in checkpoint.lines if line.name == witness.name and line.id == witness.id]
         for line in lines:
             seconds = int.from_bytes(line.signature[:8], 'big')
             message = f'cosignature/v1\ntime {seconds}\n{checkpoint.text}'.encode()
-            if len(line.signature) != 72 or seconds == 0 or not is_signed(witness.key, line.signature[8:], message):
+            is_timed = len(line.signature) == 72 and 0 < seconds <= COSIGNATURE_SECONDS_MAX
+            if not is_timed or not is_signed(witness.key, line.signature[8:], message):
                 raise Refused('signature_invalid', f'the cosignature of {witness.name} does not verify')
         found += bool(lines)
+    known = {(witness.name, witness.id) for witness in witnesses}
+    unknown = sum(line.name != checkpoint.origin and (line.name, line.id) not in known for line in checkpoint.lines)
+    return Cosignatures(found, unknown)
+
+
+def witnessed_sizes(notes: list[str], key: NoteKey, witnesses: list[NoteKey], least: int) -> list[int]:
+    """Checks the checkpoints of a ledger one by one: the first bad one is refused, before the next is looked at.
+
+    Answers the sizes of those that at least so many of the witnesses cosigned.
+    """
+    found: list[int] = []
+    for note in notes:
+        checkpoint = parse_checkpoint(note)
+        check_note(checkpoint, key)
+        if checkpoint.size == 0:
+            raise Refused('checkpoint_mismatch', 'no checkpoint of an empty ledger is ever signed')
+        if witnesses and count_cosignatures(checkpoint, witnesses).cosigned >= least:
+            found.append(checkpoint.size)
     return found
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from bisect import bisect_left
+from typing import Any, Protocol
 
 from . import formats as f
 from .envelope import check_signature
@@ -12,9 +13,6 @@ from .line import Entry, Received, documents_of
 from .record import STEPS, Record
 from .statement import Statement
 
-if TYPE_CHECKING:
-    from .ledger import Ledger
-
 PENDING, ACTIVE, SUSPENDED, REVOKED = 'pending', 'active', 'suspended', 'revoked'
 _BEFORE: dict[str, tuple[str, ...]] = {
     SUSPENDED: (ACTIVE,),
@@ -23,6 +21,13 @@ _BEFORE: dict[str, tuple[str, ...]] = {
 }
 _OF_PENDING = frozenset(('peer-added', 'peer-revoked', 'server-key-rotated'))
 """Kinds that may come before the other half of the handshake."""
+
+
+class Ids(Protocol):
+    """Ids of records and completions of the ledger."""
+
+    def has_record(self, number: int) -> bool: ...
+    def add_id(self, name: str) -> None: ...
 
 
 class Offer:
@@ -38,7 +43,7 @@ class Offer:
 
 
 class Peering:
-    __slots__ = ('copies', 'digest', 'documents', 'keys', 'leaf', 'name', 'other', 'received', 'shared', 'state')
+    __slots__ = ('copies', 'digest', 'documents', 'keys', 'kids', 'leaf', 'name', 'other', 'received', 'shared', 'state')
 
     def __init__(self, name: str, other: str, digest: str, leaf: bytes, state: str, key: Key) -> None:
         self.name = name
@@ -47,7 +52,8 @@ class Peering:
         self.leaf = leaf.hex()
         self.state = state
         self.keys: list[tuple[int, Key]] = [(-1, key)]
-        """The other ledger's keys, with the seq of the entry behind which each holds."""
+        """The other ledger's keys, in order, with the seq of the entry behind which each holds."""
+        self.kids = {key.kid}
         self.received: set[int] = set()
         self.documents: dict[tuple[int, str], str] = {}
         self.shared: set[str] = set()
@@ -56,7 +62,7 @@ class Peering:
         """Records of the other ledger that came by this peering. Records of one that was revoked come anew where they are shared anew."""
 
     def key_at(self, seq: int) -> Key:
-        return next(key for behind, key in reversed(self.keys) if behind < seq)
+        return self.keys[bisect_left(self.keys, seq, key=lambda one: one[0]) - 1][1]
 
 
 class Peerings:
@@ -66,6 +72,8 @@ class Peerings:
         self.genesis = ''
         self.own_key: dict[str, Any] = {}
         self.peerings: dict[str, Peering] = {}
+        self.newest_with: dict[str, Peering] = {}
+        """By the other ledger. The ones before it are revoked."""
         self.shared: dict[str, set[str]] = {}
         """The peerings that a record of this ledger is shared with."""
         self.offers: dict[int, Offer] = {}
@@ -87,12 +95,13 @@ class Peerings:
             self.own_key,
         ):
             raise Refused('definition_mismatch', 'the handshake names this ledger otherwise than it is')
-        with_it = [one for one in self.peerings.values() if one.other == other['ledger'] and one.state != REVOKED]
-        if name in self.peerings or with_it:
+        before = self.newest_with.get(other['ledger'])
+        if name in self.peerings or (before is not None and before.state != REVOKED):
             raise Refused('duplicate_subject', f'there is a peering with {other["ledger"]}')
         key = parse_key(other['envelopeKey']['alg'], f.from_base64(other['envelopeKey']['spki'], 'a key'))
         state = ACTIVE if invited else PENDING
         self.peerings[name] = Peering(name, other['ledger'], statement.digest, entry.leaf, state, key)
+        self.newest_with[other['ledger']] = self.peerings[name]
 
     def change(self, statement: Statement, state: str) -> None:
         peering = self._as_added(statement)
@@ -102,8 +111,7 @@ class Peerings:
 
     def _as_added(self, statement: Statement) -> Peering:
         peering = self._known(statement.subjects[0].name)
-        if peering.digest != statement.digest:
-            raise Refused('handshake_mismatch', 'the peering was added with another digest')
+        _check_about(peering, statement)
         return peering
 
     def _known(self, name: str) -> Peering:
@@ -137,7 +145,7 @@ class Peerings:
 
     # Received
 
-    def receive(self, entry: Entry, statement: Statement, ledger: Ledger) -> None:
+    def receive(self, entry: Entry, statement: Statement, ids: Ids) -> None:
         claim = statement.predicate['received']
         received = entry.received
         assert received is not None
@@ -146,45 +154,49 @@ class Peerings:
         if kind == 'peer-added':
             self._receive_handshake(peering, received)
         elif kind in STEPS or kind in ('record-created', 'record-shared'):
-            self._receive_record(peering, received, ledger)
+            self._receive_record(peering, received, ids)
         elif kind == 'payload-erased':
             self._receive_erasure(peering, received.statement)
         elif kind == 'offer-refused':
             self._answer(received.statement.predicate['received'], received.statement)
         elif kind == 'peer-revoked':
-            if received.statement.digest != peering.digest:
-                raise Refused('handshake_mismatch', 'the other side names another handshake')
+            _check_about(peering, received.statement)
             peering.state = REVOKED
         for name, digest, _ in documents_of(received.statement, None):
             peering.documents[int(claim['seq']), name] = digest
 
-    def _accept(self, name: str, claim: dict[str, Any], received: Received) -> Peering:
-        """Rules for every entry of another ledger."""
+    def _accept(self, name: str, claim: dict[str, Any], received: Received, about: Statement | None = None) -> Peering:
+        """Rules for every entry of another ledger. `about`: a statement of this one whose subject is the peering."""
         peering = self._known(name)
         if claim['ledger'] != peering.other:
             raise Refused('ledger_foreign', f'{claim["ledger"]} is not the ledger of {name}')
-        if peering.state != ACTIVE and not (peering.state == PENDING and received.statement.kind in _OF_PENDING):
-            raise Refused('peer_not_active', f'{name} is {peering.state}')
+        if about is not None:
+            _check_about(peering, about)
         seq = int(claim['seq'])
-        if seq in peering.received:
-            raise Refused('received_twice', f'entry {seq} of {peering.other} was received before')
         key = peering.key_at(seq)
         if received.envelope.kid != key.kid:
             raise Refused('key_not_current', f'the key is not that of entry {seq} of {peering.other}')
         check_signature(received.envelope, key)
+        if peering.state != ACTIVE and not (peering.state == PENDING and received.statement.kind in _OF_PENDING):
+            raise Refused('peer_not_active', f'{name} is {peering.state}')
+        if seq in peering.received:
+            code = 'offer_answered_twice' if received.statement.kind == 'step-offered' else 'received_twice'
+            raise Refused(code, f'entry {seq} of {peering.other} was received before')
         peering.received.add(seq)
         return peering
 
     def _receive_handshake(self, peering: Peering, received: Received) -> None:
-        statement = received.statement
-        if peering.state != PENDING or statement.predicate.get('counterpart') != peering.leaf or statement.digest != peering.digest:
+        _check_about(peering, received.statement)
+        if received.statement.predicate.get('counterpart') != peering.leaf:
             raise Refused('handshake_mismatch', 'the halves of the handshake do not name each other')
+        if peering.state != PENDING:
+            raise Refused('transition_refused', f'the other half of a handshake came, and {peering.name} is {peering.state}')
         peering.state = ACTIVE
 
-    def _receive_record(self, peering: Peering, received: Received, ledger: Ledger) -> None:
+    def _receive_record(self, peering: Peering, received: Received, ids: Ids) -> None:
         statement = received.statement
         name: str = statement.predicate['record']
-        if f.id_number(name) in ledger.records:
+        if ids.has_record(f.id_number(name)):
             raise Refused('not_home', f'{peering.other} is not the home of {name}')
         if statement.kind == 'record-shared':
             peering.shared.add(name)
@@ -202,6 +214,8 @@ class Peerings:
         copy.step(statement, received.leaf)
         offer = statement.predicate.get('offer')
         if offer is not None and offer['ledger'] == self.ledger:
+            if offer['peer'] != peering.name:
+                raise Refused('offer_mismatch', 'the offer was made by another peering')
             self._answer(offer, statement)
 
     def _receive_erasure(self, peering: Peering, statement: Statement) -> None:
@@ -212,17 +226,20 @@ class Peerings:
     def _answer(self, claim: dict[str, Any], answer: Statement) -> None:
         """An answer of the other side to an offer of this one."""
         offer = self.offers.get(int(claim['seq'])) if claim['ledger'] == self.ledger else None
+        if offer is not None and offer.answered:
+            raise Refused('offer_answered_twice', 'the offer was answered before')
         if offer is None or offer.leaf != claim['leaf'] or offer.record != answer.predicate['record']:
             raise Refused('offer_mismatch', 'it answers an offer that was not made')
+        named = claim if answer.kind in STEPS else answer.predicate
+        if named['peer'] != offer.statement.predicate['peer']:
+            raise Refused('offer_mismatch', 'it answers an offer to another peering')
         if answer.kind in STEPS and not _is_offered(offer.statement, answer):
             raise Refused('offer_mismatch', 'the step is not the one that was offered')
-        if offer.answered:
-            raise Refused('offer_answered_twice', 'the offer was answered before')
         offer.answered = True
 
     # Offers
 
-    def offer(self, entry: Entry, statement: Statement, ledger: Ledger) -> None:
+    def offer(self, entry: Entry, statement: Statement, ids: Ids) -> None:
         predicate = statement.predicate
         peering = self._known(predicate['peer'])
         if peering.state != ACTIVE:
@@ -231,38 +248,37 @@ class Peerings:
         if copy is None or copy.payload != statement.digest:
             raise Refused('subject_unknown', f'{predicate["record"]} did not come by this peering')
         if 'completion' in predicate:
-            ledger._add_id(predicate['completion'])
+            ids.add_id(predicate['completion'])
         self.offers[entry.seq] = Offer(statement, entry.leaf)
 
     def take_offer(self, entry: Entry, statement: Statement) -> None:
         """A step of the home that takes an offer."""
         claim = statement.predicate['offer']
         assert entry.received is not None
-        peering = self._known(claim['peer'])
-        if int(claim['seq']) in peering.received and claim['ledger'] == peering.other:
-            raise Refused('offer_answered_twice', 'the offer was answered before')
-        self._accept(claim['peer'], claim, entry.received)
+        peering = self._accept(claim['peer'], claim, entry.received)
         if peering.name not in self.shared.get(statement.predicate['record'], ()):
             raise Refused('not_shared', 'the record is not shared with the ledger that offers')
 
-    def refuse(self, entry: Entry, statement: Statement, _ledger: Ledger) -> None:
+    def refuse(self, entry: Entry, statement: Statement, _ids: Ids) -> None:
         claim = statement.predicate['received']
         assert entry.received is not None
-        peering = self._known(statement.predicate['peer'])
-        if int(claim['seq']) in peering.received and claim['ledger'] == peering.other:
-            raise Refused('offer_answered_twice', 'the offer was answered before')
-        self._accept(peering.name, claim, entry.received)
+        self._accept(statement.predicate['peer'], claim, entry.received)
 
     def rotate(self, entry: Entry, statement: Statement) -> None:
-        peering = self._as_added(statement)
         claim = statement.predicate['received']
         assert entry.received is not None
-        self._accept(peering.name, claim, entry.received)
+        peering = self._accept(statement.subjects[0].name, claim, entry.received, statement)
         new = statement.predicate['newKey']
         key = parse_key(new['alg'], f.from_base64(new['spki'], 'a key'))
-        if any(known.kid == key.kid for _, known in peering.keys) or peering.keys[-1][0] >= int(claim['seq']):
+        if key.kid in peering.kids or peering.keys[-1][0] >= int(claim['seq']):
             raise Refused('key_not_current', f'the key {key.kid.hex()} has signed for {peering.other} before, or is not its next one')
         peering.keys.append((int(claim['seq']), key))
+        peering.kids.add(key.kid)
+
+
+def _check_about(peering: Peering, statement: Statement) -> None:
+    if (peering.name, peering.digest) != statement.subjects[0]:
+        raise Refused('handshake_mismatch', 'the peering was added with another digest')
 
 
 def _is_offered(offer: Statement, step: Statement) -> bool:

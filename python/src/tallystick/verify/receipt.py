@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from . import formats as f
-from .cbor import Rules, Tag18, decode, signature_structure
-from .envelope import check_signature, parse_envelope, parts_of
+from .cbor import decode, signature_structure
+from .envelope import attached_parts, check_signature, parse_envelope, parts_of
 from .errors import Refused
-from .export import ReceiptHead
 from .keys import Key, is_signed
 from .limits import (
-    CBOR_DEPTH_MAX,
     CONSISTENCY_PATH_MAX,
+    ENVELOPE_BYTES_MAX,
     INCLUSION_PATH_MAX,
     INTEGER_MAX,
-    LINE_DEPTH_MAX,
+    JSON_DEPTH_MAX,
     RECEIPT_BYTES_MAX,
     RECEIPT_FILE_BYTES_MAX,
 )
-from .line import ITEM_MASK, check_item
+from .line import ITEM_MASK, check_definition, check_item
 from .merkle import check_inclusion, leaf_hash, root_by_consistency, root_by_path
 from .note import NoteKey
-from .registered import RULES as FOREIGN_RULES
-from .registered import Foreign, canonical_bytes, check_issuer_signature, read_foreign
+from .registered import Foreign, canonical_bytes, check_issuer_signature, parse_registered
 from .shown import ShownEntry, check_record
-from .statement import check_claims, parse_statement
+from .statement import Statement, check_claims, parse_statement
 from .strict_json import canonical, parse
 
-_RULES = Rules(CBOR_DEPTH_MAX, RECEIPT_FILE_BYTES_MAX, deterministic=True)
 RECEIPTS, VDS, VDP, SIZE, ITEM = 394, 395, 396, -65537, -65538
 RFC9162 = 1
 
@@ -46,8 +46,7 @@ class _Head(NamedTuple):
     issuer: str
     origin: str
     size: int
-    proofs: dict[Any, Any]
-    item: Any
+    unprotected: dict[Any, Any]
 
 
 class Receipt(NamedTuple):
@@ -67,29 +66,20 @@ def _syntax(what: str) -> Refused:
 
 def parse_receipt(data: bytes) -> Receipt:
     head = _parse_head(data)
-    proof = head.proofs.get(-1)
-    if len(head.proofs) != 1 or not isinstance(proof, list) or len(proof) != 1:
-        raise _syntax('not one inclusion proof')
-    item = None if head.item is None else _parse_item(head.item)
-    return Receipt(head.protected, head.signature, head.kid, head.issuer, head.origin, head.size, _parse_inclusion(proof[0]), item)
+    inclusion = _parse_inclusion(_proof_of(head, -1, {VDP, ITEM}))
+    item = _parse_item(head.unprotected[ITEM]) if ITEM in head.unprotected else None
+    return Receipt(head.protected, head.signature, head.kid, head.issuer, head.origin, head.size, inclusion, item)
 
 
 def verify_consistency(data: bytes, key: NoteKey, size: int, root: bytes) -> tuple[int, bytes]:
     """The size and root that a consistency receipt leads to, from a checkpoint that was kept."""
     head = _parse_head(data)
-    proof = head.proofs.get(-2)
-    if len(head.proofs) != 1 or head.item is not None or not isinstance(proof, list) or len(proof) != 1:
-        raise _syntax('not one consistency proof')
-    value = decode(proof[0], _RULES) if isinstance(proof[0], bytes) else None
-    if not isinstance(value, list) or len(value) != 3 or not _is_count(value[0]) or not _is_count(value[1]):
-        raise _syntax('a consistency proof of another form')
-    if not _is_path(value[2], CONSISTENCY_PATH_MAX):
-        raise _syntax('a path of another form')
+    value = _parse_proof(_proof_of(head, -2, {VDP}), CONSISTENCY_PATH_MAX)
     _check_key(head.origin, head.kid, key)
-    if value[1] != head.size:
-        raise Refused('proof_contradicts_entry', 'the size of the proof is not the signed one')
     if value[0] != size:
         raise Refused('consistency_missing', f'it begins at {value[0]}, and the kept checkpoint is of {size}')
+    if value[1] != head.size:
+        raise Refused('proof_contradicts_entry', 'the size of the proof is not the signed one')
     found = root_by_consistency(size, head.size, value[2], root)
     if not is_signed(key.key, head.signature, signature_structure(head.protected, found)):
         raise Refused('signature_invalid', 'the note key did not sign the root that the proof leads to')
@@ -99,10 +89,10 @@ def verify_consistency(data: bytes, key: NoteKey, size: int, root: bytes) -> tup
 def _parse_head(data: bytes) -> _Head:
     if len(data) > RECEIPT_BYTES_MAX:
         raise _syntax(f'more than {RECEIPT_BYTES_MAX} bytes')
-    protected, unprotected, payload, signature = parts_of(decode(data, _RULES))
+    protected, unprotected, payload, signature = parts_of(data, deterministic=True)
     if payload is not None:
         raise Refused('cose_structure', 'the payload is not detached')
-    header = decode(protected, _RULES)
+    header = decode(protected, deterministic=True)
     if isinstance(header, dict) and 2 in header:
         raise Refused('cose_crit', 'label 2 (crit) is there')
     if not isinstance(header, dict) or header.keys() != {1, 4, 15, VDS, SIZE}:
@@ -112,14 +102,26 @@ def _parse_head(data: bytes) -> _Head:
     kid, claims, size = header[4], header[15], header[SIZE]
     if not isinstance(kid, bytes) or len(kid) != 32 or not isinstance(claims, dict) or claims.keys() != {1, 2}:
         raise _syntax('kid or claims are of another form')
-    if not isinstance(claims[1], str) or not isinstance(claims[2], str) or header[VDS] != RFC9162 or not _is_count(size):
+    if not isinstance(claims[1], str) or not isinstance(claims[2], str) or not _is_count(header[VDS]) or not _is_count(size):
         raise _syntax('claims, vds or size are of another form')
-    if not {VDP} <= unprotected.keys() <= {VDP, ITEM}:
-        raise _syntax('the unprotected header has other labels')
-    proofs = unprotected[VDP]
-    if not isinstance(proofs, dict):
-        raise _syntax('the proofs are no map')
-    return _Head(protected, signature, kid, claims[1], claims[2], size, proofs, unprotected.get(ITEM))
+    if header[VDS] != RFC9162:
+        raise _syntax('another kind of tree')
+    return _Head(protected, signature, kid, claims[1], claims[2], size, unprotected)
+
+
+def _proof_of(head: _Head, kind: int, labels: set[int]) -> bytes:
+    """The one proof of this kind. `labels`: what the unprotected header may have."""
+    proofs = head.unprotected.get(VDP)
+    if not head.unprotected.keys() <= labels or not isinstance(proofs, dict) or proofs.keys() != {kind}:
+        raise _syntax('the unprotected header has other labels, or another proof')
+    return _only_bytes(proofs[kind])
+
+
+def _only_bytes(value: Any) -> bytes:
+    if not isinstance(value, list) or len(value) != 1 or not isinstance(value[0], bytes):
+        raise _syntax('no list of one byte string')
+    found: bytes = value[0]
+    return found
 
 
 def _is_path(value: Any, most: int) -> bool:
@@ -130,18 +132,22 @@ def _is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value <= INTEGER_MAX
 
 
-def _parse_inclusion(data: Any) -> Inclusion:
-    value = decode(data, _RULES) if isinstance(data, bytes) else None
+def _parse_proof(data: bytes, path_max: int) -> list[Any]:
+    """Two numbers and a list of hashes."""
+    value = decode(data, deterministic=True)
     if not isinstance(value, list) or len(value) != 3 or not _is_count(value[0]) or not _is_count(value[1]):
-        raise _syntax('an inclusion proof of another form')
-    path = value[2]
-    if not _is_path(path, INCLUSION_PATH_MAX):
+        raise _syntax('a proof of another form')
+    if not _is_path(value[2], path_max):
         raise _syntax('a path of another form')
-    return Inclusion(value[0], value[1], path)
+    return value
+
+
+def _parse_inclusion(data: bytes) -> Inclusion:
+    return Inclusion(*_parse_proof(data, INCLUSION_PATH_MAX))
 
 
 def _parse_item(value: Any) -> tuple[bytes, Inclusion]:
-    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], bytes):
+    if not isinstance(value, list) or len(value) != 2 or not all(isinstance(one, bytes) for one in value):
         raise _syntax('an item of another form')
     return value[0], _parse_inclusion(value[1])
 
@@ -150,18 +156,18 @@ def split_attached(data: bytes) -> tuple[bytes, bytes]:
     """The envelope with its empty unprotected header again, and the receipt that was in it."""
     if len(data) > RECEIPT_FILE_BYTES_MAX:
         raise _syntax(f'more than {RECEIPT_FILE_BYTES_MAX} bytes')
-    protected, unprotected, payload, signature = parts_of(decode(data, _RULES))
-    if payload is None:
-        raise Refused('cose_structure', 'the payload is not attached')
-    return canonical_bytes(protected, payload, signature), _only_receipt(unprotected)
+    protected, unprotected, payload, signature = attached_parts(data, deterministic=True)
+    receipt = _only_receipt(unprotected)
+    envelope = canonical_bytes(protected, payload, signature)
+    if len(envelope) > ENVELOPE_BYTES_MAX:
+        raise Refused('envelope_too_large', f'{len(envelope)} bytes are more than {ENVELOPE_BYTES_MAX}')
+    return envelope, receipt
 
 
 def _only_receipt(unprotected: dict[Any, Any]) -> bytes:
-    receipts = unprotected.get(RECEIPTS)
-    if unprotected.keys() != {RECEIPTS} or not isinstance(receipts, list) or len(receipts) != 1 or not isinstance(receipts[0], bytes):
+    if unprotected.keys() != {RECEIPTS}:
         raise _syntax('not one receipt is attached')
-    found: bytes = receipts[0]
-    return found
+    return _only_bytes(unprotected[RECEIPTS])
 
 
 def _check_key(origin: str, kid: bytes, key: NoteKey) -> None:
@@ -182,7 +188,8 @@ def verify_place(receipt: Receipt, leaf: bytes, key: NoteKey) -> bytes:
     return root
 
 
-def verify_receipt(data: bytes, key: NoteKey, keys: dict[bytes, Key] | None, record: Any = None) -> str:
+def verify_receipt(data: bytes, key: NoteKey, keys: Mapping[bytes, Key | None] | None, record: bytes | None = None) -> ReceiptReport:
+    """`keys`: of envelopes, by kid; None where one is compromised. Without them the entry's own signature is not verified."""
     whole, attached = split_attached(data)
     receipt = parse_receipt(attached)
     root = verify_place(receipt, leaf_hash(whole), key)
@@ -190,66 +197,105 @@ def verify_receipt(data: bytes, key: NoteKey, keys: dict[bytes, Key] | None, rec
     if keys is not None:
         known = keys.get(envelope.kid)
         if known is None:
-            raise Refused('key_unknown', f'the key {envelope.kid.hex()} is unknown')
+            code = 'key_compromised' if envelope.kid in keys else 'key_unknown'
+            raise Refused(code, f'the key {envelope.kid.hex()} is unknown, or in wrong hands')
         check_signature(envelope, known)
     statement = parse_statement(envelope.payload)
     check_claims(envelope, statement)
+    check_definition(statement)
     if not receipt.origin.endswith('/' + statement.ledger) or receipt.issuer != envelope.issuer:
         raise Refused('ledger_foreign', 'the receipt is of another ledger or issuer')
-    item = None
-    if receipt.item is not None:
-        item = _verify_item(receipt.item, statement.kind, statement.predicate, statement.digest)
+    item = None if receipt.item is None else _verify_item(receipt.item, statement)
     shown = ShownEntry(receipt.inclusion.place, statement, item)
     if record is not None:
         check_record(shown, record)
-    parts = [
-        shown.line(),
-        f'size={receipt.size} root={root.hex()} keys={"given" if keys is not None else "not-given"}',
-        *(['record=same'] if record is not None else []),
-        *shown.signal(),
-    ]
-    return ' '.join(parts)
+    return ReceiptReport(shown, receipt.size, root, keys is not None, record is not None)
 
 
-def _verify_item(found: tuple[bytes, Inclusion], kind: str, predicate: dict[str, Any], digest: str) -> dict[str, Any]:
+def _verify_item(found: tuple[bytes, Inclusion], statement: Statement) -> dict[str, Any]:
     data, inclusion = found
-    item = parse(data, LINE_DEPTH_MAX).value
-    if not isinstance(item, dict) or canonical(item) != data:
-        raise Refused('batch_item', 'the item is not its canonical form')
-    if kind != 'batch-notarized' or inclusion.size != predicate['count']:
+    if statement.kind != 'batch-notarized' or inclusion.size != statement.predicate['count']:
         raise Refused('batch_contradicts_statement', 'no batch, or of another count')
+    item = parse(data, JSON_DEPTH_MAX).value
     check_item(item)
-    check_inclusion(leaf_hash(data), inclusion.place, inclusion.size, inclusion.path, bytes.fromhex(digest))
+    leaf = leaf_hash(canonical(item))
+    check_inclusion(leaf, inclusion.place, inclusion.size, inclusion.path, bytes.fromhex(statement.digest))
     if f.id_number(item['record']) & ITEM_MASK != inclusion.place:
         raise Refused('batch_item', 'the low 12 bits of the id are not the index')
-    return item
+    if canonical(item) != data:
+        raise Refused('batch_item', 'the item is not its canonical form')
+    found_item: dict[str, Any] = item
+    return found_item
+
+
+@dataclass
+class ReceiptHead:
+    """Facts of a ledger by a receipt that was kept."""
+
+    size: int
+    root: bytes
+    seq: int
+    leaf: bytes
+    check: Callable[[NoteKey], None]
+    """Verifies the receipt by the ledger's note key, which its first entry names."""
 
 
 def kept_receipt(data: bytes) -> ReceiptHead:
-    """Compares a kept receipt with a ledger, whose note key its first entry names."""
+    """Refuses nothing: `check` does, when the first entry has said whose receipt it must be."""
+    try:
+        return _read_kept(data)
+    except Refused as refused:
+        return _refused_head(refused)
+
+
+def _refused_head(refused: Refused) -> ReceiptHead:
+    def check(_key: NoteKey) -> None:
+        raise refused
+
+    return ReceiptHead(0, b'', -1, b'', check)
+
+
+def _read_kept(data: bytes) -> ReceiptHead:
     whole, attached = split_attached(data)
     receipt = parse_receipt(attached)
     leaf = leaf_hash(whole)
-    root = root_by_path(leaf, receipt.inclusion.place, receipt.inclusion.size, receipt.inclusion.path)
+    root = b''
+    with suppress(Refused):
+        root = root_by_path(leaf, receipt.inclusion.place, receipt.inclusion.size, receipt.inclusion.path)
 
-    def check_key(key: NoteKey) -> None:
+    def check(key: NoteKey) -> None:
         verify_place(receipt, leaf, key)
+        if receipt.item is not None:
+            _verify_item(receipt.item, parse_statement(parse_envelope(whole).payload))
 
-    return ReceiptHead(receipt.size, root, receipt.inclusion.place, leaf, check_key)
+    return ReceiptHead(receipt.size, root, receipt.inclusion.place, leaf, check)
 
 
-def verify_transparent(data: bytes, key: NoteKey, issuer_key: Key | None) -> str:
+@dataclass
+class ReceiptReport:
+    shown: ShownEntry
+    size: int
+    root: bytes
+    keys_given: bool
+    record_same: bool
+
+
+@dataclass
+class TransparentReport:
+    receipt: Receipt
+    statement: Foreign
+    root: bytes
+    key_given: bool
+
+
+def verify_transparent(data: bytes, key: NoteKey, issuer_key: Key | None) -> TransparentReport:
     """A Signed Statement of somebody else, with its receipt."""
-    if len(data) > RECEIPT_FILE_BYTES_MAX:
-        raise _syntax(f'more than {RECEIPT_FILE_BYTES_MAX} bytes')
-    value = decode(data, FOREIGN_RULES)
-    _, unprotected, _, _ = parts_of(value)
-    receipt = parse_receipt(_only_receipt(unprotected))
-    statement: Foreign = read_foreign(Tag18([value.value[0], {}, *value.value[2:]]), None)
-    root = verify_place(receipt, statement.leaf, key)
+    whole, attached = split_attached(data)
+    receipt = parse_receipt(attached)
+    root = verify_place(receipt, leaf_hash(whole), key)
+    if receipt.item is not None:
+        raise _syntax('an item, of which nothing here says what it is')
+    statement = parse_registered(whole)
     if issuer_key is not None:
         check_issuer_signature(statement, issuer_key)
-    return (
-        f'ledger={receipt.origin.rpartition("/")[2]} entry={receipt.inclusion.place} issuer={statement.issuer} '
-        f'subject={statement.subject} size={receipt.size} root={root.hex()} key={"given" if issuer_key is not None else "not-given"}'
-    )
+    return TransparentReport(receipt, statement, root, issuer_key is not None)

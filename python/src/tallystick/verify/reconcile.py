@@ -174,7 +174,7 @@ class Counts:
     beyond: int = 0
 
 
-def reconcile(one: History, other: History) -> str:
+def reconcile(one: History, other: History) -> Counts:
     counts = Counts()
     common = _common(one, other)
     for mine, theirs in common:
@@ -186,13 +186,11 @@ def reconcile(one: History, other: History) -> str:
         for sender, receiver in ((mine, theirs), (theirs, mine)):
             _check_arrived(sender, receiver, counts)
     _check_homes(one, other)
-    weaker = 'given' if one.report.keys == other.report.keys == 'given' else 'self-asserted'
-    parts = [
-        f'records={len(counts.records)} entries={counts.entries} offers={counts.offers} inFlight={counts.in_flight} keys={weaker}',
-        *([f'dropped={counts.dropped}'] if counts.dropped else []),
-        *([f'beyond={counts.beyond}'] if counts.beyond else []),
-    ]
-    return ' '.join(parts)
+    return counts
+
+
+def weaker_keys(one: History, other: History) -> str:
+    return 'given' if one.report.keys == other.report.keys == 'given' else 'self-asserted'
 
 
 def _common(one: History, other: History) -> list[tuple[Side, Side]]:

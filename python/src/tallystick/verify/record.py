@@ -4,7 +4,7 @@ from typing import Any
 
 from .errors import Refused
 from .formats import time_of
-from .limits import CLOCK_SKEW_MS
+from .limits import CLOCK_SKEW_MS_MAX
 from .statement import Statement
 
 TRANSITIONS: dict[tuple[str, str, str], str] = {
@@ -26,6 +26,9 @@ TRANSITIONS: dict[tuple[str, str, str], str] = {
 }
 SYSTEM = 'system'
 STEPS = frozenset(kind for _, kind, _ in TRANSITIONS)
+
+_ENDED = frozenset(('ACCEPTED', 'CANCELLED', 'EXPIRED'))
+"""States in which no step is looked at any more."""
 
 
 class Record:
@@ -68,36 +71,39 @@ class Record:
     def step(self, statement: Statement, leaf: bytes) -> None:
         """Takes the next step, or refuses it."""
         predicate = statement.predicate
+        if self.state in _ENDED:
+            raise Refused('transition_refused', f'{statement.kind} of a record that is {self.state}')
         if predicate['previous'] != self.leaf:
             raise Refused('previous_mismatch', 'previous is not the leaf of the record’s last entry')
         if predicate['version'] != self.version + 1:
             raise Refused('version_mismatch', f'version {predicate["version"]} follows {self.version}')
-        self._check_transition(statement)
+        if predicate['from'] != self.state:
+            raise Refused('transition_refused', f'{statement.kind} from {predicate["from"]}, and the record is {self.state}')
         self._check_subjects(statement)
+        self._check_transition(statement)
+        self._check_deadline(statement)
         self._check_party(statement)
-        self._check_time(statement)
+        self._check_terms(statement)
         self._apply(statement, leaf)
 
     def _check_transition(self, statement: Statement) -> None:
         predicate = statement.predicate
         result = predicate.get('outcome') or predicate.get('verdict') or ''
         wanted = TRANSITIONS.get((self.state, statement.kind, result))
-        if wanted is None or predicate['from'] != self.state or predicate['to'] != wanted:
+        if wanted is None or predicate['to'] != wanted:
             raise Refused('transition_refused', f'{statement.kind} of a record that is {self.state}')
-        if statement.kind == 'revision-requested' and (self.gate == 'auto' or self.revisions_left < 1):
-            raise Refused('transition_refused', 'no revision is left')
-        if statement.kind == 'verdict-overturned' and predicate['supersedes'] != self.verdict:
-            raise Refused('previous_mismatch', 'it supersedes another verdict')
 
     def _check_subjects(self, statement: Statement) -> None:
         if statement.digest != self.payload:
             raise Refused('subject_unknown', 'the payload has another digest than before')
-        if statement.kind == 'completion-submitted' or 'completion' not in statement.predicate:
+        if statement.kind == 'completion-submitted':
             return
-        name = statement.predicate['completion']
-        signed = next((subject.digest for subject in statement.subjects if subject.name == name), None)
-        if self.completion is None or name != self.completion[0] or signed not in (None, self.completion[1]):
+        newest = self.completion or ('', '')
+        if statement.predicate.get('completion', newest[0]) != newest[0]:
             raise Refused('subject_unknown', 'it is not of the newest completion')
+        about, *others = statement.subjects
+        if others and others[0].name != f'{about.name}/reason' and tuple(others[0]) != newest:
+            raise Refused('subject_unknown', 'it is not of the newest completion, or of other evidence')
 
     def _check_party(self, statement: Statement) -> None:
         if not self._is_entitled(statement):
@@ -123,16 +129,20 @@ class Record:
             return party == SYSTEM and predicate['verdict'] == ('accept' if self.outcome == 'pass' else 'reject')
         return party == self.principal
 
-    def _check_time(self, statement: Statement) -> None:
-        kind, ms = statement.kind, statement.ms
-        if kind in ('record-activated', 'completion-submitted') and self.deadline is not None:
-            late = ms > self.deadline + CLOCK_SKEW_MS
-        elif kind == 'record-expired':
-            late = self.deadline is None or ms < self.deadline - CLOCK_SKEW_MS
-        else:
-            late = False
-        if late:
-            raise Refused('time_out_of_order', f'{kind} on the wrong side of the deadline')
+    def _check_deadline(self, statement: Statement) -> None:
+        is_timed = statement.kind in ('record-activated', 'completion-submitted') and self.deadline is not None
+        if is_timed and statement.ms > (self.deadline or 0) + CLOCK_SKEW_MS_MAX:
+            raise Refused('time_out_of_order', f'{statement.kind} after the deadline')
+
+    def _check_terms(self, statement: Statement) -> None:
+        """Checks what is asked of a step that its party may take."""
+        kind = statement.kind
+        if kind == 'record-expired' and (self.deadline is None or statement.ms < self.deadline - CLOCK_SKEW_MS_MAX):
+            raise Refused('time_out_of_order', 'expired before its deadline')
+        if kind == 'revision-requested' and (self.gate == 'auto' or self.revisions_left < 1):
+            raise Refused('transition_refused', 'no revision is left')
+        if kind == 'verdict-overturned' and statement.predicate['supersedes'] != self.verdict:
+            raise Refused('previous_mismatch', 'it supersedes another verdict')
 
     def _apply(self, statement: Statement, leaf: bytes) -> None:
         predicate: dict[str, Any] = statement.predicate

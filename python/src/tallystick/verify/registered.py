@@ -4,23 +4,15 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from . import formats as f
-from .cbor import Rules, bytes_head, decode, signature_structure
-from .envelope import ALGORITHMS, parse_envelope, parts_of
+from .cbor import OddLabel, bytes_head, decode, signature_structure
+from .envelope import ALGORITHMS, CONTENT_TYPE, attached_parts
 from .errors import Refused
 from .keys import Key, is_signed_by_issuer, parse_key
-from .limits import (
-    ENVELOPE_BYTES_MAX,
-    INTEGER_MAX,
-    KID_BYTES_MAX,
-    STATEMENT_CBOR_DEPTH_MAX,
-    STATEMENT_CBOR_ITEMS_MAX,
-)
+from .limits import ENVELOPE_BYTES_MAX, INTEGER_MAX, KID_BYTES_MAX, LOCATION_BYTES_MAX
 from .merkle import leaf_hash
 
-RULES = Rules(STATEMENT_CBOR_DEPTH_MAX, STATEMENT_CBOR_ITEMS_MAX, deterministic=False)
 _ALGORITHMS = {**ALGORITHMS, -9: 'ES256'}
 _HASH_LENGTHS = {-16: 32, -43: 48, -44: 64}
-_LOCATION_CHARS_MAX = 1_024
 
 
 class Foreign(NamedTuple):
@@ -35,61 +27,78 @@ class Foreign(NamedTuple):
     content_type: str
 
 
-def parse_foreign(data: bytes) -> Foreign:
-    if len(data) > ENVELOPE_BYTES_MAX:
-        raise Refused('envelope_too_large', f'{len(data)} bytes are more than {ENVELOPE_BYTES_MAX}')
-    return read_foreign(decode(data, RULES), data)
-
-
-def read_foreign(value: Any, data: bytes | None) -> Foreign:
-    protected, unprotected, payload, signature = parts_of(value)
-    if payload is None:
-        raise Refused('cose_structure', 'a payload that is not attached')
-    header = decode(protected, RULES) if protected else {}
-    if isinstance(header, dict) and 2 in header:
-        raise Refused('cose_crit', 'label 2 (crit) is there')
-    if not isinstance(header, dict):
-        raise Refused('cose_header', 'the protected header is no map')
+def parse_foreign(sent: bytes) -> Foreign:
+    """A statement with anything in its unprotected header: nobody signed that, and it is not registered."""
+    protected, unprotected, payload, signature = _parts(sent)
+    header = _header(protected)
+    _check_labels(unprotected, 'the unprotected header')
     if 2 in unprotected or header.keys() & unprotected.keys():
         raise Refused('cose_header', 'a label that is in both headers, or belongs into the protected one')
-    kid, issuer, subject, content_type = _check_header({**unprotected, **header}, payload, header)
+    kid, issuer, subject, content_type = _check_header(header, payload)
     alg = header.get(1)
     if type(alg) is not int or alg not in _ALGORITHMS:
         raise Refused('cose_algorithm', f'the algorithm {str(alg)[:32]}')
-    whole = canonical_bytes(protected, payload, signature)
-    if _is_entry(whole):
+    if _is_entry(header, kid):
         raise Refused('statement_is_entry', 'it has the form of an entry’s envelope')
-    return Foreign(leaf_hash(whole), protected, payload, signature, _ALGORITHMS[alg], kid, issuer, subject, content_type)
+    leaf = leaf_hash(canonical_bytes(protected, payload, signature))
+    return Foreign(leaf, protected, payload, signature, _ALGORITHMS[alg], kid, issuer, subject, content_type)
+
+
+def parse_registered(data: bytes) -> Foreign:
+    """A statement as it lies in a ledger: its hash is the leaf."""
+    found = parse_foreign(data)
+    if found.leaf != leaf_hash(data):
+        raise Refused('cose_unprotected', 'a registered statement has an empty unprotected header')
+    return found
+
+
+def _parts(data: bytes) -> tuple[bytes, dict[Any, Any], bytes, bytes]:
+    if len(data) > ENVELOPE_BYTES_MAX:
+        raise Refused('envelope_too_large', f'{len(data)} bytes are more than {ENVELOPE_BYTES_MAX}')
+    return attached_parts(data, deterministic=False)
 
 
 def canonical_bytes(protected: bytes, payload: bytes, signature: bytes) -> bytes:
-    """The statement with an empty unprotected header: its hash is the leaf."""
+    """The statement with an empty unprotected header."""
     parts = b''.join((bytes_head(len(protected)), protected, b'\xa0', bytes_head(len(payload)), payload))
     return b'\xd2\x84' + parts + bytes_head(len(signature)) + signature
 
 
-def _is_entry(whole: bytes) -> bool:
-    try:
-        parse_envelope(whole)
-    except Refused:
-        return False
-    return True
+def _header(protected: bytes) -> dict[Any, Any]:
+    # RFC 9052 §3: no bytes are an empty map.
+    header = decode(protected, deterministic=False) if protected else {}
+    if not isinstance(header, dict):
+        raise Refused('cose_header', 'the protected header is no map')
+    if 2 in header:
+        raise Refused('cose_crit', 'label 2 (crit) is there')
+    _check_labels(header, 'the protected header')
+    return header
 
 
-def _check_header(both: dict[Any, Any], payload: bytes, header: dict[Any, Any]) -> tuple[bytes, str, str, str]:
-    kid, claims = both.get(4), header.get(15)
+def _check_labels(header: dict[Any, Any], where: str) -> None:
+    if any(isinstance(label, OddLabel) for label in header):
+        raise Refused('cose_header', f'{where} has a label that is neither an integer nor text')
+
+
+def _is_entry(header: dict[Any, Any], kid: bytes) -> bool:
+    """Whether it has the form of an entry's envelope: labels, claims, content type and the length of the kid."""
+    return header.keys() == {1, 3, 4, 15} and header[15].keys() == {1, 2, 6} and header[3] == CONTENT_TYPE and len(kid) == 32
+
+
+def _check_header(header: dict[Any, Any], payload: bytes) -> tuple[bytes, str, str, str]:
+    kid, claims = header.get(4), header.get(15)
     if not isinstance(kid, bytes) or not 1 <= len(kid) <= KID_BYTES_MAX:
         raise Refused('cose_header', 'a kid that is not 1 to 64 bytes')
     if not isinstance(claims, dict) or not _is_text(claims.get(1)) or not _is_text(claims.get(2)):
         raise Refused('cose_header', 'claims without issuer and subject')
+    _check_labels(claims, 'the claims')
     return kid, claims[1], claims[2], _content_type(header, payload)
 
 
 def _content_type(header: dict[Any, Any], payload: bytes) -> str:
     if 258 in header:
         length = _HASH_LENGTHS.get(header[258]) if type(header[258]) is int else None
-        location = header.get(260, 'none')
-        if length != len(payload) or 3 in header or not isinstance(location, str) or len(location) > _LOCATION_CHARS_MAX:
+        if length != len(payload) or 3 in header or (260 in header and not _is_location(header[260])):
             raise Refused('cose_header', 'labels 258 to 260 that contradict each other')
         found = header.get(259)
     elif 259 in header or 260 in header:
@@ -101,6 +110,10 @@ def _content_type(header: dict[Any, Any], payload: bytes) -> str:
     if not _is_text(found):
         raise Refused('cose_header', 'a content type that is neither text nor number')
     return str(found)
+
+
+def _is_location(value: Any) -> bool:
+    return isinstance(value, str) and f.utf8_length(value) <= LOCATION_BYTES_MAX
 
 
 def _is_text(value: Any) -> bool:

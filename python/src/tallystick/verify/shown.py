@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from . import formats as f
 from .errors import Refused
-from .line import check_digest, check_references, parse_salt
+from .limits import JSON_DEPTH_MAX, RECORD_BYTES_MAX, SALT_BYTES
+from .line import check_digest
+from .record import TRANSITIONS
 from .statement import KINDS, Statement
+from .strict_json import canonical, parse
 
-TERMINAL = frozenset(('ACCEPTED', 'CANCELLED', 'EXPIRED'))
-_MEMBERS = ('id', 'ledger', 'type', 'actor', 'key', 'onBehalfOf', 'parent', 'occurredAt', 'recordedAt', 'batch')
+_MOVING = frozenset(state for state, _, _ in TRANSITIONS)
 _STEP_MEMBERS = {
     'completion-submitted': 'completion',
     'completion-verified': 'verification',
@@ -34,134 +37,147 @@ class ShownEntry:
     def subject(self) -> str:
         return str(self.item['record']) if self.item is not None else self.statement.subjects[0].name
 
-    def line(self) -> str:
-        statement = self.statement
-        return (
-            f'ledger={statement.ledger} entry={self.seq} kind={statement.kind} subject={self.subject} '
-            f'recorded={statement.predicate["recordedAt"]}'
-        )
+    @property
+    def version(self) -> int | None:
+        """The version of a gated record after the step."""
+        is_gated = KINDS[self.statement.kind].event and self.statement.kind != 'record-notarized'
+        return int(self.statement.predicate['version']) if is_gated else None
 
-    def signal(self) -> list[str]:
-        """The version of a step of a gated record, and what a payer acts upon."""
-        predicate = self.statement.predicate
-        gated = KINDS[self.statement.kind].event and self.statement.kind != 'record-notarized'
-        parts = [f'signal={predicate["signal"]["decision"]}'] if 'signal' in predicate else []
-        return [*parts, f'version={predicate["version"]}'] if gated else parts
+    @property
+    def signal(self) -> dict[str, Any] | None:
+        """For a payer to act upon."""
+        found: dict[str, Any] | None = self.statement.predicate.get('signal')
+        return found
 
 
 def _contradicts(what: str) -> Refused:
     return Refused('record_contradicts_proof', f'{what} of the record is not what was signed')
 
 
-def check_record(shown: ShownEntry, value: Any) -> None:
+def _check_member(shown: dict[str, Any], name: str, signed: Any) -> None:
+    """An absent member and a null one mean the same. Compared as JSON, in which `true` is not 1."""
+    if canonical(shown.get(name)) != canonical(signed):
+        raise _contradicts(name)
+
+
+def check_record(shown: ShownEntry, data: bytes) -> None:
     """docs/formats/proofs.md, "Checking one by hand", 10 and 11."""
-    if not isinstance(value, dict) or not isinstance(value.get('id'), str):
-        raise Refused('record_syntax', 'no record as a server answers it')
-    statement = shown.statement
-    predicate = statement.predicate
-    if shown.item is None and 'record' not in predicate:
-        raise _contradicts('the entry')
-    signed = _signed(shown)
-    first = predicate.get('version', 1) == 1
-    for name in _MEMBERS:
-        if name in signed and value.get(name) != signed[name]:
-            raise _contradicts(name)
-    _check_payload(value, signed['references'] if first else None, statement.digest if shown.item is None else shown.item['digest'], first)
-    if statement.kind in ('record-notarized', 'batch-notarized'):
-        if value.get('gated') is not None:
-            raise _contradicts('gated')
+    record = _parse(data)
+    statement, item = shown.statement, shown.item
+    kind = KINDS[statement.kind]
+    if item is None and not kind.event:
+        raise Refused('record_contradicts_proof', f'{statement.kind} makes and moves no record')
+    for name, signed in _signed(statement, item).items():
+        _check_member(record, name, signed)
+    _check_gated(statement, item, record, shown.seq)
+    salt = _salt(record, 'payload')
+    check_digest(record['payload'], salt, statement.digest if item is None else item['digest'], False, 'the payload')
+    if item is None and not kind.first:
         return
-    _check_gated(statement, value, shown.seq)
+    signed = (statement.predicate if item is None else item).get('references')
+    if (record.get('references') is None) != (signed is None):
+        raise _contradicts('references')
+    if signed is not None:
+        check_digest(record['references'], salt, signed, False, 'references')
 
 
-def _signed(shown: ShownEntry) -> dict[str, Any]:
-    predicate, item = shown.statement.predicate, shown.item
-    if KINDS[shown.statement.kind].event and not KINDS[shown.statement.kind].first:
-        return {'id': predicate['record'], 'ledger': predicate['ledger'], 'references': None}
-    of = item if item is not None else predicate
+def _parse(data: bytes) -> dict[str, Any]:
+    if len(data) > RECORD_BYTES_MAX:
+        raise Refused('record_contradicts_proof', f'{len(data)} bytes are no record’s')
+    value = parse(data, JSON_DEPTH_MAX).value
+    if not isinstance(value, dict):
+        raise Refused('record_contradicts_proof', 'the record is no object')
+    return value
+
+
+def _signed(statement: Statement, item: dict[str, Any] | None) -> dict[str, Any]:
+    """Members of the record that the entry says."""
+    predicate = statement.predicate
+    if item is None and not KINDS[statement.kind].first:
+        # Later events say who made them, not who made the record.
+        return {'id': predicate['record'], 'digest': statement.digest, 'ledger': predicate['ledger']}
+    of = predicate if item is None else item
     return {
         'id': of['record'],
+        'digest': statement.digest if item is None else item['digest'],
         'ledger': predicate['ledger'],
         'type': of['type'],
         'actor': predicate['actor'],
         'key': predicate.get('key'),
-        'onBehalfOf': of.get('onBehalfOf', predicate.get('onBehalfOf')),
+        'onBehalfOf': of.get('onBehalfOf'),
         'parent': of.get('parent'),
         'occurredAt': of.get('occurredAt'),
         'recordedAt': predicate['recordedAt'],
-        'batch': predicate.get('batch'),
-        'references': of.get('references'),
+        'batch': None if item is None else statement.subjects[0].name,
     }
 
 
-def _check_payload(value: dict[str, Any], references: str | None, digest: str, first: bool) -> None:
-    if value.get('payload') is None or value.get('salt') is None:
-        raise Refused('document_presence', 'the payload is not there')
-    salt = parse_salt(value['salt'])
-    check_digest(value['payload'], salt, digest, False, 'the payload')
-    if first:
-        check_references(value.get('references'), salt, references, False, 'the record')
+def _salt(shown: dict[str, Any], name: str) -> bytes:
+    document, salt = shown.get(name), shown.get('salt')
+    if document is None and salt is None:
+        raise Refused('document_presence', f'{name} is erased: only its digest is left')
+    if document is None or not isinstance(salt, str):
+        raise Refused('record_contradicts_proof', f'it has no {name} and salt')
+    found = f.from_base64url(salt)
+    if found is None:
+        raise Refused('bad_base64url', 'a salt is not canonical base64url')
+    if len(found) != SALT_BYTES:
+        raise Refused('record_contradicts_proof', f'a salt of {len(found)} bytes')
+    return found
 
 
-def _check_gated(statement: Statement, value: dict[str, Any], seq: int) -> None:
-    predicate = statement.predicate
-    gated, version = value.get('gated'), value.get('version')
-    if not isinstance(gated, dict) or not isinstance(version, int) or version < predicate['version']:
+def _check_gated(statement: Statement, item: dict[str, Any] | None, record: dict[str, Any], seq: int) -> None:
+    predicate, gated, version = statement.predicate, record.get('gated'), record.get('version')
+    if item is not None or statement.kind == 'record-notarized':
+        if gated is not None:
+            raise _contradicts('gated')
+        return
+    if not isinstance(gated, dict):
+        raise _contradicts('gated')
+    if not f.is_integer(version, int(predicate['version'])):
         raise _contradicts('version')
-    if (version == predicate['version'] or predicate['to'] in TERMINAL) and value.get('state') != predicate['to']:
-        raise _contradicts('state')
+    if version == predicate['version'] or predicate['to'] not in _MOVING:
+        _check_member(record, 'state', predicate['to'])
     if statement.kind == 'record-created':
-        _check_terms(statement, gated)
+        _check_terms(statement, gated, is_new=version == 1)
     elif statement.kind == 'record-activated':
-        if gated.get('performer') != statement.party:
-            raise _contradicts('performer')
+        _check_member(gated, 'performer', statement.party)
     elif statement.kind in _STEP_MEMBERS:
         _check_step(statement, gated.get(_STEP_MEMBERS[statement.kind]), seq)
 
 
-def _check_terms(statement: Statement, gated: dict[str, Any]) -> None:
+def _check_terms(statement: Statement, gated: dict[str, Any], is_new: bool) -> None:
     predicate = statement.predicate
-    wanted = {name: predicate.get(name) for name in ('gate', 'deadline', 'maxRevisions', 'tolerances')}
-    wanted['principal'] = statement.party
-    if 'performer' in predicate:
-        wanted['performer'] = predicate['performer']
-    for name, signed in wanted.items():
-        if gated.get(name) != signed:
-            raise _contradicts(name)
+    _check_member(gated, 'principal', statement.party)
+    for name in ('gate', 'deadline', 'maxRevisions', 'tolerances'):
+        _check_member(gated, name, predicate.get(name))
+    shown = gated.get('share')
+    texts = {canonical(one) for one in shown} if isinstance(shown, list) else set()
+    if any(canonical(one) not in texts for one in predicate.get('share', [])):
+        raise _contradicts('share')
+    if 'performer' in predicate or is_new:
+        _check_member(gated, 'performer', predicate.get('performer'))
 
 
 def _check_step(statement: Statement, step: Any, seq: int) -> None:
     predicate = statement.predicate
-    if not isinstance(step, dict):
+    if not isinstance(step, dict) or not f.is_integer(step.get('seq'), seq, seq):
         raise _contradicts(_STEP_MEMBERS[statement.kind])
-    wanted: dict[str, Any] = {'seq': seq, 'by': statement.party, 'recordedAt': predicate['recordedAt']}
     if statement.kind == 'completion-submitted':
-        wanted['id'] = predicate['completion']
-    for name in ('outcome', 'verdict', 'signal'):
+        _check_member(step, 'id', predicate['completion'])
+    for name in ('outcome', 'rules', 'verdict', 'signal'):
         if name in predicate:
-            wanted[name] = predicate[name]
-    for name, signed in wanted.items():
-        if step.get(name) != signed:
-            raise _contradicts(name)
-    if 'rules' in predicate and not _same_rules(predicate['rules'], step.get('rules')):
-        raise _contradicts('rules')
+            _check_member(step, name, predicate[name])
+    _check_member(step, 'by', statement.party)
+    _check_member(step, 'recordedAt', predicate['recordedAt'])
     _check_step_document(statement, step)
 
 
-def _same_rules(signed: list[dict[str, Any]], shown: Any) -> bool:
-    if not isinstance(shown, list) or len(shown) != len(signed):
-        return False
-    members = ('id', 'outcome', 'code')
-    return all(isinstance(b, dict) and all(a.get(name) == b.get(name) for name in members) for a, b in zip(signed, shown, strict=True))
-
-
 def _check_step_document(statement: Statement, step: dict[str, Any]) -> None:
-    name = _STEP_DOCUMENTS.get(statement.kind, 'reason')
-    subject = statement.subjects[1 if name == 'evidence' else -1]
-    if name == 'reason' and not subject.name.endswith('/reason'):
-        if step.get('reason') is not None:
-            raise Refused('document_presence', 'a reason that was not signed')
-        return
-    if step.get(name) is None or step.get('salt') is None:
-        raise Refused('document_presence', f'{name} is not there')
-    check_digest(step[name], parse_salt(step['salt']), subject.digest, False, name)
+    name, last = _STEP_DOCUMENTS.get(statement.kind, 'reason'), statement.subjects[-1]
+    is_signed = name != 'reason' or last.name.endswith('/reason')
+    _check_member(step, 'digest', last.digest if is_signed else None)
+    if is_signed:
+        check_digest(step.get(name), _salt(step, name), last.digest, False, name)
+    else:
+        _check_member(step, name, None)

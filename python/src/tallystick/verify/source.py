@@ -7,26 +7,29 @@ import shutil
 import sys
 import tempfile
 from array import array
-from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from .errors import Refused, Unreadable
-from .limits import LINE_BYTES_MAX, LINES_KEPT_MAX, PORTION_BYTES, SPOOL_BYTES_MAX
+from .errors import Refused
+from .limits import END_LINE_BYTES_MAX, LINE_BYTES_MAX, PORTION_BYTES, SPOOL_BYTES_MAX
 
 _TAIL_BYTES = 64 * 1024
+KIND_BYTES = 64
+"""Bytes at the beginning that identify the kind of a file."""
 
 
 class Lines:
     """A file of lines. Its entries have the offsets of their lines kept, 8 bytes each."""
 
-    def __init__(self, file: IO[bytes], size: int) -> None:
+    def __init__(self, file: IO[bytes], size: int, line_bytes_max: int = LINE_BYTES_MAX) -> None:
         self.file = file
         self.size = size
+        self.line_bytes_max = line_bytes_max
         self.offsets = array('Q')
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self.first_is_whole = False
+        """Whether a newline ends the first line."""
         self.body_start = 0
         self.body_end = size
 
@@ -37,11 +40,11 @@ class Lines:
         self.file.close()
 
     def first(self) -> bytes:
+        """The first line, or more than END_LINE_BYTES_MAX bytes of it: such a line is for the reader to refuse."""
         self.file.seek(0)
-        line = self.file.readline(LINE_BYTES_MAX + 1)
-        if len(line) > LINE_BYTES_MAX:
-            raise Unreadable('the first line is too long')
+        line = self.file.readline(END_LINE_BYTES_MAX + 2)
         self.body_start = len(line)
+        self.first_is_whole = line.endswith(b'\n')
         return line.removesuffix(b'\n')
 
     def last(self) -> bytes:
@@ -55,7 +58,7 @@ class Lines:
             self.file.seek(start)
             tail = self.file.read(end - start)
             at = tail.removesuffix(b'\n').rfind(b'\n')
-            if at >= 0 or start == self.body_start or span > LINE_BYTES_MAX:
+            if at >= 0 or start == self.body_start or span > self.line_bytes_max:
                 break
             span *= 8
         self.body_end = start + at + 1
@@ -69,8 +72,8 @@ class Lines:
             lines: list[bytes] = []
             size = 0
             while size < PORTION_BYTES and at < self.body_end:
-                line = self.file.readline(min(LINE_BYTES_MAX + 1, self.body_end - at))
-                if len(line) > LINE_BYTES_MAX:
+                line = self.file.readline(min(self.line_bytes_max + 1, self.body_end - at))
+                if len(line) > self.line_bytes_max:
                     raise Refused('line_syntax', 'a line is too long').at(len(self.offsets))
                 self.offsets.append(at)
                 at += len(line)
@@ -81,12 +84,18 @@ class Lines:
             self.file.seek(here)
 
     def entry(self, seq: int) -> bytes:
-        if seq not in self._kept:
-            self.file.seek(self.offsets[seq])
-            self._kept[seq] = self.file.readline(LINE_BYTES_MAX + 1).removesuffix(b'\n')
-            if len(self._kept) > LINES_KEPT_MAX:
-                self._kept.popitem(last=False)
-        return self._kept[seq]
+        self.file.seek(self.offsets[seq])
+        return self.file.readline(self.line_bytes_max + 1).removesuffix(b'\n')
+
+
+def kind_of(start: bytes) -> str:
+    """The kind of a file, by its first bytes. A file of no known kind is read as an export, and refused as none."""
+    start = start.lstrip(b' \t\r\n')
+    if start.startswith(b'\xd2'):
+        return 'receipt'
+    if start.startswith(b'{"bundle"'):
+        return 'bundle'
+    return 'proof' if start.startswith((b'{"ledger"', b'{"keys"', b'{"entry"')) else 'export'
 
 
 def open_lines(path: str) -> Lines:

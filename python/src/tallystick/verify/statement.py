@@ -16,14 +16,13 @@ from .limits import (
     INTEGER_MAX,
     ISSUER_KEYS_MAX,
     ISSUERS_MAX,
+    JSON_DEPTH_MAX,
     RETENTION_DAYS_MAX,
     REVISIONS_MAX,
     RULES_MAX,
     SCOPES_MAX,
     SHARES_MAX,
-    STATEMENT_DEPTH_MAX,
     SUBJECT_ERASED_MAX,
-    URL_CHARS_MAX,
 )
 from .strict_json import parse
 
@@ -31,7 +30,6 @@ TYPE = 'https://in-toto.io/Statement/v1'
 _PREDICATE_TYPE = re.compile(r'https://tallystick\.dev/predicates/([a-z-]+)/v1\Z')
 _REMOTE_AGENT = re.compile(r'(led_[0-9a-z]{26})/(agt_[0-9a-z]{26})\Z')
 _KID = re.compile(r'(?:[0-9a-f]{2}){1,64}\Z')
-_ORIGIN_HOST = re.compile(r'[^\s+/][^\s+]*\Z')
 STATES = frozenset(('CREATED', 'ACTIVE', 'SUBMITTED', 'VERIFIED', 'DISCREPANT', 'ACCEPTED', 'REJECTED', 'CANCELLED', 'EXPIRED'))
 SHARED_EVENTS = frozenset(
     (
@@ -191,12 +189,12 @@ def _is_definition(value: Any) -> bool:
 def _is_identity(value: Any) -> bool:
     members: dict[str, Check] = {
         'ledger': _id('led'),
-        'url': lambda url: isinstance(url, str) and 1 <= len(url) <= URL_CHARS_MAX,
+        'url': f.is_url,
         'origin': f.is_text,
         'genesis': f.is_hex64,
         'envelopeKey': is_envelope_key,
     }
-    return _exactly(members)(value)
+    return _exactly(members)(value) and f.is_origin(value['origin'], value['ledger'])
 
 
 def _is_issuers(value: Any) -> bool:
@@ -406,7 +404,7 @@ _RECEIVED_NAME = re.compile(r'led_[0-7][0-9a-hjkmnp-tv-z]{25}/(?:0|[1-9][0-9]{0,
 
 
 def parse_statement(data: bytes) -> Statement:
-    text = parse(data, STATEMENT_DEPTH_MAX)
+    text = parse(data, JSON_DEPTH_MAX)
     value = text.value
     if not isinstance(value, dict) or value.keys() != {'_type', 'subject', 'predicateType', 'predicate'}:
         raise Refused('statement_structure', 'not the four members of a statement')
@@ -423,6 +421,10 @@ def parse_statement(data: bytes) -> Statement:
     statement = Statement(name, _subjects(subjects, kind), predicate)
     _check_predicate(statement, kind)
     _check_named(statement, kind)
+    _check_version(statement, kind)
+    special = _SPECIAL.get(statement.kind)
+    if special is not None:
+        special(statement)
     return statement
 
 
@@ -470,14 +472,21 @@ def _check_named(statement: Statement, kind: Kind) -> None:
         name = want.rstrip('?')
         said: Any = subject.name
         if name in _NAMED_BY:
-            said = predicate.get(_NAMED_BY[name])
+            said = predicate.get(_NAMED_BY[name], subject.name)
         elif name == 'values':
             said = f'{predicate["completion"]}/values'
-        elif name == 'received':
-            said = f'{predicate["received"]["ledger"]}/{int(predicate["received"]["seq"])}'
-        digest = predicate['received']['leaf'] if name == 'received' else subject.digest
-        if (said, digest) != subject:
-            raise Refused('statement_subject', f'the subject {subject.name[:96]!r} is not what the predicate names')
+        if said != subject.name:
+            raise _misnamed(subject)
+
+
+def _check_version(statement: Statement, kind: Kind) -> None:
+    version = statement.predicate.get('version')
+    if kind.event and (version == 1) != kind.first:
+        raise Refused('statement_predicate', f'version {version} of {statement.kind}')
+
+
+def _misnamed(subject: Subject) -> Refused:
+    return Refused('statement_subject', f'the subject {subject.name[:96]!r} is not what the predicate names')
 
 
 def _is_erasable(name: str) -> bool:
@@ -498,18 +507,47 @@ def _check_predicate(statement: Statement, kind: Kind) -> None:
             raise Refused('statement_predicate', f'{statement.kind} has a member {name[:64]!r}')
         if not check(member):
             raise Refused('statement_predicate', f'{name} of {statement.kind} is not of its format')
-    _check_actor(statement)
-    _check_of_kind(statement, kind)
+    if statement.kind in _OF_SYSTEM and predicate['actor'] != 'system':
+        raise Refused('statement_predicate', f'{statement.kind} is made by the system')
+    if statement.kind in _OF_AGENTS and not f.is_id_of(predicate['actor'], 'agt'):
+        raise Refused('statement_predicate', f'{statement.kind} is made by an agent')
+    _check_key(statement)
 
 
-def _check_actor(statement: Statement) -> None:
+_OF_SYSTEM = frozenset(('ledger-created', 'peer-added', 'peer-key-rotated', 'entry-received', 'offer-refused'))
+_OF_AGENTS = frozenset(
+    (
+        'agent-key-registered',
+        'agent-key-revoked',
+        'peer-suspended',
+        'peer-resumed',
+        'peer-revoked',
+        'record-shared',
+        'step-offered',
+        'registration-policy-set',
+        'statement-registered',
+        'retention-set',
+        'hold-set',
+        'hold-lifted',
+        'subject-erased',
+        'export-made',
+    )
+)
+
+
+def _check_key(statement: Statement) -> None:
     predicate = statement.predicate
     actor = predicate['actor']
     if f.is_id_of(actor, 'agt') != ('key' in predicate):
         raise Refused('statement_predicate', 'a key belongs to an agent, and to nobody else')
     if 'onBehalfOf' in predicate and 'key' not in predicate:
         raise Refused('statement_predicate', 'onBehalfOf without a key')
-    offer = predicate.get('offer')
+    if is_remote_agent(actor) and _SPECIAL.get(statement.kind) is not _taken:
+        raise Refused('statement_predicate', 'a remote actor of a step that is not offered')
+
+
+def _taken(statement: Statement) -> None:
+    actor, offer = statement.predicate['actor'], statement.predicate.get('offer')
     if is_remote_agent(actor):
         if offer is None or offer['ledger'] != actor.partition('/')[0] or offer['ledger'] == statement.ledger:
             raise Refused('statement_predicate', 'a remote actor without an offer of its ledger')
@@ -517,33 +555,13 @@ def _check_actor(statement: Statement) -> None:
         raise Refused('statement_predicate', 'an offer of somebody who is no remote agent')
 
 
-def _check_of_kind(statement: Statement, kind: Kind) -> None:
-    predicate = statement.predicate
-    if kind.event and (predicate['version'] == 1) != kind.first:
-        raise Refused('statement_predicate', f'version {predicate["version"]} of {statement.kind}')
-    special = _SPECIAL.get(statement.kind)
-    if special is not None:
-        special(statement)
-
-
 def _need(holds: bool, reason: str) -> None:
     if not holds:
         raise Refused('statement_predicate', reason)
 
 
-def _actor_is_system(statement: Statement) -> None:
-    _need(statement.predicate['actor'] == 'system', f'{statement.kind} is made by the system')
-
-
-def _actor_is_agent(statement: Statement) -> None:
-    _need(f.is_id_of(statement.predicate['actor'], 'agt'), f'{statement.kind} is made by an agent')
-
-
 def _ledger_created(statement: Statement) -> None:
-    _actor_is_system(statement)
-    origin = str(statement.predicate['definition']['origin'])
-    host, _, ledger = origin.rpartition('/')
-    _need(ledger == statement.subjects[0].name and _ORIGIN_HOST.match(host) is not None, 'an origin of another form')
+    _need(f.is_origin(statement.predicate['definition']['origin'], statement.subjects[0].name), 'an origin of another form')
 
 
 def _verdict(statement: Statement) -> None:
@@ -563,7 +581,6 @@ def _created(statement: Statement) -> None:
 
 
 def _peer_added(statement: Statement) -> None:
-    _actor_is_system(statement)
     predicate = statement.predicate
     sides = [predicate[side]['ledger'] for side in ('inviter', 'invited')]
     _need(sides[0] != sides[1] and statement.ledger in sides, 'a peering of neither side')
@@ -571,7 +588,6 @@ def _peer_added(statement: Statement) -> None:
 
 
 def _received(statement: Statement) -> None:
-    _actor_is_system(statement)
     received = statement.predicate['received']
     kind = received['kind']
     if statement.kind == 'peer-key-rotated':
@@ -584,31 +600,33 @@ def _received(statement: Statement) -> None:
     has_record = kind in SHARED_EVENTS or kind in ('record-shared', 'step-offered', 'offer-refused')
     _need((received['record'] is not None) == has_record, 'a record where that kind has none, or none')
     _need((received['version'] is not None) == (kind in SHARED_EVENTS), 'a version where that kind has none, or none')
+    subject = statement.subjects[0]
+    if statement.kind != 'peer-key-rotated' and (subject.name, subject.digest) != (
+        f'{received["ledger"]}/{int(received["seq"])}',
+        received['leaf'],
+    ):
+        raise _misnamed(subject)
 
 
 RECEIVED_OTHERS = frozenset(('record-shared', 'payload-erased', 'offer-refused', 'peer-added', 'peer-revoked'))
 
 
 def _offered(statement: Statement) -> None:
-    _actor_is_agent(statement)
     delivers = statement.predicate['step'] == 'completion-submitted'
-    has = 'completion' in statement.predicate, len(statement.subjects) == 2
-    _need(has == (delivers, delivers), 'evidence belongs to a completion that is offered')
+    if delivers != (len(statement.subjects) == 2):
+        raise Refused('statement_subject', 'evidence belongs to a completion that is offered')
+    _need(delivers == ('completion' in statement.predicate), 'the completion belongs to one that is offered')
 
 
 _SPECIAL: dict[str, Callable[[Statement], None]] = {
     'ledger-created': _ledger_created,
-    'agent-key-registered': _actor_is_agent,
-    'agent-key-revoked': _actor_is_agent,
+    'record-activated': _taken,
+    'completion-submitted': _taken,
     'verdict-rendered': _verdict,
     'verdict-overturned': _overturned,
     'record-created': _created,
     'peer-added': _peer_added,
-    'peer-suspended': _actor_is_agent,
-    'peer-resumed': _actor_is_agent,
-    'peer-revoked': _actor_is_agent,
     'peer-key-rotated': _received,
-    'record-shared': _actor_is_agent,
     'entry-received': _received,
     'step-offered': _offered,
     'offer-refused': _received,

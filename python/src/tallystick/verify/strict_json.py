@@ -2,17 +2,20 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._canonical import canonical, number_text
 from .errors import Refused
+from .limits import JSON_DIGITS_MAX
 
 __all__ = ['Text', 'canonical', 'number_text', 'parse', 'parse_text']
 
 _SAFE = 2**53
-_DIGITS_MAX = 17
-_PLAIN_LENGTH_MAX = 15
+_PLAIN_CHARS = 15
+_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
+"""Strings as a whole, and brackets. Possessive, so that no text costs more than one pass."""
+_STEPS = {'{': 1, '[': 1, '}': -1, ']': -1}
 
 
 class Text:
@@ -34,30 +37,31 @@ def parse(data: bytes, depth_max: int) -> Text:
 
 
 def parse_text(text: str, depth_max: int) -> Text:
+    """Raises in the order of docs/formats/documents.md: the depth comes first, because only a text that is not too deep can be read."""
     numbers: list[str] = []
     doubled: list[str] = []
     decode = _decoder(numbers, doubled)
+    _check_depth(text, depth_max)
     try:
         value = decode(text)
-    except RecursionError:
-        raise Refused('json_depth', f'nested more than {depth_max} levels deep') from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refused('json_syntax', f'no JSON: {error}') from None
-    if doubled:
-        raise Refused('json_duplicate_member', f'a member is named twice: {doubled[0][:64]!r}')
-    escaped = '\\u' in text
-    if escaped:
-        _check_strings(value)
     for literal in numbers:
         _check_number(literal)
-    if text.count('{') + text.count('[') > depth_max and _depth(value) > depth_max:
-        raise Refused('json_depth', f'nested more than {depth_max} levels deep')
+    escaped = '\\u' in text
+    if escaped:
+        strings = list(_strings_of(value))
+        _check_surrogates(strings)
+        if any('\x00' in one for one in strings):
+            raise Refused('json_nul', 'a string holds U+0000')
+    if doubled:
+        raise Refused('json_duplicate_member', f'a member is named twice: {doubled[0][:64]!r}')
     return Text(value, plain=not escaped and not numbers and text.isascii())
 
 
 def _decoder(numbers: list[str], doubled: list[str]) -> Callable[[str], Any]:
     def integer(literal: str) -> int | float:
-        if len(literal) <= _PLAIN_LENGTH_MAX:
+        if len(literal) <= _PLAIN_CHARS:
             return int(literal)
         numbers.append(literal)
         number = float(literal)
@@ -70,8 +74,7 @@ def _decoder(numbers: list[str], doubled: list[str]) -> Callable[[str], Any]:
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            names = [name for name, _ in pairs]
-            doubled.append(next(name for name in names if names.count(name) > 1))
+            doubled.append(_first_doubled(pairs))
         return found
 
     def constant(literal: str) -> None:
@@ -80,27 +83,41 @@ def _decoder(numbers: list[str], doubled: list[str]) -> Callable[[str], Any]:
     return json.JSONDecoder(object_pairs_hook=members, parse_float=fraction, parse_int=integer, parse_constant=constant).decode
 
 
-def _check_strings(value: Any) -> None:
-    if isinstance(value, str):
-        if '\x00' in value:
-            raise Refused('json_nul', 'a string holds U+0000')
-        try:
-            value.encode('utf-8')
-        except UnicodeEncodeError:
-            raise Refused('json_surrogate', 'a string holds half of a surrogate pair') from None
-    elif isinstance(value, dict):
-        for name, member in value.items():
-            _check_strings(name)
-            _check_strings(member)
-    elif isinstance(value, list):
-        for member in value:
-            _check_strings(member)
+def _first_doubled(pairs: list[tuple[str, Any]]) -> str:
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            break
+        seen.add(name)
+    return name
+
+
+def _strings_of(value: Any) -> Iterator[str]:
+    """Every string and name in a value."""
+    stack = [value]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, str):
+            yield at
+        elif isinstance(at, dict):
+            yield from at
+            stack.extend(at.values())
+        elif isinstance(at, list):
+            stack.extend(at)
+
+
+def _check_surrogates(strings: list[str]) -> None:
+    try:
+        for one in strings:
+            one.encode('utf-8')
+    except UnicodeEncodeError:
+        raise Refused('json_surrogate', 'a string holds half of a surrogate pair') from None
 
 
 def _check_number(literal: str) -> None:
     number = float(literal)
     digits = _significant(literal)
-    if number in (float('inf'), float('-inf')) or (number == 0 and digits) or len(digits) > _DIGITS_MAX:
+    if number in (float('inf'), float('-inf')) or (number == 0 and digits) or len(digits) > JSON_DIGITS_MAX:
         raise Refused('json_number_lossy', f'a double would change {literal[:64]}')
     if re.fullmatch('-?[0-9]+', literal) and int(number) != int(literal) and number_text(number) != literal:
         raise Refused('json_number_lossy', f'a double would change {literal[:64]}')
@@ -111,12 +128,12 @@ def _significant(literal: str) -> str:
     return mantissa.replace('.', '').strip('0')
 
 
-def _depth(value: Any) -> int:
-    deepest = 0
-    stack = [(value, 1)]
-    while stack:
-        at, depth = stack.pop()
-        if isinstance(at, (dict, list)):
-            deepest = max(deepest, depth)
-            stack.extend((member, depth + 1) for member in (at.values() if isinstance(at, dict) else at))
-    return deepest
+def _check_depth(text: str, depth_max: int) -> None:
+    """Counts brackets outside of strings, whether the text is JSON or not."""
+    if text.count('{') + text.count('[') <= depth_max:
+        return
+    depth = 0
+    for found in _BRACKETS.finditer(text):
+        depth += _STEPS.get(found[0], 0)
+        if depth > depth_max:
+            raise Refused('json_depth', f'nested more than {depth_max} levels deep')

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ._errors import SignalError, SignalExpiredError, WebhookVerificationError
-from ._signal import VerifiedSignal, verify_signal
+from ._errors import WebhookVerificationError
+from ._signal import SignalError, SignalExpiredError, VerifiedSignal, verify_signal
 from ._verify import VerifiedWebhook, verify
 
 __all__ = [

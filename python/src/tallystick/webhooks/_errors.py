@@ -1,13 +1,10 @@
-"""Refusals of webhooks and signals."""
+"""Refusals of webhooks."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from ..errors import TallystickError
-
-if TYPE_CHECKING:
-    from ._signal import VerifiedSignal
 
 WebhookCode = Literal[
     'header_missing',
@@ -33,27 +30,3 @@ class WebhookVerificationError(TallystickError):
     def __init__(self, code: WebhookCode, detail: str) -> None:
         super().__init__(f'{code}: {detail}')
         self.code = code
-
-
-class SignalError(TallystickError):
-    """The event is no settlement signal that anybody may act upon: `event_syntax`, `event_contradicts_envelope`, `signal_absent`,
-    `signal_expired`, `ledger_foreign`, `key_unknown`, `key_compromised`, and the codes of envelopes and statements (docs/formats).
-    """
-
-    code: str
-
-    def __init__(self, code: str, detail: str) -> None:
-        super().__init__(f'{code}: {detail}')
-        self.code = code
-
-
-class SignalExpiredError(SignalError):
-    """`signal_expired`: the signal is genuine, and it is too late to act upon it. An error, so that nobody settles by not having looked.
-    It becomes no younger when it is sent again: keep it, have somebody look unless it was acted upon in time, and answer 2xx.
-    """
-
-    signal: VerifiedSignal
-
-    def __init__(self, signal: VerifiedSignal) -> None:
-        super().__init__('signal_expired', f'{signal.decision} of {signal.once} was valid until {signal.valid_until}')
-        self.signal = signal

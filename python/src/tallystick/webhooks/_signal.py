@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from ..errors import UsageError
+from ..errors import TallystickError, UsageError
 from ..types import DeliveredSignalEvent, KeyDocument, PublishedKey, SignalEvent, SignalEventData
-from ._errors import SignalError, SignalExpiredError
 from ._verify import VerifiedWebhook
 
 
@@ -41,6 +40,30 @@ class VerifiedSignal:
     def once(self) -> str:
         """`<record>/<version>`: the key to act once under."""
         return f'{self.record}/{self.version}'
+
+
+class SignalError(TallystickError):
+    """The event is no settlement signal that anybody may act upon: `event_syntax`, `event_contradicts_envelope`, `signal_absent`,
+    `signal_expired`, `ledger_foreign`, `key_unknown`, `key_compromised`, and the codes of envelopes and statements (docs/formats).
+    """
+
+    code: str
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(f'{code}: {detail}')
+        self.code = code
+
+
+class SignalExpiredError(SignalError):
+    """`signal_expired`: the signal is genuine, and it is too late to act upon it. An error, so that nobody settles by not having looked.
+    It becomes no younger when it is sent again: keep it, have somebody look unless it was acted upon in time, and answer 2xx.
+    """
+
+    signal: VerifiedSignal
+
+    def __init__(self, signal: VerifiedSignal) -> None:
+        super().__init__('signal_expired', f'{signal.decision} of {signal.once} was valid until {signal.valid_until}')
+        self.signal = signal
 
 
 def verify_signal(

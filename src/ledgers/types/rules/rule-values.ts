@@ -1,7 +1,7 @@
-import { JSON_DEPTH_MAX } from '../../../append/limits.ts'
 import { canonicalize } from '../../../proof/json/jcs.ts'
 import type { JsonObject, JsonValue } from '../../../proof/json/json-value.ts'
-import { DOCUMENT_BYTES_MAX, RULE_VALUE_BYTES_MAX } from '../limits.ts'
+import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../proof/request-limits.ts'
+import { RULE_VALUE_BYTES_MAX } from '../limits.ts'
 import { Part } from './document-parts.ts'
 import type { Tolerance } from './rule.ts'
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { JSON_DEPTH_MAX } from '../../../../src/append/limits.ts'
-import { DOCUMENT_BYTES_MAX } from '../../../../src/ledgers/types/limits.ts'
 import { judge } from '../../../../src/ledgers/types/rules/judge.ts'
 import { parseRules } from '../../../../src/ledgers/types/rules/rules.ts'
 import { canonicalize } from '../../../../src/proof/json/jcs.ts'
 import { parseJsonText } from '../../../../src/proof/json/json-text.ts'
 import type { JsonObject, JsonValue } from '../../../../src/proof/json/json-value.ts'
+import { DOCUMENT_BYTES_MAX, JSON_DEPTH_MAX } from '../../../../src/proof/request-limits.ts'
 import { runs } from '../../../helpers/runs.ts'
 
 const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i))

@@ -177,6 +177,7 @@ async function recordGated(client: Tallystick, { courier, courierId }: Agents) {
     await client.records.until(id, ['VERIFIED'])
     return id
   }
+  await client.records.create({ payload: { deliver: 'pallets', boxes: 3 } })
   const accepted = await order(100)
   await client.records.verdict(accepted, { verdict: 'accept', reason: 'all boxes counted' })
   return { accepted, waiting: await order(40) }

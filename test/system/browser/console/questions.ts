@@ -15,7 +15,7 @@ const part = (page: Page, heading: RegExp) =>
 
 const find = async (page: Page, text: string) => {
   await menu(page, 'Search')
-  await page.getByLabel(/An id, the seq of an entry/).fill(text)
+  await page.getByLabel(/Any text, an id/).fill(text)
   await page.keyboard.press('Enter')
 }
 
@@ -73,10 +73,33 @@ export const QUESTIONS: readonly Question[] = [
       await find(page, 'order:77')
       // The list of all records is there until the answer comes.
       const found = part(page, /^Records$/)
-      await found.getByText('1 record.').waitFor()
+      await found.getByText('1 record found').waitFor()
       await found.getByRole('link', { name: /^rec/ }).click()
     },
     answer: () => 'INV-2203',
+  },
+  {
+    question: 'Which records mention a customer?',
+    go: (page) => find(page, 'supplier.example'),
+    answer: () => 'payload.arguments.to',
+  },
+  {
+    question: 'What waits for somebody, and for whom?',
+    go: (page) => menu(page, 'Waiting'),
+    answer: () => 'Not taken on yet: 1',
+  },
+  {
+    question: 'What was erased, by whom, and which entry records it?',
+    go: (page) => menu(page, 'Retention'),
+    answer: () => 'data_subject_request',
+  },
+  {
+    question: 'When was the whole ledger last verified, with what result?',
+    go: async (page) => {
+      await page.getByRole('link', { name: 'no fault' }).click()
+      await page.waitForSelector('h1:has-text("Audits")')
+    },
+    answer: () => 'no fault',
   },
   {
     question: 'Which keys can write in the name of the buyer?',

@@ -1,5 +1,5 @@
 /*
- * npm run browser
+ * npm run drill -- browser
  *
  * Has Chromium show the console of a real ledger: every page for everybody, by keyboard, narrow and dark; under attack; under load; with
  * the server gone. Writes docs/console/*.png.
@@ -10,6 +10,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import type { Tallystick } from '../../../../sdk/client.ts'
 import { bundle as verifyBundle } from '../../../../sdk/verify/bundle.ts'
 import { buildConsole } from '../../../../tools/build-console.ts'
 import { ROOT } from '../../../../tools/bundle.ts'
@@ -27,6 +28,7 @@ const SHOT_BYTES_MAX = 60_000
 const FIRST_VIEW_MS_MAX = 1_000
 const FIRST_VIEWS = 4
 const LIVE_EVENTS = 10_000
+const RUN_FIRST_ROWS_MS_MAX = 2_000
 /** A page that does nothing for longer than this has frozen: keys and clicks wait. */
 const FROZEN_MS_MAX = 500
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -132,6 +134,54 @@ test('every page has one heading of the first rank, and its tables have captions
   })
 })
 
+test('with a key that can only read, the first pages show no warnings and no steps', async () => {
+  await inTab(
+    {},
+    async (page) => {
+      await page.waitForSelector('text=Newest records')
+      for (const each of pagesOf(fleet)) {
+        await show(page, each.name === 'verdict' ? { ...each, ready: 'text=This key can take none' } : each)
+        assert.equal(await page.locator('.note').count(), 0, each.name)
+        assert.equal(await page.locator('button:has-text("Accept")').count(), 0, each.name)
+      }
+    },
+    fleet.keys.reads,
+  )
+})
+
+test('on a phone the pages fold into one line, and a row says first what happened and when', async () => {
+  await inTab({ width: 390, height: 844 }, async (page) => {
+    const bottom = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((one) => one.getBoundingClientRect().bottom)
+    const names = page.getByRole('navigation')
+    assert.equal(await names.isVisible(), false)
+    assert.ok((await bottom('header')) < 60)
+    await page.click('button:has-text("Menu")')
+    await names.getByRole('link', { name: 'Waiting' }).waitFor()
+    await page.keyboard.press('Escape')
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Menu')
+    await page.keyboard.press('Enter')
+    await names.getByRole('link', { name: 'Waiting' }).click()
+    await page.waitForSelector('text=For a verdict: 1')
+    assert.equal(await names.isVisible(), false)
+    assert.ok((await bottom('.works h3')) < (await bottom('button:has-text("Accept")')))
+    for (const each of pagesOf(fleet)) {
+      await show(page, each)
+      const cut = await page.evaluate<string[]>(`[...document.querySelectorAll('main table td')]
+        .filter((one) => one.getBoundingClientRect().right > innerWidth || one.scrollWidth > one.clientWidth + 1)
+        .map((one) => one.textContent)`)
+      assert.deepEqual(cut, [], each.name)
+    }
+    await show(page, { hash: '#/search?type=approval%2F1', ready: 'text=within budget' })
+    const [row] = await page.locator('main tbody tr').allTextContents()
+    assert.match(row!, /^deny.*no-deletes.*\d\d:\d\d:\d\d .*rec/)
+    assert.ok(!row!.includes('RECORDED'))
+  })
+})
+
 test('a reader without a mouse gives a verdict', async () => {
   const { page, complaints } = await openTab(browser)
   await page.goto(`${fleet.served.url}/console/`)
@@ -140,53 +190,155 @@ test('a reader without a mouse gives a verdict', async () => {
   await page.keyboard.insertText(fleet.keys.all)
   await page.keyboard.press('Enter')
   await page.waitForSelector('h1:has-text("Overview")')
-  await tabTo(page, 'Waiting for me')
+  await tabTo(page, 'Waiting')
   await page.keyboard.press('Enter')
-  await page.waitForSelector('text=For my verdict: 1')
+  await page.waitForSelector('text=For a verdict: 1')
   assert.equal(await page.evaluate('document.activeElement.tagName'), 'H1')
-  await tabTo(page, `Decide about ${fleet.records.waiting}`)
-  await page.keyboard.press('Enter')
   await tabTo(page, 'Accept')
   await page.keyboard.press('Enter')
   await tabTo(page, 'Reason (may be left out): it is signed, and can be erased')
   await page.keyboard.insertText('counted twice')
   await page.keyboard.press('Enter')
-  await page.waitForSelector('text=For my verdict: 0')
+  await page.waitForSelector('text=For a verdict: 0')
   const { state, gated } = await fleet.client.records.get(fleet.records.waiting)
   assert.deepEqual([state, gated?.verdict?.reason], ['ACCEPTED', 'counted twice'])
   assert.deepEqual(complaints, [])
   await page.context().close()
 })
 
-test('a key that only reads is offered no step, and is told which scope is lacking', async () => {
+test('an empty ledger says what to do next, on its first page and in its search', async () => {
+  const { key } = await fleet.served.newLedger('empty')
   await inTab(
     {},
     async (page) => {
-      await page.waitForSelector('text=This key lacks the scope webhooks:manage')
-      await show(page, { hash: '#/work', ready: 'text=This key only reads' })
-      assert.equal(await page.locator('button:has-text("Accept")').count(), 0)
+      await page.waitForSelector('text=npx tallystick notarize')
+      await show(page, { hash: '#/search', ready: 'text=npx tallystick notarize' })
+      await show(page, { hash: '#/work', ready: 'text=Nothing waits for a verdict' })
+      await show(page, { hash: '#/nowhere', ready: 'main a:has-text("Search")' })
     },
-    fleet.keys.reads,
+    key,
   )
+})
+
+test('a run is drawn as bars of time, folds and opens by keyboard, and shows what failed', async () => {
+  await inTab({}, async (page) => {
+    await show(page, { hash: `#/run/${fleet.records.run}`, ready: 'text=1 action without an outcome' })
+    const rows = page.locator('.waterfall tbody tr.deed')
+    assert.equal(await rows.count(), 6)
+    const texts = await rows.allTextContents()
+    assert.ok(texts.some((text) => /fetch.*error.*no answer within 10 s.*10 s/.test(text)))
+    assert.ok(texts.some((text) => /delete_table.*denied.*no-deletes/.test(text)))
+    assert.ok(texts.some((text) => /send_mail.*no outcome/.test(text)))
+    assert.ok(texts.some((text) => /pay_invoice.*allow person ada/.test(text)))
+    const widths = await page
+      .locator('.waterfall rect:first-child')
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width))
+    assert.ok(widths[0]! > 5 * widths[2]! && widths[2]! > 3 * widths[1]!, `${widths}`)
+    await rows.first().focus()
+    await page.keyboard.press('ArrowLeft')
+    assert.equal(await rows.count(), 1)
+    await page.waitForSelector('text=3 not ok')
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.inside .json:has-text("price of copper")')
+    await page.evaluate(AXE)
+    assert.deepEqual(await violationsOf(page), [])
+    assert.match((await page.locator('tr:focus').textContent())!, /search/)
+    await page.keyboard.press('End')
+    assert.match((await page.locator('tr:focus').textContent())!, /send_mail/)
+    await page.waitForSelector('main td:has-text("pay_invoice")')
+  })
+})
+
+test('the first rows of a run of a thousand actions are there at once, and all of them soon', {
+  timeout: 60_000,
+}, async () => {
+  const { client, key } = await fleet.served.newLedger('large')
+  const root = await recordLargeRun(client)
+  await inTab(
+    {},
+    async (page) => {
+      const startedAt = performance.now()
+      await page.evaluate(`location.hash = '#/run/${root}'`)
+      await page.waitForSelector('.waterfall tr:nth-child(100)')
+      const firstMs = performance.now() - startedAt
+      await page.waitForSelector('text=every action has its outcome')
+      console.log(
+        `     first rows in ${Math.round(firstMs)} ms, all in ${Math.round(performance.now() - startedAt)} ms`,
+      )
+      assert.ok(firstMs < RUN_FIRST_ROWS_MS_MAX, `${firstMs} ms`)
+      await page.waitForSelector('text=2,002 records')
+      const pressedAt = performance.now()
+      await page.locator('.waterfall tr.deed').nth(1).focus()
+      for (let i = 0; i < 20; i++) await page.keyboard.press('ArrowDown')
+      const keyMs = (performance.now() - pressedAt) / 20
+      assert.ok(keyMs < FROZEN_MS_MAX / 2, `${keyMs} ms a key`)
+    },
+    key,
+  )
+})
+
+/** A thousand actions below one, each with its outcome: its id. */
+async function recordLargeRun(client: Tallystick): Promise<string> {
+  const root = await client.records.notarize({
+    type: 'agent-action/1',
+    payload: { kind: 'agent', name: 'migrate', told: 'held' },
+  })
+  for (let batch = 0; batch < 10; batch++) {
+    const items = Array.from({ length: 100 }, (_, i) => [
+      {
+        type: 'agent-action/1' as const,
+        parent: root.id,
+        payload: { kind: 'tool', name: `step ${batch}`, told: 'before', arguments: { invoice: i } },
+      },
+      {
+        type: 'agent-outcome/1' as const,
+        parent: 2 * i,
+        payload: { status: i % 10 === 3 ? 'error' : 'ok', durationMs: i },
+      },
+    ]).flat()
+    await client.batches.notarize(items as Parameters<typeof client.batches.notarize>[0])
+  }
+  await client.records.notarize({ type: 'agent-outcome/1', parent: root.id, payload: { status: 'ok' } })
+  return root.id
+}
+
+test('a text is found in payloads, and an answer without a record says what to try next', async () => {
+  await inTab({}, async (page) => {
+    await show(page, { hash: '#/search?text=COPPER', ready: 'text=payload.arguments.query' })
+    await page.waitForSelector('text=payload.deliver')
+    await page.waitForSelector('text=of all')
+    await show(page, { hash: '#/search?text=Jane%20Roe', ready: 'text=cannot be found, nor' })
+    await page.waitForSelector('text=Try fewer words')
+    await show(page, {
+      hash: '#/search?text=copper&type=approval%2F1',
+      ready: 'text=Search without 1 filter',
+    })
+    await page.click('text=Search without 1 filter')
+    await page.waitForSelector('text=payload.deliver')
+    await show(page, { hash: '#/search?text=buy', ready: 'text=Records by the agent buyer' })
+  })
 })
 
 test('one box finds records, entries, traces, references and agents', async () => {
   await inTab({}, async (page) => {
     const finds = async (text: string, expected: string) => {
-      await show(page, { hash: '#/search', ready: 'text=An id, the seq of an entry' })
-      await page.getByLabel(/An id, the seq of an entry/).fill(text)
+      await show(page, { hash: '#/search', ready: 'text=Any text, an id' })
+      await page.getByLabel(/Any text, an id/).fill(text)
       await page.keyboard.press('Enter')
       await page.waitForSelector(expected)
     }
     await finds(fleet.records.signed, `h1:has-text("${fleet.records.signed}")`)
     await finds('0', 'text=ledger-created')
     await finds(fleet.trace, 'text=13 records')
-    await finds('order:77', 'text=1 record.')
+    await finds('order:77', 'text=1 record found')
     await finds('buyer', 'text=3 records.')
+    await finds('"buyer"', 'text=records found')
   })
 })
 
-test('ten questions about a day are answered by the console alone, on the ways that its page tells', async () => {
+test('the console answers the questions of docs/console.md, on the pages that are named there', async () => {
   const told = readFileSync(join(ROOT, 'docs', 'console.md'), 'utf8')
   await inTab({}, async (page) => {
     for (const { question, go, answer } of QUESTIONS) {
@@ -201,7 +353,7 @@ test('ten questions about a day are answered by the console alone, on the ways t
 test('a hold is set and lifted, and a rule is looked at before it is set', async () => {
   const { page, complaints } = await openTab(browser)
   await enter(page, fleet, fleet.keys.all)
-  await show(page, { hash: '#/keeping', ready: 'text=2026/17' })
+  await show(page, { hash: '#/retention', ready: 'text=2026/17' })
   await page.locator('summary:has-text("Hold records")').click()
   await page.getByLabel(/^Case:/).fill('2026/18')
   await page.getByLabel('Only these records (ids)').fill(`${fleet.records.run} ${fleet.records.open}`)
@@ -241,6 +393,10 @@ test('a case file of a day is made, verified and downloaded; one of an agent is 
     await show(page, { hash: '#/case', ready: 'text=Make the file' })
     await page.click('button:has-text("Make the file")')
     await page.waitForSelector('text=It is complete', { timeout: 60_000 })
+    // A fresh browser: nobody has given a key.
+    await page.waitForSelector(
+      'text=The key came from this server just now, so only the server vouches for it',
+    )
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.click('text=Download the bundle'),
@@ -253,6 +409,18 @@ test('a case file of a day is made, verified and downloaded; one of an agent is 
     await page.getByLabel('Only of this agent').selectOption({ label: 'buyer' })
     await page.click('button:has-text("Make the file")')
     await page.waitForSelector('text=Records of agent', { timeout: 60_000 })
+    await show(page, { hash: `#/record/${fleet.records.signed}`, ready: 'text=Verified in this browser' })
+    await page.waitForSelector('text=This browser stores the key now')
+    await show(page, { hash: '#/entry/0', ready: 'text=This browser has stored the key since' })
+    await show(page, {
+      hash: '#/checkpoints',
+      ready: 'text=This browser has stored the key since',
+    })
+    await page.getByLabel(/^Note key that you have/).fill(noteVerifierKey)
+    await page.click('button:has-text("Use this key")')
+    await show(page, { hash: '#/case', ready: 'text=Make the file' })
+    await page.click('button:has-text("Make the file")')
+    await page.waitForSelector('text=It is signed by the key that you gave at', { timeout: 60_000 })
     await page.getByLabel('From (UTC)').fill('2020-01-01')
     await page.getByLabel('To, with that day').fill('2020-01-02')
     await page.click('button:has-text("Make the file")')
@@ -260,12 +428,86 @@ test('a case file of a day is made, verified and downloaded; one of an agent is 
   })
 })
 
+test('what was erased is in the timeline of its record, and in the list of all', async () => {
+  const { seq } = (await fleet.client.records.get(fleet.records.erased)).erasure!
+  await inTab({}, async (page) => {
+    await show(page, {
+      hash: `#/record/${fleet.records.erased}`,
+      ready: '.steps strong:has-text("payload-erased")',
+    })
+    assert.equal(await page.locator(`.steps a:has-text("entry ${seq}")`).count(), 1)
+    await show(page, {
+      hash: '#/retention',
+      ready: `section:has(h2:has-text("Erased documents")) a:has-text("entry ${seq}")`,
+    })
+    await page.waitForSelector('text=data_subject_request')
+  })
+})
+
+test('a day counts each action once: its tables and its headings agree', async () => {
+  await inTab({}, async (page) => {
+    await show(page, { hash: '#/day', ready: 'text=Actions without an outcome: 1' })
+    const columns = await page.locator('table:has(caption:text-is("Agents")) th').allTextContents()
+    const sumOf = async (name: string) => {
+      const cells = page.locator(
+        `table:has(caption:text-is("Agents")) td:nth-child(${columns.indexOf(name) + 1})`,
+      )
+      return (await cells.allTextContents()).reduce((sum, cell) => sum + Number(cell), 0)
+    }
+    for (const [column, heading] of [
+      ['Denied', 'Actions denied'],
+      ['Failed', 'Actions failed'],
+      ['No outcome', 'Actions without an outcome'],
+      ['Not known', 'Actions with an unknown outcome'],
+    ] as const) {
+      const sum = await sumOf(column)
+      await page.waitForSelector(`h2:text-is("${heading}: ${sum}")`)
+      if (sum > 0)
+        assert.equal(await page.locator(`table:has(caption:text-is("${heading}")) tbody tr`).count(), sum)
+    }
+    assert.deepEqual([await sumOf('Denied'), await sumOf('Failed')], [1, 1])
+    await page.waitForSelector('text=so claims')
+  })
+})
+
+test('a peer without a comparison is not shown as a fault', async () => {
+  const { client, key } = await fleet.served.newLedger('Buyer')
+  const { id } = await client.peers.invite({ name: 'harbour' })
+  await inTab(
+    {},
+    async (page) => {
+      await show(page, { hash: `#/peers/${id}`, ready: 'text=not compared yet' })
+      assert.equal(await page.locator('.state.bad').count(), 0)
+    },
+    key,
+  )
+})
+
+test('times have their zone, and UTC and their age as a title', async () => {
+  await inTab({}, async (page) => {
+    await show(page, { hash: `#/record/${fleet.records.signed}`, ready: 'text=Verified in this browser' })
+    const times = await page.locator('main time').allTextContents()
+    assert.ok(times.length > 1)
+    for (const time of times) assert.match(time, /^(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d \S+$/)
+    assert.match((await page.locator('main time').first().getAttribute('title'))!, /Z \(UTC\), .* ago$/)
+  })
+})
+
+test('the text for a refused key has no headers', async () => {
+  const { page } = await openTab(browser)
+  await page.goto(`${fleet.served.url}/console/#key=tly_nobodys`)
+  const refusal = (await page.locator('.note.bad').textContent())!
+  assert.match(refusal, /^This server refuses the key: the API key is not known\..*Request /)
+  assert.doesNotMatch(refusal, /Authorization|Bearer|\b401\b/)
+  await page.context().close()
+})
+
 test('a cosignature counts where the key of its witness is known', async () => {
   await inTab({}, async (page) => {
     await show(page, { hash: '#/checkpoints', ready: 'text=key not known here' })
     const known = async (key: string) => {
       await page.getByLabel(/^Key of a witness/).fill(key)
-      await page.click('button:has-text("Know it")')
+      await page.click('button:has-text("Trust this witness")')
     }
     await known('witness.example+00000000+none')
     await page.waitForSelector('.note.bad')
@@ -294,7 +536,7 @@ test('a link with another key does not replace the one in use', async () => {
 test('an envelope is shown down to its bytes', async () => {
   await inTab({}, async (page) => {
     await show(page, { hash: `#/record/${fleet.records.signed}`, ready: 'text=Envelope of' })
-    await page.locator('summary').first().click()
+    await page.locator('summary:has-text("Envelope of")').first().click()
     await page.waitForSelector('text=COSE_Sign1 (18)')
     const bytes = (await page.locator('.bytes tbody td:nth-child(3)').allTextContents())
       .join('')
@@ -358,7 +600,9 @@ test('another key than the one that this browser has kept is not believed', asyn
   })
 })
 
-test('nothing of a hostile ledger runs, or becomes markup', { timeout: 120_000 }, async () => {
+test('no text of a hostile ledger runs, becomes markup, reorders the text beside it or is hidden', {
+  timeout: 240_000,
+}, async () => {
   const { made, client, key } = await fleet.served.newLedger(HOSTILE[0]!)
   const ids = await recordHostile(client, made.agent.id)
   const hostile: Fleet = { ...fleet, client }
@@ -374,8 +618,12 @@ test('nothing of a hostile ledger runs, or becomes markup', { timeout: 120_000 }
       '#/work',
       '#/peers',
       '#/checkpoints',
+      '#/retention',
+      '#/audits',
+      '#/case',
     ],
     ...ids.flatMap((id) => [`#/record/${id}`, `#/run/${id}`]),
+    ...(await client.records.entries(ids.at(-1)!).toArray(9)).map(({ seq }) => `#/entry/${seq}`),
     ...HOSTILE.flatMap((text) => [
       `#/search?reference=${encodeURIComponent(text)}`,
       `#/record/${encodeURIComponent(text)}`,
@@ -383,12 +631,15 @@ test('nothing of a hostile ledger runs, or becomes markup', { timeout: 120_000 }
     ]),
   ]
   let shown = 0
+  let marked = 0
   for (const hash of hashes) {
     await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
     await page.waitForTimeout(150)
     await openDetails(page)
     shown += (await page.locator('body').textContent())!.split('<img').length - 1
     assert.equal(await page.evaluate('globalThis.pwned'), undefined, hash)
+    assert.deepEqual(await turnedIn(page), [], hash)
+    marked += await page.locator('.hidden').count()
     assert.equal(
       await page
         .locator('main img, main script, main iframe, main style, main a[href^="javascript:"]')
@@ -398,6 +649,7 @@ test('nothing of a hostile ledger runs, or becomes markup', { timeout: 120_000 }
     )
   }
   assert.ok(shown > 20, `the attempts were shown ${shown} times`)
+  assert.ok(marked > 20, `${marked} marks were shown`)
   const real = complaints.filter((text) => !/status of 4\d\d/.test(text))
   assert.deepEqual(real, [])
   await page.context().close()
@@ -478,6 +730,28 @@ async function violationsOf(page: Page): Promise<string[]> {
     'axe.run().then(({ violations }) => violations)',
   )
   return found.map(({ id, nodes }) => `${id}: ${nodes[0]!.html} ${nodes[0]!.failureSummary}`)
+}
+
+/**
+ * Texts of a page with hidden or bidirectional characters, or that could reorder the text beside them: text nodes, attributes, the title. Values
+ * of inputs are the reader's own, and addresses are not texts.
+ */
+function turnedIn(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`{
+    const hidden = /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]|[\\p{Mn}\\p{Me}]{5}/u
+    const rtl = /[\\u0590-\\u08ff]/
+    const found = hidden.test(document.title) ? [document.title] : []
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT)
+    while (walk.nextNode()) {
+      const node = walk.currentNode
+      if (node.nodeType === 3) {
+        const isAlone = node.parentElement.localName === 'bdi' && !/[a-z"]/i.test(node.data)
+        if (hidden.test(node.data) || (rtl.test(node.data) && !isAlone)) found.push(node.data)
+      } else for (const { name, value } of node.attributes)
+        if (!['href', 'value'].includes(name) && hidden.test(value)) found.push(name + '=' + value)
+    }
+    found
+  }`)
 }
 
 /** Everything that is folded away. */

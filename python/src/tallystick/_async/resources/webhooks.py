@@ -39,7 +39,7 @@ class AsyncWebhooks:
         events: Sequence[WebhookEventName],
         description: str | None = None,
         types: Sequence[str] | None = None,
-        include: Sequence[Literal['documents']] | None = None,
+        include: Sequence[Literal['documents', 'envelope']] | None = None,
         **options: Unpack[CallOptions],
     ) -> WebhookWithSecret:
         """`POST /v1/webhooks`: it hears of what is appended from now on. Raises ConflictError where the ledger has one that is just like
@@ -76,7 +76,7 @@ class AsyncWebhooks:
         events: Sequence[WebhookEventName] | None = None,
         description: str | NotGiven | None = NOT_GIVEN,
         types: Sequence[str] | None = None,
-        include: Sequence[Literal['documents']] | None = None,
+        include: Sequence[Literal['documents', 'envelope']] | None = None,
         **options: Unpack[CallOptions],
     ) -> Webhook:
         """`PATCH /v1/webhooks/{id}`: arguments that are not given stay as they are, and so do its secrets."""

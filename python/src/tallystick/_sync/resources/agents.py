@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Agents: every record names one of its ledger's."""
 
 from __future__ import annotations

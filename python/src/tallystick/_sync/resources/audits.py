@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Verifications of the whole ledger by the server's worker."""
 
 from __future__ import annotations

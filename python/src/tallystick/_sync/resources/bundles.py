@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Bundles: files that show entries, with their documents, to somebody who has nothing but a key of the ledger."""
 
 from __future__ import annotations

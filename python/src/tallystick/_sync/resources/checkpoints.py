@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Signed notes of how many entries the ledger has, and of their tree."""
 
 from __future__ import annotations

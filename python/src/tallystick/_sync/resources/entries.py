@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """The ledger's chain, and all of it for an archive."""
 
 from __future__ import annotations

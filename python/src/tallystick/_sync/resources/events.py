@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Events of the ledger, as others hear them (docs/events.md)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Ledgers: that of the API key, and, for an operator, all of a server."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Ledgers of other servers that the ledger shares records with."""
 
 from __future__ import annotations

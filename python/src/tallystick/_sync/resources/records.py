@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Records, notarized at once or gated, and the steps of the gated ones."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from ..._core import operations as ops
 from ..._core.limits import PAUSE_SECONDS, UNTIL_SECONDS, WAIT_SECONDS_MAX
 from ..._core.operations import Operation
-from ..._core.options import Call, CallOptions, StepOptions, WriteOptions, members
+from ..._core.options import Call, CallOptions, RecordOptions, SearchOptions, StepOptions, WriteOptions, members, other_members
 from ..._core.receipts import COSE, receipt_query
 from ...errors import TallystickError
 from ...types import EntryProof, ErasureAnswer, LedgerRecord, RecordHistoryEntry, RecordTree
@@ -44,13 +44,13 @@ class Records:
         references: Sequence[str] | None = None,
         subject: str | None = None,
         salt: str | None = None,
-        **options: Unpack[WriteOptions],
+        **options: Unpack[RecordOptions],
     ) -> LedgerRecord:
         """`POST /v1/records`: writes down what happened, with one call. `generic/1` takes any object.
 
         `occurred_at`: RFC 3339, or a datetime with a time zone. `references`: names of things elsewhere, such as `erp:order/7`.
         `subject`: the person that it is about, whose documents can be found and erased; kept as a keyed hash.
-        `salt`: 32 bytes in base64; made by the server where none is given.
+        `salt`: 16 bytes in base64url without padding; made by the server where none is given.
         """
         body = members(
             type=type,
@@ -63,7 +63,7 @@ class Records:
             subject=subject,
             salt=salt,
         )
-        call = Call(body=body, gated=False, options=options)
+        call = Call(body=body | other_members(options), gated=False, options=options)
         return self._http.json(LedgerRecord, ops.POST_RECORDS, call)
 
     def create(
@@ -84,7 +84,7 @@ class Records:
         references: Sequence[str] | None = None,
         subject: str | None = None,
         salt: str | None = None,
-        **options: Unpack[WriteOptions],
+        **options: Unpack[RecordOptions],
     ) -> LedgerRecord:
         """`POST /v1/records`: commissions work of a gated type. `task/1` takes any objects."""
         body = members(
@@ -104,7 +104,7 @@ class Records:
             subject=subject,
             salt=salt,
         )
-        call = Call(body=body, gated=True, options=options)
+        call = Call(body=body | other_members(options), gated=True, options=options)
         return self._http.json(LedgerRecord, ops.POST_RECORDS, call)
 
     def activate(
@@ -288,7 +288,7 @@ class Records:
         recorded_before: Moment | None = None,
         order: Literal['asc', 'desc'] | None = None,
         limit: int | None = None,
-        **options: Unpack[CallOptions],
+        **options: Unpack[SearchOptions],
     ) -> Listing[LedgerRecord]:
         """`GET /v1/records`: newest first, unless `order` says otherwise. `limit`: records a page."""
         query = members(
@@ -308,7 +308,7 @@ class Records:
             order=order,
             limit=limit,
         )
-        return listing(self._http, LedgerRecord, ops.GET_RECORDS, query, options)
+        return listing(self._http, LedgerRecord, ops.GET_RECORDS, query | other_members(options), options)
 
     def entries(
         self, id: str, *, peer: str | None = None, limit: int | None = None, **options: Unpack[CallOptions]

@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Signed Statements of others (RFC 9943), which the ledger registers."""
 
 from __future__ import annotations

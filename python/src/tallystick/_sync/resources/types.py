@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Types: schemas of records, and rules by which deliveries are judged."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# Made by `npm run python:generate`; not to be edited.
+# Made by `npm run python -- generate`; not to be edited.
 """Endpoints that the ledger's events are delivered to, and their deliveries."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Webhooks:
         events: Sequence[WebhookEventName],
         description: str | None = None,
         types: Sequence[str] | None = None,
-        include: Sequence[Literal['documents']] | None = None,
+        include: Sequence[Literal['documents', 'envelope']] | None = None,
         **options: Unpack[CallOptions],
     ) -> WebhookWithSecret:
         """`POST /v1/webhooks`: it hears of what is appended from now on. Raises ConflictError where the ledger has one that is just like
@@ -77,7 +77,7 @@ class Webhooks:
         events: Sequence[WebhookEventName] | None = None,
         description: str | NotGiven | None = NOT_GIVEN,
         types: Sequence[str] | None = None,
-        include: Sequence[Literal['documents']] | None = None,
+        include: Sequence[Literal['documents', 'envelope']] | None = None,
         **options: Unpack[CallOptions],
     ) -> Webhook:
         """`PATCH /v1/webhooks/{id}`: arguments that are not given stay as they are, and so do its secrets."""

@@ -1,0 +1,44 @@
+import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { type LatencySummary, makeLatencies, summarize } from '../cli/preflight/latencies.ts'
+
+export type FsyncLatencies = {
+  readonly directory: string
+  /** fdatasync after each 8 KiB append, which is the cost of a growing file. */
+  readonly append: LatencySummary
+  /** The same within a file of its final size, as Postgres writes a recycled segment of its log. */
+  readonly overwrite: LatencySummary
+}
+
+const PAGE_BYTES = 8192
+/** Pages appended, and pages overwritten. A slow disk gets fewer, and at least so many. */
+const PAGES = 300
+const PAGES_MIN = 20
+const PASS_MS_MAX = 2_000
+
+/** Writes a file into `directory`, and removes it. */
+export function measureFsync(directory: string): FsyncLatencies {
+  const path = join(directory, `tallystick-fsync-${process.pid}`)
+  const page = Buffer.alloc(PAGE_BYTES, 0x5a)
+  const file = openSync(path, 'wx')
+  let written = 0
+  try {
+    const pass = (pages: number) => {
+      const latencies = makeLatencies()
+      const endsAt = performance.now() + PASS_MS_MAX
+      for (let i = 0; i < pages && (i < PAGES_MIN || performance.now() < endsAt); i++) {
+        const beganAt = performance.now()
+        writeSync(file, page, 0, PAGE_BYTES, i * PAGE_BYTES)
+        fdatasyncSync(file)
+        latencies.record(performance.now() - beganAt)
+        written = Math.max(written, i + 1)
+      }
+      return summarize(latencies)
+    }
+    return { directory, append: pass(PAGES), overwrite: pass(written) }
+  } finally {
+    closeSync(file)
+    rmSync(path)
+  }
+}

@@ -1,0 +1,64 @@
+import { fork } from 'node:child_process'
+
+/** Messages of a job to its parent: the edges of the measured window. */
+export type WindowEdge = 'measure' | 'measured'
+export type WindowEvents = { onEdge?: (edge: WindowEdge, pid: number) => void }
+
+export type Times = {
+  /** Answers of the warm-up are counted as acknowledged, but not measured. */
+  readonly warmUpMs: number
+  readonly durationMs: number
+  /** How long to wait, after the window, for what is still unanswered. */
+  readonly drainMsMax: number
+}
+
+type Work<Plan, Result> = (plan: Plan, onEdge: (edge: WindowEdge) => void) => Promise<Result>
+
+type FromChild<Result> =
+  | { readonly kind: 'edge'; readonly edge: WindowEdge }
+  | { readonly kind: 'result'; readonly result: Result }
+  | { readonly kind: 'failed'; readonly message: string }
+
+/** A process that runs for longer than its plan allows hangs, and is killed. */
+const GRACE_MS = 15_000
+
+/**
+ * Returns a function that runs `work` in a process of its own: a generator that shares the server's event loop measures itself.
+ * `url` is the calling module's `import.meta.url`, which the process imports. The function throws what `work` threw.
+ */
+export function makeJob<Plan extends Times, Result>(
+  url: string,
+  work: Work<Plan, Result>,
+): (plan: Plan, events?: WindowEvents) => Promise<Result> {
+  if (process.env['BENCH_JOB'] === url && process.send) serve(work)
+  return (plan, events = {}) => run(url, plan, events)
+}
+
+function run<Plan extends Times, Result>(url: string, plan: Plan, events: WindowEvents): Promise<Result> {
+  const child = fork(new URL(url), [], { execArgv: [], env: { ...process.env, BENCH_JOB: url } })
+  const msMax = plan.warmUpMs + plan.durationMs + plan.drainMsMax + GRACE_MS
+  const timer = setTimeout(() => child.kill('SIGKILL'), msMax)
+  const { promise, resolve, reject } = Promise.withResolvers<Result>()
+  child.on('message', (message: FromChild<Result>) => {
+    if (message.kind === 'edge') events.onEdge?.(message.edge, child.pid!)
+    else if (message.kind === 'failed') reject(new Error(message.message))
+    else resolve(message.result)
+  })
+  child.on('error', reject)
+  child.on('exit', (code, signal) => reject(new Error(`${url} ended early (${signal ?? code})`)))
+  child.send(plan)
+  return promise.finally(() => {
+    clearTimeout(timer)
+    child.kill()
+  })
+}
+
+function serve<Plan, Result>(work: Work<Plan, Result>): void {
+  const send = (message: FromChild<Result>) => process.send!(message)
+  process.once('disconnect', () => process.exit(1))
+  process.once('message', (plan: Plan) => {
+    work(plan, (edge) => send({ kind: 'edge', edge }))
+      .then((result) => send({ kind: 'result', result }))
+      .catch((error: Error) => send({ kind: 'failed', message: error.message }))
+  })
+}

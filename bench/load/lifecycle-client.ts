@@ -1,0 +1,163 @@
+import { performance } from 'node:perf_hooks'
+import { type Answer, LoadConnection, type Target } from './connection.ts'
+import type { Gate, LifecycleRequests, LifecycleStep } from './requests.ts'
+
+export type LifecycleEvents = {
+  /** `body`: of a creation, a look, a sampled or an unexpected answer. */
+  onAnswer(step: LifecycleStep, ms: number, answer: Answer, expected: boolean): void
+  onBegin(): void
+  /** `deliveredAt`, `verifiedAt`: when the completion was answered, and when the client saw that it was verified. */
+  onComplete(record: CompleteRecord): void
+  /** It was begun, and its client gave it up: it stays as it is. */
+  onAbandoned(): void
+  onLost(wasInFlight: boolean, code: string): void
+}
+
+export type CompleteRecord = {
+  readonly begunAt: number
+  readonly deliveredAt: number
+  readonly verifiedAt: number
+  readonly looks: number
+}
+
+/** After a refusal, or before a connection is opened again. */
+const PAUSE_MS = 50
+const RECORD_ID = /^\{"id":"(rec_[0-9a-z]{26})"/
+const STATE = /"state":"([A-Z]+)"/
+
+/**
+ * One record at a time, from its creation to its verdict, on one keep-alive connection: both parties of it, each with its own API
+ * key. It sends the next step when the last one was answered; for the worker it waits with one request, which the server holds back.
+ */
+export class LifecycleClient {
+  readonly #gate: Gate
+  readonly #requests: LifecycleRequests
+  readonly #events: LifecycleEvents
+  readonly #connection: LoadConnection
+  #step: LifecycleStep = 'create'
+  #record = ''
+  #begunAt = 0
+  #deliveredAt = 0
+  #verifiedAt = 0
+  #looks = 0
+  #isBusy = false
+  #isStopped = false
+
+  constructor(target: Target, gate: Gate, requests: LifecycleRequests, events: LifecycleEvents) {
+    this.#gate = gate
+    this.#requests = requests
+    this.#events = events
+    this.#connection = new LoadConnection(
+      target,
+      { next: () => requests.of(this.#step, this.#record) },
+      {
+        onAnswer: (answer) => this.#onAnswer(answer),
+        onLost: (wasInFlight, code) => this.#onLost(wasInFlight, code),
+      },
+    )
+  }
+
+  open(): Promise<void> {
+    return this.#connection.open()
+  }
+
+  /** A record is under way. */
+  get isBusy(): boolean {
+    return this.#isBusy
+  }
+
+  get inFlight(): boolean {
+    return this.#connection.inFlight
+  }
+
+  /** Begins one record after another until it is stopped. */
+  begin(): void {
+    if (this.#isStopped) return
+    this.#requests.turn()
+    this.#isBusy = true
+    this.#begunAt = performance.now()
+    this.#looks = 0
+    this.#events.onBegin()
+    this.#send('create')
+  }
+
+  /** Stops new lifecycles; those under way are still brought to their end. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  close(): void {
+    this.#isStopped = true
+    this.#connection.close()
+  }
+
+  #send(step: LifecycleStep): void {
+    this.#step = step
+    const now = performance.now()
+    this.#connection.send(now, now, step !== 'activate' && step !== 'complete')
+  }
+
+  #onAnswer(answer: Answer): void {
+    const step = this.#step
+    const expected = answer.status === (step === 'create' ? 201 : 200)
+    this.#events.onAnswer(step, performance.now() - this.#connection.sentAt, answer, expected)
+    if (!expected || !this.#goOn(step, answer.body)) this.#abandon()
+  }
+
+  /** False where the answer is none that this step has. */
+  #goOn(step: LifecycleStep, body: string | null): boolean {
+    if (step === 'create') {
+      const record = RECORD_ID.exec(body!)?.[1]
+      if (record === undefined) return false
+      this.#record = record
+      this.#send('activate')
+    } else if (step === 'activate') this.#send('complete')
+    else if (step === 'complete') {
+      this.#deliveredAt = performance.now()
+      this.#send('look')
+    } else if (step === 'look') return this.#onLook(STATE.exec(body!)?.[1])
+    else this.#complete()
+    return true
+  }
+
+  #onLook(state: string | undefined): boolean {
+    this.#looks++
+    this.#verifiedAt = performance.now()
+    if (state === 'SUBMITTED' || (state === 'VERIFIED' && this.#gate === 'auto')) this.#send('look')
+    else if (state === 'VERIFIED') this.#send('judge')
+    else if (state === 'ACCEPTED' && this.#gate === 'auto') this.#complete()
+    else return false
+    return true
+  }
+
+  #complete(): void {
+    this.#isBusy = false
+    this.#events.onComplete({
+      begunAt: this.#begunAt,
+      deliveredAt: this.#deliveredAt,
+      verifiedAt: this.#verifiedAt,
+      looks: this.#looks,
+    })
+    this.begin()
+  }
+
+  #abandon(): void {
+    this.#isBusy = false
+    this.#events.onAbandoned()
+    setTimeout(() => this.begin(), PAUSE_MS)
+  }
+
+  #onLost(wasInFlight: boolean, code: string): void {
+    this.#events.onLost(wasInFlight, code)
+    if (this.#isBusy) this.#events.onAbandoned()
+    this.#isBusy = false
+    const reopen = () => {
+      if (this.#isStopped) return
+      this.open().then(
+        () => this.begin(),
+        () => void setTimeout(reopen, PAUSE_MS),
+      )
+    }
+    setTimeout(reopen, PAUSE_MS)
+  }
+}

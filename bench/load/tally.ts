@@ -1,0 +1,185 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type LatencySummary, makeLatencies, summarize } from '../../cli/preflight/latencies.ts'
+import type { Times, WindowEdge } from './job.ts'
+
+export type LoadResult = {
+  readonly pace: 'closed loop' | 'arrival rate, corrected for coordinated omission'
+  readonly measuredMs: number
+  /** Units of load that were due within the measured window (closed loop: sent). A unit is a request, or a gated record's life. */
+  readonly offered: number
+  /** Units that ended as expected within the measured window. */
+  readonly achieved: number
+  readonly achievedPerSecond: number
+  readonly itemsPerSecond: number
+  /** Nanoseconds; from when it was due (arrival rate) or sent (closed loop). Only answers with the expected status, and what was never answered. */
+  readonly latency: LatencySummary
+  /** Nanoseconds from the moment of sending: what a generator that omits waiting would report. */
+  readonly service: LatencySummary
+  /** The same as `latency`, of answers that refused: 503. */
+  readonly refusals: LatencySummary
+  /** The same as `service`, of answers that refused. */
+  readonly refusalsService: LatencySummary
+  /** Whole run, warm-up and drain included: what an audit must find. */
+  readonly acknowledged: number
+  readonly acknowledgedItems: number
+  readonly sent: number
+  /** Sent but never answered: committed or not, nobody here knows. */
+  readonly unanswered: number
+  readonly dropped: number
+  readonly backlogHighest: number
+  readonly statuses: Readonly<Record<string, number>>
+  readonly errors: Readonly<Record<string, number>>
+  readonly samples: readonly Sample[]
+  readonly cpu: { readonly microsPerRequest: number; readonly coreShare: number }
+}
+
+export type Sample = { readonly status: number; readonly body: string }
+
+/** A generator of load, driven by `measure`. */
+type Generator = {
+  start(): void | Promise<void>
+  /** Called when the window begins. */
+  onMeasure?(): void
+  /** Nothing more is begun. */
+  stop(): void
+  /** Waits for what is under way, at most so long. */
+  drain(msMax: number): Promise<void>
+}
+
+const SAMPLES_MAX = 2_000
+const FAILED_SAMPLES_MAX = 5
+const IDLE_POLL_MS = 5
+
+/** Runs a generator to its end, which is bounded: warm-up + duration + drain. */
+export async function measure(
+  tally: Tally,
+  generator: Generator,
+  { warmUpMs, durationMs, drainMsMax }: Times,
+  onEdge: (edge: WindowEdge) => void,
+): Promise<void> {
+  await generator.start()
+  await sleep(warmUpMs)
+  generator.onMeasure?.()
+  tally.begin()
+  onEdge('measure')
+  await sleep(durationMs)
+  tally.end()
+  generator.stop()
+  onEdge('measured')
+  await generator.drain(drainMsMax)
+}
+
+export async function untilIdle(isBusy: () => boolean, msMax: number): Promise<void> {
+  const deadline = performance.now() + msMax
+  while (isBusy() && performance.now() < deadline) await sleep(IDLE_POLL_MS)
+}
+
+/** Counts of one run, whatever generates its load. Times are milliseconds of `performance.now()`. */
+export class Tally {
+  readonly latency = makeLatencies()
+  readonly service = makeLatencies()
+  readonly refusals = makeLatencies()
+  readonly refusalsService = makeLatencies()
+  readonly statuses: Record<string, number> = {}
+  readonly errors: Record<string, number> = {}
+  sent = 0
+  acknowledged = 0
+  acknowledgedItems = 0
+  unanswered = 0
+  /** Within the window. */
+  readonly measured = { offered: 0, answered: 0, achieved: 0, items: 0 }
+  readonly #samples: Sample[] = []
+  #failedSamples = 0
+  #beganAt = Number.POSITIVE_INFINITY
+  #endedAt = Number.POSITIVE_INFINITY
+  #cpuMicros = 0
+
+  begin(): void {
+    this.#cpuMicros = processCpuMicros()
+    this.#beganAt = performance.now()
+  }
+
+  end(): void {
+    this.#endedAt = performance.now()
+    this.#cpuMicros = processCpuMicros() - this.#cpuMicros
+  }
+
+  get isMeasuring(): boolean {
+    return this.#beganAt !== Number.POSITIVE_INFINITY && this.#endedAt === Number.POSITIVE_INFINITY
+  }
+
+  get seconds(): number {
+    return (this.#endedAt - this.#beganAt) / 1000
+  }
+
+  /** True for what was due within the window, however late it ends. */
+  isMeasured(dueAt: number): boolean {
+    return dueAt >= this.#beganAt && dueAt < this.#endedAt
+  }
+
+  answer(status: number): void {
+    this.statuses[status] = (this.statuses[status] ?? 0) + 1
+    if (this.isMeasuring) this.measured.answered++
+  }
+
+  acknowledge(items: number): void {
+    this.acknowledged++
+    this.acknowledgedItems += items
+  }
+
+  achieve(items: number): void {
+    if (!this.isMeasuring) return
+    this.measured.achieved++
+    this.measured.items += items
+  }
+
+  lose(wasInFlight: boolean, code: string): void {
+    this.errors[code] = (this.errors[code] ?? 0) + 1
+    if (wasInFlight) this.unanswered++
+  }
+
+  /** Stores a few bodies for the report. */
+  keep(status: number, body: string, expected: boolean): void {
+    if (!expected && this.#failedSamples++ >= FAILED_SAMPLES_MAX) return
+    if (this.#samples.length < SAMPLES_MAX) this.#samples.push({ status, body })
+  }
+
+  result(
+    pace: LoadResult['pace'],
+    { dropped, backlogHighest } = { dropped: 0, backlogHighest: 0 },
+  ): LoadResult {
+    const { seconds } = this
+    const { offered, answered, achieved, items } = this.measured
+    return {
+      pace,
+      measuredMs: seconds * 1000,
+      offered,
+      achieved,
+      achievedPerSecond: achieved / seconds,
+      itemsPerSecond: items / seconds,
+      latency: summarize(this.latency),
+      service: summarize(this.service),
+      refusals: summarize(this.refusals),
+      refusalsService: summarize(this.refusalsService),
+      acknowledged: this.acknowledged,
+      acknowledgedItems: this.acknowledgedItems,
+      sent: this.sent,
+      unanswered: this.unanswered,
+      dropped,
+      backlogHighest,
+      statuses: this.statuses,
+      errors: this.errors,
+      samples: this.#samples,
+      cpu: {
+        microsPerRequest: answered === 0 ? 0 : this.#cpuMicros / answered,
+        coreShare: this.#cpuMicros / 1e6 / seconds,
+      },
+    }
+  }
+}
+
+function processCpuMicros(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}

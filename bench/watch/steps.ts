@@ -1,0 +1,45 @@
+import type { System } from '../system.ts'
+import { scrapeAll } from './metrics.ts'
+
+/** Means in ms. A request begins (`begin`), is prepared, waits for a batch, is in Postgres, and is answered. */
+export type RequestSteps = Readonly<Record<(typeof STEPS)[number], number>>
+
+const STEPS = ['begin', 'prepare', 'wait', 'postgres', 'answer'] as const
+
+const HISTOGRAMS = {
+  begin: 'tallystick_http_begin_wait_duration_seconds',
+  prepare: 'tallystick_append_prepare_duration_seconds',
+  wait: 'tallystick_append_wait_duration_seconds',
+  answer: 'tallystick_append_answer_duration_seconds',
+}
+const REQUESTS =
+  /^tallystick_http_request_duration_seconds_(sum|count)\{method="POST",route="\/v1\/records(?:\/batch)?",status="201"\}$/
+
+export type StepSums = Readonly<Record<string, number>>
+
+/** Sums and counts since the servers began. */
+export async function readSteps({ metrics }: Pick<System, 'metrics'>): Promise<StepSums> {
+  const all = await scrapeAll(metrics)
+  if (all === null) throw new Error('a server did not show its metrics')
+  const sums: Record<string, number> = { sum: 0, count: 0 }
+  for (const [name, value] of Object.entries(all)) {
+    const part = REQUESTS.exec(name)?.[1]
+    if (part) sums[part]! += value
+  }
+  for (const [step, name] of Object.entries(HISTOGRAMS)) {
+    sums[`${step} sum`] = all[`${name}_sum`]!
+    sums[`${step} count`] = all[`${name}_count`]!
+  }
+  return sums
+}
+
+/** Postgres has what the others leave of the whole. */
+export function stepsBetween(before: StepSums, after: StepSums): RequestSteps {
+  const mean = (sum: string, count: string) =>
+    ((after[sum]! - before[sum]!) * 1_000) / Math.max(1, after[count]! - before[count]!)
+  const of = (step: keyof typeof HISTOGRAMS) => mean(`${step} sum`, `${step} count`)
+  const steps = { begin: of('begin'), prepare: of('prepare'), wait: of('wait'), answer: of('answer') }
+  // A request's own duration runs from when it begins.
+  const postgres = mean('sum', 'count') - steps.prepare - steps.wait - steps.answer
+  return { ...steps, postgres }
+}

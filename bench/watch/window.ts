@@ -1,0 +1,56 @@
+import type { ProductProcess } from '../../test/system/deployment/product-process.ts'
+import type { WindowEdge } from '../load/job.ts'
+import type { Options } from '../options.ts'
+import { type ProfileSummary, profileWindow } from '../profile.ts'
+import type { System } from '../system.ts'
+import { type CpuSnapshot, type CpuUse, cpuBetween, takeCpuSnapshot } from './cpu.ts'
+
+/** Watches the system within the measured window of one load: the CPU that each process used, and its purpose. */
+type WatchedWindow = {
+  onEdge(edge: WindowEdge, loadPid: number): void
+  cpu(): CpuUse
+  /** `items`: what a microsecond is counted for. None without `--profile`. */
+  profiles(name: string, items: number): Promise<ProfileSummary[]>
+}
+
+export async function watchWindow(
+  system: System,
+  postmaster: number | null,
+  options: Pick<Options, 'profile' | 'outDir'>,
+): Promise<WatchedWindow> {
+  const snapshots: CpuSnapshot[] = []
+  const profiles = await Promise.all(
+    profiledProcesses(system, options).map(async ([process, child]) => ({
+      process,
+      window: await profileWindow(child, options.outDir),
+    })),
+  )
+  return {
+    onEdge(edge, loadPid) {
+      const worker = system.worker ? { worker: [system.worker.pid] } : {}
+      const server = system.servers.map((child) => child.pid)
+      snapshots.push(takeCpuSnapshot({ processes: { server, ...worker, load: [loadPid] }, postmaster }))
+      for (const { window } of profiles) edge === 'measure' ? window.start() : window.stop()
+    },
+    cpu: () => (snapshots.length === 2 ? cpuBetween(snapshots[0]!, snapshots[1]!) : {}),
+    profiles: (name, items) =>
+      Promise.all(
+        profiles.map(async ({ process, window }) => ({
+          process,
+          ...(await window.summarize(`${name}-${process}`, items)),
+        })),
+      ),
+  }
+}
+
+/** The other API processes share the work of the first, and would only cost. */
+function profiledProcesses(
+  { servers, worker }: System,
+  { profile }: Pick<Options, 'profile'>,
+): [string, ProductProcess][] {
+  if (!profile) return []
+  return [
+    ['the first API process', servers[0]!],
+    ...(worker ? [['the worker', worker] as [string, ProductProcess]] : []),
+  ]
+}

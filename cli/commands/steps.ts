@@ -1,0 +1,141 @@
+import { readGiven } from '../json-input.ts'
+import {
+  PEER_HELP,
+  PEER_OPTIONS,
+  STEP_HELP,
+  STEP_OPTIONS,
+  stepOptions,
+  writeMembers,
+} from '../record-options.ts'
+import { showItem } from '../resource.ts'
+import { UsageError } from '../run.ts'
+import { parseShare } from '../share-option.ts'
+
+/* Steps of a gated record that take one argument. */
+
+export const activate = showItem({
+  usage: 'activate RECORD',
+  flags: '[--if-version N]',
+  about: `Takes the work on: the record becomes ACTIVE, and yours to deliver. Where it names a performer, only that agent can.`,
+  options: { ...PEER_OPTIONS, ...STEP_OPTIONS },
+  optionsHelp: `${PEER_HELP}
+${STEP_HELP}`,
+  examples: [
+    'activate rec_01kd2m3n4p5q6r7s8t9v0w1x2y',
+    'activate rec_01kd2m3n4p5q6r7s8t9v0w1x2y --if-version 1',
+  ],
+  ask: (client, id, values) =>
+    client.records.activate(id, { peer: values.peer, ...writeMembers(values) }, stepOptions(values)),
+})
+
+export const complete = showItem({
+  usage: 'complete RECORD [--evidence JSON|FILE|-]',
+  flags: '[--if-version N]',
+  about: `Delivers the work, with evidence that the type's rules compare with what was agreed. Evidence is read from standard
+input where none is given. The performer's step.`,
+  options: { evidence: { type: 'string' }, salt: { type: 'string' }, ...PEER_OPTIONS, ...STEP_OPTIONS },
+  optionsHelp: `  --evidence JSON        the evidence itself, a file that holds it, or - for standard input
+  --salt SALT            16 bytes, base64url: for a digest that you know beforehand
+${PEER_HELP}
+${STEP_HELP}`,
+  examples: [
+    `complete rec_01kd2m3n4p5q6r7s8t9v0w1x2y --evidence '{"quantity":100,"deliveryNote":"DN-17"}'`,
+    'complete rec_01kd2m3n4p5q6r7s8t9v0w1x2y --evidence delivery.json --idempotency-key note-17',
+    '$ node deliver.js | tallystick complete rec_01kd2m3n4p5q6r7s8t9v0w1x2y',
+  ],
+  parse: async (values, _, io) => ({
+    ...values,
+    evidence: await readGiven(values.evidence ?? '-', '--evidence', io),
+  }),
+  ask: (client, id, { evidence, salt, peer, ...values }) =>
+    client.records.complete(id, { evidence, salt, peer, ...writeMembers(values) }, stepOptions(values)),
+})
+
+export const overturn = showItem({
+  usage: 'overturn RECORD --reason TEXT',
+  flags: '[--if-version N]',
+  about: `Turns a rejection into an acceptance. Anybody's but the performer's; needs the scope verdicts:overturn.`,
+  options: { reason: { type: 'string' }, 'valid-until': { type: 'string' }, ...STEP_OPTIONS },
+  optionsHelp: `  --reason TEXT          why, for people; can be erased
+  --valid-until TIME     until when the settlement signal may be acted upon; otherwise without end
+${STEP_HELP}`,
+  examples: [`overturn rec_01kd2m3n4p5q6r7s8t9v0w1x2y --reason 'the appeal was granted'`],
+  parse: (values) => ({ ...values, reason: requireReason('overturn', values.reason) }),
+  ask: (client, id, { reason, ...values }) =>
+    client.records.overturn(
+      id,
+      { reason, validUntil: values['valid-until'], ...writeMembers(values) },
+      stepOptions(values),
+    ),
+})
+
+export const revise = reasonedStep({
+  name: 'revise',
+  does: "Asks for the work to be delivered again: the record becomes ACTIVE once more. The principal's step.",
+  reasonExample: 'the labels are missing',
+  method: 'requestRevision',
+})
+
+export const cancel = reasonedStep({
+  name: 'cancel',
+  does: "Calls off work that is not delivered. The principal's step.",
+  reasonExample: 'the order was withdrawn',
+  method: 'cancel',
+})
+
+type ReasonedStep = {
+  readonly name: string
+  /** Description of the step, and whose it is: a line for people. */
+  readonly does: string
+  readonly reasonExample: string
+  readonly method: 'cancel' | 'requestRevision'
+}
+
+/** A step of the principal's that needs a reason, and nothing else. */
+function reasonedStep({ name, does, reasonExample, method }: ReasonedStep) {
+  return showItem({
+    usage: `${name} RECORD --reason TEXT`,
+    flags: '[--if-version N]',
+    about: does,
+    options: { reason: { type: 'string' }, ...STEP_OPTIONS },
+    optionsHelp: `  --reason TEXT          why, for people; can be erased\n${STEP_HELP}`,
+    examples: [`${name} rec_01kd2m3n4p5q6r7s8t9v0w1x2y --reason '${reasonExample}'`],
+    parse: (values) => ({ ...values, reason: requireReason(name, values.reason) }),
+    ask: (client, id, { reason, ...values }) =>
+      client.records[method](id, { reason, ...writeMembers(values) }, stepOptions(values)),
+  })
+}
+
+function requireReason(step: string, reason: string | undefined): string {
+  if (reason === undefined) throw new UsageError(`${step} needs --reason TEXT`)
+  return reason
+}
+
+export const share = showItem({
+  usage: 'share RECORD --with PEER',
+  flags: '[--with PEER:digests]…',
+  about: `Shares a gated record with ledgers of other servers, from its first entry on. Nothing takes it back but the end of the peering.
+\`tallystick create --share PEER\` does so from the beginning.`,
+  options: {
+    with: { type: 'string', multiple: true },
+    'on-behalf-of': { type: 'string' },
+    'idempotency-key': { type: 'string' },
+  },
+  optionsHelp: `  --with PEER            a peer (\`tallystick peers list\`), or PEER:digests: the entries without their documents. Repeatable
+  --on-behalf-of AGENT   for another agent (agt_…); needs the scope agents:act
+  --idempotency-key KEY  the same key again never does it twice; one is made where none is given`,
+  examples: [
+    'share rec_01kd2m3n4p5q6r7s8t9v0w1x2y --with peer_01kd2m3n4p5q6r7s8t9v0w1x2y',
+    'share rec_01kd2m3n4p5q6r7s8t9v0w1x2y --with peer_01kd2m3n4p5q6r7s8t9v0w1x2y:digests',
+  ],
+  parse: (values) => {
+    if (values.with === undefined) throw new UsageError('share needs --with PEER')
+    return { ...values, share: parseShare(values.with, '--with') }
+  },
+  ask: (client, id, { share, ...values }) =>
+    client.records.share(
+      id,
+      { share, onBehalfOf: values['on-behalf-of'] },
+      { idempotencyKey: values['idempotency-key'] },
+    ),
+})

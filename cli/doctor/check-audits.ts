@@ -1,0 +1,30 @@
+import type { Tallystick } from '../../sdk/client.ts'
+import type { Audit } from '../../sdk/generated/api.ts'
+import { type Finding, fail, ok, warn } from '../preflight/finding.ts'
+
+const CHECK = 'audit'
+/** Two audits include the newest ended one, because at most one is open. */
+const LOOKED_AT = 2
+
+/** The newest audit that ended. One that failed says nothing about the ledger, so it is a warning. */
+export async function checkAudits(client: Tallystick): Promise<Finding> {
+  const { data } = await client.audits.list({ limit: LOOKED_AT }).page()
+  const ended = data.find(({ state }) => state === 'done' || state === 'failed')
+  if (ended !== undefined) return findingOf(ended)
+  const [open] = data
+  if (open?.error) return warn(CHECK, `${open.id} has failed and is tried again: ${open.error.reason}`, LOG)
+  return ok(CHECK, open === undefined ? 'none was made yet' : `${open.id} is ${open.state}`)
+}
+
+const LOG = 'ask the operator of the server: its worker’s log has the error (docs/runbooks/no-audit.md)'
+
+function findingOf({ id, finishedAt, report, error }: Audit): Finding {
+  if (error !== null) return warn(CHECK, `${id} failed at ${finishedAt}: ${error.reason}`, LOG)
+  const { entries, failure } = report!
+  if (failure === null) return ok(CHECK, `${id} found no fault in ${entries} entries, at ${finishedAt}`)
+  return fail(
+    CHECK,
+    `${id} found a fault${failure.seq === null ? '' : ` at entry ${failure.seq}`}: ${failure.code}`,
+    'ask the operator of the server: docs/runbooks/ledger-fault.md',
+  )
+}

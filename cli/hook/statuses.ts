@@ -1,0 +1,145 @@
+import { valueAt } from '../calls/message.ts'
+
+/*
+ * How a deed ended, read from the events of its host (docs/reference/outcomes.md). `ok` only if the host reports its end, and the answer has
+ * no sign of a failure, an interrupt or work that continues.
+ */
+
+type Status = {
+  readonly status: 'ok' | 'error' | 'denied' | 'unknown'
+  readonly errorType?: string
+}
+
+type Event = { readonly get: (...names: string[]) => unknown }
+
+const OK: Status = { status: 'ok' }
+const unknown = (errorType: string): Status => ({ status: 'unknown', errorType })
+
+/** Claude Code sets these members if a tool continues after its answer: a command in the background, an agent that was launched. */
+const GOES_ON = ['backgroundTaskId', 'isAsync']
+const CUT_OFF = ['interrupted', 'is_interrupt', 'timedOut', 'timed_out', 'cancelled', 'canceled', 'aborted']
+const EXIT_CODES = ['exitCode', 'exit_code', 'returncode']
+const FAILED = ['isError', 'is_error', 'error']
+
+/** Status of a tool by its answer. `tool`: its name. Cursor writes the answer as a JSON text. */
+export function statusOfResponse(written: unknown, tool: string): Status {
+  const response = typeof written === 'string' ? (parseObject(written) ?? written) : written
+  const says = (names: readonly string[]) => hasAny(response, names)
+  const ofGemini = statusOfGemini(response, tool)
+  if (ofGemini !== null) return ofGemini
+  if (says(CUT_OFF)) return unknown('interrupted')
+  const codes = EXIT_CODES.map((name) => valueAt(response, [name]))
+  const exitCode = codes.find(
+    (code) => typeof code === 'number' || (typeof code === 'string' && DIGITS.test(code)),
+  )
+  const isBadExit = exitCode !== undefined && Number(exitCode) !== 0
+  if (says(FAILED) || valueAt(response, ['success']) === false || isBadExit)
+    return { status: 'error', errorType: isBadExit ? `exit:${exitCode}` : 'isError' }
+  return says(GOES_ON) ? unknown('background') : OK
+}
+
+/**
+ * Status of a tool of Gemini CLI. Its answers have no member for the status: the exit code of a shell command is only in the text for the
+ * model, and a subagent has a reason for its end. null: the answer is of another tool, or has an `error`.
+ */
+function statusOfGemini(response: unknown, tool: string): Status | null {
+  const text = valueAt(response, ['llmContent'])
+  if (text === undefined || hasAny(response, FAILED)) return null
+  const display = valueAt(response, ['returnDisplay'])
+  if (valueAt(display, ['isSubagentProgress']) === true) return statusOfSubagent(display)
+  return tool === 'run_shell_command' ? statusOfShell(text, display) : null
+}
+
+function statusOfSubagent(display: unknown): Status {
+  const reason = valueAt(display, ['terminateReason'])
+  if (reason === 'GOAL') return OK
+  if (valueAt(display, ['state']) === 'error' || (typeof reason === 'string' && reason.startsWith('ERROR')))
+    return { status: 'error' }
+  return unknown(typeof reason === 'string' && reason.length <= 64 ? reason.toLowerCase() : 'aborted')
+}
+
+/** Lines of Gemini CLI after the output of a command that has ended. Releases of 2025 write `(none)` where later ones omit the line. */
+const SHELL_END =
+  /(?:\nExit Code: (-?\d+|\(none\)))?(?:\nSignal: (\w+|\(none\)))?(?:\nBackground PIDs: ([\d, ]+|\(none\)))?\nProcess Group PGID: \d+\s*(?:<\/untrusted_context>\s*)?$/
+const NOTHING = [undefined, '(none)', '0']
+
+/** Status of a shell command by its text. The text has no such end if the command was cancelled, timed out or continues in the background. */
+function statusOfShell(text: unknown, display: unknown): Status {
+  const [, form] = /^(?:<untrusted_context>\n)?(Output|Command): /.exec(`${text}`) ?? []
+  const end = SHELL_END.exec(`${text}`)
+  if (form === undefined || end === null) return unknown('no_end')
+  const [code, signal, background] = end.slice(1).map((each) => (NOTHING.includes(each) ? undefined : each))
+  if (background !== undefined) return unknown('background')
+  if (code === undefined && signal === undefined) return OK
+  // This form writes no line for exit code 0, so the command itself may have printed the line. The display has only the output.
+  if (form === 'Output' && /Exit Code: |Signal: /.test(textOf(display))) return unknown('unclear_end')
+  return { status: 'error', errorType: code === undefined ? `signal:${signal}` : `exit:${code}` }
+}
+
+/** Text of a display of Gemini CLI, which is a text, or a list of lines that are lists of pieces. */
+function textOf(display: unknown): string {
+  if (!Array.isArray(display)) return typeof display === 'string' ? display : ''
+  return display
+    .map((line) => (Array.isArray(line) ? line.map((each) => valueAt(each, ['text'])).join('') : ''))
+    .join('\n')
+}
+
+/** Status of a tool by the event of its failure. */
+export function statusOfFailure({ get }: Event): Status {
+  if (isSaid(get('is_interrupt'))) return unknown('interrupted')
+  switch (get('failure_type')) {
+    case 'permission_denied':
+      return { status: 'denied', errorType: 'permission_denied' }
+    case 'timeout':
+      return unknown('timeout')
+    default:
+      return { status: 'error' }
+  }
+}
+
+const DIGITS = /^-?\d{1,10}$/
+
+const ENDS: Readonly<Record<string, Status>> = {
+  error: { status: 'error' },
+  failed: { status: 'error' },
+  failure: { status: 'error' },
+  aborted: unknown('aborted'),
+  cancelled: unknown('aborted'),
+  canceled: unknown('aborted'),
+  interrupted: unknown('aborted'),
+  timeout: unknown('timeout'),
+  window_close: unknown('window_close'),
+  user_close: unknown('user_close'),
+}
+
+const WELL = new Set(['completed', 'complete', 'success', 'succeeded', 'ok', 'done', 'finished'])
+
+/**
+ * Status of a session or subagent that has ended. Claude Code has no status, and its reasons are not failures. A status of the host that
+ * is not in the lists above gives `unknown`.
+ */
+export function statusOfEnd({ get }: Event): Status {
+  const statuses = [get('final_status'), get('status')].filter((each) => each !== undefined && each !== null)
+  const words = [...statuses, get('reason')].map((each) => `${each}`.toLowerCase())
+  const known = words.map((each) => (Object.hasOwn(ENDS, each) ? ENDS[each] : undefined)).find(Boolean)
+  if (known !== undefined) return known
+  return words.slice(0, -1).every((each) => WELL.has(each)) ? OK : unknown('status')
+}
+
+/** Whether an answer has one of the members, with a value that is not empty or false. */
+function hasAny(response: unknown, names: readonly string[]): boolean {
+  return names.some((name) => isSaid(valueAt(response, [name])))
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false && value !== ''
+}
+
+function parseObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value !== null && typeof value === 'object' ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,143 @@
+import { appendFile, readdir, writeFile } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { equalBytes } from '../src/proof/bytes.ts'
+import type { ProofProviders } from '../src/proof/crypto.ts'
+import { ProofError } from '../src/proof/error.ts'
+import { parseConsistencyProof } from '../src/proof/offline/entry-proof.ts'
+import {
+  type Checkpoint,
+  parseVerifierKey,
+  type VerifierKey,
+  verifyCheckpoint,
+} from '../src/proof/tree/checkpoint.ts'
+import { verifyConsistency } from '../src/proof/tree/merkle.ts'
+import { lineNotes, readNotes } from '../src/verify/checkpoint-file.ts'
+import { SourceError } from '../src/verify/source.ts'
+import { RefusedError } from './run.ts'
+
+/** A note, and what it says. */
+type Shown = { readonly note: string; readonly checkpoint: Checkpoint }
+
+/** Asks the ledger's server to prove that the ledger of `to` entries begins with that of `from`. */
+export type Prove = (from: number, to: number) => Promise<object>
+
+/**
+ * A file that a ledger's checkpoints are appended to as they are published: each one proved to continue the one before. Two signed
+ * notes that contradict each other are evidence against their signer, so both are kept beside the file, and nothing is
+ * appended until somebody has looked at them, and moved them away.
+ */
+export class CheckpointFile {
+  readonly #path: string
+  readonly #key: VerifierKey
+  readonly #providers: ProofProviders
+  #newest: Shown | null = null
+  #isCut = false
+
+  private constructor(path: string, key: VerifierKey, providers: ProofProviders) {
+    this.#path = path
+    this.#key = key
+    this.#providers = providers
+  }
+
+  /**
+   * Reads what the file holds already. Throws SourceError if that is of another ledger or under another note key: a
+   * ledger keeps its note key, so another one is another ledger of that name. Throws RefusedError where evidence lies beside it.
+   */
+  static async open(
+    path: string,
+    ledger: { origin: string; noteKey: string },
+    providers: ProofProviders,
+  ): Promise<CheckpointFile> {
+    await refuseEvidence(path)
+    const key = parseVerifierKey(ledger.noteKey, providers.sha256)
+    const file = new CheckpointFile(path, key, providers)
+    const text = await readNotes(path).catch((error) => {
+      if (((error as Error).cause as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') return ''
+      throw error
+    })
+    // A crash may have left half a line, which would swallow the next one.
+    file.#isCut = text !== '' && !text.endsWith('\n')
+    for (const note of lineNotes(text)) {
+      const shown = file.#read(note)
+      const reason = typeof shown === 'string' ? shown : contradictionOf(file.#newest, shown)
+      if (reason !== null)
+        throw new SourceError('not_a_ledger', `${path} holds checkpoints of something else: ${reason}`)
+      file.#newest = shown as Shown
+    }
+    return file
+  }
+
+  /** Appends the note if it is new. Returns why it contradicts what was kept, or null. Throws what `prove` throws. */
+  async keep(note: string, prove: Prove): Promise<string | null> {
+    const shown = this.#read(note)
+    if (typeof shown === 'string') return shown
+    const newest = this.#newest
+    const reason = contradictionOf(newest, shown) ?? (await this.#forkOf(newest, shown, prove))
+    if (reason !== null) return `${reason}; both notes are kept: ${await this.#keepEvidence(newest!, shown)}`
+    if (newest?.checkpoint.size === shown.checkpoint.size) return null
+    await appendFile(this.#path, `${this.#isCut ? '\n' : ''}${JSON.stringify({ checkpoint: note })}\n`)
+    this.#isCut = false
+    this.#newest = shown
+    return null
+  }
+
+  /** Or why it is no checkpoint of the ledger's note key, which is no evidence against anybody. */
+  #read(note: string): Shown | string {
+    const { sha256, verifySignature } = this.#providers
+    try {
+      return { note, checkpoint: verifyCheckpoint(note, this.#key, sha256, verifySignature) }
+    } catch (error) {
+      if (error instanceof ProofError) return error.message
+      throw error
+    }
+  }
+
+  /** Sizes alone say nothing of a larger ledger: it could be another one altogether. */
+  async #forkOf(newest: Shown | null, { checkpoint }: Shown, prove: Prove): Promise<string | null> {
+    const earlier = newest?.checkpoint
+    if (!earlier || earlier.size === checkpoint.size) return null
+    const ends = { from: earlier.size, to: checkpoint.size }
+    const answer = await prove(ends.from, ends.to)
+    try {
+      const { from, to, path } = parseConsistencyProof(JSON.stringify(answer))
+      if (from !== ends.from || to !== ends.to)
+        throw new ProofError('consistency_missing', `the proof is from ${from} to ${to} entries`)
+      verifyConsistency(this.#providers.sha256, from, to, path, earlier.root, checkpoint.root)
+      return null
+    } catch (error) {
+      if (!(error instanceof ProofError)) throw error
+      return `the ledger of ${ends.to} entries is not proved to begin with the one of ${ends.from} that was kept (${error.message})`
+    }
+  }
+
+  async #keepEvidence(kept: Shown, shown: Shown): Promise<string> {
+    const files = [
+      [`${this.#path}${EVIDENCE}${kept.checkpoint.size}-kept.note`, kept.note],
+      [`${this.#path}${EVIDENCE}${shown.checkpoint.size}-shown.note`, shown.note],
+    ] as const
+    for (const [path, note] of files) await writeFile(path, note)
+    return files.map(([path]) => path).join(', ')
+  }
+}
+
+/** Follows the file's own name in the names of evidence. */
+const EVIDENCE = '.contradiction-'
+
+async function refuseEvidence(path: string): Promise<void> {
+  const names = await readdir(dirname(path)).catch(() => [])
+  const evidence = names.filter((name) => name.startsWith(`${basename(path)}${EVIDENCE}`))
+  if (evidence.length > 0)
+    throw new RefusedError(
+      `the ledger contradicted a checkpoint of ${path} before; the evidence lies beside it (${evidence.sort().join(', ')}): ` +
+        'compare it, tell those who rely on the ledger, and move it away to watch on',
+    )
+}
+
+function contradictionOf(newest: Shown | null, { checkpoint }: Shown): string | null {
+  if (!newest) return null
+  const { size, root, chain } = newest.checkpoint
+  if (checkpoint.size < size) return `the ledger has ${checkpoint.size} entries now, it had ${size}`
+  if (checkpoint.size > size) return null
+  const isSame = equalBytes(checkpoint.root, root) && equalBytes(checkpoint.chain, chain)
+  return isSame ? null : `two different ledgers of ${size} entries were signed`
+}

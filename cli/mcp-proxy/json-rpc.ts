@@ -1,0 +1,41 @@
+import { valueAt } from '../calls/message.ts'
+
+export type RequestId = string | number
+
+/** Id of a request as the key of a map. 1 and "1" are different. null: the value is not an id. */
+export function keyOf(id: unknown): string | null {
+  return isId(id) ? JSON.stringify(id) : null
+}
+
+/** Whether a value is a message of MCP: a request, a notification or an answer of JSON-RPC 2.0. */
+export function isMessage(value: unknown): boolean {
+  return (
+    valueAt(value, ['jsonrpc']) === '2.0' &&
+    (typeof valueAt(value, ['method']) === 'string' || isAnswer(value))
+  )
+}
+
+/** Id of a request; undefined: the value is not a request with an id, so its sender waits for no answer. */
+export function requestIdOf(value: unknown): RequestId | undefined {
+  const id = valueAt(value, ['id'])
+  return isId(id) && valueAt(value, ['method']) !== undefined ? id : undefined
+}
+
+/** Id of an answer; undefined: the value is not an answer, or has no id. */
+export function answeredIdOf(value: unknown): RequestId | undefined {
+  const id = valueAt(value, ['id'])
+  return isId(id) && valueAt(value, ['method']) === undefined && isAnswer(value) ? id : undefined
+}
+
+/** Messages of a JSON value. Older versions of MCP send several in an array. */
+export function messagesOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value]
+}
+
+function isAnswer(value: unknown): boolean {
+  return valueAt(value, ['result']) !== undefined || valueAt(value, ['error']) !== undefined
+}
+
+function isId(value: unknown): value is RequestId {
+  return typeof value === 'string' || typeof value === 'number'
+}

@@ -1,0 +1,51 @@
+import { type ComponentChild, createElement, options, type VNode } from 'preact'
+import { piecesOf, plainLines } from '../sdk/plain.ts'
+import { codeOf } from '../src/proof/quoted.ts'
+
+/*
+ * Makes all texts of all pages safe, because texts of a ledger come from agents, peers and strangers. Hidden characters become marks. Text from
+ * right to left is isolated, so that it cannot reorder the text beside it (UAX #9).
+ */
+
+/** Texts without hidden characters and without text from right to left: most of them. */
+const SIMPLE = /^[\n\x20-\x7e\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027…]*$/
+const RTL = String.raw`\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}`
+/** A run of text from right to left: from its first letter to the last one before a letter of another script, or the end of a JSON string. */
+const RTL_RUN = new RegExp(String.raw`([${RTL}](?:[^${RTL}\p{L}"\n]*[${RTL}])*)`, 'u')
+/** Attributes that are not shown as text. An input keeps what was typed. */
+const AS_GIVEN = new Set(['value', 'href'])
+
+/** Installs this for all elements that are created later. */
+export function showHiddenText(): void {
+  options.vnode = (vnode) => {
+    const { type, props } = vnode as VNode<unknown>
+    if (typeof props === 'string') {
+      if (!SIMPLE.test(props)) isolate(vnode, props)
+    } else if (typeof type === 'string') {
+      for (const [name, value] of Object.entries(props as Record<string, unknown>))
+        if (typeof value === 'string' && name !== 'children' && !AS_GIVEN.has(name) && !SIMPLE.test(value))
+          (props as Record<string, unknown>)[name] = plainLines(value)
+    }
+  }
+}
+
+/** Wraps a text in an element if it has hidden characters or text from right to left. */
+function isolate(vnode: VNode, text: string): void {
+  const children = piecesOf(text).flatMap<ComponentChild>(({ text, hidden }) =>
+    hidden === null ? isolateRuns(text) : [markOf(text, hidden)],
+  )
+  if (children.length === 1 && children[0] === text) return
+  vnode.type = 'bdi'
+  vnode.props = { dir: 'ltr', children } as VNode['props']
+}
+
+function isolateRuns(text: string) {
+  // Preact shows a String object as a text, and does not pass it here again.
+  return text.split(RTL_RUN).map((part, i) => (i % 2 === 0 ? part : createElement('bdi', {}, Object(part))))
+}
+
+function markOf(mark: string, hidden: string) {
+  const codes = [...hidden].map(codeOf)
+  const title = `Hidden or bidirectional characters: ${codes.slice(0, 40).join(' ')}${codes.length > 40 ? ' …' : ''}`
+  return createElement('span', { class: 'hidden', title }, mark)
+}

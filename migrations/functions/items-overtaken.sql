@@ -1,0 +1,25 @@
+-- Items whose traces, or groups of logs, have got records of the same agent from `unseen_befores` on: what they bring may be there already
+-- (docs/decisions/0030-a-span-is-one-record.md). Their other keys say nothing of that.
+create or replace function items_overtaken(
+  ledger_ids uuid[], actor_ids uuid[], unseen_befores int8[], items int4[], keys bytea[]
+) returns int4[]
+language plpgsql stable
+set search_path = tallystick, pg_temp
+as $$
+begin
+  return array(
+    select distinct c.item
+    from unnest(items, keys) c (item, key)
+    cross join lateral (
+      select from batch_keys x
+      cross join lateral (
+        select e.actor_id from entries e where e.ledger_id = x.ledger_id and e.seq = x.seq offset 0
+      ) e
+      where x.ledger_id = ledger_ids[c.item] and x.key = c.key and x.seq >= unseen_befores[c.item]
+        and e.actor_id = actor_ids[c.item]
+      limit 1
+    ) x
+    where unseen_befores[c.item] is not null
+      and (get_byte(c.key, 0) = ascii('C') or substr(c.key, 1, 11) = '\x526f74656c2e6c6f67733a'::bytea)
+  );
+end $$;

@@ -1,0 +1,164 @@
+-- Writes entries, and every row that they make, from what was signed and prepared: for append_entries, which has decided what may be
+-- appended, and for a ledger that comes back from its archive (`restores`). Arguments are those of append_entries, with one element an
+-- item; and before them what was decided of each item: `outcomes`, of which 0 is written, `seqs`, `chains` (chain hash after it),
+-- `prev_seqs` (entry of the step before it) and `signer_kids` (key of an agent that has signed).
+--
+-- A restore has no idempotency keys, metadata, labels of persons or secrets of API keys, because no entry says them; the closure that a
+-- ledger-restored ends is there before it; and an erasure is not judged by rules and holds again. Everything else is the same row by row:
+-- test/run/restore-equals.test.ts.
+--
+-- Returns true: what returns void is called by `perform`, which makes a plan of its own; an assignment needs none. plpgsql hands arrays on
+-- without a copy.
+create or replace function write_entries(
+  restores boolean, outcomes int2[], seqs bigint[], chains bytea[], prev_seqs bigint[], signer_kids bytea[],
+  ledger_ids uuid[], kinds text[], subject_ids uuid[], versions int4[], to_states text[], previous_leaves bytea[],
+  item_counts int4[], actor_ids uuid[], party_ids uuid[], key_ids uuid[], recorded_ats timestamptz[], leaves bytea[],
+  envelopes bytea[], idempotency_hashes bytea[], request_salts bytea[], request_hashes bytea[], details text[],
+  record_items int4[], record_ids uuid[], record_types text[], record_digests bytea[],
+  record_salts bytea[], record_payloads bytea[], record_occurred_ats timestamptz[], record_on_behalf_ofs uuid[], record_parent_ids uuid[],
+  record_traceparents text[], record_other_members text[], record_metadata bytea[], record_reference_lists bytea[],
+  record_subjects bytea[],
+  chunk_items int4[], chunk_numbers int4[], chunk_record_ids uuid[], chunk_counts int4[], chunk_contents bytea[],
+  chunk_key_items int4[], chunk_key_numbers int4[], chunk_keys bytea[],
+  gated_items int4[], gated_performers uuid[], gated_gates text[], gated_deadlines timestamptz[],
+  gated_max_revisions int4[], gated_tolerances bytea[],
+  document_items int4[], document_names text[], document_subjects uuid[], document_digests bytea[],
+  document_salts bytea[], document_contents bytea[]
+) returns boolean
+language plpgsql
+set search_path = tallystick, pg_temp
+as $$
+declare
+  steps int4 := 0;
+  moved int4 := 0;
+  changed int4;
+begin
+  -- One statement: each of its own costs a call of one item 100 us.
+  with new_entries as (
+    insert into entries (ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
+      leaf, chain, envelope, signer_kid)
+    select i.ledger_id, i.seq, i.kind, i.subject_id, i.version, i.item_count, i.prev_seq, i.actor_id, i.key_id, i.recorded_at,
+      i.leaf, i.chain, i.envelope, i.signer_kid
+    from unnest(outcomes, ledger_ids, seqs, kinds, subject_ids, versions, item_counts, prev_seqs, actor_ids, key_ids, recorded_ats,
+        leaves, chains, envelopes, signer_kids)
+      i (outcome, ledger_id, seq, kind, subject_id, version, item_count, prev_seq, actor_id, key_id, recorded_at,
+        leaf, chain, envelope, signer_kid)
+    where i.outcome = 0
+  ), new_idempotency_keys as (
+    insert into idempotency_keys (ledger_id, actor_id, key_hash, salt, fingerprint, seq)
+    select i.ledger_id, i.actor_id, i.key_hash, i.salt, sha256(i.salt || i.request_hash), i.seq
+    from unnest(outcomes, ledger_ids, actor_ids, idempotency_hashes, request_salts, request_hashes, seqs)
+      i (outcome, ledger_id, actor_id, key_hash, salt, request_hash, seq)
+    where i.outcome = 0 and i.key_hash is not null
+  )
+  insert into records (ledger_id, record_id, type, first_seq, actor_id,
+    occurred_at, on_behalf_of, parent_id, traceparent, other_members, digest, salt, payload, metadata, reference_list, subject)
+  select ledger_ids[n.item], n.record_id, n.type, seqs[n.item], actor_ids[n.item],
+    n.occurred_at, n.on_behalf_of, n.parent_id, n.traceparent, n.other_members::jsonb, n.digest, n.salt, n.payload, n.metadata,
+    n.reference_list, n.subject
+  from unnest(record_items, record_ids, record_types, record_digests, record_salts,
+      record_payloads, record_occurred_ats, record_on_behalf_ofs, record_parent_ids, record_traceparents, record_other_members,
+      record_metadata, record_reference_lists, record_subjects)
+    n (item, record_id, type, digest, salt, payload, occurred_at, on_behalf_of, parent_id, traceparent, other_members,
+      metadata, reference_list, subject)
+  where outcomes[n.item] = 0;
+  if num_nonnulls(variadic record_reference_lists) > 0 then
+    insert into record_references (ledger_id, reference, first_seq, record_id)
+    select distinct ledger_ids[n.item], reference, seqs[n.item], n.record_id
+    from unnest(record_items, record_ids, record_reference_lists) n (item, record_id, reference_list)
+    cross join lateral jsonb_array_elements_text(convert_from(n.reference_list, 'UTF8')::jsonb) reference
+    where outcomes[n.item] = 0;
+  end if;
+
+  if cardinality(chunk_items) > 0 then
+    insert into batch_chunks (ledger_id, seq, chunk, first_record_id, count, content)
+    select ledger_ids[n.item], seqs[n.item], n.chunk, n.first_record_id, n.count, n.content
+    from unnest(chunk_items, chunk_numbers, chunk_record_ids, chunk_counts, chunk_contents)
+      n (item, chunk, first_record_id, count, content)
+    where outcomes[n.item] = 0;
+    insert into batch_keys (ledger_id, key, seq, chunk)
+    select ledger_ids[n.item], n.key, seqs[n.item], n.chunk
+    from unnest(chunk_key_items, chunk_key_numbers, chunk_keys) n (item, chunk, key)
+    where outcomes[n.item] = 0;
+  end if;
+
+  -- Notarizations make nothing else.
+  if kinds <@ '{record-notarized,batch-notarized}' and cardinality(gated_items) + cardinality(document_items) = 0 then return true; end if;
+
+  if 'record-created' = any (kinds) or cardinality(gated_items) > 0 then
+    insert into gated_records (ledger_id, record_id, first_seq, principal_id, performer_id, gate, deadline, max_revisions,
+      tolerances, state, version, last_seq)
+    select ledger_ids[n.item], subject_ids[n.item], seqs[n.item], party_ids[n.item], n.performer_id, n.gate, n.deadline,
+      n.max_revisions, n.tolerances, to_states[n.item], 1, seqs[n.item]
+    from unnest(gated_items, gated_performers, gated_gates, gated_deadlines, gated_max_revisions, gated_tolerances)
+      n (item, performer_id, gate, deadline, max_revisions, tolerances)
+    where outcomes[n.item] = 0;
+    if (select count(*) from unnest(kinds, outcomes) i (kind, outcome) where i.outcome = 0 and i.kind = 'record-created')
+      <> (select count(*) from unnest(gated_items) n (item) where outcomes[n.item] = 0) then
+      raise exception 'an entry that creates a gated record comes with its terms'
+        using errcode = 'integrity_constraint_violation', constraint = 'entries_make_gated_records';
+    end if;
+  end if;
+  if 2 <= any (versions) then
+    steps := (select count(*) from unnest(versions, outcomes) i (version, outcome) where i.outcome = 0 and i.version > 1);
+  end if;
+  -- One step of each record a turn, as its trigger wants it: a call has two of one record at most, a restore as many as were archived.
+  for nth in 1 .. steps loop
+    update gated_records r set state = i.to_state, version = i.version, last_seq = i.seq,
+      performer_id = case when i.kind = 'record-activated' then i.party_id else r.performer_id end,
+      revisions = r.revisions + (i.kind = 'revision-requested')::int4
+    from (
+      select s.*, row_number() over (partition by s.ledger_id, s.subject_id order by s.version) as place
+      from unnest(ledger_ids, kinds, subject_ids, party_ids, to_states, versions, outcomes, seqs)
+        s (ledger_id, kind, subject_id, party_id, to_state, version, outcome, seq)
+      where s.outcome = 0 and s.version > 1
+    ) i
+    where i.place = nth and r.ledger_id = i.ledger_id and r.record_id = i.subject_id;
+    get diagnostics changed = row_count;
+    moved := moved + changed;
+    exit when moved = steps or changed = 0;
+  end loop;
+  if steps > 0 or cardinality(document_items) > 0 then
+    insert into documents (ledger_id, seq, document, subject_id, digest, salt, content)
+    select ledger_ids[n.item], seqs[n.item], n.document, n.subject_id, n.digest, n.salt, n.content
+    from unnest(document_items, document_names, document_subjects, document_digests, document_salts, document_contents)
+      n (item, document, subject_id, digest, salt, content)
+    where outcomes[n.item] = 0;
+    if (select count(*) from unnest(kinds, outcomes) i (kind, outcome)
+        where i.outcome = 0 and i.kind in ('completion-submitted', 'completion-verified'))
+      <> (select count(*) from unnest(document_items, document_names) n (item, document)
+        where outcomes[n.item] = 0 and n.document in ('evidence', 'values') and kinds[n.item] <> 'step-offered') then
+      raise exception 'a completion comes with its evidence, and its verification with the values'
+        using errcode = 'integrity_constraint_violation', constraint = 'entries_make_documents';
+    end if;
+  end if;
+
+  -- Rows that administrative entries (no version) name: ledgers, agents, keys. Details hold their columns as JSON.
+  if array_position(versions, null) is not null then
+    perform append_details(ledger_ids, kinds, subject_ids, details, outcomes, seqs);
+  end if;
+  if kinds && '{retention-set,hold-set,hold-lifted}' then
+    perform append_keeping(ledger_ids, kinds, details, outcomes, seqs);
+  end if;
+  if not restores and 'payload-erased' = any (kinds) and (
+    num_nonnulls(variadic actor_ids) < cardinality(actor_ids)
+    or exists (select from holds h where h.ledger_id = any (ledger_ids))) then
+    perform refuse_kept(ledger_ids, kinds, details, outcomes, seqs);
+  end if;
+  -- After that: an erasure of this call may stand before the lift.
+  if 'hold-lifted' = any (kinds) then
+    delete from hold_records r
+    using unnest(ledger_ids, kinds, outcomes, seqs) i (ledger_id, kind, outcome, seq), holds h
+    where i.outcome = 0 and i.kind = 'hold-lifted'
+      and h.ledger_id = i.ledger_id and coalesce(h.lifted_seq, 9223372036854775807) = i.seq
+      and r.ledger_id = h.ledger_id and r.record_id = any (h.record_ids) and r.seq = h.seq;
+  end if;
+  -- And entries about peers, shares of records, and offers.
+  if num_nonnulls(variadic details) > 0 then
+    perform append_federation(ledger_ids, kinds, subject_ids, leaves, details, outcomes, seqs);
+  end if;
+  if 'statement-registered' = any (kinds) then
+    perform append_statements(ledger_ids, kinds, subject_ids, previous_leaves, details, outcomes, seqs);
+  end if;
+  return true;
+end $$;

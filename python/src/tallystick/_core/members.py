@@ -1,0 +1,25 @@
+# Made by `npm run docs` from src/proof/statement/record-members.ts; not to be edited.
+
+from collections.abc import Mapping
+from typing import Final, TypedDict
+
+SIGNED_MEMBERS: Final = (
+    'onBehalfOf',
+    'occurredAt',
+    'traceparent',
+    'parent',
+    'references',
+)
+"""Optional members of records, by the server's names, in the order in which statements have them."""
+
+
+class OtherMembers(TypedDict, total=False):
+    """Members that are signed as they are given."""
+
+
+OTHER_MEMBERS: Final[Mapping[str, str]] = {}
+"""The server's names of these, by argument."""
+
+
+class OtherFilters(TypedDict, total=False):
+    """Filters of a search by these members."""

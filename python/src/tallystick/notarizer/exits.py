@@ -1,0 +1,19 @@
+"""Calls functions at the end of a process."""
+
+import atexit
+from collections.abc import Callable
+from multiprocessing.util import Finalize, register_after_fork
+
+
+def at_exit(work: Callable[[], object], *, priority: int) -> None:
+    """Calls `work` when the process ends. It also works in children of `multiprocessing` (pools, executors), which do not run `atexit`.
+    Work with a higher priority is called first. `work` may be called twice, and must be a function of a module.
+    """
+    atexit.register(work)
+
+    def register(_: object) -> None:
+        Finalize(None, work, exitpriority=priority)
+
+    # A child drops the finalizers that it inherits, and those that were registered before it began to run.
+    register_after_fork(work, register)
+    register(work)

@@ -1,0 +1,126 @@
+"""The lines of a bundle (docs/formats/bundles.md, "The file"). Each has all of its members, and no others."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+from . import formats as f
+from . import hints
+from .errors import Refused
+from .keys import EDDSA, ES256
+from .limits import (
+    BATCH_ITEMS_MAX,
+    BUNDLE_FIRST_LINE_DEPTH_MAX,
+    BUNDLE_KEYS_MAX,
+    END_LINE_BYTES_MAX,
+    INCLUSION_PATH_MAX,
+)
+from .line import MEMBERS, NULLABLE, check_head
+from .proof import is_item_proof, is_path
+from .strict_json import parse
+
+_FIRST = frozenset(('bundle', 'ledger', 'of', 'completeness', 'documents', 'keys', 'checkpoint'))
+_FIRST_NULLABLE = frozenset(('tool',))
+_SELECTION = frozenset(('from', 'to'))
+_FILTER = frozenset(('type', 'agent', 'trace'))
+_RANGE = frozenset(('from', 'to', 'left', 'right'))
+_NONE: frozenset[str] = frozenset()
+_TRACE = re.compile(r'[0-9a-f]{32}\Z')
+
+
+def _syntax(what: str) -> Refused:
+    return Refused('bundle_syntax', what)
+
+
+def parse_first(data: bytes) -> dict[str, Any]:
+    """`of` without the members that are null."""
+    if len(data) > END_LINE_BYTES_MAX:
+        raise _syntax('the first line is too long')
+    value = f.filled(parse(data, BUNDLE_FIRST_LINE_DEPTH_MAX).value, _FIRST, _FIRST_NULLABLE)
+    if value is None or not f.is_integer(value['bundle'], 1, 1) or not f.is_id_of(value['ledger'], 'led'):
+        raise _syntax('not the members of a first line')
+    if value['documents'] not in ('all', 'withheld') or not isinstance(value['checkpoint'], str):
+        raise _syntax('documents or checkpoint is of another form')
+    if value['tool'] is not None and not f.is_text(value['tool']):
+        raise _syntax('tool is of another form')
+    value['of'] = _read_of(value['of'])
+    if value['of'] is None:
+        raise _syntax('of is of another form')
+    keys = value['keys']
+    if not isinstance(keys, list) or len(keys) > BUNDLE_KEYS_MAX or not all(map(_is_key, keys)):
+        raise _syntax('keys are of another form')
+    if value['completeness'] != ('complete' if 'range' in value['of'] else 'selection'):
+        raise _syntax('completeness is not that of what it is of')
+    return value
+
+
+def _read_of(of: Any) -> dict[str, Any] | None:
+    if not isinstance(of, dict) or len(of) != 1:
+        return None
+    [(name, value)] = of.items()
+    if name == 'selection':
+        said = f.filled(value, _SELECTION, _FILTER)
+        found = {} if said is None else {each: member for each, member in said.items() if member is not None}
+        return {'selection': found} if _is_selection(found) else None
+    fits = f.is_id_of(value, 'rec') if name in ('record', 'run') else name == 'range' and _is_range(value)
+    return of if fits else None
+
+
+def _is_range(value: Any) -> bool:
+    if f.filled(value, _RANGE, _NONE) is None or not _are_ends(value):
+        return False
+    return is_path(value['left'], INCLUSION_PATH_MAX) and is_path(value['right'], INCLUSION_PATH_MAX)
+
+
+def _are_ends(value: dict[str, Any]) -> bool:
+    return f.is_integer(value['from'], 0) and f.is_integer(value['to'], int(value['from']))
+
+
+def _is_selection(value: dict[str, Any]) -> bool:
+    if len(value) < 3 or not _are_ends(value):
+        return False
+    trace = value.get('trace', '0' * 32)
+    if not isinstance(trace, str) or _TRACE.match(trace) is None:
+        return False
+    return ('type' not in value or f.is_type(value['type'])) and ('agent' not in value or f.is_id_of(value['agent'], 'agt'))
+
+
+def _is_key(value: Any) -> bool:
+    key = f.filled(value, hints.MEMBERS, frozenset(('compromisedAt',)))
+    return key is not None and hints.is_hint(key) and key['alg'] in (EDDSA, ES256)
+
+
+def parse_entry(value: Any, span: tuple[int, int] | None) -> dict[str, Any]:
+    """The members of an entry. Outside of the range it has a path, and of a batch items with paths."""
+    seq = value.get('seq') if isinstance(value, dict) else None
+    inside = span is not None and isinstance(seq, (int, float)) and not isinstance(seq, bool) and span[0] <= seq <= span[1]
+    line = f.filled(value, MEMBERS if inside else MEMBERS | {'path'}, NULLABLE)
+    if line is None:
+        raise _syntax('not the members of an entry')
+    try:
+        check_head(line)
+    except Refused as refused:
+        raise _syntax(refused.reason) from None
+    if inside:
+        return line
+    if not is_path(line['path'], INCLUSION_PATH_MAX):
+        raise _syntax('a path of another form')
+    proofs = line['items'] or []
+    if len(proofs) > BATCH_ITEMS_MAX or not all(map(is_item_proof, proofs)):
+        raise _syntax('items are of another form')
+    if any(a['index'] >= b['index'] for a, b in pairwise(proofs)):
+        raise _syntax('the items are not in the order of their places')
+    return line
+
+
+def parse_last(data: bytes) -> int:
+    """The number of entries. Any damage of the line has the same code, because a file that was cut off may end within a character."""
+    try:
+        value = parse(data, 1).value
+    except Refused:
+        value = None
+    if f.filled(value, frozenset(('entries',)), _NONE) is None or not f.is_integer(value['entries'], 0):
+        raise Refused('bundle_incomplete', 'cut off: its last line is not {"entries":…}')
+    return int(value['entries'])

@@ -1,0 +1,38 @@
+"""Keys that a file brings along: hints, because a kid is the thumbprint of its key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import formats as f
+from .errors import Refused
+from .keys import EDDSA, ES256, Key, parse_key
+
+MEMBERS = frozenset(('kid', 'alg', 'spki'))
+
+
+def is_hint(value: Any) -> bool:
+    """By its form alone. Other members are not looked at."""
+    return (
+        isinstance(value, dict)
+        and f.is_hex64(value.get('kid'))
+        and isinstance(value.get('alg'), str)
+        and isinstance(value.get('spki'), str)
+        and (value.get('compromisedAt') is None or f.is_time(value['compromisedAt']))
+    )
+
+
+def named_keys(values: list[dict[str, Any]]) -> tuple[dict[bytes, Key], set[bytes]]:
+    """Keys by kid, and the kids of keys that are marked as compromised. `values`: accepted by `is_hint`."""
+    keys: dict[bytes, Key] = {}
+    compromised: set[bytes] = set()
+    for value in values:
+        if value['alg'] not in (EDDSA, ES256):
+            raise Refused('bad_key', f'the algorithm {value["alg"][:32]!r} is neither EdDSA nor ES256')
+        key = parse_key(value['alg'], f.from_base64(value['spki'], 'a key'))
+        if key.kid.hex() != value['kid']:
+            raise Refused('kid_mismatch', f'the kid {value["kid"]} is not the thumbprint of its key')
+        keys[key.kid] = key
+        if value.get('compromisedAt') is not None:
+            compromised.add(key.kid)
+    return keys, compromised

@@ -1,0 +1,38 @@
+import type { ProofError } from '../../proof/error.ts'
+import { contradiction } from './contradiction.ts'
+
+/* Comparison of a column with what was signed. Each function throws `columns_contradict_entries`, naming the column. */
+
+export function compareRows<T extends object>(
+  table: string,
+  rows: readonly T[],
+  expected: readonly T[],
+): void {
+  if (rows.length !== expected.length) {
+    throw contradiction(`${table}: ${rows.length} rows of this entry, signed are ${expected.length}`)
+  }
+  for (const [i, row] of rows.entries()) {
+    for (const name of Object.keys(expected[i]!) as (keyof T & string)[]) {
+      compare(table, columnName(name), row[name], expected[i]![name])
+    }
+  }
+}
+
+export function compare(table: string, column: string, found: unknown, signed: unknown): void {
+  if (JSON.stringify(found) !== JSON.stringify(signed))
+    throw columnContradiction(table, column, found, signed)
+}
+
+export function columnContradiction(
+  table: string,
+  column: string,
+  found: unknown,
+  signed: unknown,
+): ProofError {
+  return contradiction(`${table}.${column} is ${JSON.stringify(found)}, signed is ${JSON.stringify(signed)}`)
+}
+
+/** occurredAtUs → occurred_at. */
+function columnName(name: string): string {
+  return name.replace(/Us$/, '').replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

@@ -1,0 +1,134 @@
+import type pg from 'pg'
+import { toHex } from '../../proof/bytes.ts'
+import type { Sha256 } from '../../proof/crypto.ts'
+import { parseId, type Uuid } from '../../proof/ids.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
+import type { JsonValue } from '../../proof/json/json-value.ts'
+import type { PeeringStanding } from '../../proof/ledger/peers.ts'
+import { compare, compareRows } from './compare.ts'
+import { contradiction } from './contradiction.ts'
+
+/*
+ * Peerings, their keys, and types that came from them, against the peerings as a verifier has rebuilt them. Progress of sending to a peer, and
+ * its answers, are compared with nothing: they are no evidence of this chain.
+ */
+
+export type AuditedPeer = {
+  peerId: Uuid
+  role: string
+  state: string
+  inviter: string
+  invited: string | null
+  remoteLedgerId: Uuid | null
+  remoteUrl: string | null
+  handshake: Buffer | null
+  addedSeq: number | null
+  addedLeaf: Buffer | null
+  counterpart: Buffer | null
+  revokedSeq: number | null
+  keys: readonly { kid: string; alg: string; spki: string; untilSeq: number | null }[] | null
+}
+
+/** At most some thousands: all at once. Keys in the order in which each ended, in hex and base64. */
+export async function listAuditedPeers(client: pg.ClientBase, ledgerId: Uuid): Promise<AuditedPeer[]> {
+  const { rows } = await client.query<AuditedPeer>(
+    `select p.peer_id, p.role, p.state, p.inviter, p.invited, p.remote_ledger_id, p.remote_url, p.handshake,
+       p.added_seq, p.added_leaf, p.counterpart, p.revoked_seq,
+       (select json_agg(json_build_object('kid', encode(k.kid, 'hex'), 'alg', k.alg,
+            'spki', translate(encode(k.spki, 'base64'), E'\\n', ''), 'untilSeq', k.until_seq)
+          order by k.until_seq nulls last)
+        from tallystick.peer_keys k where k.ledger_id = p.ledger_id and k.peer_id = p.peer_id) as keys
+     from tallystick.peers p where p.ledger_id = $1 order by p.added_seq, p.peer_id`,
+    [ledgerId],
+  )
+  return rows
+}
+
+export type AuditedReceivedType = { peerId: Uuid; name: string; digest: Buffer; definition: Buffer }
+
+export const RECEIVED_TYPES = `
+  select peer_id, name, digest, definition from tallystick.received_types where ledger_id = $1 order by peer_id, digest`
+
+/** States of a peering that has no entry: nothing was signed about it. */
+const WITHOUT_ENTRY = ['invited', 'pending', 'revoked']
+
+/** Every peering that was added has its row, as it stands, and nothing else has one. */
+export function verifyPeers(rows: readonly AuditedPeer[], standings: Iterable<PeeringStanding>): void {
+  const byId = new Map(rows.map((row) => [row.peerId, row]))
+  for (const standing of standings) {
+    const row = byId.get(parseId('peer', standing.peer))
+    if (!row) throw contradiction(`peers: no row of ${standing.peer}`)
+    byId.delete(row.peerId)
+    compareRows('peers', [peerColumns(row)], [peerRow(standing)])
+    compareRows('peer_keys', row.keys ?? [], keyRows(standing))
+  }
+  for (const { peerId, addedSeq, state, keys } of byId.values()) {
+    if (addedSeq !== null || keys !== null || !WITHOUT_ENTRY.includes(state))
+      throw contradiction(`peers: ${peerId} is ${state}, added at seq ${addedSeq}, and no entry says so`)
+  }
+}
+
+function peerColumns(row: AuditedPeer) {
+  return {
+    role: row.role,
+    state: row.state,
+    inviter: row.inviter,
+    invited: row.invited,
+    remoteLedgerId: row.remoteLedgerId,
+    remoteUrl: row.remoteUrl,
+    handshake: row.handshake && toHex(row.handshake),
+    addedSeq: row.addedSeq,
+    addedLeaf: row.addedLeaf && toHex(row.addedLeaf),
+    counterpart: row.counterpart && toHex(row.counterpart),
+    revokedSeq: row.revokedSeq,
+  }
+}
+
+function peerRow(standing: PeeringStanding): ReturnType<typeof peerColumns> {
+  const { ledger, predicate } = standing.added
+  const { inviter, invited } = predicate as Record<string, JsonValue>
+  return {
+    role: (inviter as { ledger: string }).ledger === ledger ? 'inviter' : 'invited',
+    state: standing.state,
+    inviter: canonicalize(inviter!),
+    invited: canonicalize(invited!),
+    remoteLedgerId: parseId('led', standing.other.ledger),
+    remoteUrl: standing.other.url,
+    handshake: standing.handshake,
+    addedSeq: standing.addedSeq,
+    addedLeaf: standing.addedLeaf,
+    counterpart: standing.counterpart,
+    revokedSeq: standing.revokedSeq,
+  }
+}
+
+/** Each key up to the entry of its chain that names the next one. */
+function keyRows({ keys }: PeeringStanding) {
+  return keys.map(({ kid, alg, spki }, i) => ({
+    kid,
+    alg: alg as string,
+    spki,
+    untilSeq: keys[i + 1]?.since ?? null,
+  }))
+}
+
+/** A type that came is of its digest and its name, from a peer. Which record has it, the record's entry says. */
+export function verifyReceivedType(
+  { peerId, name, digest, definition }: AuditedReceivedType,
+  peers: readonly AuditedPeer[],
+  sha256: Sha256,
+): void {
+  if (!peers.some((peer) => peer.peerId === peerId))
+    throw contradiction(`received_types: of no peer ${peerId}`)
+  compare('received_types', 'digest', toHex(digest), toHex(sha256(definition)))
+  compare('received_types', 'name', name, definedName(definition))
+}
+
+function definedName(definition: Buffer): string | null {
+  try {
+    const { name, version } = JSON.parse(definition.toString('utf8')) as { name: string; version: number }
+    return `${name}/${version}`
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,155 @@
+import { equalBytes, toHex } from '../../proof/bytes.ts'
+import { parseId, type Uuid } from '../../proof/ids.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
+import { documentDigest } from '../../proof/statement/document.ts'
+import {
+  columnsOfSigned,
+  type MemberColumns,
+  type SignedMembers,
+} from '../../proof/statement/record-members.ts'
+import type { ParsedStatement } from '../../proof/statement/statement.ts'
+import { asBase64 } from '../connect/packed-bytes.ts'
+import { columnContradiction, compare, compareRows } from './compare.ts'
+import { contradiction } from './contradiction.ts'
+import { type Evidence, microsecondsOf } from './table.ts'
+
+/** A record with an entry of its own. */
+export type AuditedRecord = Omit<MemberColumns, 'occurredAtMs'> & {
+  seq: number
+  recordId: Uuid
+  type: string
+  actorId: Uuid
+  occurredAt: Date | null
+  occurredAtUs: string | null
+  digest: Buffer
+  salt: Buffer | null
+  payload: Buffer | null
+  payloadErasedSeq: number | null
+  isHalfErased: boolean
+  referenceList: Buffer | null
+  searchedReferences: string[] | null
+}
+
+type SignedRecordColumns = Omit<MemberColumns, 'occurredAtMs' | 'otherMembers'> & {
+  readonly recordId: string
+  readonly type: string
+  readonly actorId: string
+  readonly occurredAtUs: string | null
+  /** Canonical JSON. */
+  readonly otherMembers: string | null
+  readonly digest: string
+}
+
+export type RecordColumns = SignedRecordColumns & {
+  /** Whether the payload's very bytes have the digest, not only the JSON that they are. */
+  readonly isCanonical: boolean
+  /** Digest of the stored bytes, by the payload's salt; null if one of both is gone. */
+  readonly referencesDigest: string | null
+  /** Whether its payload was taken away, but not all that lies with it. */
+  readonly isHalfErased: boolean
+  /** Whether a search finds it by just the references that it has. */
+  readonly isFoundByReferences: boolean
+}
+
+/** null for what no statement can say, such as `infinity`: the driver makes no Date of it. */
+const timeOf = (column: string) =>
+  `case when ${column} >= '0001-01-01Z' and ${column} < '10000-01-01Z' then ${column} end`
+
+/**
+ * The row of the record that the entry makes, and no other. Those of a batch have none (src/verify/verify-batch.ts). `searched_references`
+ * is what the record is found by, read only if there should be some: otherwise it would cost ten million records a probe each (countRows).
+ */
+export const RECORDS: Evidence<AuditedRecord, RecordColumns> = {
+  table: 'records',
+  sql: `select r.first_seq as seq, r.record_id, r.type, r.actor_id,
+      r.on_behalf_of, ${timeOf('r.occurred_at')} as occurred_at, ${microsecondsOf('r.occurred_at')} as occurred_at_us,
+      r.traceparent, ${asBase64('r.digest')} as digest, ${asBase64('r.salt')} as salt, ${asBase64('r.payload')} as payload,
+      r.payload_erased_seq, r.parent_id, r.other_members, ${asBase64('r.reference_list')} as reference_list,
+      r.payload_erased_seq is not null and (r.metadata is not null or r.reference_list is not null
+        or r.subject is not null and not exists (
+          select from tallystick.gated_records g where g.ledger_id = r.ledger_id and g.record_id = r.record_id)) as is_half_erased,
+      x.searched_references
+    from tallystick.records r
+    left join lateral (
+      select array_agg(x.reference order by x.reference collate "C") as searched_references
+      from tallystick.record_references x
+      where r.reference_list is not null and x.ledger_id = r.ledger_id and x.record_id = r.record_id
+        and x.first_seq = r.first_seq
+      offset 0
+    ) x on true
+    where r.ledger_id = $1 order by r.first_seq`,
+  columns(record, { sha256 }) {
+    const { salt, payload, digest, referenceList: references } = record
+    return {
+      recordId: record.recordId,
+      type: record.type,
+      actorId: record.actorId,
+      onBehalfOf: record.onBehalfOf,
+      occurredAtUs: record.occurredAtUs,
+      traceparent: record.traceparent,
+      parentId: record.parentId,
+      otherMembers: record.otherMembers && textOf(record.otherMembers),
+      digest: toHex(digest),
+      isCanonical:
+        salt === null || payload === null || equalBytes(documentDigest(sha256, salt, payload), digest),
+      referencesDigest:
+        salt === null || references === null ? null : toHex(documentDigest(sha256, salt, references)),
+      isHalfErased: record.isHalfErased,
+      isFoundByReferences:
+        JSON.stringify(record.searchedReferences ?? []) === JSON.stringify(sortedReferences(references)),
+    }
+  },
+  verify({ statement, step }, rows) {
+    const expected = signedRecords(statement)
+    if (rows.length !== expected.length)
+      throw contradiction(
+        `records: ${rows.length} rows begin at seq ${step.seq}, signed are ${expected.length}`,
+      )
+    for (const [i, row] of rows.entries()) {
+      compareRows<SignedRecordColumns>('records', [row], [expected[i]!])
+      if (!row.isCanonical)
+        throw columnContradiction('records', 'payload', 'not the bytes that were hashed', 'canonical JSON')
+      if (row.referencesDigest !== null)
+        compare('records', 'reference_list', row.referencesDigest, statement.predicate['references'] ?? null)
+      if (row.isHalfErased)
+        throw contradiction(`records: ${row.recordId} is erased, its metadata or references are not`)
+      if (!row.isFoundByReferences) throw contradiction(`record_references: not those of ${row.recordId}`)
+    }
+  },
+}
+
+/** A thief can store numbers that canonical JSON refuses, such as 1e400. Their text is that of no statement. */
+function textOf(stored: NonNullable<AuditedRecord['otherMembers']>): string {
+  try {
+    return canonicalize(stored)
+  } catch {
+    return 'not canonical'
+  }
+}
+
+function signedRecords(statement: ParsedStatement): SignedRecordColumns[] {
+  if (statement.kind !== 'record-notarized' && statement.kind !== 'record-created') return []
+  const { subjects, actor, predicate } = statement
+  const { occurredAtMs, otherMembers, ...columns } = columnsOfSigned(predicate as SignedMembers)
+  return [
+    {
+      ...columns,
+      recordId: parseId('rec', subjects[0].name),
+      type: predicate['type'] as string,
+      actorId: parseId('agt', actor),
+      occurredAtUs: occurredAtMs === null ? null : `${BigInt(occurredAtMs) * 1_000n}`,
+      otherMembers: otherMembers && canonicalize(otherMembers),
+      digest: subjects[0].sha256,
+    },
+  ]
+}
+
+/** Each once, in the order of their bytes, as Postgres' collation "C" has it; null where the bytes are no list. */
+function sortedReferences(list: Buffer | null): string[] | null {
+  try {
+    const references = new Set(JSON.parse(list?.toString('utf8') ?? '[]') as string[])
+    return [...references].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+  } catch {
+    return null
+  }
+}

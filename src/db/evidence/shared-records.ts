@@ -1,0 +1,10 @@
+import { parseId, type Uuid } from '../../proof/ids.ts'
+import type { ParsedStatement } from '../../proof/statement/statement.ts'
+
+/** Peers that an entry shares its record with. The rows come with those of entries (entries.ts). */
+export type ShareColumns = { readonly peerId: Uuid; readonly documents: string }
+
+export function signedShares({ predicate }: ParsedStatement): ShareColumns[] {
+  const share = (predicate['share'] ?? []) as readonly { readonly peer: string; readonly documents: string }[]
+  return share.map(({ peer, documents }) => ({ peerId: parseId('peer', peer), documents }))
+}

@@ -1,0 +1,91 @@
+import type pg from 'pg'
+import type { Uuid } from '../../proof/ids.ts'
+import type { Db } from '../connect/client.ts'
+
+/**
+ * Leases of listeners: a webhook endpoint, a peering. A listener has a row with a cursor. While a job has its lease, nobody else sends to
+ * it, and everything is written under the job's id. A lease that ends without its job (a crash) is given to another one.
+ *
+ * The table of cursors has `job_id`, `leased_until` and `served_at`, when the last lease ended.
+ */
+export type LeaseTable = {
+  /** In names of prepared statements. */
+  readonly name: string
+  readonly cursors: string
+  /** Column of the listener's id. */
+  readonly id: string
+  /** SQL over cursors `c`: tables that say whether there is work. */
+  readonly joins: string
+  /** SQL over these: whether the listener has work and may be sent to. */
+  readonly hasWork: string
+  /** Leases of one ledger at a time: a ledger with many slow listeners leaves some to others. null: as many as there are. */
+  readonly ofLedgerMax: number | null
+}
+
+export type Lease = { readonly ledgerId: Uuid; readonly jobId: string }
+
+/** SQL: the row of `c` that the lease ($1 to $3) holds. */
+function heldBy({ id }: LeaseTable, row = 'c'): string {
+  return `${row}.ledger_id = $1 and ${row}.${id} = $2 and ${row}.job_id = $3`
+}
+
+function waitingText({ cursors, id, joins, hasWork, ofLedgerMax }: LeaseTable): string {
+  const ofLedger =
+    ofLedgerMax === null
+      ? ''
+      : `and c.ledger_id <> all (array(
+        select x.ledger_id from tallystick.${cursors} x where x.job_id is not null and x.leased_until >= now()
+        group by x.ledger_id having count(*) >= ${ofLedgerMax}))`
+  return `select c.ledger_id, c.${id} from tallystick.${cursors} c ${joins}
+    where (c.job_id is null or c.leased_until < now()) and ${hasWork} ${ofLedger}`
+}
+
+/** Whether takeLeases would find one: asked all the time, without a transaction. */
+export async function hasWaiting(db: Db, table: LeaseTable): Promise<boolean> {
+  const { rows } = await db.query<{ waiting: boolean }>({
+    name: `has_waiting_${table.name}s`,
+    text: `select exists (${waitingText(table)}) as waiting`,
+  })
+  return rows[0]!.waiting
+}
+
+/** Listeners that have work and to which nobody sends; the longest wait first. */
+export async function takeLeases<L extends Lease>(
+  client: pg.ClientBase,
+  table: LeaseTable,
+  { limit, leaseMs }: { readonly limit: number; readonly leaseMs: number },
+): Promise<L[]> {
+  const { name, cursors, id, ofLedgerMax } = table
+  const { rows } = await client.query<L & Record<string, unknown>>({
+    name: `take_${name}_leases`,
+    text: `with waiting as materialized (
+        ${waitingText(table)} order by c.served_at limit $1 for update of c skip locked
+      )
+      update tallystick.${cursors} c
+      set job_id = gen_random_uuid(), leased_until = now() + $2 * interval '1 millisecond'
+      from (select w.*, row_number() over (partition by w.ledger_id) as place from waiting w) n
+      where c.ledger_id = n.ledger_id and c.${id} = n.${id} and ${ofLedgerMax === null ? 'true' : `n.place <= ${ofLedgerMax}`}
+      returning c.ledger_id, c.${id}, c.job_id`,
+    values: [limit, leaseMs],
+  })
+  return rows
+}
+
+/**
+ * SQL of a common table expression: the cursor of a lease ($1 to $3), which begins anew for $4 milliseconds. No row where the lease is
+ * another job's.
+ */
+export function renewText(table: LeaseTable): string {
+  return `update tallystick.${table.cursors} x set leased_until = now() + $4 * interval '1 millisecond'
+    where ${heldBy(table, 'x')} returning x.*`
+}
+
+/**
+ * SQL that ends a lease ($1 to $3). Written without waiting for the disk: a lease that a crash of Postgres brings back ends by itself.
+ * `set`: what else changes in the cursor `c`. `from`: what that is made from.
+ */
+export function endText(table: LeaseTable, set: string, from = ''): string {
+  return `update tallystick.${table.cursors} c set job_id = null, leased_until = null, served_at = clock_timestamp(), ${set}
+    ${from} where ${heldBy(table)}
+    returning set_config('synchronous_commit', 'off', true)`
+}

@@ -1,0 +1,70 @@
+import type pg from 'pg'
+import { Histogram } from 'prom-client'
+import { askGauges } from '../../observe/metrics/asked.ts'
+import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { readCounter, readingsOf, Tally } from '../../observe/metrics/readings.ts'
+import { countDeadLetters, countJobs } from './job-queues.ts'
+import { QUEUES, type QueueName } from './queues.ts'
+
+/** `failed` is tried again; `dead` was given up. */
+export type JobResult = 'completed' | 'failed' | 'dead'
+/** Hears of the jobs that this worker was at, one by one or a batch at a time, and how long that took. */
+export type JobObserver = (queue: QueueName, results: readonly JobResult[], ms: number) => void
+
+const RESULTS: readonly JobResult[] = ['completed', 'failed', 'dead']
+
+export function makeJobObserver(metrics: Metrics): JobObserver {
+  const tallies = new Map(Object.keys(QUEUES).map((queue) => [queue, new Tally(RESULTS)]))
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_job_attempts_total',
+      help: 'Jobs that were tried, by how that ended; failed: to be tried again; dead: given up',
+    },
+    () =>
+      [...tallies].flatMap(([queue, tally]) =>
+        tally.readings('result').map(({ labels, value }) => ({ labels: { queue, ...labels }, value })),
+      ),
+  )
+  const seconds = new Histogram({
+    name: 'tallystick_job_duration_seconds',
+    help: 'How long a job took, or a batch of jobs where a queue is worked on in batches',
+    labelNames: ['queue'],
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 30, 300, 3_600],
+    registers: [metrics.registry],
+  })
+  return (queue, results, ms) => {
+    for (const result of results) tallies.get(queue)!.add(result)
+    seconds.observe({ queue }, ms / 1_000)
+  }
+}
+
+/** The queues, of all workers. */
+export function watchJobs(metrics: Metrics, pool: pg.Pool): void {
+  askGauges(metrics, () => countJobs(pool), [
+    {
+      name: 'tallystick_jobs',
+      help: 'Jobs that wait for their first attempt, that wait for another one, and that are at work',
+      read: (depths) =>
+        depths.flatMap(({ queue, ...depth }) =>
+          (['waiting', 'retrying', 'working'] as const).map((state) => ({
+            labels: { queue, state },
+            value: depth[state],
+          })),
+        ),
+    },
+    {
+      name: 'tallystick_jobs_oldest_waiting_seconds',
+      help: 'For how long the oldest job that could be taken has waited; 0: there is none',
+      read: (depths) =>
+        depths.map(({ queue, oldestSeconds }) => ({ labels: { queue }, value: oldestSeconds })),
+    },
+  ])
+  askGauges(metrics, () => countDeadLetters(pool), [
+    {
+      name: 'tallystick_dead_letters',
+      help: 'Jobs that were given up and that no operator has put back, by the queue that they are of',
+      read: (counts) => readingsOf('queue', counts),
+    },
+  ])
+}

@@ -1,0 +1,100 @@
+import type pg from 'pg'
+import { Counter, Histogram } from 'prom-client'
+import { readFollowerLag } from '../../db/audit/audit-cursors.ts'
+import { readAuditFigures } from '../../db/audit/audit-work.ts'
+import { countOpenFaults } from '../../db/ledgers/ledger-faults.ts'
+import { askGauges } from '../../observe/metrics/asked.ts'
+import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { type Reading, readCounter, readGauge, Tally } from '../../observe/metrics/readings.ts'
+import type { FaultyLedgers } from '../checkpoints/faulty-ledgers.ts'
+import { AUDIT_RESULTS, type AuditResult } from './run-audit.ts'
+
+/**
+ * Findings and progress of verification in the background. helm/tallystick/files/alerts.yaml says which of them raise an alarm.
+ */
+export function watchAudits(metrics: Metrics, pool: pg.Pool, unverified: FaultyLedgers): void {
+  askGauges(metrics, () => countOpenFaults(pool), [
+    {
+      name: 'tallystick_ledger_faults',
+      help: 'Ledgers that were found not to verify, and get no checkpoints until an operator has looked',
+      read: (count) => count,
+    },
+  ])
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_entry_verification_failing_ledgers',
+      help: 'Ledgers whose entries could not be verified for another reason than a fault: see the log',
+    },
+    () => unverified.count,
+  )
+  watchFollower(metrics, pool)
+  watchResults(metrics, pool)
+}
+
+function watchFollower(metrics: Metrics, pool: pg.Pool): void {
+  askGauges(metrics, () => readFollowerLag(pool), [
+    {
+      name: 'tallystick_entry_verification_lag_entries',
+      help: 'Entries that are appended and not verified yet, of all ledgers without a fault',
+      read: ({ entries }) => entries,
+    },
+    {
+      name: 'tallystick_entry_verification_lag_seconds',
+      help: 'Age of the oldest of them; 0: there is none',
+      read: ({ seconds }) => Math.max(0, seconds),
+    },
+  ])
+}
+
+function watchResults(metrics: Metrics, pool: pg.Pool): void {
+  askGauges(metrics, () => readAuditFigures(pool), [
+    {
+      name: 'tallystick_audit_last_timestamp_seconds',
+      help: 'When an audit last found a ledger good, or bad, in seconds since the epoch; absent: never',
+      read: ({ lastGoodAt, lastBadAt }) => [...timeOf('good', lastGoodAt), ...timeOf('bad', lastBadAt)],
+    },
+    {
+      name: 'tallystick_audits_open',
+      help: 'Audits that wait or are at work',
+      read: ({ open }) => open,
+    },
+  ])
+}
+
+function timeOf(result: string, at: Date | null): Reading[] {
+  return at === null ? [] : [{ labels: { result }, value: at.getTime() / 1_000 }]
+}
+
+/** Hears of each audit that this worker ended, and how long it took. */
+export function makeAuditObserver(metrics: Metrics): (result: AuditResult, ms: number) => void {
+  const results = new Tally(AUDIT_RESULTS)
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_audits_total',
+      help: 'Audits by how they ended; failed: the ledger could not be read; interrupted: the worker stopped',
+    },
+    () => results.readings('result'),
+  )
+  const seconds = new Histogram({
+    name: 'tallystick_audit_duration_seconds',
+    help: 'How long the audit of a ledger took, of those that have a result',
+    buckets: [0.5, 1, 5, 30, 60, 300, 900, 3_600, 14_400],
+    registers: [metrics.registry],
+  })
+  return (result, ms) => {
+    results.add(result)
+    if (result === 'good' || result === 'bad') seconds.observe(ms / 1_000)
+  }
+}
+
+/** Hears of the entries that were verified as they came. */
+export function makeEntryObserver({ registry }: Metrics): (entries: number) => void {
+  const verified = new Counter({
+    name: 'tallystick_entries_verified_total',
+    help: 'Entries that were verified as they came',
+    registers: [registry],
+  })
+  return (entries) => verified.inc(entries)
+}

@@ -1,0 +1,99 @@
+import type pg from 'pg'
+import { Counter } from 'prom-client'
+import { readCheckpointLagSeconds } from '../../db/chain/checkpoints.ts'
+import { countPendingErasures } from '../../db/records/pending-erasures.ts'
+import { countLedgersToRotate } from '../../db/schema/rotation.ts'
+import { askGauges } from '../../observe/metrics/asked.ts'
+import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { readGauge } from '../../observe/metrics/readings.ts'
+import type { Refused } from '../refused.ts'
+import type { FaultyLedgers } from './faulty-ledgers.ts'
+import type { RestoredLedgers } from './restored-ledgers.ts'
+
+/** Published checkpoints, ledgers that get none, and listeners to new ones. */
+export function watchCheckpoints(metrics: Metrics, pool: pg.Pool, faulty: FaultyLedgers): () => void {
+  askGauges(metrics, () => readCheckpointLagSeconds(pool), [
+    {
+      name: 'tallystick_checkpoint_lag_seconds',
+      help: 'Age of the oldest entry that no checkpoint covers, of all ledgers',
+      read: (value) => value,
+    },
+  ])
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_checkpoint_faulty_ledgers',
+      help: 'Ledgers that get no checkpoint because of a fault: see the log',
+    },
+    () => faulty.count,
+  )
+  const published = new Counter({
+    name: 'tallystick_checkpoints_published_total',
+    help: 'Checkpoints that were published',
+    registers: [metrics.registry],
+  })
+  return () => published.inc()
+}
+
+/** Erased documents, until they are gone; hears of how many are. */
+export function watchErasures(
+  metrics: Metrics,
+  pool: pg.Pool,
+  refused: Refused,
+): (documents: number) => void {
+  askGauges(metrics, () => countPendingErasures(pool), [
+    {
+      name: 'tallystick_erasures_pending',
+      help: 'Documents that are erased and still stored, of all ledgers',
+      read: (value) => value,
+    },
+  ])
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_erasures_refused',
+      help: 'Of those the ones that this worker refuses, because their entry does not order them: see the log',
+    },
+    () => refused.count,
+  )
+  const erased = new Counter({
+    name: 'tallystick_documents_erased_total',
+    help: 'Erased documents that were taken away',
+    registers: [metrics.registry],
+  })
+  return (documents) => erased.inc(documents)
+}
+
+export function watchRestoredLedgers(metrics: Metrics, restored: RestoredLedgers): void {
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_contradicted_ledgers',
+      help: 'Ledgers that are not what was published of them: closed until an operator acknowledges it, or gone whole',
+    },
+    () =>
+      (['closed', 'gone'] as const).map((finding) => ({
+        labels: { finding },
+        value: restored.count(finding),
+      })),
+  )
+}
+
+/** How far a new envelope key has come. */
+export function watchRotation(metrics: Metrics, pool: pg.Pool, unmoved: FaultyLedgers): void {
+  askGauges(metrics, () => countLedgersToRotate(pool), [
+    {
+      name: 'tallystick_key_rotation_pending_ledgers',
+      help: 'Ledgers whose entries an older envelope key signs than the newest',
+      read: (value) => value,
+    },
+  ])
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_key_rotation_failing_ledgers',
+      help: 'Of those the ones that could not be moved to the newest when it was last tried: see the log',
+    },
+    () => unmoved.count,
+  )
+}

@@ -1,0 +1,75 @@
+import type pg from 'pg'
+import { Counter, Histogram } from 'prom-client'
+import { countOverdue } from '../../db/records/expiry-work.ts'
+import { readWaitingFigures } from '../../db/records/verification-work.ts'
+import { askGauges } from '../../observe/metrics/asked.ts'
+import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { readCounter, readGauge, Tally } from '../../observe/metrics/readings.ts'
+import type { Refused } from '../refused.ts'
+import type { VerificationObserver } from './verify-completions.ts'
+
+/** Counts completions of the worker. */
+export function makeVerificationObserver(metrics: Metrics): VerificationObserver {
+  const verified = new Tally(['pass', 'fail', 'refused'])
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_completions_verified_total',
+      help: 'Completions by what was found; refused: what is stored is not what was signed',
+    },
+    () => verified.readings('outcome'),
+  )
+  const seconds = new Histogram({
+    name: 'tallystick_completion_verification_seconds',
+    help: 'From the submission of a completion to the entry that says what was found',
+    buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300],
+    registers: [metrics.registry],
+  })
+  return (outcome, ms) => {
+    verified.add(outcome)
+    if (outcome !== 'refused') seconds.observe(ms / 1000)
+  }
+}
+
+export function watchVerification(metrics: Metrics, pool: pg.Pool): void {
+  askGauges(metrics, () => readWaitingFigures(pool), [
+    {
+      name: 'tallystick_completions_waiting',
+      help: 'Completions that are not verified yet, of all open ledgers',
+      read: ({ count }) => count,
+    },
+    {
+      name: 'tallystick_completions_oldest_waiting_seconds',
+      help: 'For how long the oldest of them has waited; 0: there is none',
+      read: ({ oldestSeconds }) => oldestSeconds,
+    },
+  ])
+}
+
+/** Hears of each record that was expired. */
+export function makeExpiryObserver({ registry }: Metrics): () => void {
+  const expired = new Counter({
+    name: 'tallystick_records_expired_total',
+    help: 'Records that were expired, because their deadline had passed',
+    registers: [registry],
+  })
+  return () => expired.inc()
+}
+
+export function watchExpiry(metrics: Metrics, pool: pg.Pool, refused: Refused): void {
+  askGauges(metrics, () => countOverdue(pool), [
+    {
+      name: 'tallystick_records_overdue',
+      help: 'Records whose deadline has passed and that are not expired yet, of all open ledgers',
+      read: (count) => count,
+    },
+  ])
+  readGauge(
+    metrics,
+    {
+      name: 'tallystick_expiries_refused',
+      help: 'Of those the ones that this worker refuses, because they are not what was signed: see the log',
+    },
+    () => refused.count,
+  )
+}

@@ -1,0 +1,30 @@
+import type { Tracing } from '../../observe/tracing/tracing.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { VerificationObserver } from './verify-completions.ts'
+
+/**
+ * Makes the verification of a completion with a `traceparent` a span of that trace, from its submission on, with a link to the
+ * round, or the batch of jobs, that did it. Completions without one get only the round's span.
+ */
+export function traceVerification(tracing: Tracing, observe: VerificationObserver): VerificationObserver {
+  return (outcome, ms, completion) => {
+    observe(outcome, ms, completion)
+    const parent = completion ? tracing.parentOf(completion.traceparent) : null
+    if (!completion || parent === null) return
+    const work = tracing.current
+    const endedAt = performance.now()
+    tracing
+      .start('verify completion', {
+        kind: 'internal',
+        parent,
+        links: work ? [work.spanContext()] : [],
+        attributes: {
+          'tallystick.ledger.id': formatId('led', completion.ledgerId),
+          'tallystick.record.id': formatId('rec', completion.recordId),
+          'tallystick.verification.outcome': outcome,
+        },
+        startedAt: endedAt - ms,
+      })
+      ?.end(endedAt)
+  }
+}

@@ -1,0 +1,39 @@
+import type { FastifyRequest } from 'fastify'
+import { ApiError } from '../../errors.ts'
+import { entityTagsOf, noneMatchHits } from '../../proof/http-fields.ts'
+
+/** Conditions of a request on a record's version (RFC 9110 §13.1). The ETag of a record is its version in quotes. */
+export function etagOf(version: number): string {
+  return `"${version}"`
+}
+
+/**
+ * Returns the versions that If-Match allows (RFC 9110 §13.1.1); null: any. A weak tag matches nothing. Throws `invalid_request`
+ * for a field without any tag, because a write with an unreadable condition must not be done.
+ */
+export function ifVersionsOf(request: FastifyRequest): readonly number[] | null {
+  const tags = entityTagsOf(request.headers['if-match'])
+  if (tags === null || tags === 'any') return null
+  if (tags.length === 0)
+    throw new ApiError(
+      'invalid_request',
+      'If-Match takes a version in quotes, as the ETag of a record has it',
+      {
+        members: { path: '/if-match' },
+      },
+    )
+  return tags.flatMap(({ weak, opaque }) => (!weak && VERSION.test(opaque) ? [Number(opaque)] : []))
+}
+
+/**
+ * Returns whether the client has this version, by If-None-Match (RFC 9110 §13.1.2, weak comparison); null: no such field, or
+ * one without any tag.
+ */
+export function knownVersionsOf(request: FastifyRequest): ((version: number) => boolean) | null {
+  const value = request.headers['if-none-match']
+  const tags = entityTagsOf(value)
+  if (tags === null || tags.length === 0) return null
+  return (version) => noneMatchHits(value, `${version}`)
+}
+
+const VERSION = /^[1-9]\d{0,8}$/

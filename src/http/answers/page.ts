@@ -1,0 +1,111 @@
+import { hash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { ApiError } from '../../errors.ts'
+import type { Uuid } from '../../proof/ids.ts'
+import { PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX } from '../../records/limits.ts'
+
+/** The query parameters of every list. */
+export const pageQuery = {
+  limit: z
+    .string()
+    .regex(/^[1-9][0-9]{0,2}$/)
+    .describe(`how many to answer at most: 1 to ${PAGE_ITEMS_MAX}; absent: ${PAGE_ITEMS_DEFAULT}`)
+    .optional(),
+  cursor: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,512}$/)
+    .describe('`nextCursor` of the page before; absent: from the beginning')
+    .optional(),
+}
+
+/** A list's answer: one page, and where the next one begins; null on the last. */
+export function pageOf<T extends z.ZodType>(item: T) {
+  return z.strictObject({ data: z.array(item), nextCursor: z.string().nullable() })
+}
+
+export function pageLimit(query: { readonly limit?: string | undefined }): number {
+  const limit = query.limit === undefined ? PAGE_ITEMS_DEFAULT : Number(query.limit)
+  if (limit <= PAGE_ITEMS_MAX) return limit
+  throw new ApiError('invalid_request', `a page has at most ${PAGE_ITEMS_MAX} items`, {
+    members: { path: '/limit' },
+  })
+}
+
+declare const LIST_TAG: unique symbol
+/** Digest of what a list's cursors are bound to. */
+export type ListTag = string & { readonly [LIST_TAG]: true }
+
+/**
+ * The list that a request pages through: ledger, route, parameters, filters, and whether only the caller's own records
+ * are shown. A cursor is a position, and a position in another list would silently leave items out. `values` replaces
+ * filters by what they default to, so that an absent one and its default are the same list.
+ */
+export function listTag(request: FastifyRequest, values: Readonly<Record<string, unknown>> = {}): ListTag {
+  const { caller, ownRecordsOnly, routeOptions, params, query, body } = request
+  const filters = Object.entries({ ...(query as object), ...(body as object | undefined), ...values })
+    .filter(([name, value]) => name !== 'limit' && name !== 'cursor' && value !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  return tagOf([
+    caller?.ledgerId ?? null,
+    routeOptions.url,
+    params,
+    filters,
+    ownRecordsOnly ? (caller?.agentId ?? null) : null,
+  ])
+}
+
+/** Events are positions in a ledger's chain: a cursor goes on with any filter, on a page and in a stream. */
+export function eventsTag(ledgerId: Uuid): ListTag {
+  return tagOf([ledgerId, 'events'])
+}
+
+function tagOf(bound: readonly unknown[]): ListTag {
+  // 66 bits against mistakes. A forged cursor shows its caller nothing that the list does not.
+  return hash('sha256', JSON.stringify(bound), 'base64url').slice(0, 11) as ListTag
+}
+
+/** Page of rows of which one beyond `limit` was asked for: the last one only says that there is a next page. */
+export function toPage<Row, Item>(
+  list: ListTag,
+  rows: readonly Row[],
+  limit: number,
+  render: (row: Row) => Item,
+  placeOf: (last: Item) => readonly unknown[],
+): { data: Item[]; nextCursor: string | null } {
+  const data = rows.slice(0, limit).map(render)
+  return { data, nextCursor: rows.length > limit ? formatCursor(list, placeOf(data.at(-1)!)) : null }
+}
+
+/** Opaque to clients: the list, and the place of a page's last item. */
+export function formatCursor(list: ListTag, place: readonly unknown[]): string {
+  return Buffer.from(JSON.stringify([list, ...place])).toString('base64url')
+}
+
+/** Place of a cursor; null without one. Throws `invalid_request` for one of another list or made up. `schema` MUST bound every part. */
+export function parseCursor<T>(
+  list: ListTag,
+  { cursor }: { readonly cursor?: string | undefined },
+  schema: z.ZodType<T>,
+): T | null {
+  if (cursor === undefined) return null
+  const [tag, ...place] = partsOf(cursor)
+  if (tag !== list)
+    throw refusedCursor('the cursor is of another list (ledger, route, filters or order), or is none')
+  const parsed = schema.safeParse(place)
+  if (!parsed.success) throw refusedCursor('the cursor is not one that this list gave')
+  return parsed.data
+}
+
+function partsOf(cursor: string): unknown[] {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    return Array.isArray(parts) ? parts : []
+  } catch {
+    return []
+  }
+}
+
+function refusedCursor(detail: string): ApiError {
+  return new ApiError('invalid_request', `${detail}: begin without one`, { members: { path: '/cursor' } })
+}

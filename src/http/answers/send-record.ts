@@ -1,0 +1,31 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { getAnswerOfEntry, type RecordJson } from '../../records/read/read.ts'
+import type { Deps } from '../deps.ts'
+import { markReplayed } from '../idempotency.ts'
+import { etagOf } from './conditions.ts'
+import { sendJson } from './send-json.ts'
+
+type ReadDeps = Pick<Deps, 'readPool' | 'lookups' | 'envelopeKeys'>
+
+/** The record that the request wrote, or moved; where it repeats an earlier request, as that one left it. */
+export function sendRecord(
+  deps: ReadDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: RecordJson | { readonly replayedSeq: number },
+): FastifyReply | Promise<FastifyReply> {
+  if ('record' in result) return sendJson(reply.header('etag', etagOf(result.version)), result.record)
+  return sendReplay(deps, request, reply, result.replayedSeq)
+}
+
+/** Sends the answer of the earlier request whose entry is at `seq`. */
+export async function sendReplay(
+  deps: ReadDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  seq: number,
+): Promise<FastifyReply> {
+  const { record, version } = await getAnswerOfEntry(deps, request.caller.ledgerId, seq)
+  if (version !== null) reply.header('etag', etagOf(version))
+  return sendJson(markReplayed(reply, true), record)
+}

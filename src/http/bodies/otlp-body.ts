@@ -1,0 +1,69 @@
+import type { FastifyRequest } from 'fastify'
+import { RATE_LIMIT_BYTES_PER_REQUEST, RATE_LIMIT_RECORDS_PER_REQUEST } from '../../ledgers/limits.ts'
+import { JSON_THREAD_MS_MAX } from '../../load/limits.ts'
+import { ownBuffer } from '../../load/threads/parse-json.ts'
+import { contentCodingsOf } from '../../proof/http-fields.ts'
+import type { OtlpSignal } from '../../records/otlp/items.ts'
+import type { Grouped } from '../../records/otlp/known-items.ts'
+import type { OtlpRead } from '../../records/otlp/notarize-otlp.ts'
+import { isProtobuf } from '../answers/otlp-answers.ts'
+import { sendersOf } from '../connections/owner.ts'
+import { ReadBody } from '../zod-validation.ts'
+import { requireRead } from './refused-body.ts'
+import type { Threads } from './threads.ts'
+
+/** Spans or logs of a request, built for the ledger. */
+export class OtlpBody extends ReadBody {
+  readonly read: OtlpRead
+  readonly #again: (known: Grouped) => Promise<OtlpRead>
+
+  constructor(read: OtlpRead, again: (known: Grouped) => Promise<OtlpRead>) {
+    super()
+    this.read = read
+    this.#again = again
+  }
+
+  /** Reads the body once more, without what is known. */
+  readWithout(known: Grouped): Promise<OtlpRead> {
+    return this.#again(known)
+  }
+
+  /** Cost in requests, for rate limits: as a batch of as many records, or of as many bytes: of the body, or of what it becomes. */
+  get cost(): number {
+    const { batches, bytes } = this.read
+    const count = batches.reduce((sum, { built }) => sum + built.count, 0)
+    return Math.max(count / RATE_LIMIT_RECORDS_PER_REQUEST, Math.floor(bytes / RATE_LIMIT_BYTES_PER_REQUEST))
+  }
+}
+
+/** Whether gzip is the only content coding of the body. */
+export function isGzip({ headers }: FastifyRequest): boolean {
+  const codings = contentCodingsOf(headers['content-encoding'])
+  return codings.length === 1 && codings[0] === 'gzip'
+}
+
+/** Always in a thread: a small body may be a large one, compressed. Throws ApiError and ThreadError. */
+export async function readOtlpBody(
+  threads: Threads,
+  request: FastifyRequest,
+  { signal, body }: { readonly signal: OtlpSignal; readonly body: Buffer },
+): Promise<OtlpBody> {
+  const { caller } = request
+  const about = {
+    signal,
+    isJson: !isProtobuf(request),
+    isCompressed: isGzip(request),
+    settings: caller.otlp,
+    actor: caller.agentId,
+    subjectSalt: caller.subjectSalt,
+  }
+  const read = async (known: Grouped): Promise<OtlpRead> => {
+    // Copied, not handed over: what is known by now may have to be left out, and then it is read again.
+    const bytes = ownBuffer(Buffer.from(body))
+    const options = { ...sendersOf(request), bytes: bytes.length, msMax: JSON_THREAD_MS_MAX }
+    return requireRead(
+      await threads.run('readOtlp', { ...about, bytes, known }, { ...options, transfer: [bytes.buffer] }),
+    )
+  }
+  return new OtlpBody(await read(new Map()), read)
+}

@@ -1,0 +1,90 @@
+import { gunzipSync } from 'node:zlib'
+import { ApiError } from '../../errors.ts'
+import { JSON_TOKENS_MAX } from '../../load/limits.ts'
+import { ProofError } from '../../proof/error.ts'
+import type { Uuid } from '../../proof/ids.ts'
+import { refuseCost } from '../../proof/json/json-text.ts'
+import { OtlpError } from '../../records/otlp/error.ts'
+import { itemsOf, type OtlpAbout, type OtlpItem, type OtlpSignal } from '../../records/otlp/items.ts'
+import type { Grouped } from '../../records/otlp/known-items.ts'
+import { OTLP_BATCH_RECORDS_MAX, OTLP_PLAIN_BYTES_MAX } from '../../records/otlp/limits.ts'
+import { LOGS, TRACES } from '../../records/otlp/messages.ts'
+import type { OtlpRead } from '../../records/otlp/notarize-otlp.ts'
+import { readJson } from '../../records/otlp/read-json.ts'
+import { readProtobuf } from '../../records/otlp/read-protobuf.ts'
+import { textOfBytes } from '../../records/otlp/text.ts'
+import { buildBatch } from '../../records/write/build-batch.ts'
+import { makeEntropy } from '../../signing/entropy.ts'
+import { refusedFor } from './json-refusals.ts'
+import { orRefused, type RefusedBody } from './refused-body.ts'
+
+const entropy = makeEntropy()
+
+export type OtlpRequest = OtlpAbout & {
+  readonly bytes: Uint8Array
+  readonly signal: OtlpSignal
+  readonly isJson: boolean
+  readonly isCompressed: boolean
+  /** The agent that notarizes. */
+  readonly actor: Uuid
+}
+
+/** The body of a request of OTLP, from its bytes to the batches that are appended. */
+export function readOtlp(request: OtlpRequest): OtlpRead | RefusedBody {
+  return orRefused(() => {
+    const plain = request.isCompressed ? decompress(request.bytes) : request.bytes
+    const { actor, subjectSalt } = request
+    const { items, bytes, rejected, message } = read(plain, request)
+    const batches: OtlpRead['batches'][number][] = []
+    for (let start = 0; start < items.length; start += OTLP_BATCH_RECORDS_MAX) {
+      const part = items.slice(start, start + OTLP_BATCH_RECORDS_MAX)
+      const about = { actor, subjectSalt, traceparent: null, request: null }
+      const built = buildBatch(
+        entropy,
+        part.map(({ record }) => record),
+        about,
+      )
+      // No answer of OTLP shows the records.
+      batches.push({ built: { ...built, answer: '' }, items: grouped(part) })
+    }
+    return { batches, rejected, message, bytes: Math.max(plain.length, bytes) }
+  })
+}
+
+function read(plain: Uint8Array, { signal, isJson, ...about }: OtlpRequest) {
+  const message = signal === 'traces' ? TRACES : LOGS
+  try {
+    const request = isJson ? readJson(jsonText(plain), message) : readProtobuf(plain, message)
+    return itemsOf(signal, request, about)
+  } catch (error) {
+    if (error instanceof ProofError) throw refusedFor(error)
+    if (!(error instanceof OtlpError)) throw error
+    throw new ApiError('bad_otlp', error.message)
+  }
+}
+
+/** Decodes a JSON text and checks only its size in tokens. A fault in it rejects one span (src/records/otlp). */
+function jsonText({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  const text = textOfBytes(Buffer.from(buffer, byteOffset, byteLength))
+  refuseCost(text, { depthMax: Number.POSITIVE_INFINITY, tokensMax: JSON_TOKENS_MAX })
+  return text
+}
+
+/** A few bytes may say that they become gigabytes: they are decompressed as far as a body may be. */
+function decompress(bytes: Uint8Array): Uint8Array {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: OTLP_PLAIN_BYTES_MAX })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+      throw new ApiError(
+        'body_too_large',
+        `the body must have at most ${OTLP_PLAIN_BYTES_MAX} bytes when it is decompressed`,
+      )
+    throw new ApiError('bad_otlp', 'the body is not gzip, as content-encoding says')
+  }
+}
+
+function grouped(items: readonly OtlpItem[]): Grouped {
+  const groups = Map.groupBy(items, ({ group }) => group)
+  return new Map(Array.from(groups, ([group, of]) => [group, of.map(({ identity }) => identity)]))
+}

@@ -1,0 +1,42 @@
+import type { z } from 'zod'
+import { canonicalTolerances } from '../../ledgers/types/rules/tolerances.ts'
+import { JSON_TOKENS_MAX } from '../../load/limits.ts'
+import { JSON_DEPTH_MAX } from '../../proof/request-limits.ts'
+import { canonicalMetadata, type SaltedDocument, saltDocument } from '../../records/documents.ts'
+import { hashRequest } from '../../records/write/idempotency.ts'
+import { makeEntropy } from '../../signing/entropy.ts'
+import { notarizeBody } from '../schemas/records.ts'
+import { validate } from '../zod-validation.ts'
+import { parseBody } from './json-refusals.ts'
+import { orRefused, type RefusedBody } from './refused-body.ts'
+
+/** A record's request, but for the value of its payload: to take that over would hold the event loop for longer than all else. */
+export type ReadRecord = {
+  readonly members: Omit<z.output<typeof notarizeBody>, 'payload'>
+  readonly payload: SaltedDocument
+  /** H(method, path, JCS(body)), if it was wanted. */
+  readonly requestHash: Uint8Array | null
+}
+
+const entropy = makeEntropy()
+
+/** The body of POST /v1/records, from its bytes to what its entry signs. `request`: for its Idempotency-Key; null without one. */
+export function readRecord(given: {
+  readonly bytes: Uint8Array
+  readonly request: { readonly method: string; readonly path: string } | null
+}): ReadRecord | RefusedBody {
+  return orRefused(() => {
+    const { bytes, request } = given
+    const parsed = parseBody(bytes, { depthMax: JSON_DEPTH_MAX, tokensMax: JSON_TOKENS_MAX })
+    const body = validate(notarizeBody, 'body', parsed) as z.output<typeof notarizeBody>
+    const { payload: value, ...members } = body
+    const { canonical, salt, digest } = saltDocument(entropy, value, body.salt)
+    // Larger ones are refused here, because all members pass to the event loop as values.
+    canonicalMetadata(members.metadata)
+    if (members.tolerances !== undefined) canonicalTolerances(members.tolerances)
+    const requestHash = request && hashRequest({ ...request, body })
+    // Each of its own memory: a view takes all that it is a view of along.
+    const payload = { canonical, salt: Uint8Array.from(salt), digest: Uint8Array.from(digest) }
+    return { members, payload, requestHash }
+  })
+}

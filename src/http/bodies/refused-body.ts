@@ -1,0 +1,20 @@
+import { ApiError } from '../../errors.ts'
+
+/** Refusal as a value, because an error does not pass between threads as it is. */
+export type RefusedBody = { readonly refused: Pick<ApiError, 'code' | 'message' | 'members'> }
+
+export function orRefused<Read>(read: () => Read): Read | RefusedBody {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return { refused: { code: error.code, message: error.message, members: error.members } }
+  }
+}
+
+/** Throws ApiError. */
+export function requireRead<Read extends object>(read: Read | RefusedBody): Read {
+  if (!('refused' in read)) return read
+  const { code, message, members } = (read as RefusedBody).refused
+  throw new ApiError(code, message, { members })
+}

@@ -1,0 +1,80 @@
+import { makeKeyTest } from '../../ledgers/api-keys.ts'
+import type { CallerCache, KnownKey } from '../../ledgers/caller.ts'
+import { UNPROVEN } from '../../load/unproven.ts'
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** Set before the request begins; absent for a request without a connection. */
+    proof?: Proof
+  }
+}
+
+/** The operator is an owner of its own, so that no ledger can cause a refusal of the operator's requests. */
+export const OPERATOR = 'operator'
+
+export type Proof = {
+  /** A ledger (`led_…`), OPERATOR, or UNPROVEN: the request is counted for it. */
+  readonly owner: string
+  /** The key of the request, even if expired; null: no key, or an unknown one. */
+  readonly key: KnownKey | null
+  /** Why its key could not be looked up; otherwise null. */
+  readonly failure: unknown
+}
+
+/** Headers of a request, as far as they prove who sends it. */
+type Claims = { readonly authorization?: string | undefined }
+
+/**
+ * Decides who owns a request. A promise where that takes longer: the request waits without a place, and is admitted by its owner then. A
+ * promise never rejects, and is always one of a bounded number. Called once for each request.
+ */
+export type Prove = (claims: Claims) => Proof | Promise<Proof>
+
+/** One way to prove an owner. The first whose `prefix` the token has decides alone. */
+type Prover = { readonly prefix: string; readonly prove: (token: string) => Proof | Promise<Proof> }
+
+const NOTHING: Proof = { owner: UNPROVEN, key: null, failure: null }
+const OPERATORS: Proof = { owner: OPERATOR, key: null, failure: null }
+
+/**
+ * Makes the only function that decides who owns a request. Shares of the server belong to owners, so an owner is what a token proves,
+ * never what a request names. A request with a known key costs a SHA-256 and a look-up in a map, and is decided at once. A request
+ * without a key, with a wrong checksum or with a wrong operator key costs no more.
+ */
+export function makeProve(deps: {
+  readonly callers: CallerCache
+  readonly operatorKeys: readonly string[]
+  readonly now: () => number
+}): Prove {
+  const isOperators = makeKeyTest(deps.operatorKeys)
+  const provers: readonly Prover[] = [
+    { prefix: 'tlo_', prove: (token) => (isOperators(token) ? OPERATORS : NOTHING) },
+    { prefix: '', prove: makeKeyProver(deps) },
+  ]
+  return ({ authorization }) => {
+    const token = findBearerToken(authorization)
+    if (token === null) return NOTHING
+    for (const { prefix, prove } of provers) if (token.startsWith(prefix)) return prove(token)
+    return NOTHING
+  }
+}
+
+/** Proves a ledger by its API key, which is looked up where it is new to the server. */
+function makeKeyProver({ callers, now }: { callers: CallerCache; now: () => number }): Prover['prove'] {
+  const proofOf = (key: KnownKey | null): Proof => {
+    if (!key?.caller) return NOTHING
+    const { ledger, expiresAtMs } = key.caller
+    // An expired key may be in the hands of a thief.
+    const isExpired = expiresAtMs !== null && expiresAtMs <= now()
+    return { owner: isExpired ? UNPROVEN : ledger, key, failure: null }
+  }
+  return (token) => {
+    const found = callers.find(token)
+    if (!(found instanceof Promise)) return proofOf(found)
+    return found.then(proofOf, (failure: unknown) => ({ ...NOTHING, failure }))
+  }
+}
+
+export function findBearerToken(authorization: string | undefined): string | null {
+  return /^Bearer ([\x21-\x7e]{1,256})$/i.exec(authorization ?? '')?.[1] ?? null
+}

@@ -1,0 +1,31 @@
+import { WHOLE_REQUEST_HEAD_BYTES_MAX } from '../limits.ts'
+
+/** A request whose bytes came together, and nothing with them. */
+export type WholeRequest = {
+  readonly method: string
+  readonly url: string
+  readonly authorization: string | undefined
+  readonly head: string
+}
+
+/**
+ * Answers null for anything that two readers could take in two ways, or that asks for more than an answer: Node's parser is to say
+ * what that is. Its headers have one space before each value, no continued lines, and nothing that says how long the body is but one Content-Length.
+ */
+export function parseWholeRequest(chunk: Buffer): WholeRequest | null {
+  const end = chunk.indexOf('\r\n\r\n')
+  if (end < 0 || end > WHOLE_REQUEST_HEAD_BYTES_MAX) return null
+  const head = chunk.toString('latin1', 0, end + 4)
+  const [, method, url] = PLAIN_HEAD.exec(head) ?? []
+  if (method === undefined || url === undefined || OTHER_FRAMING.test(head)) return null
+  const [bytes = '0', ...others] = head.match(CONTENT_LENGTHS) ?? []
+  if (others.length > 0 || !DIGITS.test(bytes) || chunk.length !== end + 4 + Number(bytes)) return null
+  return { method, url, authorization: AUTHORIZATION.exec(head)?.[1], head }
+}
+
+const PLAIN_HEAD =
+  /^(GET|POST) (\/[!-~]*) HTTP\/1\.1\r\n(?:[\w!#$%&'*+.^`|~-]+: [!-~](?:[ -~]*[!-~])?\r\n)+\r\n$/
+const OTHER_FRAMING = /\n(?:(?:transfer-encoding|upgrade|expect|te|trailer):|connection:(?! keep-alive\r))/i
+const CONTENT_LENGTHS = /(?<=\ncontent-length: )[^\r]*/gi
+const DIGITS = /^\d{1,7}$/
+const AUTHORIZATION = /\nauthorization: ([^\r]*)/i

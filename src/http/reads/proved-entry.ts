@@ -1,0 +1,72 @@
+import type { FastifyRequest } from 'fastify'
+import { ApiError } from '../../errors.ts'
+import { type EntryProof, proveEntry, proveRecord } from '../../followers/checkpoints/prove-entry.ts'
+import { pathId } from '../path-id.ts'
+import { SEQ_TEXT } from '../schemas/common.ts'
+
+type ProofDeps = Parameters<typeof proveEntry>[0]
+type OfRecord = { readonly params: { readonly id: string }; readonly query: Wanted }
+type OfEntry = { readonly params: { readonly seq: string }; readonly query: Omit<Wanted, 'seq'> }
+type Wanted = {
+  readonly seq?: string | undefined
+  readonly size?: string | undefined
+  readonly cosignatures?: string | undefined
+}
+
+const ANSWERS = {
+  reads: 'replica',
+  problems: ['not_found', 'checkpoint_pending', 'integrity_fault'],
+} as const
+
+/** Configuration of each route that shows a proof of an entry: as JSON or as a receipt. */
+export const PROVED_ENTRY = { ...ANSWERS, access: { scope: 'audit:read' } } as const
+export const PROVED_RECORD = {
+  ...ANSWERS,
+  access: { scope: ['audit:read', 'records:read'], own: 'records:read:own' },
+} as const
+
+/** The proof of the entry of a record that a request asks for. Throws ApiError `not_found`, and as proveRecord does. */
+export async function provedRecord(
+  deps: ProofDeps,
+  { caller, ownRecordsOnly }: FastifyRequest,
+  { params, query }: OfRecord,
+): Promise<EntryProof> {
+  const proof = await proveRecord(deps, caller.ledgerId, {
+    recordId: pathId('rec', params.id),
+    seq: numberOf(query.seq),
+    ...checkpointOf(query),
+    ownAgent: ownRecordsOnly ? caller.agentId : null,
+  })
+  const of = query.seq === undefined ? '' : ` with an entry ${query.seq}`
+  return found(proof, `the ledger has no record ${params.id}${of}`)
+}
+
+/** The proof of the entry that a request asks for. Throws ApiError `not_found`, and as proveEntry does. */
+export async function provedEntry(
+  deps: ProofDeps,
+  { caller }: FastifyRequest,
+  { params, query }: OfEntry,
+): Promise<EntryProof> {
+  // Anything else is no seq of any ledger, and answered like one that is not there.
+  const proof = SEQ_TEXT.test(params.seq)
+    ? await proveEntry(deps, caller.ledgerId, Number(params.seq), checkpointOf(query))
+    : null
+  return found(proof, `the ledger has no entry ${params.seq}`)
+}
+
+function checkpointOf({ size, cosignatures }: Omit<Wanted, 'seq'>) {
+  if (size !== undefined && cosignatures !== undefined)
+    throw new ApiError('invalid_request', 'ask for a size, or for cosignatures', {
+      members: { path: '/cosignatures' },
+    })
+  return { size: numberOf(size), cosignatures: numberOf(cosignatures) }
+}
+
+function numberOf(digits: string | undefined): number | null {
+  return digits === undefined ? null : Number(digits)
+}
+
+function found(proof: EntryProof | null, otherwise: string): EntryProof {
+  if (proof === null) throw new ApiError('not_found', otherwise)
+  return proof
+}

@@ -1,0 +1,243 @@
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import { type LedgerEnd, type LedgerState, readLedgerEnds } from '../../db/chain/ledger-ends.ts'
+import { isUnreadable } from '../../db/connect/archive.ts'
+import type { Db } from '../../db/connect/client.ts'
+import { Coalescer } from '../../db/connect/coalescer.ts'
+import { REPLICA_REFUSALS, type Replica, ReplicaError } from '../../db/connect/replica.ts'
+import { LOOKUP_QUERIES_MAX, LOOKUPS_PER_QUERY_MAX } from '../../db/limits.ts'
+import { ApiError } from '../../errors.ts'
+import { KEY_CACHE_AGE_MS_MAX } from '../../ledgers/limits.ts'
+import { cacheDirectivesOf } from '../../proof/http-fields.ts'
+import { parseId, type Uuid } from '../../proof/ids.ts'
+import { KNOWN_SIZES_MAX } from '../limits.ts'
+import { LEDGER_SIZE_HEADER } from '../plugins/answer-headers.ts'
+import { SIZE_TEXT } from '../schemas/common.ts'
+import {
+  type ReadSources,
+  ReplicaConnections,
+  type ReplicaPool,
+  type ReplicaRead,
+} from './replica-connections.ts'
+
+/** Server that a route reads from. `replica`: through `Reads`; `nothing`: it reads nothing that a ledger holds. */
+export type ReadFrom = 'replica' | 'primary' | 'nothing'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Required of each GET. */
+    reads?: ReadFrom
+  }
+}
+
+/**
+ * Refuses a GET that does not say from which server it reads. One of a ledger that reads the primary alone is held to
+ * `If-Known-Size` here; those that read a replica are held to it by `Reads`.
+ */
+export function requireReads(app: FastifyInstance, reads: Reads): void {
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'GET') return
+    const { url, config } = route
+    if (!config?.reads) throw new Error(`the route GET ${url} does not say from which server it reads`)
+    if (takesKnownSize(config) && config.reads === 'primary')
+      route.preHandler = async (request: FastifyRequest) => reads.requireKnownSize(request)
+  })
+}
+
+/** Whether a route answers `ledger_smaller`: it reads a ledger, which its key names. */
+export function takesKnownSize({ reads, access }: FastifyContextConfig): boolean {
+  return reads === 'replica' || (reads === 'primary' && typeof access === 'object')
+}
+
+type Primary = Omit<ReadSources, 'readPool'> & { readonly readPool: pg.Pool }
+
+/** Where reads went since the start. `fallback`: the replica was asked for, and the primary answered. */
+export type ReadFigures = {
+  readonly replica: number
+  readonly primary: number
+  readonly fallback: number
+}
+
+/** `failed`: replay cancelled the read, or the connection broke; `refused`: the replica's answer was an error, such as `not_found`. */
+const REASONS = [...REPLICA_REFUSALS, 'failed', 'refused'] as const
+type FallbackReason = (typeof REASONS)[number]
+
+/**
+ * Reads of a ledger, from the replica where that may be (docs/decisions/0033-reads-from-a-replica.md).
+ *
+ * The replica only ever says yes: what it can't answer, because it is away, behind, lacks something or finds something wrong, is
+ * asked of the primary in the same request. So nobody hears `not_found` of a thing that was answered with 201. A connection is held
+ * for the whole read, but not while the archive is asked for long; `archive_unavailable` is no reason to ask again.
+ */
+export class Reads {
+  readonly #primary: Primary
+  readonly #replica: Replica | null
+  readonly #connections: ReplicaConnections | null
+  readonly #ends: Coalescer<LedgerState, LedgerEnd>
+  #figures = { replica: 0, primary: 0, fallback: 0 }
+  /** Sizes of ledgers that the primary has shown. */
+  readonly #believed = new Map<Uuid, { readonly size: number; readonly atMs: number }>()
+  readonly #fallbacks = Object.fromEntries(REASONS.map((reason) => [reason, 0])) as Record<
+    FallbackReason,
+    number
+  >
+
+  constructor(primary: Primary, replica: Replica | null) {
+    this.#primary = primary
+    this.#replica = replica
+    this.#ends = new Coalescer((states) => this.#readEnds(states), {
+      keysMax: LOOKUPS_PER_QUERY_MAX,
+      queriesMax: LOOKUP_QUERIES_MAX,
+    })
+    this.#connections = replica && new ReplicaConnections(replica, this.#ends, primary.checkpoints)
+  }
+
+  get figures(): ReadFigures {
+    return this.#figures
+  }
+
+  /** By reason. */
+  get fallbacks(): Readonly<Record<FallbackReason, number>> {
+    return this.#fallbacks
+  }
+
+  /**
+   * Answers what `work` makes of a ledger, from one server. `work` may run twice, and MUST send nothing before it has read all that
+   * it needs. `waits`: the answer is about what comes next, which the primary knows first. `pool`, `shares`: as ReplicaConnections
+   * takes them.
+   */
+  async of<T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    work: (from: ReadSources) => Promise<T>,
+    {
+      ledgerId = request.caller.ledgerId,
+      waits = false,
+      pool = 'read',
+      shares = false,
+    }: { ledgerId?: Uuid; waits?: boolean; pool?: ReplicaPool; shares?: boolean } = {},
+  ): Promise<T> {
+    const known = knownSizeOf(request)
+    if (this.#connections === null || waits || isFresh(request)) {
+      if (known > 0) await this.#refuseSmaller(ledgerId, known)
+      return this.#ofPrimary('primary', work)
+    }
+    let read: ReplicaRead | null = null
+    try {
+      read = await this.#connections.take(pool, { ledgerId, sizeMin: known }, { shares })
+      reply.header(LEDGER_SIZE_HEADER, read.size)
+      const answer = await work(read.sources)
+      read.leave()
+      this.#figures.replica++
+      return answer
+    } catch (error) {
+      read?.leave(error as Error)
+      if (reply.sent) throw error
+      reply.removeHeader(LEDGER_SIZE_HEADER)
+      // The archive is the same one for the primary, and has what Postgres lacks.
+      if (isUnreadable(error)) {
+        this.#figures.replica++
+        throw error
+      }
+      this.#countFallback(error as Error)
+      if (known > 0) await this.#refuseSmaller(ledgerId, known)
+      return await this.#ofPrimary('fallback', work)
+    }
+  }
+
+  /** Throws `ledger_smaller` where the primary has fewer entries than `If-Known-Size` says, and `bad_request`. */
+  async requireKnownSize(request: FastifyRequest): Promise<void> {
+    const known = knownSizeOf(request)
+    // A public ledger is read without a key.
+    const ledgerId =
+      request.publicLedger === null ? request.caller.ledgerId : parseId('led', request.publicLedger)
+    if (known > 0) await this.#refuseSmaller(ledgerId, known)
+  }
+
+  /**
+   * Reads of a stream, statement by statement: each rests on no less than the one before it, and shows no document that was erased
+   * before it began.
+   */
+  stream(request: FastifyRequest): Db {
+    const { ledgerId } = request.caller
+    const connections = this.#connections
+    let sizeMin = knownSizeOf(request)
+    const query = async (...args: Parameters<Db['query']>) => {
+      if (connections === null || isFresh(request)) {
+        if (sizeMin > 0) await this.#refuseSmaller(ledgerId, sizeMin)
+        return this.#primary.readPool.query(...args)
+      }
+      let read: ReplicaRead | null = null
+      try {
+        read = await connections.take('read', { ledgerId, sizeMin }, { shares: false })
+        const rows = await read.sources.readPool.query(...args)
+        read.leave()
+        this.#figures.replica++
+        sizeMin = read.size
+        return rows
+      } catch (error) {
+        read?.leave(error as Error)
+        this.#countFallback(error as Error)
+        this.#figures.fallback++
+        const rows = await this.#primary.readPool.query(...args)
+        const { size } = await this.#ends.find({ ledgerId, size: 0 })
+        refuseSmaller(size, sizeMin)
+        sizeMin = size
+        return rows
+      }
+    }
+    return {
+      query: query as unknown as Db['query'],
+      archive: (this.#primary.readPool as Db).archive ?? null,
+    }
+  }
+
+  #ofPrimary<T>(figure: 'primary' | 'fallback', work: (from: ReadSources) => Promise<T>): Promise<T> {
+    this.#figures[figure]++
+    return work(this.#primary)
+  }
+
+  /** The database's answer about a ledger's size is believed for as long as that about a key. */
+  async #refuseSmaller(ledgerId: Uuid, known: number): Promise<void> {
+    const believed = this.#believed.get(ledgerId)
+    const nowMs = performance.now()
+    if (believed && believed.size >= known && nowMs - believed.atMs < KEY_CACHE_AGE_MS_MAX) return
+    const { size } = await this.#ends.find({ ledgerId, size: 0 })
+    if (this.#believed.size >= KNOWN_SIZES_MAX) this.#believed.clear()
+    this.#believed.set(ledgerId, { size, atMs: nowMs })
+    refuseSmaller(size, known)
+  }
+
+  #countFallback(error: Error): void {
+    this.#replica!.failed(error)
+    const reason =
+      error instanceof ReplicaError ? error.refusal : error instanceof ApiError ? 'refused' : 'failed'
+    this.#fallbacks[reason]++
+  }
+
+  async #readEnds(states: readonly LedgerState[]): Promise<LedgerEnd[]> {
+    const atMs = performance.now()
+    const ends = await readLedgerEnds(this.#primary.readPool, states)
+    this.#replica?.primaryLog.note(Math.max(...ends.map(({ walBytes }) => walBytes)), atMs)
+    return ends
+  }
+}
+
+/** Whether the reader wants the newest state: `no-cache`, or an answer of no age (RFC 9111 §5.2.1.1, §5.2.1.4). */
+function isFresh({ headers }: FastifyRequest): boolean {
+  const directives = cacheDirectivesOf(headers['cache-control'])
+  return directives.has('no-cache') || directives.get('max-age') === '0'
+}
+
+/** Size of `If-Known-Size`; 0: the reader demands nothing. Throws `bad_request`. */
+function knownSizeOf({ headers }: FastifyRequest): number {
+  const text = headers['if-known-size']
+  if (text === undefined) return 0
+  if (typeof text === 'string' && SIZE_TEXT.test(text)) return Number(text)
+  throw new ApiError('bad_request', 'If-Known-Size: send a size of the ledger, such as 42')
+}
+
+function refuseSmaller(size: number, known: number): void {
+  if (size >= known) return
+  throw new ApiError('ledger_smaller', `the ledger has ${size} entries, not ${known}`)
+}

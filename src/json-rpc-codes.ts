@@ -1,0 +1,15 @@
+/**
+ * Our own codes in JSON-RPC errors, outside of -32768 to -32000. In that range MCP 2026-07-28 ("Error Codes") reserves -32020 to -32099 and
+ * closes -32000 to -32019; JSON-RPC has the rest.
+ */
+export const JSON_RPC_CODES = {
+  /** HTTP refused the request before its message was read as one. */
+  refusedByHttp: -31_000,
+  /** The proxy does not forward a message, because it cannot be recorded. */
+  notForwarded: -31_001,
+  /** The server behind the proxy gave no answer. */
+  noAnswer: -31_002,
+} as const
+
+/** Timeout code of MCP's official SDK for TypeScript. The proxy reads it, but never sends it. */
+export const SDK_TIMEOUT_CODE = -32_001

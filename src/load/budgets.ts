@@ -1,0 +1,30 @@
+import {
+  BODIES_BYTES_MAX,
+  READ_ANSWERS_BYTES_MAX,
+  UNPROVEN_BYTES_SHARE,
+  WRITE_ANSWERS_BYTES_MAX,
+} from './limits.ts'
+import { Shares } from './shares.ts'
+
+/** Memory that a process holds because clients take, or send, slowly. */
+export type ByteBudgets = {
+  /** Answers to GET that clients have not read yet, and pending bytes of streams. */
+  readonly reads: Shares
+  /** All other answers: a reader must not be able to stop those who write. */
+  readonly writes: Shares
+  /** Bodies that are on their way, or were not handled yet. */
+  readonly bodies: Shares
+}
+
+export function makeByteBudgets(): ByteBudgets {
+  return {
+    reads: makeByteBudget(READ_ANSWERS_BYTES_MAX),
+    writes: makeByteBudget(WRITE_ANSWERS_BYTES_MAX),
+    bodies: makeByteBudget(BODIES_BYTES_MAX),
+  }
+}
+
+/** Bytes that are buffered for clients, by owner: a ledger, the peers of a ledger, or the operator. */
+export function makeByteBudget(max: number): Shares {
+  return new Shares({ rule: 'rest', max, unprovenMax: max * UNPROVEN_BYTES_SHARE })
+}

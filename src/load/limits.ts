@@ -1,0 +1,58 @@
+// Requests
+/** Beyond these a request is refused at once, but for bursts (src/load/admission.ts). */
+export const REQUESTS_UNDER_WAY_MAX = 256
+/**
+ * Reads have places of their own: REQUESTS_UNDER_WAY_MAX at least, more as far as the process answers them in READS_WAIT_MS_MAX, and so
+ * many at most. With 256, a third of the reads of 1,000 users was refused, and two thirds of 6,000 users', who wrote a fifth of their
+ * requests, while no write was.
+ */
+export const READS_UNDER_WAY_MAX = 4_096
+export const READS_WAIT_MS_MAX = 1_000
+export const REQUESTS_BURST_MAX = 2_048
+export const REQUESTS_BURST_PER_SECOND = 100
+/**
+ * Places of all requests without a known key, reads and writes together, in addition to those of proven owners. Examples: a page of the
+ * console, readers of public ledgers, and peers until their signature is verified.
+ */
+export const UNPROVEN_UNDER_WAY_MAX = 64
+export const UNPROVEN_BURST_MAX = 256
+export const UNPROVEN_BURST_PER_SECOND = 100
+/** Requests that begin before others are looked at. */
+export const REQUESTS_PER_TURN_MAX = 16
+export const TURN_BYTES_MAX = 64 * 1024
+/** Limit of every route that names no other. A body of this size is parsed in one turn: 3 ms, and 16 ms for a hostile one. */
+export const BODY_BYTES_MAX = 64 * 1024
+/** Bodies that are on their way, or were not handled yet (src/load/budgets.ts); one ledger alone may have half. */
+export const BODIES_BYTES_MAX = 192 * 1024 * 1024
+/** Names and values in a text above BODY_BYTES_MAX, which a thread parses: 0.5 s at the worst. Usual records of 4 MiB have half. */
+export const JSON_TOKENS_MAX = 512 * 1024
+/** A piece, for example one record, is taken over in one turn, 20 ms at the worst. A document of DOCUMENT_BYTES_MAX has 43,690 at most. */
+export const JSON_TOKENS_IN_PIECE_MAX = 48 * 1024
+/** Twenty times as long: then something else is wrong. */
+export const JSON_THREAD_MS_MAX = 10_000
+
+/** Bytes for all requests of unproven senders, as a share of each byte budget and in addition to it. */
+export const UNPROVEN_BYTES_SHARE = 1 / 4
+
+// Answers that were written and not taken (src/load/budgets.ts, src/http/connections/write-deadlines.ts)
+/** One ledger alone may have half. */
+export const READ_ANSWERS_BYTES_MAX = 192 * 1024 * 1024
+/** The largest, of a full batch, has 500 KB. */
+export const WRITE_ANSWERS_BYTES_MAX = 64 * 1024 * 1024
+
+// Work on large inputs (src/load/slice.ts, src/load/threads)
+/** Time on the event loop before others have their turn. */
+export const TURN_MS_MAX = 5
+export const THREADS_MAX = 64
+/** Pieces of work that wait for a thread, and their bytes: one owner may have half of what the others leave. */
+export const THREAD_WORK_WAITING_MAX = 256
+export const THREAD_WORK_BYTES_WAITING_MAX = 64 * 1024 * 1024
+/** Waiting work of all unproven senders, as a share of these and in addition to them. */
+export const THREAD_WORK_UNPROVEN_SHARE = 1 / 8
+/** 4 MiB of the smallest objects take 60 MiB. */
+export const THREAD_HEAP_MIB_MAX = 256
+/**
+ * Heap of a thread below which V8 collects young objects only. By default it collects everything each time that a few more batches
+ * have come. Batches of 1,000, 4 producers: 44,800 records/s by default, 49,000 with 64, 57,800 with 128, 55,800 with 256.
+ */
+export const THREAD_INITIAL_HEAP_MIB = 128

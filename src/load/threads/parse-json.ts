@@ -1,0 +1,56 @@
+import { parseChecked } from '../../proof/json/json-text.ts'
+import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
+import { JSON_THREAD_MS_MAX, JSON_TOKENS_IN_PIECE_MAX, JSON_TOKENS_MAX } from '../limits.ts'
+import { Slice } from '../slice.ts'
+import type { JsonPiece } from './cut-json.ts'
+import type { PieceOptions } from './piece.ts'
+import type { ThreadPool } from './pool.ts'
+import type { JsonRefusal, readJson } from './read-json.ts'
+
+/** Threads that read JSON, whatever else they do. */
+export type JsonThreads = Pick<ThreadPool<{ readJson: typeof readJson }>, 'run'>
+
+/**
+ * The object that a stranger's text is. A thread reads and checks all of it; this one makes the value, piece by piece, and others
+ * have their turn between them. The bytes move to the thread: the caller MUST not use them any more. Throws ThreadError.
+ */
+export async function parseJsonInThread(
+  threads: JsonThreads,
+  bytes: Buffer,
+  { depthMax, ...owners }: Pick<PieceOptions, 'owner' | 'ofAll'> & { readonly depthMax: number },
+): Promise<{ readonly value: JsonObject } | { readonly refused: JsonRefusal }> {
+  const own = ownBuffer(bytes)
+  const bounds = { depthMax, tokensMax: JSON_TOKENS_MAX, tokensInPieceMax: JSON_TOKENS_IN_PIECE_MAX }
+  const read = await threads.run(
+    'readJson',
+    { bytes: own, bounds },
+    {
+      ...owners,
+      bytes: own.byteLength,
+      msMax: JSON_THREAD_MS_MAX,
+      transfer: [own.buffer],
+    },
+  )
+  return 'code' in read ? { refused: read } : { value: await join(read) }
+}
+
+/** A buffer of Node may be a view of one that others use too. */
+export function ownBuffer(bytes: Buffer): Uint8Array<ArrayBuffer> {
+  const isWhole = bytes.buffer instanceof ArrayBuffer && bytes.buffer.byteLength === bytes.byteLength
+  return isWhole ? new Uint8Array(bytes.buffer as ArrayBuffer) : new Uint8Array(bytes)
+}
+
+async function join(pieces: readonly JsonPiece[]): Promise<JsonObject> {
+  const members = new Map<string, JsonValue>()
+  const slice = new Slice()
+  for (const { name: nameText, text, isElements } of pieces) {
+    const name = JSON.parse(nameText) as string
+    if (slice.isOver) await slice.next()
+    if (isElements) {
+      const list = (members.get(name) ?? []) as JsonValue[]
+      for (const element of parseChecked(`[${text}]`) as JsonValue[]) list.push(element)
+      members.set(name, list)
+    } else members.set(name, parseChecked(text))
+  }
+  return Object.fromEntries(members) // sets a member called __proto__ like any other
+}

@@ -1,0 +1,252 @@
+import type pg from 'pg'
+import { Histogram } from 'prom-client'
+import { readPeerBudgets } from '../../db/peers/peer-budgets.ts'
+import { countPeerMatters, readPeerFigures } from '../../db/peers/peer-figures.ts'
+import { askGauges } from '../../observe/metrics/asked.ts'
+import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { readCounter, readGauge, readingsOf, Tally } from '../../observe/metrics/readings.ts'
+import { OUTBOUND_ERROR_CODES } from '../connector/error.ts'
+import type { DrainObserver, PeerDrains } from './drain.ts'
+import { countAllForks, type ForkDeps } from './forks.ts'
+import type { Inbox } from './inbox.ts'
+import {
+  PEER_BYTES_PER_DAY,
+  PEER_DRAINS_MAX,
+  PEER_ENTRIES_PER_DAY,
+  PEER_FORKS_COUNTED_MAX,
+  PEER_MATTERS_COUNTED_MAX,
+  PEER_REQUESTS_WAITING_MAX,
+} from './limits.ts'
+import type { ReceiveDeps } from './receive.ts'
+
+/** Why a peer did not take what was sent: as its problem document says, or why there was no answer. */
+const FAILURES = [
+  // An aborted request is sent again.
+  ...OUTBOUND_ERROR_CODES.filter((code) => code !== 'aborted'),
+  'peer_unknown',
+  'peer_suspended',
+  'peer_full',
+  'peer_revoked',
+  'key_unknown',
+  'key_not_current',
+  'request_expired',
+  'request_replayed',
+  'signature_malformed',
+  'signature_invalid',
+  'content_digest_mismatch',
+  'token_invalid',
+  'token_used',
+  'handshake_mismatch',
+  'receipt_invalid',
+  'ledger_closed',
+  'rate_limited',
+  'overloaded',
+  'unavailable',
+  'request_too_large',
+  'request_refused',
+  'unexpected_answer',
+  'other',
+] as const
+
+/** Counts requests that the worker sends to peers. */
+export function makeDrainObserver(metrics: Metrics): DrainObserver {
+  const took = new Histogram({
+    name: 'tallystick_peer_request_duration_seconds',
+    help: 'From the beginning of a request to a peer to its answer, or to its failure',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+    registers: [metrics.registry],
+  })
+  const failures = new Tally(FAILURES)
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_peer_request_failures_total',
+      help: 'Requests to peers that failed, by why: the code of the answer, or why there was none',
+    },
+    () => failures.readings('reason'),
+  )
+  const entries = new Tally(['received', 'refused'])
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_peer_entries_sent_total',
+      help: 'Entries that peers have received, and that they have refused for good',
+    },
+    () => entries.readings('outcome'),
+  )
+  return {
+    request: (ms) => took.observe(ms / 1_000),
+    failure: (code) => failures.add(knownOf(FAILURES, code)),
+    entries: ({ received, refused }) => {
+      entries.add('received', received)
+      entries.add('refused', refused)
+    },
+  }
+}
+
+/** A peer can send any code. */
+function knownOf<Code extends string>(known: readonly Code[], code: string): Code | 'other' {
+  return known.find((one) => one === code) ?? 'other'
+}
+
+/** Gauges of the drains of this worker. */
+export function watchDrains(metrics: Metrics, drains: Pick<PeerDrains, 'size'>): void {
+  readGauge(
+    metrics,
+    { name: 'tallystick_peer_drains', help: 'Peers that this worker sends to at the moment' },
+    () => drains.size,
+  )
+  readGauge(
+    metrics,
+    { name: 'tallystick_peer_drains_max', help: 'So many at a time at most' },
+    () => PEER_DRAINS_MAX,
+  )
+}
+
+/** How peerings are, of all ledgers. */
+export function watchPeers(metrics: Metrics, pool: pg.Pool, deps: ForkDeps): void {
+  askGauges(metrics, () => readPeerFigures(pool), [
+    {
+      name: 'tallystick_peers',
+      help: 'Peerings by their state; invitations that nobody took in time are not counted',
+      read: ({ states }) => readingsOf('state', states),
+    },
+    {
+      name: 'tallystick_peers_failing',
+      help: 'Of those that are sent to, the ones that did not take what was sent last',
+      read: ({ failing }) => failing,
+    },
+    {
+      name: 'tallystick_peers_failing_seconds',
+      help: 'For how long the one of them that has failed longest has; 0: there is none',
+      read: ({ failingSeconds }) => failingSeconds,
+    },
+    {
+      name: 'tallystick_peers_behind',
+      help: 'Of the active ones those that have not come to all entries of their ledger',
+      read: ({ behind }) => behind,
+    },
+    {
+      name: 'tallystick_peers_waiting',
+      help: 'Of those behind, the ones that are not left alone after a failure: they should be sent something now',
+      read: ({ waiting }) => waiting,
+    },
+    {
+      name: 'tallystick_peer_waiting_seconds',
+      help: 'Age of the oldest entry that one of these has not come to; 0: there is none',
+      read: ({ waitingSeconds }) => waitingSeconds,
+    },
+    {
+      name: 'tallystick_peer_lag_entries',
+      help: 'Entries of ledgers that their peers have not come to, of all together',
+      read: ({ lag: { active, suspended } }) =>
+        readingsOf('state', { active: active.entries, suspended: suspended.entries }),
+    },
+    {
+      name: 'tallystick_peer_lag_furthest_entries',
+      help: 'The same of the peer that lacks most',
+      read: ({ lag: { active, suspended } }) =>
+        readingsOf('state', { active: active.most, suspended: suspended.most }),
+    },
+    {
+      name: 'tallystick_peer_lag_seconds',
+      help: 'Age of the oldest entry that a peer has not come to; 0: there is none',
+      read: ({ lag: { active, suspended } }) =>
+        readingsOf('state', { active: active.seconds, suspended: suspended.seconds }),
+    },
+  ])
+  const budget = { entriesMax: PEER_ENTRIES_PER_DAY, bytesMax: PEER_BYTES_PER_DAY }
+  askGauges(metrics, () => readPeerBudgets(pool, budget), [
+    {
+      name: 'tallystick_peers_full',
+      help: 'Active peers that have used up what they may have this side store in a day',
+      read: ({ full }) => full,
+    },
+    {
+      name: 'tallystick_peer_budget_used_ratio',
+      help: 'Of its budget of a day, what the peer has used that has used most of it; 1: all',
+      read: ({ most }) => most,
+    },
+  ])
+  const most = PEER_MATTERS_COUNTED_MAX
+  askGauges(metrics, () => countPeerMatters(pool, most), [
+    {
+      name: 'tallystick_peer_dead_letters',
+      help: `Entries that peers refused for good and that nobody has sent again; counted to ${most}`,
+      read: ({ deadLetters }) => deadLetters,
+    },
+    {
+      name: 'tallystick_peer_offers_pending',
+      help: `Steps that agents offered to other ledgers and that these have not decided; counted to ${most}`,
+      read: ({ offersPending }) => offersPending,
+    },
+  ])
+  askGauges(metrics, () => countAllForks(deps, pool), [
+    {
+      name: 'tallystick_peer_forks',
+      help: `Entries of peers that contradict one that is held; counted to ${PEER_FORKS_COUNTED_MAX}`,
+      read: (forks) => forks,
+    },
+  ])
+}
+
+/** Why an entry of a peer is refused: the codes of docs/formats/federation.md that say most, all others as one. */
+const REFUSALS = [
+  'fork',
+  'ledger_foreign',
+  'key_unknown',
+  'key_not_current',
+  'signature_invalid',
+  'not_shared',
+  'not_home',
+  'type_missing',
+  'document_presence',
+  'document_digest',
+  'previous_mismatch',
+  'transition_refused',
+  'actor_not_entitled',
+  'offer_unknown',
+  'other',
+] as const
+
+/** Counts entries that peers sent to a server. */
+export function makeReceptionObserver(metrics: Metrics): ReceiveDeps['observeReception'] {
+  const entries = new Tally(['received', 'missing', 'refused'])
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_peer_entries_received_total',
+      help: 'Entries that peers sent, by what they were answered; those that came before are received too',
+    },
+    () => entries.readings('outcome'),
+  )
+  const refusals = new Tally(REFUSALS)
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_peer_entries_refused_total',
+      help: 'Of the entries that peers sent those that were refused, by why',
+    },
+    () => refusals.readings('code'),
+  )
+  return (outcomes) => {
+    for (const outcome of outcomes) {
+      entries.add(outcome.outcome)
+      if (outcome.outcome === 'refused') refusals.add(knownOf(REFUSALS, outcome.code))
+    }
+  }
+}
+
+/** Requests of peers that wait for their turn at this server. */
+export function watchInbox(metrics: Metrics, inbox: Pick<Inbox, 'waiting'>): void {
+  readGauge(
+    metrics,
+    { name: 'tallystick_peer_inbox_waiting', help: 'Requests of peers that wait for their turn' },
+    () => inbox.waiting,
+  )
+  readGauge(
+    metrics,
+    { name: 'tallystick_peer_inbox_waiting_max', help: 'With so many waiting the next is refused' },
+    () => PEER_REQUESTS_WAITING_MAX,
+  )
+}

@@ -1,0 +1,24 @@
+import { failSpan } from '../../observe/tracing/fail-span.ts'
+import type { Tracing } from '../../observe/tracing/tracing.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { PostTracer } from './drain.ts'
+
+/** Each request to a peer is a span, below that of the peer's turn. It serves many entries, whose traces it is no part of. */
+export function makePostTracer(tracing: Tracing): PostTracer {
+  return (peer, path) => {
+    const url = URL.parse(peer.remoteUrl)
+    const span = tracing.start(`POST ${path}`, {
+      kind: 'client',
+      parent: tracing.current?.spanContext() ?? null,
+      attributes: {
+        'http.request.method': 'POST',
+        'url.path': path,
+        'server.address': url?.hostname ?? '',
+        'server.port': Number(url?.port) || (url?.protocol === 'http:' ? 80 : 443),
+        'tallystick.ledger.id': formatId('led', peer.ledgerId),
+        'tallystick.peer.id': formatId('peer', peer.peerId),
+      },
+    })
+    return span && ((failure) => (failure === null ? span : failSpan(span, failure)).end())
+  }
+}

@@ -1,0 +1,182 @@
+import type pg from 'pg'
+import { Histogram } from 'prom-client'
+import { countWebhookDeliveries, readWebhookFigures } from '../../db/events/webhook-work.ts'
+import { askGauges } from '../../observe/metrics/asked.ts'
+import type { Metrics } from '../../observe/metrics/metrics.ts'
+import { readCounter, readGauge, readingsOf, Tally } from '../../observe/metrics/readings.ts'
+import { OUTBOUND_ERROR_CODES, type OutboundErrorCode } from '../connector/error.ts'
+import type { AttemptSeen, DeliveryObserver } from './attempt.ts'
+import type { Stop } from './health.ts'
+import type { WebhookLanes } from './lanes.ts'
+import { WEBHOOK_DELIVERIES_COUNTED_MAX, WEBHOOK_LANES_MAX, WEBHOOK_REQUESTS_MAX } from './limits.ts'
+import { isDownStatus } from './statuses.ts'
+import type { StopDeps } from './stop-endpoint.ts'
+
+const REASONS = [
+  // An aborted delivery is no failure: it is sent again.
+  ...OUTBOUND_ERROR_CODES.filter((code) => code !== 'aborted'),
+  'integrity_fault',
+  'event_missing',
+  '3xx',
+  '4xx',
+  '410',
+  '429',
+  'unavailable',
+  '5xx',
+] as const
+type Reason = OutboundErrorCode | (typeof REASONS)[number]
+
+/** Counts delivery attempts of the worker. */
+export function makeDeliveryObserver(metrics: Metrics): DeliveryObserver {
+  const attempts = new Tally(['delivered', 'failed', 'dead'])
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_webhook_attempts_total',
+      help: 'Attempts to deliver an event to an endpoint; dead: the last one, and it failed',
+    },
+    () => attempts.readings('outcome'),
+  )
+  const failures = new Tally<Reason>(REASONS)
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_webhook_attempt_failures_total',
+      help: 'Of the attempts those that failed, by why: the status of the answer, that the receiver is away or overloaded, or why there was none',
+    },
+    () => failures.readings('reason'),
+  )
+  const observeTimes = makeTimesObserver(metrics)
+  return (attempt) => {
+    attempts.add(attempt.outcome)
+    if (attempt.outcome !== 'delivered') failures.add(reasonOf(attempt))
+    observeTimes(attempt)
+  }
+}
+
+/** Counts endpoints that this worker has stopped. */
+export function makeStopObserver(metrics: Metrics): StopDeps['observeStop'] {
+  const stops = new Tally<Stop['reason']>(['failing', 'gone'])
+  readCounter(
+    metrics,
+    {
+      name: 'tallystick_webhook_endpoint_stops_total',
+      help: 'Endpoints that were paused because they failed for days, or disabled because they answered 410',
+    },
+    () => stops.readings('reason'),
+  )
+  return ({ reason }) => stops.add(reason)
+}
+
+function makeTimesObserver({ registry }: Metrics): DeliveryObserver {
+  const registers = [registry]
+  const lag = new Histogram({
+    name: 'tallystick_webhook_lag_seconds',
+    help: 'From an event to its delivery, however often it was tried',
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300, 3_600, 86_400],
+    registers,
+  })
+  const took = new Histogram({
+    name: 'tallystick_webhook_attempt_duration_seconds',
+    help: 'From the beginning of a request to an endpoint to its answer, or to its failure',
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15],
+    registers,
+  })
+  return ({ lagMs, durationMs }) => {
+    if (lagMs !== null) lag.observe(lagMs / 1_000)
+    if (durationMs !== null) took.observe(durationMs / 1_000)
+  }
+}
+
+function reasonOf({ status, error }: AttemptSeen): Reason {
+  if (status === null) return error as Reason
+  if (status === 410 || status === 429) return `${status}`
+  if (isDownStatus(status)) return 'unavailable'
+  return status < 400 ? '3xx' : status < 500 ? '4xx' : '5xx'
+}
+
+/** Gauges of the lanes of this worker. */
+export function watchLanes(metrics: Metrics, lanes: WebhookLanes): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    readGauge(metrics, { name: `tallystick_webhook_${name}`, help }, read)
+  gauge('requests', 'Requests to endpoints under way', () => lanes.requestsUnderWay)
+  gauge('requests_max', 'With so many under way no more are begun', () => WEBHOOK_REQUESTS_MAX)
+  gauge('lanes', 'Endpoints that this worker delivers to at the moment', () => lanes.size)
+  gauge('lanes_max', 'So many at a time at most', () => WEBHOOK_LANES_MAX)
+  gauge('events_queued', 'Events in memory that are to be sent', () => lanes.queued)
+}
+
+/** How endpoints are, of all ledgers. */
+export function watchWebhooks(metrics: Metrics, pool: pg.Pool): void {
+  askGauges(metrics, () => readWebhookFigures(pool), [
+    {
+      name: 'tallystick_webhook_endpoints',
+      help: 'Endpoints that are delivered to; that are paused; that are disabled, because they answered 410',
+      read: ({ active, paused, disabled }) => readingsOf('state', { active, paused, disabled }),
+    },
+    {
+      name: 'tallystick_webhook_endpoints_failing',
+      help: 'Of the active ones those that did not answer 2xx last',
+      read: ({ failing }) => failing,
+    },
+    {
+      name: 'tallystick_webhook_endpoints_failing_seconds',
+      help: 'For how long the active endpoint that has failed longest has; 0: there is none',
+      read: ({ failingSeconds }) => failingSeconds,
+    },
+    {
+      name: 'tallystick_webhook_endpoints_behind',
+      help: 'Of the active ones those that have not come to all entries',
+      read: ({ behind }) => behind,
+    },
+    {
+      name: 'tallystick_webhook_endpoints_waiting',
+      help: 'Of those behind, the ones that are not left alone after a failure: they should be sent something now',
+      read: ({ waiting }) => waiting,
+    },
+    {
+      name: 'tallystick_webhook_waiting_seconds',
+      help: 'Age of the oldest entry that one of these has not come to; 0: there is none',
+      read: ({ waitingSeconds }) => waitingSeconds,
+    },
+    {
+      name: 'tallystick_webhook_cursor_lag_entries',
+      help: 'Entries that active endpoints have not come to, of all together',
+      read: ({ lagEntries }) => lagEntries,
+    },
+    {
+      name: 'tallystick_webhook_cursor_lag_seconds',
+      help: 'Age of the oldest entry that an active endpoint has not come to; 0: there is none',
+      read: ({ lagSeconds }) => lagSeconds,
+    },
+  ])
+  askGauges(metrics, () => countWebhookDeliveries(pool, WEBHOOK_DELIVERIES_COUNTED_MAX), [
+    {
+      name: 'tallystick_webhook_deliveries',
+      help: `Deliveries that are to be tried (again), that wait for an earlier one of their record, and that were given up; each counted to ${WEBHOOK_DELIVERIES_COUNTED_MAX}`,
+      read: (counts) => readingsOf('state', counts),
+    },
+  ])
+}
+
+type Connections = { readonly connections: { readonly idle: number; readonly used: number } }
+
+/** Connections to addresses that tenants and peers have named; `pool`: their purpose. */
+export function watchOutbound(metrics: Metrics, pool: 'webhooks' | 'peers', connector: Connections): void {
+  metrics.addPart<Connections>('outbound', pool, connector, (all) =>
+    readGauge(
+      metrics,
+      {
+        name: 'tallystick_outbound_connections',
+        help: 'Connections to endpoints and to peers that are open',
+      },
+      () =>
+        [...all].flatMap(([pool, { connections }]) =>
+          readingsOf('state', connections).map(({ labels, value }) => ({
+            labels: { pool, ...labels },
+            value,
+          })),
+        ),
+    ),
+  )
+}

@@ -1,0 +1,39 @@
+import { failSpan } from '../../observe/tracing/fail-span.ts'
+import type { Tracing } from '../../observe/tracing/tracing.ts'
+import { formatId } from '../../proof/ids.ts'
+import type { AttemptResult, AttemptTracer } from './attempt.ts'
+
+/**
+ * Each attempt to deliver an event is a span, of the trace in which the entry was written; where its request had none, of the one in
+ * which its record was created. The endpoint's path and query are its tenant's secret, often, and not told.
+ */
+export function makeAttemptTracer(tracing: Tracing): AttemptTracer {
+  return (endpoint, delivery) => {
+    const url = URL.parse(endpoint.url)
+    const span = tracing.start(`deliver ${delivery.event}`, {
+      kind: 'client',
+      parent: tracing.parentOf(delivery.traceparent),
+      attributes: {
+        'http.request.method': 'POST',
+        'server.address': url?.hostname ?? '',
+        'server.port': Number(url?.port) || (url?.protocol === 'http:' ? 80 : 443),
+        'tallystick.ledger.id': formatId('led', endpoint.ledgerId),
+        'tallystick.webhook.id': formatId('whk', endpoint.webhookId),
+        'tallystick.event.type': delivery.event,
+        ...(delivery.recordId && { 'tallystick.record.id': formatId('rec', delivery.recordId) }),
+        ...(delivery.attempts > 0 && { 'http.request.resend_count': delivery.attempts }),
+      },
+    })
+    return span && ((result) => endAttempt(span, result))
+  }
+}
+
+function endAttempt(
+  span: NonNullable<ReturnType<Tracing['start']>>,
+  { outcome, attempt }: AttemptResult,
+): void {
+  span.setAttribute('tallystick.delivery.outcome', outcome)
+  if (attempt.status !== null) span.setAttribute('http.response.status_code', attempt.status)
+  if (outcome !== 'delivered') failSpan(span, attempt.error ?? String(attempt.status))
+  span.end()
+}

@@ -1,0 +1,186 @@
+import { toHex, utf8Decode } from '../bytes.ts'
+import { ProofError } from '../error.ts'
+import { CBOR_ITEMS_MAX, CBOR_LEVELS_MAX } from '../limits.ts'
+
+/*
+ * CBOR (RFC 8949) of envelopes, receipts and Signed Statements, by the rules of docs/formats/envelopes.md, "CBOR". Written by hand: a library
+ * returns only the decoded value, and decides itself which encodings it accepts. The Python verifier follows the same page.
+ */
+
+/** The item under a tag 18. */
+export class Tag18 {
+  readonly value: unknown
+
+  constructor(value: unknown) {
+    this.value = value
+  }
+}
+
+/** A text string whose bytes are not UTF-8: no text, and equal to no other. */
+export class BadText {}
+
+/**
+ * `deterministic`: the one encoding of RFC 8949 §4.2.1. `loose`: for COSE of other tools; maps may have any order, and text strings need not be UTF-8.
+ * Every other departure from the deterministic encoding is malformed.
+ */
+export type CborForm = 'deterministic' | 'loose'
+
+/**
+ * Returns the one item that `bytes` hold: maps as Map, integers beyond 2^53 - 1 as bigint, tag 18 around the whole as Tag18 where `tag18` is
+ * allowed. Throws `cbor_malformed`; for deterministic CBOR also `cbor_not_deterministic`, where nothing is malformed. Takes time in proportion to the
+ * bytes.
+ */
+export function decodeCbor(
+  bytes: Uint8Array,
+  form: CborForm,
+  tag18: 'tag 18' | 'no tag' = 'no tag',
+): unknown {
+  return new Reader(bytes, form, tag18 === 'tag 18').read()
+}
+
+const [UINT, NINT, BYTES, TEXT, ARRAY, MAP, TAG] = [0, 1, 2, 3, 4, 5, 6]
+const INDEFINITE = 31
+const BREAK = 0xff
+const SIMPLE_VALUES: ReadonlyMap<number, unknown> = new Map<number, unknown>([
+  [0xf4, false],
+  [0xf5, true],
+  [0xf6, null],
+  [0xf7, undefined],
+])
+
+class Reader {
+  readonly #bytes: Uint8Array
+  readonly #isDeterministic: boolean
+  readonly #allowsTag: boolean
+  #at = 0
+  #items = 0
+  /** First departure from the deterministic encoding. */
+  #departure: string | null = null
+
+  constructor(bytes: Uint8Array, form: CborForm, allowsTag: boolean) {
+    this.#bytes = bytes
+    this.#isDeterministic = form === 'deterministic'
+    this.#allowsTag = allowsTag
+  }
+
+  read(): unknown {
+    const value = this.#item(1)
+    if (this.#at !== this.#bytes.length) throw malformed('bytes after its end')
+    if (this.#departure === null) return value
+    if (!this.#isDeterministic) throw malformed(this.#departure)
+    throw new ProofError('cbor_not_deterministic', this.#departure)
+  }
+
+  /** `level`: that of an array, map or tag that begins here. */
+  #item(level: number): unknown {
+    if (++this.#items > CBOR_ITEMS_MAX) throw malformed(`more than ${CBOR_ITEMS_MAX} items`)
+    const head = this.#take(1)[0]!
+    const major = head >> 5
+    if (major > TAG!) return simpleOf(head)
+    if (major >= ARRAY! && level > CBOR_LEVELS_MAX)
+      throw malformed(`nested more than ${CBOR_LEVELS_MAX} levels deep`)
+    const argument = this.#argument(major, head & 31)
+    switch (major) {
+      case UINT:
+        return argument
+      case NINT:
+        return toSafe(-1n - BigInt(argument!))
+      case BYTES:
+        return new Uint8Array(this.#take(Number(argument)))
+      case TEXT:
+        return this.#text(this.#take(Number(argument)))
+      case ARRAY:
+        return this.#array(argument, level)
+      case MAP:
+        return this.#map(argument, level)
+      default:
+        return this.#tag(argument, level)
+    }
+  }
+
+  #take(length: number): Uint8Array {
+    const start = this.#at
+    this.#at += length
+    if (this.#at > this.#bytes.length) throw malformed('it ends too early')
+    return this.#bytes.subarray(start, this.#at)
+  }
+
+  /** Argument of a head (RFC 8949 §3); null: an indefinite length. */
+  #argument(major: number, info: number): number | bigint | null {
+    if (info < 24) return info
+    if (info === INDEFINITE && (major === ARRAY || major === MAP)) {
+      this.#depart('an indefinite length')
+      return null
+    }
+    if (info > 27) throw malformed('an indefinite length, or a head that is reserved')
+    const size = 1 << (info - 24)
+    const value = this.#take(size).reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
+    // The values that the next shorter form holds
+    if (value < (size === 1 ? 24n : 1n << BigInt(4 * size))) this.#depart('a head is longer than necessary')
+    return toSafe(value)
+  }
+
+  #text(bytes: Uint8Array): string | BadText {
+    try {
+      return utf8Decode(bytes)
+    } catch {
+      if (this.#isDeterministic) this.#depart('a text is not UTF-8')
+      return new BadText()
+    }
+  }
+
+  #array(length: number | bigint | null, level: number): unknown[] {
+    const values: unknown[] = []
+    while (this.#goesOn(values.length, length)) values.push(this.#item(level + 1))
+    return values
+  }
+
+  #map(length: number | bigint | null, level: number): Map<unknown, unknown> {
+    const map = new Map<unknown, unknown>()
+    // Compared as bytes: two equal byte strings are two objects.
+    const labels = new Set<string>()
+    let last = ''
+    for (let i = 0; this.#goesOn(i, length); i++) {
+      const start = this.#at
+      const label = this.#item(level + 1)
+      const encoded = toHex(this.#bytes.subarray(start, this.#at))
+      if (labels.has(encoded)) this.#depart('a label is there twice')
+      if (this.#isDeterministic && encoded < last) this.#depart('labels are not in order')
+      last = encoded
+      map.set(label, this.#item(level + 1))
+      labels.add(encoded)
+    }
+    return map
+  }
+
+  /** Whether an array or map has a member after the first `count`. A length that the bytes can't hold ends in #take. */
+  #goesOn(count: number, length: number | bigint | null): boolean {
+    if (length !== null) return count < length
+    if (this.#bytes[this.#at] !== BREAK) return true
+    this.#at++
+    return false
+  }
+
+  #tag(tag: number | bigint | null, level: number): Tag18 {
+    if (tag !== 18 || level > 1 || !this.#allowsTag) throw malformed(`tag ${tag}`)
+    return new Tag18(this.#item(level + 1))
+  }
+
+  #depart(how: string): void {
+    this.#departure ??= how
+  }
+}
+
+function toSafe(value: bigint): number | bigint {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value
+}
+
+function simpleOf(head: number): unknown {
+  if (SIMPLE_VALUES.has(head)) return SIMPLE_VALUES.get(head)
+  throw malformed('a floating-point number, or another value without a meaning here')
+}
+
+function malformed(detail: string): ProofError {
+  return new ProofError('cbor_malformed', detail)
+}

@@ -1,0 +1,36 @@
+/**
+ * Characters that are invisible or change the direction of text: controls, line breaks, bidirectional controls, zero-width characters, tags,
+ * variation selectors, private use and lone surrogates. For a character class of a regular expression with the flag `u`.
+ */
+export const HIDDEN_CLASS = String.raw`\p{Cc}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb`
+const HIDDEN = new RegExp(`[${HIDDEN_CLASS}]`, 'gu')
+
+/**
+ * Quotes a foreign text for a line that scripts read: as a JSON string, so that the text cannot imitate the rest of the line. Hidden characters
+ * are escaped.
+ */
+export function quoted(text: string): string {
+  return escapeHidden(JSON.stringify(text))
+}
+
+/** Escapes the hidden characters of a JSON text. Its value does not change. */
+export function escapeHidden(json: string): string {
+  return json.replaceAll(HIDDEN, (char) =>
+    char.replaceAll(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  )
+}
+
+/** Replaces each hidden character by a mark such as `⟨U+202E⟩`, for messages. `sdk/plain.ts` is for pages and terminals, and keeps emoji. */
+export function marked(text: string): string {
+  return text.replaceAll(HIDDEN, (char) => `⟨${codeOf(char)}⟩`)
+}
+
+/** Code of a character: `U+202E`. */
+export function codeOf(char: string): string {
+  return `U+${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+}
+
+/** Whether a text has hidden characters. */
+export function hasHidden(text: string): boolean {
+  return text.search(HIDDEN) >= 0
+}

@@ -1,0 +1,87 @@
+/*
+ * Machines: how far something in a ledger has come, and the entries that move it. A step that is not listed is refused, by verifiers
+ * and, for records, by the database (record_transitions is made of this table).
+ */
+
+/** One step. From null: the first one. `outcome`: what decides between two steps of one kind, such as the statement's `verdict`. */
+export type Way = {
+  readonly from: string | null
+  readonly kind: string
+  readonly outcome?: string
+  readonly to: string
+}
+
+export type Machine = { readonly states: readonly string[]; readonly ways: readonly Way[] }
+
+const RECORD = {
+  states: [
+    'RECORDED',
+    'CREATED',
+    'ACTIVE',
+    'SUBMITTED',
+    'VERIFIED',
+    'DISCREPANT',
+    'ACCEPTED',
+    'REJECTED',
+    'CANCELLED',
+    'EXPIRED',
+  ],
+  ways: [
+    { from: null, kind: 'record-notarized', to: 'RECORDED' },
+    { from: null, kind: 'record-created', to: 'CREATED' },
+    { from: 'CREATED', kind: 'record-activated', to: 'ACTIVE' },
+    { from: 'ACTIVE', kind: 'completion-submitted', to: 'SUBMITTED' },
+    { from: 'SUBMITTED', kind: 'completion-verified', outcome: 'pass', to: 'VERIFIED' },
+    { from: 'SUBMITTED', kind: 'completion-verified', outcome: 'fail', to: 'DISCREPANT' },
+    { from: 'VERIFIED', kind: 'verdict-rendered', outcome: 'accept', to: 'ACCEPTED' },
+    { from: 'DISCREPANT', kind: 'verdict-rendered', outcome: 'accept', to: 'ACCEPTED' },
+    { from: 'VERIFIED', kind: 'verdict-rendered', outcome: 'reject', to: 'REJECTED' },
+    { from: 'DISCREPANT', kind: 'verdict-rendered', outcome: 'reject', to: 'REJECTED' },
+    { from: 'VERIFIED', kind: 'revision-requested', to: 'ACTIVE' },
+    { from: 'DISCREPANT', kind: 'revision-requested', to: 'ACTIVE' },
+    { from: 'CREATED', kind: 'record-cancelled', to: 'CANCELLED' },
+    { from: 'ACTIVE', kind: 'record-cancelled', to: 'CANCELLED' },
+    { from: 'CREATED', kind: 'record-expired', to: 'EXPIRED' },
+    { from: 'ACTIVE', kind: 'record-expired', to: 'EXPIRED' },
+    { from: 'REJECTED', kind: 'verdict-overturned', to: 'ACCEPTED' },
+  ],
+} as const satisfies Machine
+
+const PEERING = {
+  states: ['pending', 'active', 'suspended', 'revoked'],
+  ways: [
+    { from: null, kind: 'peer-added', outcome: 'inviter', to: 'pending' },
+    { from: null, kind: 'peer-added', outcome: 'invited', to: 'active' },
+    // The invited's half, received by the inviter.
+    { from: 'pending', kind: 'peer-added', outcome: 'answer', to: 'active' },
+    { from: 'active', kind: 'peer-suspended', to: 'suspended' },
+    { from: 'suspended', kind: 'peer-resumed', to: 'active' },
+    // By either side.
+    { from: 'pending', kind: 'peer-revoked', to: 'revoked' },
+    { from: 'active', kind: 'peer-revoked', to: 'revoked' },
+    { from: 'suspended', kind: 'peer-revoked', to: 'revoked' },
+  ],
+} as const satisfies Machine
+
+export const MACHINES = { record: RECORD, peering: PEERING } as const satisfies Record<string, Machine>
+
+export type MachineName = keyof typeof MACHINES
+export type StateOf<Name extends MachineName> = (typeof MACHINES)[Name]['states'][number]
+
+/** State after a step; null where the machine does not allow it. */
+export function stateAfter<Name extends MachineName>(
+  name: Name,
+  from: string | null,
+  kind: string,
+  outcome?: string,
+): StateOf<Name> | null {
+  const ways: readonly Way[] = MACHINES[name].ways
+  const found = ways.find((way) => way.from === from && way.kind === kind && way.outcome === outcome)
+  return (found?.to ?? null) as StateOf<Name> | null
+}
+
+/** States from which a step of this kind and outcome goes. */
+export function statesBefore(name: MachineName, kind: string, outcome?: string): readonly (string | null)[] {
+  const ways: readonly Way[] = MACHINES[name].ways
+  return ways.filter((way) => way.kind === kind && way.outcome === outcome).map(({ from }) => from)
+}

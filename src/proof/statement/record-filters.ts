@@ -1,0 +1,117 @@
+import { mapSearched, type OtherMember } from './record-members.ts'
+
+/*
+ * Filters of a search of records, each in one place: the query of `GET /v1/records`, its values, the tool of MCP, options of `tallystick list`,
+ * and fields of the console are made from this table. How the database finds records by them: src/db/records/search-streams.ts and batch-filters.ts.
+ */
+
+export type RecordFilter = {
+  /** Form of its values; a pattern: texts that it matches. */
+  readonly form: 'type' | 'state' | 'agent' | 'anyAgent' | 'record' | 'reference' | 'trace' | 'time' | RegExp
+  /** Description in the API, where its name does not say enough. */
+  readonly says?: string
+  /** Option of the command line: name, word for its value, help. */
+  readonly option: readonly [name: string, value: string, help: string]
+  /** Description for models; absent for times, which have one in common. */
+  readonly mcp?: string
+  /** Label in the console; absent: the console has no field for it. */
+  readonly label?: string
+}
+
+const WITHOUT_TIME = 'records without one are left out'
+
+const TABLE = {
+  type: {
+    form: 'type',
+    option: ['type', 'TYPE', 'name/version of a type'],
+    mcp: 'name/version of a type, such as generic/1',
+    label: 'Type, as agent-action/1',
+  },
+  state: {
+    form: 'state',
+    option: ['state', 'STATE', ''],
+    mcp: 'RECORDED: notarized; the others: where a gated record stands now',
+  },
+  actor: {
+    form: 'agent',
+    option: ['actor', 'AGENT', 'who wrote it (agt_…)'],
+    mcp: 'the agent (agt_…) that wrote it',
+    label: 'By agent',
+  },
+  onBehalfOf: {
+    form: 'agent',
+    option: ['on-behalf-of', 'AGENT', 'for whom'],
+    mcp: 'the agent in whose name it was written',
+    label: 'On behalf of',
+  },
+  performer: {
+    form: 'anyAgent',
+    says: 'of a gated record: who delivers',
+    option: ['performer', 'AGENT', 'of a gated record: who delivers'],
+    mcp: 'of gated records: the agent that delivers',
+    label: 'Performer',
+  },
+  principal: {
+    form: 'agent',
+    says: 'of a gated record: who judges',
+    option: ['principal', 'AGENT', 'of a gated record: who judges'],
+    mcp: 'of gated records: the agent that judges',
+    label: 'Principal',
+  },
+  parent: {
+    form: 'record',
+    option: ['parent', 'RECORD', 'what follows from that record'],
+    mcp: 'the record (rec_…) that they follow from',
+    label: 'Parent',
+  },
+  reference: {
+    form: 'reference',
+    says: 'exactly one of its references',
+    option: ['reference', 'TEXT', 'exactly one of its references'],
+    mcp: 'exactly one of their references, such as order:4711',
+    label: 'Reference',
+  },
+  traceId: {
+    form: 'trace',
+    says: 'of its traceparent',
+    option: ['trace-id', 'ID', 'of its traceparent'],
+    mcp: 'trace id of their traceparent, 32 hex digits',
+    label: 'Trace id',
+  },
+} as const satisfies Record<string, RecordFilter>
+
+const TIMES = {
+  occurredAfter: {
+    form: 'time',
+    says: `occurredAt, inclusive; ${WITHOUT_TIME}`,
+    option: ['occurred-after', 'TIME', 'from this time on, RFC 3339, UTC'],
+  },
+  occurredBefore: {
+    form: 'time',
+    says: `occurredAt, exclusive; ${WITHOUT_TIME}`,
+    option: ['occurred-before', 'TIME', 'before this time'],
+  },
+  recordedAfter: {
+    form: 'time',
+    says: 'recordedAt, inclusive',
+    option: ['recorded-after', 'TIME', 'from this time on'],
+    label: 'Recorded at or after (UTC)',
+  },
+  recordedBefore: {
+    form: 'time',
+    says: 'recordedAt, exclusive',
+    option: ['recorded-before', 'TIME', 'before this time'],
+    label: 'Recorded before (UTC)',
+  },
+} as const satisfies Record<string, RecordFilter>
+
+/** The filter of a member among the others. */
+export function filterOf(name: string, { pattern, says }: OtherMember): RecordFilter {
+  return { form: pattern, says, option: [name, 'TEXT', says], mcp: says, label: name }
+}
+
+export const RECORD_FILTERS = { ...TABLE, ...mapSearched(filterOf), ...TIMES }
+
+export type FilterName = keyof typeof RECORD_FILTERS
+
+export const FILTER_ENTRIES = Object.entries(RECORD_FILTERS) as [FilterName, RecordFilter][]

@@ -1,0 +1,172 @@
+import type pg from 'pg'
+import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
+import {
+  type ErasableRow,
+  type ErasureRow,
+  findErasable,
+  getErasure,
+  listErasable,
+} from '../../db/records/erasures.ts'
+import { listHoldsOn } from '../../db/records/keeping.ts'
+import { ApiError } from '../../errors.ts'
+import { type AdministerDeps, administer } from '../../ledgers/administration.ts'
+import type { Caller } from '../../ledgers/caller.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
+import { ERASABLE_LISTED_MAX } from '../limits.ts'
+import { erasureEntry } from './erasure-entry.ts'
+
+export type EraseDeps = AdministerDeps & { readonly readPool: pg.Pool }
+
+/** Which of a record's documents. A record has many reasons: `seq` is of the entry that gives it. */
+export type ErasureTarget =
+  | { readonly document: 'payload' }
+  | { readonly document: 'evidence' | 'values'; readonly completionId: Uuid }
+  | { readonly document: 'reason'; readonly seq: number }
+
+type EraseRequest = {
+  readonly recordId: Uuid
+  readonly target: ErasureTarget
+  readonly code: string
+  /** Free text, unsigned: it could name whom the erasure protects. */
+  readonly reason: string | null
+  readonly idempotency: IdempotencyRow | null
+}
+
+/** A document as answers name it. `address`: where it is erased. */
+export type ErasableView = {
+  readonly document: ErasureTarget['document']
+  readonly seq: number
+  readonly completion: string | null
+  readonly address: string
+}
+
+type Erased = {
+  readonly seq: number
+  readonly erasure: ErasureRow
+  /** By an earlier request with the same Idempotency-Key. */
+  readonly replayed: boolean
+  /** Other documents of the record beside the chain when the entry was appended. */
+  readonly remaining: readonly ErasableView[]
+}
+
+/**
+ * Erases a document of a record, and what lies with it: its salt, and with a payload metadata and references. Returns when the
+ * signed entry is committed; from then on nobody is shown any of it, and the worker takes it away (src/followers/erasure). Not to be
+ * undone.
+ */
+export async function eraseDocument(deps: EraseDeps, caller: Caller, request: EraseRequest): Promise<Erased> {
+  const { recordId, code, reason, idempotency } = request
+  const erasable = await getErasable(deps, caller, request)
+  const { erasedSeq } = erasable
+  // With an Idempotency-Key the ledger decides: it may have been this very request.
+  if (erasedSeq !== null && idempotency === null) throw await alreadyErased(deps, caller, request)
+  if (erasedSeq === null) {
+    refuseNeeded(erasable)
+    // The database decides; but a batch that it refuses goes again in halves, with whatever else it holds of the ledger.
+    const held = await heldBy(deps, caller, recordId, erasable)
+    if (held) throw held
+  }
+  const done = await administer(deps, caller, {
+    ...erasureEntry(recordId, erasable, { code, reason, rule: null }),
+    idempotency,
+  }).catch(async (error) => {
+    const code = error instanceof ApiError && error.code
+    if (code === 'held') throw (await heldBy(deps, caller, recordId, erasable)) ?? heldBefore()
+    throw code === 'already_ended' ? await alreadyErased(deps, caller, request) : error
+  })
+  const at = done.replayed ? done.seq : done.entry.seq
+  const [erasure, remaining] = await Promise.all([
+    getErasure(deps.readPool, caller.ledgerId, at),
+    listRemaining(deps, caller, recordId, at),
+  ])
+  return { seq: at, erasure, replayed: done.replayed, remaining }
+}
+
+/** The refusal that names the holds on the record; null: it has none. */
+async function heldBy(
+  { readPool }: EraseDeps,
+  { ledgerId }: Caller,
+  recordId: Uuid,
+  erasable: ErasableRow,
+): Promise<ApiError | null> {
+  const holds = await listHoldsOn(readPool, ledgerId, recordId, erasable)
+  const [first] = holds
+  if (!first) return null
+  return new ApiError('held', `it is held by the entry ${first.seq} for the case ${first.caseId}`, {
+    retryable: false,
+    members: { holds: holds.map(({ seq, caseId }) => ({ seq, case: caseId })) },
+  })
+}
+
+/** The database has refused by a hold that was lifted since. */
+function heldBefore(): ApiError {
+  return new ApiError('held', 'it was held, and is not any more: send it again', {
+    retryable: true,
+    members: { holds: [] },
+  })
+}
+
+type Asked = Pick<EraseRequest, 'recordId' | 'target'>
+
+async function getErasable(
+  { readPool }: EraseDeps,
+  { ledgerId }: Caller,
+  { recordId, target }: Asked,
+): Promise<ErasableRow> {
+  const found = await findErasable(readPool, ledgerId, recordId, {
+    document: target.document,
+    subjectId: 'completionId' in target ? target.completionId : recordId,
+    seq: 'seq' in target ? target.seq : null,
+  })
+  if (found) return found
+  throw new ApiError('not_found', `the ledger has no ${nameOf(target)} of ${formatId('rec', recordId)}`)
+}
+
+/** Throws `offer_pending`, `not_home`, of evidence that was offered to another ledger. */
+function refuseNeeded({ subjectId, seq, needed }: ErasableRow): void {
+  if (needed === null) return
+  const evidence = `the evidence of ${formatId('cmp', subjectId)}, offered by the entry ${seq},`
+  if (needed === 'by the decision') {
+    throw new ApiError('offer_pending', `${evidence} is needed until its home has decided`, {
+      retryable: true,
+      retryAfterMs: 1_000,
+      members: { seq },
+    })
+  }
+  throw new ApiError('not_home', `${evidence} stands in its home's chain too: have it erased there first`)
+}
+
+/** With what remains *now*: a completion that waited for the worker may have got compared values meanwhile. */
+async function alreadyErased(deps: EraseDeps, caller: Caller, request: Asked): Promise<ApiError> {
+  const { erasedSeq: seq } = await getErasable(deps, caller, request)
+  const remaining = await listRemaining(deps, caller, request.recordId, Number.MAX_SAFE_INTEGER)
+  const erased = `the ${nameOf(request.target)} of ${formatId('rec', request.recordId)}`
+  return new ApiError('already_ended', `${erased} was erased by the entry ${seq}`, {
+    members: { seq, remaining },
+  })
+}
+
+async function listRemaining(
+  { readPool }: EraseDeps,
+  { ledgerId }: Caller,
+  recordId: Uuid,
+  before: number,
+): Promise<ErasableView[]> {
+  const rows = await listErasable(readPool, ledgerId, recordId, { before, limit: ERASABLE_LISTED_MAX })
+  return rows.map((row) => viewOf(recordId, row))
+}
+
+/** `recordId`: of the record that has it. */
+export function viewOf(recordId: Uuid, { document, subjectId, seq }: ErasableRow): ErasableView {
+  const record = `/v1/records/${formatId('rec', recordId)}`
+  if (document === 'payload') return { document, seq, completion: null, address: `${record}/payload` }
+  if (document === 'reason')
+    return { document, seq, completion: null, address: `${record}/entries/${seq}/reason` }
+  const completion = formatId('cmp', subjectId)
+  return { document, seq, completion, address: `${record}/completions/${completion}/${document}` }
+}
+
+function nameOf(target: ErasureTarget): string {
+  if ('completionId' in target) return `${target.document} of ${formatId('cmp', target.completionId)}`
+  return 'seq' in target ? `reason in the entry ${target.seq}` : 'payload'
+}

@@ -1,0 +1,160 @@
+import type { Uuid } from '../../proof/ids.ts'
+import {
+  OTLP_KNOWN_GROUPS_MAX,
+  OTLP_KNOWN_GROUPS_OF_LEDGER_MAX,
+  OTLP_KNOWN_ITEMS_MAX,
+  OTLP_KNOWN_ITEMS_OF_GROUP_MAX,
+  OTLP_KNOWN_ITEMS_OF_LEDGER_MAX,
+} from './limits.ts'
+
+/** An agent of a ledger. Spans are compared per agent, so that no agent can keep another agent's spans out. */
+export type Sender = { readonly ledgerId: Uuid; readonly agentId: Uuid }
+
+/*
+ * Memory of the most recently used groups, in two generations. A used group moves to the young generation; when that is full, the old one is
+ * dropped as a whole. Rejected: one Map in the order of use. Its iterator steps over all members that were deleted before,
+ * which alone blocked the event loop for 170 ms (p99) with requests of 5,000 traces.
+ */
+
+class Generation {
+  readonly byAgent = new Map<Uuid, Map<string, KnownGroup>>()
+  groups = 0
+  items = 0
+  /** Requests may still use and extend groups of a dropped generation: those items are not counted. */
+  isDropped = false
+
+  of(agentId: Uuid): Map<string, KnownGroup> {
+    const groups = this.byAgent.get(agentId) ?? new Map<string, KnownGroup>()
+    this.byAgent.set(agentId, groups)
+    return groups
+  }
+}
+
+type Share = { young: Generation; old: Generation }
+
+/** Items of one group that are remembered: the newest of them. */
+export class KnownGroup {
+  /** Everything before this seq is remembered. */
+  size = 0
+  /** Seqs from `size` on that this process has written, and whose items are remembered. */
+  own: number[] = []
+  generation: Generation
+  #young = new Set<string>()
+  #old: ReadonlySet<string> = new Set()
+
+  constructor(generation: Generation) {
+    this.generation = generation
+  }
+
+  get count(): number {
+    return this.#young.size + this.#old.size
+  }
+
+  has(identity: string): boolean {
+    return this.#young.has(identity) || this.#old.has(identity)
+  }
+
+  /** Returns by how much the count has grown. */
+  add(identity: string): number {
+    if (this.has(identity)) return 0
+    const before = this.count
+    if (this.#young.size >= OTLP_KNOWN_ITEMS_OF_GROUP_MAX / 2) {
+      this.#old = this.#young
+      this.#young = new Set()
+    }
+    this.#young.add(identity)
+    return this.count - before
+  }
+}
+
+/** Groups of all ledgers. Each ledger has a share. Beyond the total limit, the least recently used ledgers are forgotten first. */
+export class KnownGroups {
+  /** The ledger that was named last is the last. */
+  readonly #shares = new Map<Uuid, Share>()
+  #items = 0
+  #groups = 0
+
+  /** Items and groups that are remembered. */
+  get figures(): { readonly items: number; readonly groups: number } {
+    return { items: this.#items, groups: this.#groups }
+  }
+
+  /** Those of the names that are remembered. */
+  find(sender: Sender, names: Iterable<string>): Map<string, KnownGroup> {
+    const found = new Map<string, KnownGroup>()
+    const share = this.#shares.get(sender.ledgerId)
+    const young = share?.young.byAgent.get(sender.agentId)
+    const old = share?.old.byAgent.get(sender.agentId)
+    if (!share || !(young || old)) return found
+    this.#shares.delete(sender.ledgerId)
+    this.#shares.set(sender.ledgerId, share)
+    for (const name of names) {
+      const group = young?.get(name) ?? this.#renew(share, sender, name)
+      if (group) found.set(name, group)
+    }
+    return found
+  }
+
+  /** A group that is not remembered yet. */
+  make({ ledgerId, agentId }: Sender, name: string): KnownGroup {
+    const share = this.#shares.get(ledgerId) ?? { young: new Generation(), old: new Generation() }
+    this.#shares.set(ledgerId, share)
+    const group = new KnownGroup(share.young)
+    share.young.of(agentId).set(name, group)
+    this.#count(share.young, 1, 0)
+    return group
+  }
+
+  /** Moves a group of the old generation to the young one. */
+  #renew({ young, old }: Share, { agentId }: Sender, name: string): KnownGroup | undefined {
+    const groups = old.byAgent.get(agentId)
+    const group = groups?.get(name)
+    if (!group) return undefined
+    groups!.delete(name)
+    this.#count(old, -1, -group.count)
+    group.generation = young
+    young.of(agentId).set(name, group)
+    this.#count(young, 1, group.count)
+    return group
+  }
+
+  add(group: KnownGroup, identity: string): void {
+    this.#count(group.generation, 0, group.add(identity))
+  }
+
+  /** Called after groups of the ledger were named or have grown. */
+  forgetOldest(ledgerId: Uuid): void {
+    const own = this.#shares.get(ledgerId)
+    if (own && isFull(own.young)) this.#age(own)
+    for (const [ledger, share] of this.#shares) {
+      if (!this.#exceeds) return
+      this.#age(share)
+      if (this.#exceeds) this.#age(share)
+      if (share.old.groups === 0) this.#shares.delete(ledger)
+    }
+  }
+
+  get #exceeds(): boolean {
+    return this.#items > OTLP_KNOWN_ITEMS_MAX || this.#groups > OTLP_KNOWN_GROUPS_MAX
+  }
+
+  #age(share: Share): void {
+    const { groups, items } = share.old
+    this.#count(share.old, -groups, -items)
+    share.old.isDropped = true
+    share.old = share.young
+    share.young = new Generation()
+  }
+
+  #count(generation: Generation, groups: number, items: number): void {
+    if (generation.isDropped) return
+    generation.groups += groups
+    generation.items += items
+    this.#groups += groups
+    this.#items += items
+  }
+}
+
+function isFull({ items, groups }: Generation): boolean {
+  return items > OTLP_KNOWN_ITEMS_OF_LEDGER_MAX / 2 || groups > OTLP_KNOWN_GROUPS_OF_LEDGER_MAX / 2
+}

@@ -1,0 +1,229 @@
+import { findCheckpoint } from '../../db/chain/checkpoints.ts'
+import { listEnvelopeKeys } from '../../db/chain/envelope-keys.ts'
+import {
+  type EntryDocumentRow,
+  type EntryRead,
+  type EntryRecordRow,
+  type EntryRowRead,
+  readEntries,
+} from '../../db/chain/read-entries.ts'
+import { itemOf } from '../../db/chunks/item.ts'
+import { type BatchRecord, digestOf, referencesDigestOf } from '../../db/chunks/read-chunks.ts'
+import type { Db } from '../../db/connect/client.ts'
+import { getLedger } from '../../db/ledgers/ledgers.ts'
+import { ApiError } from '../../errors.ts'
+import type { DocumentsShown } from '../../proof/entry/verify-entry.ts'
+import { formatId, type Uuid } from '../../proof/ids.ts'
+import { type BatchItem, itemBytes } from '../../proof/statement/batch.ts'
+import { formatDocumentSubject } from '../../proof/statement/document-subjects.ts'
+import { formatVerifierKey } from '../../proof/tree/checkpoint.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { toHex } from '../../signing/text-of-bytes.ts'
+import { STREAM_PIECE_CHARS } from '../limits.ts'
+
+/** 20 KB of text. */
+const ITEMS_PER_PIECE = 100
+
+/** `end` is exclusive. `endMax`: further than that the lines don't go, whatever was erased meanwhile. */
+type EntryRange = { readonly from: number; readonly end: number; readonly endMax: number }
+
+/**
+ * Lines of docs/formats/export.md for the entries from seq `from` up to `end`, in pieces; each ends with a newline. Returns where
+ * they ended. A document that is withheld is null as if erased, but with no entry that would say so.
+ *
+ * Lines are read one after another, not at one moment. A document that is erased meanwhile is gone when its line's turn
+ * comes, and the entry that says so may stand beyond `end`: then the lines go on up to that entry, because without it nobody
+ * could tell the document from one that was deleted.
+ */
+export async function* entryLines(
+  db: Db,
+  ledgerId: Uuid,
+  { from, end, endMax }: EntryRange,
+  shown: DocumentsShown,
+): AsyncGenerator<string, number> {
+  let [at, to] = [from, end]
+  while (at < to) {
+    let explained = to
+    const explain = (erasedSeq: number | null) => {
+      if (erasedSeq !== null) explained = Math.max(explained, Number(erasedSeq) + 1)
+    }
+    for await (const read of readEntries(db, ledgerId, at, to)) yield* linePieces(read, shown, explain)
+    at = to
+    to = Math.min(explained, endMax)
+  }
+  return at
+}
+
+/**
+ * A whole export: the ledger and its keys, its first `end` entries (or more: see entryLines), and the newest checkpoint among
+ * them.
+ */
+export async function* exportLines(
+  db: Db,
+  ledgerId: Uuid,
+  end: number,
+  shown: DocumentsShown,
+): AsyncGenerator<string> {
+  const [ledger, keys] = await Promise.all([describeLedger(db, ledgerId), listEnvelopeKeys(db)])
+  // Said, because a document that is withheld looks like one that was deleted.
+  const withheld = shown === 'all' ? {} : { documents: shown }
+  yield `${JSON.stringify({ export: 1, ledger, keys, ...withheld })}\n`
+  const size = yield* entryLines(db, ledgerId, { from: 0, end, endMax: Number.MAX_SAFE_INTEGER }, shown)
+  // New entries may be signed with a key that the first line could not name: an export that breaks off is asked for again.
+  if (size > end && (await listEnvelopeKeys(db)).length > keys.length) {
+    const detail = 'during the export a document was erased and a key was rotated: export again'
+    throw new ApiError('unavailable', detail, { retryable: true, retryAfterMs: 1_000 })
+  }
+  yield `${JSON.stringify({ checkpoint: await findCheckpoint(db, ledgerId, size) })}\n`
+}
+
+/** Description of a ledger for verifiers. */
+export async function describeLedger(db: Db, ledgerId: Uuid) {
+  const ledger = await getLedger(db, ledgerId)
+  return {
+    id: formatId('led', ledgerId),
+    name: ledger.name,
+    issuer: ledger.issuer,
+    origin: ledger.origin,
+    noteVerifierKey: formatVerifierKey(ledger.origin, ledger.noteKey.raw, nativeProviders.sha256),
+  }
+}
+
+/** An entry, with what lies beside it; of a batch nothing. */
+type ReadEntry = {
+  readonly entry: EntryRowRead
+  readonly records: readonly EntryRecordRow[]
+  readonly documents: readonly EntryDocumentRow[]
+  /** The envelope of another ledger's entry that this one receives. */
+  readonly received: Buffer | null
+}
+
+/**
+ * One line, without its newline. A batch's has no items: a verifier of a database reads chunks instead
+ * (src/verify/verify-batch.ts).
+ */
+export function entryLine({ entry, records, documents, received }: ReadEntry, shown: DocumentsShown): string {
+  return `${lineStart(entry)}${documentsJson({ records, documents }, shown)},"items":null${renderReceived(received)}${renderSigner(entry)}}`
+}
+
+/** The same with its newline; of a batch a chunk at a time, because the line of a full one would be megabytes. */
+async function* linePieces(
+  { items, ...read }: EntryRead,
+  shown: DocumentsShown,
+  explain: (erasedSeq: number | null) => void,
+): AsyncGenerator<string> {
+  if (items !== null) return yield* batchPieces(read.entry, items, shown, explain)
+  for (const { payloadErasedSeq } of read.records) explain(payloadErasedSeq)
+  for (const { erasedSeq } of read.documents) explain(erasedSeq)
+  yield `${entryLine(read, shown)}\n`
+}
+
+async function* batchPieces(
+  entry: EntryRowRead,
+  parts: AsyncIterable<BatchRecord[]>,
+  shown: DocumentsShown,
+  explain: (erasedSeq: number | null) => void,
+): AsyncGenerator<string> {
+  const items: string[] = []
+  let piece = `${lineStart(entry)}[`
+  for await (const part of parts) {
+    for (const record of part) {
+      const item = itemOfRecord(record)
+      explain(record.erasedSeq)
+      piece += `${items.length === 0 ? '' : ','}${renderItemDocument(item, record, shown)}`
+      items.push(itemBytes(item))
+      if (piece.length < STREAM_PIECE_CHARS) continue
+      yield piece
+      piece = ''
+    }
+  }
+  yield `${piece}],"items":[`
+  for (let i = 0; i < items.length; i += ITEMS_PER_PIECE)
+    yield `${i === 0 ? '' : ','}${items.slice(i, i + ITEMS_PER_PIECE).join(',')}`
+  yield `]${renderSigner(entry)}}\n`
+}
+
+function lineStart(entry: EntryRowRead): string {
+  return (
+    `{"seq":${entry.seq},"kind":"${entry.kind}","recordedAt":"${entry.recordedAt.toISOString()}",` +
+    `"leaf":"${entry.leaf.toString('hex')}","chain":"${entry.chain.toString('hex')}",` +
+    `"envelope":"${entry.envelope.toString('base64')}","documents":`
+  )
+}
+
+/** Empty where the entry received none: such a member is left out, as `references` is. */
+function renderReceived(envelope: Buffer | null): string {
+  return envelope === null ? '' : `,"received":"${envelope.toString('base64')}"`
+}
+
+/** Empty where the server signed. */
+function renderSigner({ signer }: EntryRowRead): string {
+  return signer === null ? '' : `,"signer":{"alg":"${signer.alg}","spki":"${signer.spki}"}`
+}
+
+/** Documents beside an entry, as its line shows them. */
+export function documentsJson(
+  { records, documents }: Pick<ReadEntry, 'records' | 'documents'>,
+  shown: DocumentsShown,
+): string {
+  const rendered = [
+    ...records.map((r) => renderPayload(r, shown)),
+    ...documents.map((d) => `{${renderStepDocument(d, shown)}}`),
+  ]
+  return `[${rendered.join(',')}]`
+}
+
+function renderPayload(r: EntryRecordRow, shown: DocumentsShown): string {
+  const document = {
+    subject: formatId('rec', r.recordId),
+    digest: r.digest.toString('hex'),
+    salt: r.salt,
+    content: r.payload,
+    erasedSeq: r.payloadErasedSeq,
+  }
+  return `{${renderDocument(document, shown)}${renderReferences(r.referenceList, shown)}}`
+}
+
+function renderItemDocument({ record, digest }: BatchItem, r: BatchRecord, shown: DocumentsShown): string {
+  const document = { subject: record, digest, salt: r.salt, content: r.payload, erasedSeq: r.erasedSeq }
+  return `{${renderDocument(document, shown)}${renderReferences(r.references, shown)}}`
+}
+
+function renderStepDocument(d: EntryDocumentRow, shown: DocumentsShown): string {
+  const subject = formatDocumentSubject(d.document, d.subjectId)
+  return renderDocument({ ...d, subject, digest: d.digest.toString('hex') }, shown)
+}
+
+type ShownDocument = {
+  readonly subject: string
+  /** Lower-case hex. */
+  readonly digest: string
+  readonly salt: Buffer | null
+  readonly content: Buffer | null
+  readonly erasedSeq: number | null
+}
+
+function renderDocument(d: ShownDocument, shown: DocumentsShown): string {
+  // The salt goes with its document: with it, and the digest, a short document could be guessed.
+  const salt = d.salt === null || shown === 'withheld' ? 'null' : `"${d.salt.toString('base64url')}"`
+  const content = shown === 'all' ? d.content?.toString('utf8') : undefined
+  return (
+    `"subject":"${d.subject}","digest":"${d.digest}","salt":${salt},` +
+    `"document":${content ?? 'null'},"erasedBy":${d.erasedSeq ?? 'null'}`
+  )
+}
+
+/** A member only of records that have some, so that the lines of ten million others stay as they are. */
+function renderReferences(list: Buffer | null, shown: DocumentsShown): string {
+  if (list === null || shown === 'withheld') return ''
+  return `,"references":${list.toString('utf8')}`
+}
+
+/** The object that was hashed as the record's leaf of its batch. */
+export function itemOfRecord(record: BatchRecord): BatchItem {
+  const references = referencesDigestOf(record)
+  return itemOf(formatId('rec', record.recordId), record, {
+    digest: toHex(digestOf(record)),
+    references: references && toHex(references),
+  })
+}

@@ -1,0 +1,244 @@
+import { findEntry } from '../../db/chain/read-proven.ts'
+import type { Db } from '../../db/connect/client.ts'
+import type { Lookups } from '../../db/records/lookups.ts'
+import { type GatedRecordRow, listRecordsOfEntry, type RecordRowRead } from '../../db/records/read-records.ts'
+import { parseEnvelope } from '../../proof/envelope/cose.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
+import { isOfBatch } from '../../proof/statement/batch-ids.ts'
+import { parseRemoteAgent } from '../../proof/statement/remote-agents.ts'
+import { parseStatement } from '../../proof/statement/statement.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
+import { nextEvents, standingOf, waitsForWorker } from '../lifecycle.ts'
+import { agentIdOf } from './agent-ids.ts'
+import { type EntryView, type ErasureView, renderBatch, renderBatchRecord, renderRecord } from './render.ts'
+import { readSteps, renderGated, type Steps } from './step-view.ts'
+
+type ReadDeps = RenderDeps & { readonly readPool: Db }
+
+/** Dependencies of showing records. */
+export type RenderDeps = { readonly lookups: Lookups; readonly envelopeKeys: EnvelopeKeys }
+
+/** A record as JSON, and its version. */
+export type RecordJson = { readonly record: string; readonly version: number }
+
+/** One that was asked for. `peerId`: the peer that has sent it; null: it is the ledger's own. `render`: as JSON, as it was found. */
+export type FoundRecord = {
+  readonly version: number
+  readonly waitsForWorker: boolean
+  readonly peerId: Uuid | null
+  readonly render: () => Promise<string>
+}
+
+/**
+ * null where the ledger has no record of that id. `ownAgent`: the only agent whose records may be seen, or null; the
+ * caller does not hear that others exist.
+ */
+export async function findVisibleRecord(
+  deps: RenderDeps,
+  ledgerId: Uuid,
+  recordId: Uuid,
+  ownAgent: Uuid | null,
+): Promise<FoundRecord | null> {
+  const row = await deps.lookups.findRecord(ledgerId, recordId)
+  if (!row || !isVisible(row, ownAgent)) return null
+  const render = async () => (await renderRows(deps, ledgerId, [row]))[0]!
+  return { version: row.version, waitsForWorker: waitsForWorker(row), peerId: null, render }
+}
+
+/** With the steps of those that are gated, in one query more. */
+export function renderRows(
+  { lookups, envelopeKeys }: RenderDeps,
+  ledgerId: Uuid,
+  rows: readonly RecordRowRead[],
+): Promise<string[]> {
+  return Promise.all(
+    rows.map(async (row) => {
+      const steps = row.version === 1 ? [] : await lookups.listSteps(ledgerId, row)
+      return renderRow(idsOf(ledgerId, row), row, readSteps(envelopeKeys, steps))
+    }),
+  )
+}
+
+/** Whether a caller who sees the records of `ownAgent` only (null: all) sees this one. */
+export function isVisible(
+  row: Pick<RecordRowRead, 'actorId' | 'onBehalfOf' | 'performerId'>,
+  ownAgent: Uuid | null,
+): boolean {
+  if (ownAgent === null) return true
+  return [row.actorId, row.onBehalfOf, row.performerId].includes(ownAgent)
+}
+
+/** Answer of the request that wrote the entry at `seq`, for replays. `version` null: a batch. */
+export async function getAnswerOfEntry(
+  deps: ReadDeps,
+  ledgerId: Uuid,
+  seq: number,
+): Promise<{ readonly record: string; readonly version: number | null }> {
+  const rows = await listRecordsOfEntry(deps.readPool, ledgerId, seq)
+  const [first] = rows
+  if (!first || first.gate !== null) return getRecordAsOf(deps, ledgerId, seq)
+  if (first.kind !== 'batch-notarized')
+    return { record: renderRow(idsOf(ledgerId, first), first, {}), version: 1 }
+  const batch = renderBatch({
+    batch: formatId('bat', first.subjectId),
+    entry: entryOf(first),
+    records: rows
+      .map(({ recordId, digest, salt }) =>
+        renderBatchRecord(
+          formatId('rec', recordId),
+          digest.toString('hex'),
+          salt?.toString('base64url') ?? null,
+        ),
+      )
+      .join(),
+  })
+  return { record: batch, version: null }
+}
+
+/** A gated record as it was after the entry at `seq`, which is one of its own; but for documents that were erased since. */
+async function getRecordAsOf(
+  { readPool, lookups, envelopeKeys }: ReadDeps,
+  ledgerId: Uuid,
+  seq: number,
+): Promise<RecordJson> {
+  const entry = await findEntry(readPool, ledgerId, seq)
+  if (!entry) throw new Error(`there is no entry ${seq}`)
+  const { predicate } = parseStatement(parseEnvelope(entry.envelope).payload)
+  const { record, version, to, performer } = predicate as Record<string, string> & { version: number }
+  const row = await lookups.findRecord(ledgerId, parseId('rec', record!))
+  if (!row) throw new Error(`entry ${seq} is of no record`)
+  const rows = version === 1 ? [] : await lookups.listSteps(ledgerId, { ...row, version })
+  const then = {
+    state: to!,
+    version,
+    revisions: rows[0]?.revisions ?? 0,
+    share: sharedUpTo(row, seq),
+    // An agent that activates a record without a performer becomes its performer, by the second entry.
+    ...(version === 1 && performerColumns(performer)),
+  }
+  const shown = {
+    ...row,
+    ...then,
+    ...entry,
+    signedBy: entry.signer ? 'agent' : 'server',
+    recordedAt: row.recordedAt,
+  } as RecordRowRead
+  return { record: renderRow(idsOf(ledgerId, shown), shown, readSteps(envelopeKeys, rows)), version }
+}
+
+function performerColumns(performer: string | undefined) {
+  if (performer === undefined) return { performerId: null, performerRemote: null }
+  return {
+    performerId: agentIdOf(performer),
+    performerRemote: parseRemoteAgent(performer) ? performer : null,
+  }
+}
+
+function sharedUpTo({ share }: RecordRowRead, seq: number): RecordRowRead['share'] {
+  const then = share?.filter((one) => one.seq <= seq) ?? []
+  return then.length === 0 ? null : then
+}
+
+type Texts = 'digest' | 'salt' | 'payload' | 'metadata' | 'referenceList' | 'tolerances' | 'leaf' | 'chain'
+export type Shown<Row> = Row extends unknown
+  ? { [Name in keyof Row]: Name extends Texts ? Row[Name] | string : Row[Name] }
+  : never
+
+/**
+ * A record as it is shown: a row that was read, or that a write has made of what it signed. Such a row has texts instead of bytes: JSON, or
+ * as answers show them.
+ */
+export type ShownRow = Shown<RecordRowRead>
+
+/** Ids of a record that whoever writes it has as texts already. */
+type ShownIds = { readonly [Name in 'id' | 'ledger' | 'actor' | 'key']: string }
+
+export function idsOf(ledgerId: Uuid, { recordId, actorId, keyId }: ShownRow): ShownIds {
+  return {
+    id: formatId('rec', recordId),
+    ledger: formatId('led', ledgerId),
+    actor: formatId('agt', actorId),
+    key: formatId('key', keyId),
+  }
+}
+
+/** The one way from a record of this ledger to its JSON. `steps`: the newest of each kind, for a gated record. */
+export function renderRow(ids: ShownIds, row: ShownRow, steps: Steps): string {
+  const standing = standingOf(row)
+  return renderRecord({
+    ...ids,
+    type: row.type,
+    state: row.state,
+    version: row.version,
+    nextEvents: standing ? nextEvents(standing) : [],
+    payload: textOf(row.payload),
+    salt: typeof row.salt === 'string' ? row.salt : row.salt && toBase64Url(row.salt),
+    digest: hexOf(row.digest),
+    onBehalfOf: row.onBehalfOf && formatId('agt', row.onBehalfOf),
+    parent: row.parentId && formatId('rec', row.parentId),
+    references: textOf(row.referenceList),
+    occurredAt: row.occurredAt?.toISOString() ?? null,
+    otherMembers: row.otherMembers,
+    recordedAt: row.recordedAt.toISOString(),
+    entry: entryOf(row),
+    batch: isOfBatch(row.recordId) ? formatId('bat', row.subjectId) : null,
+    metadata: textOf(row.metadata),
+    erasure: erasureOf(row),
+    gated: row.gate === null ? null : renderGated(termsOf(row), steps),
+  })
+}
+
+function textOf(json: Buffer | string | null): string | null {
+  return typeof json === 'string' || json === null ? json : json.toString('utf8')
+}
+
+function hexOf(bytes: Buffer | string): string {
+  return typeof bytes === 'string' ? bytes : toHex(bytes)
+}
+
+function termsOf(row: Shown<GatedRecordRow>) {
+  return {
+    principal: formatId('agt', row.principalId),
+    performer: row.performerRemote ?? (row.performerId && formatId('agt', row.performerId)),
+    gate: row.gate,
+    deadline: row.deadline?.toISOString() ?? null,
+    maxRevisions: row.maxRevisions,
+    revisions: row.revisions,
+    tolerances: textOf(row.tolerances),
+    share: row.share?.map(({ peerId, documents }) => ({ peer: formatId('peer', peerId), documents })) ?? null,
+    offer: null,
+  }
+}
+
+function erasureOf(row: ShownRow): ErasureView | null {
+  if (row.erasureSeq === null) return null
+  return {
+    code: codeOf(row.erasureEnvelope!),
+    by: row.erasureActorId === null ? 'system' : formatId('agt', row.erasureActorId),
+    recordedAt: row.erasureRecordedAt!.toISOString(),
+    seq: row.erasureSeq,
+  }
+}
+
+/** Why something was erased, which stands in the signed statement only. null where it is none. */
+function codeOf(envelope: Uint8Array): string | null {
+  try {
+    const { kind, predicate } = parseStatement(parseEnvelope(envelope).payload)
+    return kind === 'payload-erased' ? (predicate['code'] as string) : null
+  } catch (error) {
+    if (error instanceof ProofError) return null
+    throw error
+  }
+}
+
+function entryOf(row: ShownRow): EntryView {
+  return {
+    seq: row.seq,
+    kind: row.kind,
+    leaf: hexOf(row.leaf),
+    chain: hexOf(row.chain),
+    signedBy: row.signedBy,
+  }
+}

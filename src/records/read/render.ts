@@ -1,0 +1,103 @@
+import { quote } from '../../proof/json/jcs.ts'
+import { type OtherMembers, SHOWN_OTHERS } from '../../proof/statement/record-members.ts'
+
+/**
+ * A record as the API shows it. Concatenated, because that costs a third of JSON.stringify (1.0 instead of
+ * 3.2 µs): every string below is an id, a hash, a time or a type name, so that none needs escaping; payload,
+ * references and metadata are canonical JSON already.
+ */
+export type RecordView = {
+  readonly id: string
+  readonly ledger: string
+  readonly type: string
+  readonly state: string
+  readonly version: number
+  readonly nextEvents: readonly string[]
+  /** Canonical JSON and base64url salt; null once erased. */
+  readonly payload: string | null
+  readonly salt: string | null
+  readonly digest: string
+  readonly actor: string
+  readonly key: string
+  readonly onBehalfOf: string | null
+  readonly parent: string | null
+  /** Canonical JSON; null without, and once erased. */
+  readonly references: string | null
+  readonly occurredAt: string | null
+  readonly otherMembers: OtherMembers | null
+  readonly recordedAt: string
+  readonly entry: EntryView
+  readonly batch: string | null
+  readonly metadata: string | null
+  readonly erasure: ErasureView | null
+  /** JSON; null: it was notarized. */
+  readonly gated: string | null
+}
+
+/** Author of the erasure of the payload, and of everything beside it. */
+export type ErasureView = {
+  /** null where the entry that is said to erase it can't be read: nobody signed that, and verify names it. */
+  readonly code: string | null
+  readonly by: string
+  readonly recordedAt: string
+  readonly seq: number
+}
+
+export type EntryView = {
+  readonly seq: number
+  readonly kind: string
+  readonly leaf: string
+  readonly chain: string
+  readonly signedBy: 'agent' | 'server'
+}
+
+export function renderRecord(r: RecordView): string {
+  return (
+    `{"id":"${r.id}","ledger":"${r.ledger}","type":"${r.type}","state":"${r.state}","version":${r.version},` +
+    `"nextEvents":${r.nextEvents.length === 0 ? '[]' : `["${r.nextEvents.join('","')}"]`},` +
+    `"payload":${r.payload ?? 'null'},"salt":${quotePlain(r.salt)},"digest":"${r.digest}",` +
+    `"actor":"${r.actor}","key":"${r.key}","onBehalfOf":${quotePlain(r.onBehalfOf)},"parent":${quotePlain(r.parent)},` +
+    `"references":${r.references ?? 'null'},` +
+    `"occurredAt":${quotePlain(r.occurredAt)},${renderOthers(r.otherMembers)}"recordedAt":"${r.recordedAt}","entry":${renderEntry(r.entry)},` +
+    `"batch":${quotePlain(r.batch)},"metadata":${r.metadata ?? 'null'},"erasure":${renderErasure(r.erasure)},` +
+    `"gated":${r.gated ?? 'null'}}`
+  )
+}
+
+function renderOthers(members: OtherMembers | null): string {
+  let text = ''
+  for (const name of SHOWN_OTHERS) {
+    const value: string | undefined = members?.[name]
+    text += `"${name}":${value === undefined ? 'null' : quote(value)},`
+  }
+  return text
+}
+
+function renderErasure(e: ErasureView | null): string {
+  if (e === null) return 'null'
+  return `{"code":${quotePlain(e.code)},"by":"${e.by}","recordedAt":"${e.recordedAt}","seq":${e.seq}}`
+}
+
+function renderEntry(e: EntryView): string {
+  return `{"seq":${e.seq},"kind":"${e.kind}","leaf":"${e.leaf}","chain":"${e.chain}","signedBy":"${e.signedBy}"}`
+}
+
+/** Escapes nothing: for ids, hashes, times and names of types, never for text that somebody gave (`quote` of proof/json/jcs.ts). */
+export function quotePlain(text: string | null): string {
+  return text === null ? 'null' : `"${text}"`
+}
+
+type BatchView = {
+  readonly batch: string
+  readonly entry: EntryView
+  /** Each by renderBatchRecord, with commas between them. */
+  readonly records: string
+}
+
+export function renderBatch(view: BatchView): string {
+  return `{"batch":"${view.batch}","entry":${renderEntry(view.entry)},"records":[${view.records}]}`
+}
+
+export function renderBatchRecord(id: string, digest: string, salt: string | null): string {
+  return `{"id":"${id}","digest":"${digest}","salt":${quotePlain(salt)}}`
+}

@@ -1,0 +1,73 @@
+import { type AgentSigned, mismatch, refuseChosenId } from '../../append/agent-signature.ts'
+import { ApiError } from '../../errors.ts'
+import type { Caller } from '../../ledgers/caller.ts'
+import { fromBase64, toHex } from '../../proof/bytes.ts'
+import { verifySignedStatement } from '../../proof/entry/verify-entry.ts'
+import { parseEnvelope } from '../../proof/envelope/cose.ts'
+import { ProofError } from '../../proof/error.ts'
+import { formatId, parseId, type Uuid } from '../../proof/ids.ts'
+import { isOfBatch, ownRecordId } from '../../proof/statement/batch-ids.ts'
+import type { EnvelopeKeys } from '../../signing/envelope-keys.ts'
+import { nativeProviders } from '../../signing/native.ts'
+
+type Deps = { readonly envelopeKeys: EnvelopeKeys; readonly now: () => number }
+
+/**
+ * The envelope of a request whose agent signs for itself; null without one. Nothing of it is believed but that the agent signed it: the
+ * server builds the statement that it would have signed, and takes none that says something else. Whether the key is revoked
+ * `append_entries` decides, in the order of the chain. Throws `envelope_refused` and `signing_key_refused`.
+ */
+export async function openEnvelope(
+  { envelopeKeys, now }: Deps,
+  caller: Caller,
+  text: string | undefined,
+): Promise<AgentSigned | null> {
+  if (text === undefined) return null
+  try {
+    const envelope = fromBase64(text)
+    const { kid, issuer } = parseEnvelope(envelope)
+    const key = await envelopeKeys.findAgentKey(caller.ledgerId, toHex(kid))
+    if (key?.agent.agent !== caller.agent)
+      throw new ApiError('signing_key_refused', `${toHex(kid)} is no signing key of ${caller.agent}`)
+    const { statement } = verifySignedStatement(envelope, () => key, nativeProviders)
+    if (issuer !== caller.issuer) throw mismatch('/issuer', caller.issuer)
+    return { envelope, kid, statement, now }
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    throw new ApiError('envelope_refused', error.detail, { members: { reason: error.code } })
+  }
+}
+
+/** A document's salt is signed by its digest, so the agent chose it. */
+export function requireSalt(signed: AgentSigned | null, salt: string | undefined, path = '/salt'): void {
+  if (signed === null || salt !== undefined) return
+  throw new ApiError('invalid_request', `${path}: an envelope comes with the salt that it was made with`, {
+    members: { path },
+  })
+}
+
+/** Id of the record that the agent notarizes or creates. */
+export function chosenRecordId(signed: AgentSigned): Uuid {
+  const { kind, predicate } = signed.statement
+  if (kind !== 'record-notarized' && kind !== 'record-created')
+    throw mismatch('/predicateType', 'record-notarized, or record-created')
+  const id = parseId('rec', predicate['record'] as string)
+  refuseChosenId(id, signed, '/predicate/record')
+  if (isOfBatch(id)) throw mismatch('/predicate/record', formatId('rec', ownRecordId(id)))
+  return id
+}
+
+/** A batch that an agent signs has the id of its first record, whose low 12 bits are zero. */
+export function refuseChosenBatch(signed: AgentSigned, { first }: { readonly first: Uuid }): void {
+  const { kind, subjects } = signed.statement
+  if (kind !== 'batch-notarized') throw mismatch('/predicateType', 'batch-notarized')
+  if (subjects[0].name !== formatId('bat', first)) throw mismatch('/subject/0/name', formatId('bat', first))
+  refuseChosenId(first, signed, '/predicate/batch')
+}
+
+/** A peer verifies what it is sent by the key of the server, and knows no agent's. */
+export function sharedUnsigned(path: string): ApiError {
+  return new ApiError('not_signable', 'a record that is shared with peers is signed by the server', {
+    members: { path },
+  })
+}

@@ -1,0 +1,296 @@
+import { createHash } from 'node:crypto'
+import type { ChunkRow } from '../../db/chain/append-entries.ts'
+import { CHUNK_RECORDS, type ChunkRecord, encodeChunk } from '../../db/chunks/chunk-content.ts'
+import { chunkKey, keysOfChunk } from '../../db/chunks/chunk-keys.ts'
+import { itemOf } from '../../db/chunks/item.ts'
+import { ApiError } from '../../errors.ts'
+import { BUILT_IN_TYPES } from '../../ledgers/types/built-in.ts'
+import { alone, aloneTogether, fromBase64 } from '../../proof/bytes.ts'
+import { parseEnvelope } from '../../proof/envelope/cose.ts'
+import { ProofError } from '../../proof/error.ts'
+import { type IdPrefix, isId, parseId, type Uuid } from '../../proof/ids.ts'
+import { quote } from '../../proof/json/jcs.ts'
+import type { JsonValue } from '../../proof/json/json-value.ts'
+import {
+  type BatchItem,
+  batchRoot,
+  itemBytes,
+  itemLeaf,
+  parseBatchItem,
+} from '../../proof/statement/batch.ts'
+import { firstRecordId, formatRecordIds, recordIdAt } from '../../proof/statement/batch-ids.ts'
+import { ITEM_FIELDS } from '../../proof/statement/predicates.ts'
+import {
+  type MemberName,
+  OTHER_MEMBERS,
+  type OtherRequest,
+  otherMembersOf,
+  RECORD_MEMBERS,
+} from '../../proof/statement/record-members.ts'
+import type { Entropy } from '../../signing/entropy.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
+import {
+  CanonicalDocument,
+  canonicalMetadata,
+  digestReferences,
+  parseTime,
+  saltDocument,
+} from '../documents.ts'
+import { BATCH_KEYS_MAX } from '../limits.ts'
+import { renderBatchRecord } from '../read/render.ts'
+import { hashSubject } from '../subjects/label.ts'
+import { verifyBuiltIn } from './typed-payload.ts'
+
+/*
+ * Everything of a batch that needs neither the database nor a key, and so can be done in a thread (src/http/thread.ts): documents are
+ * salted and digested, items hashed, chunks compressed, the answer written.
+ */
+
+const { sha256 } = nativeProviders
+
+export type BatchRequestItem = OtherRequest & {
+  readonly type: string
+  readonly payload: unknown
+  readonly metadata?: unknown
+  readonly occurredAt?: string | undefined
+  readonly onBehalfOf?: string | undefined
+  /** A record of the ledger, or the place of an earlier item. */
+  readonly parent?: string | number | undefined
+  readonly references?: readonly string[] | undefined
+  readonly traceparent?: string | undefined
+  readonly salt?: string | undefined
+  /** Label of the person that it is about. */
+  readonly subject?: string | undefined
+}
+
+export type BatchAbout = {
+  /** The agent that notarizes. */
+  readonly actor: Uuid
+  /** Key of the hashes of persons' labels. */
+  readonly subjectSalt: Uint8Array
+  /** For the items that have none of their own. */
+  readonly traceparent: string | null
+  /** The envelope of an agent that signs itself, in base64. */
+  readonly envelope?: string | undefined
+  /** Method and path, where a hash of the request is wanted, for its Idempotency-Key. */
+  readonly request: { readonly method: string; readonly path: string } | null
+}
+
+/** A name, and the first item that has it. */
+export type Named = { readonly name: string; readonly index: number }
+
+/** All that the entry of a batch signs, all that lies beside it, and the names that only the ledger can judge. */
+export type BuiltBatch = {
+  readonly count: number
+  /** Id of the first record. */
+  readonly first: Uuid
+  /** As the request has it. */
+  readonly envelope: string | undefined
+  /** Merkle root of the items. */
+  readonly root: Uint8Array
+  readonly chunks: readonly ChunkRow[]
+  /** The records as the answer shows them: JSON, without the brackets of the list. */
+  readonly answer: string
+  /** H(method, path, JCS(body)), if it was wanted: without envelope and salts. */
+  readonly requestHash: Uint8Array | null
+  /** Each once, in the order of the items. */
+  readonly types: readonly Named[]
+  readonly agents: readonly Named[]
+  /** One for each item; null where none has one. */
+  readonly parents: readonly (string | number | null)[] | null
+  /** Payloads that the schema of a registered type has to be held to, as canonical JSON. */
+  readonly payloads: readonly { readonly type: string; readonly index: number; readonly canonical: string }[]
+}
+
+/** Throws ApiError for the first item that cannot be notarized, with its `index`. */
+export function buildBatch(
+  entropy: Entropy,
+  items: readonly BatchRequestItem[],
+  { actor, subjectSalt, traceparent, request, envelope }: BatchAbout,
+): BuiltBatch {
+  const first = envelope === undefined ? firstRecordId(entropy.uuidv7(Date.now())) : chosenFirstId(envelope)
+  const ids = formatRecordIds(first, items.length)
+  const hash = request && createHash('sha256').update(`${request.method} ${request.path}\n{"records":[`)
+  const types = new Map<string, number>()
+  const agents = new Map<string, { readonly index: number; readonly id: Uuid }>()
+  const payloads: BuiltBatch['payloads'][number][] = []
+  const leaves: Uint8Array[] = []
+  const records: ChunkRecord[] = []
+  const subjects = items.map(({ subject }) =>
+    subject === undefined ? null : hashSubject(subjectSalt, subject),
+  )
+  let answer = ''
+  for (const [index, item] of items.entries()) {
+    const at = `/records/${index}`
+    if ((item.salt === undefined) !== (envelope === undefined)) throw saltMismatch(`${at}/salt`, index)
+    const payload = saltDocument(entropy, item.payload, item.salt, { index })
+    const references = digestReferences(item.references, payload.salt, { index, path: `${at}/references` })
+    const metadata = canonicalMetadata(item.metadata, { index })
+    const occurredAtMs =
+      item.occurredAt === undefined ? null : parseTime(item.occurredAt, `${at}/occurredAt`, { index })
+    if (!types.has(item.type)) types.set(item.type, index)
+    const builtIn = BUILT_IN_TYPES.get(item.type)
+    if (!builtIn) payloads.push({ type: item.type, index, canonical: payload.canonical })
+    // Ours are as their schema wants them.
+    else if (!(item.payload instanceof CanonicalDocument))
+      verifyBuiltIn(builtIn, { value: item.payload, bytes: payload.bytes }, { index })
+    if (item.onBehalfOf !== undefined && !agents.has(item.onBehalfOf))
+      agents.set(item.onBehalfOf, { index, id: idOf('agt', item.onBehalfOf, 'unknown_agent', { index }) })
+    const record: ChunkRecord = {
+      type: item.type,
+      document: {
+        salt: payload.salt,
+        payload: payload.bytes,
+        references: references?.bytes ?? null,
+        metadata: metadata === null ? null : Buffer.from(metadata),
+      },
+      occurredAtMs,
+      onBehalfOf: item.onBehalfOf === undefined ? null : agents.get(item.onBehalfOf)!.id,
+      parentId: parentOf(first, item, index),
+      traceparent: item.traceparent ?? (envelope === undefined ? traceparent : null),
+      otherMembers: otherMembersOf(item),
+    }
+    records.push(record)
+    const digest = toHex(payload.digest)
+    const digests = { digest, references: references?.digest ?? null }
+    // The request has the agent's text already.
+    const signed = itemOf(ids[index]!, record, digests, () => item.onBehalfOf!)
+    refuseUnverifiable(signed, index === 0 || records[index - 1]!.type !== item.type)
+    leaves.push(itemLeaf(sha256, itemBytes(signed)))
+    answer += `${index === 0 ? '' : ','}${renderBatchRecord(ids[index]!, digest, toBase64Url(payload.salt))}`
+    hash?.update(
+      `${index === 0 ? '' : ','}${canonicalItem(item, payload.canonical, metadata, references?.canonical)}`,
+    )
+  }
+  return {
+    count: items.length,
+    first,
+    envelope,
+    root: alone(batchRoot(sha256, leaves)),
+    chunks: chunksOf(first, actor, records, subjects),
+    answer,
+    requestHash: hash ? hash.update(']}').digest() : null,
+    types: Array.from(types, ([name, index]) => ({ name, index })),
+    agents: Array.from(agents, ([name, { index }]) => ({ name, index })),
+    parents: items.some(({ parent }) => parent !== undefined)
+      ? items.map(({ parent }) => parent ?? null)
+      : null,
+    payloads,
+  }
+}
+
+/**
+ * Throws `batch_item` for an item that no verifier would take: a fault of ours, and the batch is not built. `isOther`: its type differs from that
+ * of the item before it. Ids and digests are made of bytes, so one item of each type is checked whole (1 us). Texts of requests are checked in
+ * each (0.2 us).
+ */
+function refuseUnverifiable(item: BatchItem, isOther: boolean): void {
+  if (isOther) parseBatchItem(item as unknown as JsonValue)
+  for (const [name, check] of TEXT_CHECKS) {
+    const text = item[name]
+    if (text !== undefined && !check(text)) throw new ProofError('batch_item', text)
+  }
+}
+
+const TEXT_CHECKS = (['occurredAt', 'traceparent', ...OTHER_MEMBERS.map(([name]) => name)] as const).map(
+  (name) => [name, ITEM_FIELDS.optional[name]!] as const,
+)
+
+/**
+ * A batch that an agent signs has the id of its first record. The rest of the envelope is compared when it is
+ * sealed; a shape that is none of a batch is refused there, too.
+ */
+function chosenFirstId(envelope: string): Uuid {
+  try {
+    return firstRecordId(parseId('bat', parseEnvelope(fromBase64(envelope)).subject))
+  } catch (error) {
+    if (!(error instanceof ProofError)) throw error
+    throw new ApiError('envelope_refused', error.detail, { members: { reason: error.code } })
+  }
+}
+
+function saltMismatch(path: string, index: number): ApiError {
+  return new ApiError(
+    'invalid_request',
+    `${path}: with an envelope each record comes with its salt, and without one none does`,
+    { members: { path, index } },
+  )
+}
+
+function parentOf(first: Uuid, { parent }: BatchRequestItem, index: number): Uuid | null {
+  if (parent === undefined) return null
+  const members = { path: `/records/${index}/parent`, index }
+  if (typeof parent === 'string') return idOf('rec', parent, 'unknown_parent', members)
+  if (parent < index) return recordIdAt(first, parent)
+  throw new ApiError('unknown_parent', `record ${index} of the batch has no earlier record ${parent}`, {
+    members,
+  })
+}
+
+function idOf(prefix: IdPrefix, id: string, code: 'unknown_agent' | 'unknown_parent', members: object): Uuid {
+  if (isId(prefix, id)) return parseId(prefix, id)
+  throw new ApiError(code, `${id} is no id (${prefix}_…)`, { members: { ...members } })
+}
+
+/** JCS of an item, whose documents are canonical already; without its salt, which says nothing of the request. */
+function canonicalItem(
+  item: BatchRequestItem,
+  payload: string,
+  metadata: string | null,
+  references: string | undefined = item.references && '[]',
+): string {
+  let text = ''
+  for (const name of REQUEST_NAMES) {
+    if (name === 'payload') text += `,"payload":${payload}`
+    else if (name === 'metadata') text += metadata === null ? '' : `,"metadata":${metadata}`
+    else if (name === 'references') text += references === undefined ? '' : `,"references":${references}`
+    else {
+      const value = item[name]
+      if (value !== undefined) text += `,"${name}":${typeof value === 'number' ? value : quote(value)}`
+    }
+  }
+  return `{${text.slice(1)}}`
+}
+
+/** Members of an item of a request, but for its salt, in the order of their names. */
+const REQUEST_NAMES = [
+  ...(['type', 'payload', 'metadata', 'subject'] as const),
+  ...(Object.keys(RECORD_MEMBERS) as MemberName[]),
+].sort()
+
+/**
+ * Rows of a batch's records. `subjects`: hashes of labels, one for each record. Their bytes lie alone: they pass between threads, and wait in the
+ * append queue, and 40 KiB of 1,000 records would take along 768.
+ */
+export function chunksOf(
+  first: Uuid,
+  actor: Uuid,
+  records: readonly ChunkRecord[],
+  subjects: readonly (Uint8Array | null)[],
+): ChunkRow[] {
+  const chunks: ChunkRow[] = []
+  let keys = 0
+  for (let start = 0; start < records.length; start += CHUNK_RECORDS) {
+    const held = records.slice(start, start + CHUNK_RECORDS)
+    chunks.push({
+      chunk: chunks.length,
+      firstRecordId: recordIdAt(first, start),
+      count: held.length,
+      content: alone(encodeChunk(held)),
+      keys: aloneTogether([
+        ...keysOfChunk(actor, held),
+        ...held.flatMap((_, place) => {
+          const subject = subjects[start + place]
+          return subject ? [chunkKey.subject(subject, place)] : []
+        }),
+      ]),
+    })
+    keys += chunks.at(-1)!.keys.length
+    if (keys > BATCH_KEYS_MAX) {
+      const detail = `the records have more than ${BATCH_KEYS_MAX} different references, traces, parents, days and persons: send fewer at a time`
+      throw new ApiError('invalid_request', detail, { members: { path: '/records' } })
+    }
+  }
+  return chunks
+}

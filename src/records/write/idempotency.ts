@@ -1,0 +1,57 @@
+import { hash } from 'node:crypto'
+import type { IdempotencyRow } from '../../db/chain/append-entries.ts'
+import { ApiError } from '../../errors.ts'
+import { canonicalize } from '../../proof/json/jcs.ts'
+import type { JsonObject, JsonValue } from '../../proof/json/json-value.ts'
+import { IDEMPOTENCY_KEY_CHARS_MAX } from '../../proof/request-limits.ts'
+import type { Entropy } from '../../signing/entropy.ts'
+
+const KEY_PATTERN = new RegExp(`^[\\x21-\\x7e]{1,${IDEMPOTENCY_KEY_CHARS_MAX}}$`)
+const KEY_HASH_BYTES = 16
+
+/**
+ * Fingerprint of a request with an Idempotency-Key: a hash of the key, and of the request, which Postgres salts.
+ * null without the header. Two spellings of the same JSON are the same request, and so are two signatures of an agent: one that has lost
+ * the answer, or its own memory, may sign the same thing again.
+ */
+export function fingerprint(
+  entropy: Entropy,
+  key: string | string[] | undefined,
+  request: { method: string; path: string; body: unknown },
+): IdempotencyRow | null {
+  if (key === undefined) return null
+  return { keyHash: hashKey(key), requestHash: hashRequest(request), salt: entropy.bytes16() }
+}
+
+/** H(method, path, JCS(body)). */
+export function hashRequest({ method, path, body }: { method: string; path: string; body: unknown }): Buffer {
+  const canonical = canonicalize(withoutSignature(body as JsonValue))
+  return hash('sha256', `${method} ${path}\n${canonical}`, 'buffer')
+}
+
+/** Each signature of an agent comes with another salt. A batch has its own way (build-batch.ts). */
+function withoutSignature(body: JsonValue): JsonValue {
+  if (body === null || typeof body !== 'object' || Array.isArray(body) || !('envelope' in body)) return body
+  const { envelope: _, salt: __, ...rest } = body as JsonObject
+  return rest
+}
+
+/** The same, of a request whose hash is known. */
+export function fingerprintOfHash(
+  entropy: Entropy,
+  key: string | string[] | undefined,
+  requestHash: Uint8Array | null,
+): IdempotencyRow | null {
+  if (key === undefined || requestHash === null) return null
+  return { keyHash: hashKey(key), requestHash, salt: entropy.bytes16() }
+}
+
+function hashKey(key: string | string[]): Buffer {
+  if (typeof key !== 'string' || !KEY_PATTERN.test(key)) {
+    throw new ApiError(
+      'invalid_idempotency_key',
+      `the Idempotency-Key must be 1 to ${IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters, without spaces`,
+    )
+  }
+  return hash('sha256', key, 'buffer').subarray(0, KEY_HASH_BYTES)
+}

@@ -1,0 +1,160 @@
+import type { AgentSigned } from '../../append/agent-signature.ts'
+import type { IdempotencyRow, RecordRow } from '../../db/chain/append-entries.ts'
+import { type GatedColumns, NOT_ERASED, NOT_GATED } from '../../db/records/read-records.ts'
+import type { Caller } from '../../ledgers/caller.ts'
+import type { RecordType } from '../../ledgers/types/built-in.ts'
+import { formatId } from '../../proof/ids.ts'
+import { ownRecordId } from '../../proof/statement/batch-ids.ts'
+import {
+  addSigned,
+  type MemberColumns,
+  type OtherRequest,
+  otherMembersOf,
+  type SignedMembers,
+} from '../../proof/statement/record-members.ts'
+import type { Entropy } from '../../signing/entropy.ts'
+import { toBase64Url, toHex } from '../../signing/text-of-bytes.ts'
+import { canonicalMetadata, digestReferences, parseTime, type SaltedDocument } from '../documents.ts'
+import { renderRow, type Shown, type ShownRow } from '../read/read.ts'
+import { chosenRecordId } from './agent-envelope.ts'
+import type { ParentRecord } from './lineage.ts'
+import type { OnBehalfOf } from './on-behalf-of.ts'
+
+/** Members of every request that makes one record. */
+export type RecordRequest = OtherRequest & {
+  /** Its value, or a ReadDocument. */
+  readonly payload: unknown
+  readonly salt?: string | undefined
+  readonly metadata?: unknown
+  readonly occurredAt?: string | undefined
+  readonly onBehalfOf: OnBehalfOf | null
+  readonly parent: ParentRecord | null
+  readonly references?: readonly string[] | undefined
+  /** Keyed hash of the label of the person that it is about. */
+  readonly subject: Uint8Array | null
+  readonly traceparent: string | null
+  readonly idempotency: IdempotencyRow | null
+  /** The agent signs itself; null: the server signs. */
+  readonly signed: AgentSigned | null
+}
+
+/** Source of the record's entry, of its rows and of the answer. */
+export type NewRecord = ReturnType<typeof makeRecord>
+
+/** Event by which a record is notarized, alone or in a batch: terminal at once. */
+export const NOTARIZED = { version: 1, to: 'RECORDED', previous: null } as const
+
+export function makeRecord(
+  deps: { readonly entropy: Entropy; readonly now: () => number },
+  request: Omit<RecordRequest, 'payload'> & { readonly type: RecordType; readonly payload: SaltedDocument },
+) {
+  const { type, payload, onBehalfOf, parent, signed } = request
+  const recordedAtMs = signed?.statement.recordedAtMs ?? deps.now()
+  const recordId = signed ? chosenRecordId(signed) : ownRecordId(deps.entropy.uuidv7(recordedAtMs))
+  return {
+    recordId,
+    record: formatId('rec', recordId),
+    type,
+    payload,
+    digest: toHex(payload.digest),
+    references: digestReferences(request.references, payload.salt),
+    metadata: canonicalMetadata(request.metadata),
+    occurredAtMs: request.occurredAt === undefined ? null : parseTime(request.occurredAt, '/occurredAt'),
+    recordedAtMs,
+    onBehalfOf,
+    parent,
+    subject: request.subject,
+    traceparent: traceparentOf(request),
+    otherMembers: otherMembersOf(request),
+    signedBy: signed ? ('agent' as const) : ('server' as const),
+  }
+}
+
+/** The trace that an agent signs is its own, whatever headers a proxy adds. */
+export function traceparentOf({
+  signed,
+  traceparent,
+}: Pick<RecordRequest, 'signed' | 'traceparent'>): string | null {
+  return signed ? ((signed.statement.predicate['traceparent'] as string | undefined) ?? null) : traceparent
+}
+
+/** Optional members of the predicate, of notarized and gated records alike. */
+export function originOf(record: NewRecord): SignedMembers {
+  const { onBehalfOf: _, ...members } = addSigned({}, columnsOf(record), record.references?.digest ?? null)
+  return members
+}
+
+export function rowOf(record: NewRecord): RecordRow {
+  const { recordId, type, payload, metadata, references, subject } = record
+  return {
+    ...columnsOf(record),
+    recordId,
+    type: type.name,
+    digest: payload.digest,
+    salt: payload.salt,
+    payload: payload.canonical,
+    metadata,
+    references: references?.canonical ?? null,
+    subject,
+  }
+}
+
+function columnsOf({
+  onBehalfOf,
+  parent,
+  occurredAtMs,
+  traceparent,
+  otherMembers,
+}: NewRecord): MemberColumns {
+  return {
+    onBehalfOf: onBehalfOf?.agentId ?? null,
+    parentId: parent?.recordId ?? null,
+    occurredAtMs,
+    traceparent,
+    otherMembers,
+  }
+}
+
+/** Place of the record's first entry. `chain`: in hex. */
+type FirstEntry = {
+  readonly kind: 'record-notarized' | 'record-created'
+  readonly leaf: Uint8Array
+  readonly seq: number
+  readonly chain: string
+}
+
+const NOTARIZED_COLUMNS = { ...NOT_GATED, ...NOT_ERASED }
+
+/** JSON of the record as the next read finds it. `gated`: where it stands; null: it is notarized. */
+export function renderNew(
+  { agentId, keyId, agent, ledger, key }: Caller,
+  made: NewRecord,
+  { kind, leaf, seq, chain }: FirstEntry,
+  gated: Shown<GatedColumns> | null,
+): string {
+  const { occurredAtMs, payload } = made
+  const shown: ShownRow = {
+    ...(gated ? { ...gated, ...NOT_ERASED } : NOTARIZED_COLUMNS),
+    ...columnsOf(made),
+    recordId: made.recordId,
+    type: made.type.name,
+    state: gated ? 'CREATED' : 'RECORDED',
+    version: 1,
+    actorId: agentId,
+    keyId,
+    subjectId: made.recordId,
+    digest: made.digest,
+    salt: toBase64Url(payload.salt),
+    payload: payload.canonical,
+    metadata: made.metadata,
+    referenceList: made.references?.canonical ?? null,
+    occurredAt: occurredAtMs === null ? null : new Date(occurredAtMs),
+    recordedAt: new Date(made.recordedAtMs),
+    seq,
+    kind,
+    leaf: toHex(leaf),
+    chain,
+    signedBy: made.signedBy,
+  }
+  return renderRow({ id: made.record, ledger, actor: agent, key }, shown, {})
+}

@@ -1,0 +1,138 @@
+import { ApiError } from '../../errors.ts'
+import { BUILT_IN_TYPES, type RecordType } from '../../ledgers/types/built-in.ts'
+import type { Schema } from '../../ledgers/types/schema/schema.ts'
+import type { TypeRegistry, Validity } from '../../ledgers/types/type-registry.ts'
+import type { Uuid } from '../../proof/ids.ts'
+import type { JsonValue } from '../../proof/json/json-value.ts'
+
+/** Ledger whose types are used, and which pays for compiling and validating. */
+type OfLedger = { readonly ledger: string; readonly ledgerId: Uuid }
+
+export type TypeDeps = { readonly types: TypeRegistry }
+type Members = Record<string, unknown>
+
+/**
+ * The type of this name. Not a promise where it is built in: those are most of all records, and there is nothing to wait for.
+ * Throws `unknown_type`.
+ */
+export function getType(
+  deps: TypeDeps,
+  ledger: OfLedger,
+  name: string,
+  members: Members = {},
+): RecordType | Promise<RecordType> {
+  return BUILT_IN_TYPES.get(name) ?? deps.types.get(ledger, name, members)
+}
+
+/** The type that records of this name are notarized as. Throws `unknown_type`, `not_notarizable`. */
+export function getNotarizable(
+  deps: TypeDeps,
+  ledger: OfLedger,
+  name: string,
+  members: Members = {},
+): RecordType | Promise<RecordType> {
+  const type = getType(deps, ledger, name, members)
+  if (type instanceof Promise) return type.then((late) => requireNotarizable(late, members))
+  return requireNotarizable(type, members)
+}
+
+/** Throws `agent_signature_required` where the type demands what the request lacks: an envelope that the agent has signed. */
+export function requireAgentSigned(
+  { name, agentSigned }: RecordType,
+  isSigned: boolean,
+  members: Members = {},
+): void {
+  if (!agentSigned || isSigned) return
+  throw new ApiError(
+    'agent_signature_required',
+    `${name} takes only what agents have signed themselves: register a signing key of the agent, and have the SDK sign with it (docs/api.md)`,
+    { members: { ...members, recordType: name } },
+  )
+}
+
+function requireNotarizable(type: RecordType, members: Members): RecordType {
+  if (!type.gated) return type
+  throw new ApiError(
+    'not_notarizable',
+    `${type.name} is gated: its records are created, one by one, with POST /v1/records`,
+    { members: { ...members, recordType: type.name } },
+  )
+}
+
+/**
+ * Throws `payload_invalid` where the payload is not as its type wants it. A promise where the ledger has to wait for
+ * that; nothing at all where the type takes any object.
+ */
+export function verifyPayload(
+  deps: TypeDeps,
+  ledger: OfLedger,
+  type: RecordType,
+  payload: Document,
+  members: Members = {},
+): void | Promise<void> {
+  return verifyDocument(
+    deps,
+    ledger,
+    { type, code: 'payload_invalid', schema: type.payload },
+    payload,
+    members,
+  )
+}
+
+/** As verifyPayload, where a batch is built: our own schemas take little for each byte, and cost the ledger nothing of its share. */
+export function verifyBuiltIn(
+  type: RecordType,
+  { value, bytes }: { readonly value: unknown; readonly bytes: Uint8Array },
+  members: Members,
+): void {
+  if (type.payload === null) return
+  const found = type.payload.validate(value as JsonValue, bytes.length)
+  if (found.outcome === 'invalid') throw invalid({ type, code: 'payload_invalid' }, found, members)
+  if (found.outcome !== 'valid')
+    throw new Error(`the schema of ${type.name} must be cheap for every document`)
+}
+
+/** As verifyPayload, of a completion: throws `evidence_invalid`. */
+export function verifyEvidence(
+  deps: TypeDeps,
+  ledger: OfLedger,
+  type: RecordType,
+  evidence: Document,
+): void | Promise<void> {
+  return verifyDocument(deps, ledger, { type, code: 'evidence_invalid', schema: type.evidence }, evidence)
+}
+
+/** `value`: asked for only where there is a schema, because of a large document it is made then. */
+type Document = { readonly value: unknown; readonly canonical: string }
+type JsonDocument = Document & { readonly value: JsonValue }
+type Expected = {
+  readonly type: RecordType
+  readonly code: 'payload_invalid' | 'evidence_invalid'
+  readonly schema: Schema | null
+}
+
+function verifyDocument(
+  deps: TypeDeps,
+  ledger: OfLedger,
+  expected: Expected,
+  document: Document,
+  members: Members = {},
+): void | Promise<void> {
+  if (expected.schema === null) return
+  const found = deps.types.validate(ledger, expected.schema, document as JsonDocument, members)
+  if (found instanceof Promise) return found.then((late) => refuseInvalid(expected, late, members))
+  refuseInvalid(expected, found, members)
+}
+
+function refuseInvalid(expected: Expected, found: Validity, members: Members): void {
+  if (found.outcome === 'invalid') throw invalid(expected, found, members)
+}
+
+/** Names no value of the document: problem documents end up in logs that documents must not be in. */
+function invalid(
+  { type, code }: Pick<Expected, 'type' | 'code'>,
+  { message, path }: Extract<Validity, { outcome: 'invalid' }>,
+  members: Members,
+): ApiError {
+  return new ApiError(code, `${type.name}: ${message}`, { members: { ...members, path } })
+}

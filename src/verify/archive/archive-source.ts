@@ -1,0 +1,123 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ArchiveContent } from '../../db/connect/archive.ts'
+import { formatId, isId } from '../../proof/ids.ts'
+import { readBytes } from '../read-text.ts'
+import { displayUrl, type LedgerSource, SourceError } from '../source.ts'
+import { archiveLedger } from './archive-ledger.ts'
+import { ArchivedContent } from './archived-content.ts'
+import { directoryStore } from './directory-store.ts'
+import { httpReader } from './http-reader.ts'
+import { type ArchiveKeys, parseArchiveKeys } from './key-file.ts'
+import { ARCHIVE_KEY_FILE_BYTES_MAX, ARCHIVE_UNHURRIED_MS_MAX } from './limits.ts'
+import { openArchiveStores } from './open-stores.ts'
+import { CHECKPOINT_OBJECT } from './seal.ts'
+import { parseArchivePlace, type S3Settings } from './settings.ts'
+import type { ArchiveReader } from './store.ts'
+
+type Archive = {
+  /** A directory or an address: of a whole archive, or of one ledger in it. */
+  readonly place: string
+  readonly ledger: string | null
+  readonly keyFile: string | null
+  /** Where buckets are. */
+  readonly s3: S3Settings
+}
+
+/** A ledger in an archive, with the keys of its documents if there is a file of them. */
+export async function openArchiveSource({ place, ledger, keyFile, s3 }: Archive): Promise<LedgerSource> {
+  if (ledger !== null && !isId('led', ledger))
+    throw new SourceError('usage', `${ledger.slice(0, 64)} is not the id of a ledger (led_…)`)
+  const keys = keyFile === null ? null : await readArchiveKeys(keyFile)
+  return archiveLedger(await openArchiveReader(place, ledger, s3), keys)
+}
+
+/** Content that a database has no more, from the archive of all its ledgers. */
+export async function openContentOfFile(
+  place: string,
+  keyFile: string,
+  s3: S3Settings,
+): Promise<ArchiveContent> {
+  const keys = await readArchiveKeys(keyFile)
+  const of = await openReaders(place, s3)
+  return new ArchivedContent({
+    stores: { of },
+    msMax: ARCHIVE_UNHURRIED_MS_MAX,
+    openKeys: ({ ledgerId, from }) =>
+      formatId('led', ledgerId) === keys.ledger ? (keys.pieces.get(from) ?? null) : null,
+  })
+}
+
+/** The keys of a file that `archive-keys` has written. Throws SourceError. */
+export async function readArchiveKeys(path: string): Promise<ArchiveKeys> {
+  return parseArchiveKeys(Buffer.from(await readBytes(path, ARCHIVE_KEY_FILE_BYTES_MAX)).toString('utf8'))
+}
+
+/** Throws SourceError where the place is none. */
+export async function openArchiveReader(
+  place: string,
+  ledger: string | null,
+  s3: S3Settings,
+): Promise<ArchiveReader> {
+  const url = parseAddress(place)
+  if (url === null) return directoryStore(await chooseDirectory(place, ledger))
+  if (url.protocol === 'file:') return directoryStore(await chooseDirectory(fileURLToPath(url), ledger))
+  return (await openReaders(place, s3))(ledger)
+}
+
+/** Readers of an archive's ledgers; null: the place is that of one. Throws SourceError where it is none. */
+async function openReaders(place: string, s3: S3Settings): Promise<(ledger: string | null) => ArchiveReader> {
+  const url = parseAddress(place)
+  switch (url?.protocol) {
+    case 'http:':
+    case 'https:':
+      return (ledger) => {
+        const base = new URL(ledger ?? '.', url!.href.replace(/\/*$/, '/'))
+        return httpReader(base, displayUrl(base.href))
+      }
+    case undefined:
+    case 'file:':
+    case 's3:': {
+      const stores = await openArchiveStores(
+        url === null ? { kind: 'directory', directory: place } : parsePlace(place, s3),
+      )
+      return (ledger) => stores.of(ledger ?? '')
+    }
+    default:
+      throw new SourceError(
+        'usage',
+        '--archive takes a directory, or an address that begins with file://, http://, https:// or s3://',
+      )
+  }
+}
+
+/** null: it is a path. */
+function parseAddress(place: string): URL | null {
+  return /^[a-z][a-z0-9+.-]*:\/\//.test(place) && URL.canParse(place) ? new URL(place) : null
+}
+
+function parsePlace(place: string, s3: S3Settings) {
+  try {
+    return parseArchivePlace(place, s3)
+  } catch (error) {
+    throw new SourceError('usage', `--archive ${(error as Error).message}`)
+  }
+}
+
+/** The directory of the ledger: the one that is named, the place itself, or the only one in it. */
+async function chooseDirectory(place: string, ledger: string | null): Promise<string> {
+  if (ledger !== null) return join(place, ledger)
+  const names = await readdir(place).catch((error: NodeJS.ErrnoException) => {
+    throw new SourceError('io', `${place} cannot be read (${error.code})`)
+  })
+  if (names.includes(CHECKPOINT_OBJECT)) return place
+  const ledgers = names.filter((name) => isId('led', name))
+  if (ledgers.length === 1) return join(place, ledgers[0]!)
+  if (ledgers.length === 0) throw new SourceError('not_a_ledger', `${place} holds no archive of a ledger`)
+  const shown = ledgers.slice(0, 20).join('\n  ')
+  throw new SourceError(
+    'usage',
+    `${place} holds ${ledgers.length} ledgers: choose one with --ledger\n  ${shown}`,
+  )
+}

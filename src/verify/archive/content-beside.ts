@@ -1,0 +1,69 @@
+import { toHex, utf8Encode } from '../../proof/bytes.ts'
+import type { EntryStep } from '../../proof/entry/entry-step.ts'
+import { erasureOf } from '../../proof/entry/erasures.ts'
+import { ProofError } from '../../proof/error.ts'
+import type { Frontier } from '../../proof/tree/merkle.ts'
+import { nativeProviders } from '../../signing/native.ts'
+import { type ArchiveSeal, sealName, tileName, tilesBetween } from './seal.ts'
+import { TileDigests } from './tile-digests.ts'
+
+/** Content of an archive beside the lines of an export, compared with the entries as they are verified. */
+export class ContentBeside {
+  readonly #seals: readonly ArchiveSeal[]
+  readonly #tiles: TileDigests
+  /** SHA-256 of the definitions that wait for their entries, by seq. */
+  readonly #definitions = new Map<number, string>()
+  /** As verified entries have them. */
+  readonly #erasures: (readonly [string, number, number])[] = []
+
+  constructor(seals: readonly ArchiveSeal[]) {
+    this.#seals = seals
+    this.#tiles = new TileDigests(seals.map(({ size }) => size))
+  }
+
+  /** Definition of a type, before the entry at `seq` that registers it. */
+  definition(seq: number, definition: string): void {
+    this.#definitions.set(seq, toHex(nativeProviders.sha256(utf8Encode(definition))))
+  }
+
+  /** Each perfect subtree, as LedgerVerifier tells of it. */
+  node(level: number, index: number, hash: Uint8Array): void {
+    this.#tiles.node(level, index, hash)
+  }
+
+  /** Each verified entry. Throws ProofError where its definition is another one than was signed. */
+  appended(step: EntryStep, frontier: Frontier): void {
+    this.#tiles.leaf(step.leaf, frontier)
+    const erasure = erasureOf(step)
+    if (erasure) this.#erasures.push([erasure.subject, erasure.digestedBy, erasure.seq])
+    if (step.kind !== 'type-registered') return
+    const digest = this.#definitions.get(step.seq)
+    this.#definitions.delete(step.seq)
+    const [{ name, sha256 }] = step.statement!.subjects
+    if (digest !== sha256)
+      throw new ProofError(
+        'archive_object',
+        `the definition of ${name} is another one than entry ${step.seq} signs`,
+      )
+  }
+
+  /** To be called after the last entry. Throws ProofError where tiles hold other hashes, or seals name other erasures. */
+  finish(): void {
+    let erasures = 0
+    for (const { from, size, objects, erasures: said } of this.#seals) {
+      const named = new Map(objects.map(({ name, sha256 }) => [name, sha256]))
+      for (const address of tilesBetween(from, size)) {
+        const name = tileName(address)
+        if (address.level !== 'entries' && named.get(name) !== this.#tiles.find(name))
+          throw new ProofError('archive_object', `${name} holds other hashes than those of the entries`)
+      }
+      const signed = this.#erasures.slice(erasures, erasures + said.length)
+      const isOfSeal = signed.every(([, , seq]) => seq >= from && seq < size)
+      if (!isOfSeal || JSON.stringify(signed) !== JSON.stringify(said))
+        throw new ProofError('archive_object', `${sealName(size)} names other erasures than its entries`)
+      erasures += said.length
+    }
+    if (erasures !== this.#erasures.length)
+      throw new ProofError('archive_object', 'the seals lack erasures of their entries')
+  }
+}

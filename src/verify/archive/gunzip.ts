@@ -1,0 +1,38 @@
+import { promisify } from 'node:util'
+import { crc32, type InflateRaw, inflateRaw } from 'node:zlib'
+import { ProofError } from '../../proof/error.ts'
+
+const inflated = promisify(inflateRaw) as unknown as (
+  bytes: Uint8Array,
+  options: { readonly maxOutputLength: number; readonly info: true },
+) => Promise<{ readonly buffer: Buffer; readonly engine: InflateRaw }>
+
+/** RFC 1952: magic, deflate, and no flag, so that no optional field follows. */
+const HEADER = Buffer.of(0x1f, 0x8b, 8, 0)
+/** With the time, the level and the system, which say nothing. */
+const HEADER_BYTES = 10
+/** CRC-32 and length. */
+const TRAILER_BYTES = 8
+
+/**
+ * Decompresses gzip of exactly one member without optional fields, to at most `bytesMax` bytes. Node's own reader also accepts several members, and
+ * any bytes after them that begin with a zero. Throws ProofError `archive_object`.
+ */
+export async function gunzipMember(bytes: Buffer, bytesMax: number): Promise<Buffer> {
+  const body = bytes.subarray(HEADER_BYTES)
+  if (!bytes.subarray(0, HEADER.length).equals(HEADER) || body.length < TRAILER_BYTES) throw noMember()
+  const { buffer, engine } = await inflated(body, { maxOutputLength: bytesMax, info: true }).catch(() => {
+    throw noMember()
+  })
+  const trailer = body.subarray(engine.bytesWritten)
+  const isWhole =
+    trailer.length === TRAILER_BYTES &&
+    trailer.readUInt32LE(0) === crc32(buffer) &&
+    trailer.readUInt32LE(4) === buffer.length
+  if (!isWhole) throw noMember()
+  return buffer
+}
+
+function noMember(): ProofError {
+  return new ProofError('archive_object', 'is not one whole member of gzip')
+}

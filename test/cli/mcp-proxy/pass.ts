@@ -1,0 +1,80 @@
+import { PassThrough, type Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Calls } from '../../../cli/mcp-proxy/calls.ts'
+import { McpProxy } from '../../../cli/mcp-proxy/proxy.ts'
+import type { Downstream, Ended } from '../../../cli/mcp-proxy/upstream.ts'
+
+/** A proxy whose client and server are this test. `isRecorded`: whether the ledger has the records; null: calls do not wait for it. */
+export function openProxy(calls: Calls, isRecorded: boolean | null) {
+  const stdin = new PassThrough()
+  const stdout = new PassThrough()
+  const [toServer, stray]: [Buffer[], Buffer[]] = [[], []]
+  let receive: Downstream['receive'] = async () => {}
+  let end: (ended: Ended) => void = () => {}
+  const ended = new Promise<Ended>((resolve) => (end = resolve))
+  let clientEnded: () => void = () => {}
+  const clientEnd = new Promise<void>((resolve) => (clientEnded = resolve))
+  const proxy = new McpProxy({
+    ...{ stdin, stdout, calls, say: () => {} },
+    isRecorded: isRecorded === null ? null : async () => isRecorded,
+    stray: (line) => void stray.push(line),
+  })
+  const run = proxy.run(
+    (downstream) => {
+      receive = downstream.receive
+      return {
+        send: async (piece) => void toServer.push(Buffer.from(piece)),
+        end: () => clientEnded(),
+        stop: () => {},
+        ended,
+      }
+    },
+    new Promise(() => {}),
+  )
+  const toClient = readAll(stdout)
+  return {
+    async fromClient(piece: Buffer) {
+      stdin.write(piece)
+      await turn()
+    },
+    async fromServer(piece: Buffer) {
+      await receive(piece)
+      await turn()
+    },
+    endOfClient: () => void stdin.end(),
+    /** Ends both sides, and returns everything that was forwarded. */
+    async close() {
+      await clientEnd
+      end({ why: 'the test is over', isFailure: false })
+      await run
+      stdout.end()
+      return { toServer: Buffer.concat(toServer), toClient: await toClient, stray: Buffer.concat(stray) }
+    },
+  }
+}
+
+/** Both directions at the same time, as pipes. */
+export async function pass(
+  fromClient: readonly Buffer[],
+  fromServer: readonly Buffer[],
+  calls: Calls,
+  held = false,
+) {
+  const proxy = openProxy(calls, held ? true : null)
+  await Promise.all([
+    (async () => {
+      for (const piece of fromClient) await proxy.fromClient(piece)
+      proxy.endOfClient()
+    })(),
+    (async () => {
+      for (const piece of fromServer) await proxy.fromServer(piece)
+    })(),
+  ])
+  return proxy.close()
+}
+
+async function readAll(stream: Readable): Promise<Buffer> {
+  const found: Buffer[] = []
+  for await (const piece of stream) found.push(piece as Buffer)
+  return Buffer.concat(found)
+}

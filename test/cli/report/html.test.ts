@@ -1,0 +1,7 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { escapeHtml } from '../../../cli/report/html.ts'
+
+test('a report shows hidden and bidirectional characters, and keeps lines', () => {
+  assert.equal(escapeHtml('\u202e<b>\n"a\u200bb"'), '⟨U+202E⟩&lt;b&gt;\n&quot;a⟨U+200B⟩b&quot;')
+})

@@ -1,0 +1,11 @@
+/** Posts and returns the answer; throws unless the server made something. */
+export async function post<T>(url: string, key: string, body: object): Promise<T> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (response.status !== 201)
+    throw new Error(`POST ${url} answered ${response.status}: ${await response.text()}`)
+  return (await response.json()) as T
+}

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs'
+
+/*
+ * Tables of the second verifier (python/src/tallystick/verify), read as text: Python may not be here. python/tests/test_kinds.py compares them
+ * as they are.
+ */
+
+/** A kind, as far as both verifiers have a column for it. */
+export type SecondKind = {
+  readonly subjects: readonly string[]
+  /** Names of members, sorted. */
+  readonly required: readonly string[]
+  readonly optional: readonly string[]
+  readonly records: 'makes' | 'moves' | null
+  readonly scope: string | null
+  readonly system: boolean
+  readonly agentSigns: boolean
+}
+
+export type SecondTables = {
+  readonly kinds: ReadonlyMap<string, SecondKind>
+  /** Steps of a record, each as one text. */
+  readonly steps: readonly string[]
+}
+
+export function readSecondVerifier(): SecondTables {
+  const statement = sourceOf('statement')
+  const actors = sourceOf('actors')
+  const scopes = new Map(
+    [
+      ...blockOf(actors, 'SCOPES: dict[str, str] = {', '}').matchAll(/'([a-z-]+)': (?:'([a-z:]+)'|WRITE)/g),
+    ].map(([, kind, scope]) => [kind!, scope ?? 'records:write']),
+  )
+  const alsoSystem = namesIn(blockOf(actors, 'ALSO_SYSTEM = frozenset((', '))'))
+  const signed = namesIn(blockOf(actors, 'SIGNED_BY_AGENTS = frozenset(', '\n)'))
+  const kinds = callsIn(blockOf(statement, 'KINDS: dict[str, Kind] = {', '\n}\n')).map(([kind, call]) => {
+    const [subjects, required = '', optional = ''] = argumentsOf(call)
+    const [isEvent, isFirst] = [/\bevent=True/.test(call), /\bfirst=True/.test(call)]
+    const event = isEvent ? ['record', 'version', ...(isFirst ? [] : ['previous', 'from', 'to'])] : []
+    const row: SecondKind = {
+      subjects: subjects!.slice(1, -1).replace('received', 'entry').split(' '),
+      required: sorted([...ALWAYS, ...membersOf(required), ...event]),
+      optional: sorted([...OPTIONAL, ...membersOf(optional), ...(isEvent ? ['occurredAt'] : [])]),
+      records: isEvent ? (isFirst ? 'makes' : 'moves') : null,
+      scope: scopes.get(kind) ?? null,
+      system: !scopes.has(kind) || alsoSystem.includes(kind),
+      agentSigns: signed.includes(kind),
+    }
+    return [kind, row] as const
+  })
+  const transitions = blockOf(sourceOf('record'), 'TRANSITIONS: ', '\n}')
+  const steps = [...transitions.matchAll(/\('([A-Z]+)', '([a-z-]+)', '([a-z]*)'\): '([A-Z]+)'/g)]
+  return {
+    kinds: new Map(kinds),
+    steps: steps.map(([, from, kind, outcome, to]) => `${from} ${kind} ${outcome} ${to}`),
+  }
+}
+
+const ALWAYS = ['ledger', 'actor', 'recordedAt']
+const OPTIONAL = ['key', 'onBehalfOf', 'traceparent']
+
+/** Members that several kinds have under a name. */
+const NAMED: Readonly<Record<string, readonly string[]>> = {
+  _RECORD: ['parent', 'references'],
+  _COMPLETION: ['completion'],
+  _VERDICT: ['signal'],
+}
+
+function sourceOf(module: string): string {
+  return readFileSync(new URL(`../../python/src/tallystick/verify/${module}.py`, import.meta.url), 'utf8')
+}
+
+function blockOf(source: string, begin: string, end: string): string {
+  const start = source.indexOf(begin)
+  if (start < 0) throw new Error(`${begin} is not in the second verifier`)
+  return source.slice(start + begin.length, source.indexOf(end, start + begin.length))
+}
+
+function namesIn(text: string): string[] {
+  return [...text.matchAll(/'([a-z-]+)'/g)].map(([, name]) => name!)
+}
+
+/** Arguments of each `'kind': _kind(…)`. */
+function callsIn(text: string): [kind: string, call: string][] {
+  return text
+    .split(/\n {4}'(?=[a-z-]+': _kind\()/)
+    .slice(1)
+    .map((part) => {
+      const [kind] = part.split("'", 1)
+      return [kind!, part.slice(part.indexOf('(') + 1, part.lastIndexOf(')'))]
+    })
+}
+
+/** Arguments without names: the commas between them stand in no bracket. */
+function argumentsOf(call: string): string[] {
+  return topLevel(call).filter((part) => !/^\w+=/.test(part))
+}
+
+/** Names of the members of a dict, or of one that has a name. */
+function membersOf(dict: string): readonly string[] {
+  if (!dict.startsWith('{')) return NAMED[dict] ?? []
+  return topLevel(dict.slice(1, -1)).flatMap((part) =>
+    part.startsWith('**') ? NAMED[part.slice(2)]! : [part.slice(1, part.indexOf("'", 1))],
+  )
+}
+
+function topLevel(text: string): string[] {
+  const parts: string[] = ['']
+  let depth = 0
+  for (const character of text) {
+    if ('([{'.includes(character)) depth++
+    if (')]}'.includes(character)) depth--
+    if (character === ',' && depth === 0) parts.push('')
+    else parts[parts.length - 1] += character
+  }
+  return parts.map((part) => part.trim()).filter((part) => part !== '')
+}
+
+function sorted(names: readonly string[]): string[] {
+  return [...new Set(names)].sort()
+}
+
+/** Differences of one row from the second verifier's, by the names of columns. */
+export function differencesOf(
+  row: {
+    readonly subjects: readonly string[]
+    readonly fields: { readonly required: object; readonly optional: object }
+    readonly records?: string | undefined
+    readonly scope: string | null
+    readonly system: boolean
+    readonly agentSigns?: true | undefined
+  },
+  second: SecondKind,
+): string[] {
+  const own: SecondKind = {
+    subjects: row.subjects,
+    required: sorted(Object.keys(row.fields.required)),
+    optional: sorted(Object.keys(row.fields.optional)),
+    records: row.records === 'makes' || row.records === 'moves' ? row.records : null,
+    scope: row.scope,
+    system: row.system,
+    agentSigns: row.agentSigns === true,
+  }
+  const columns = Object.keys(own) as (keyof SecondKind)[]
+  return columns.filter((column) => JSON.stringify(own[column]) !== JSON.stringify(second[column]))
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = join(import.meta.dirname, '../..')
+const PAGE = 'docs/operate/load.md'
+
+/** Counts and queues by a key that is no owner of a share, or that follow another rule: the page or the reason says which. */
+const OTHERS: Readonly<Record<string, string>> = {
+  'src/ledgers/types/work-shares.ts': 'a share of time (docs/operate/load.md)',
+  'src/ledgers/rate-limits.ts': 'a rate that a ledger sets (docs/operate/load.md)',
+  'src/ledgers/known-keys.ts': 'a cache: the share decides who loses a place (docs/operate/load.md)',
+  'src/ledgers/types/type-cache.ts': 'a cache, as above',
+  'src/records/otlp/known-groups.ts': 'a cache, as above',
+  'src/outside/federation/inbox.ts':
+    'the order of the requests of one peer: each waits for the one before it',
+  'src/outside/connector/kept-connections.ts': 'connections that are kept, by origin: nobody waits',
+  'src/outside/webhooks/window.ts': 'the order of the deliveries of one record',
+  'src/followers/refused.ts': 'times by name',
+  'src/http/reads/reads.ts': 'sizes of ledgers that were seen',
+  'src/records/otlp/items.ts': 'why spans of one request do not count',
+}
+
+const sources = ['src', 'worker']
+  .flatMap((dir) => globSync(`${dir}/**/*.ts`, { cwd: ROOT }))
+  .filter((file) => !file.startsWith('src/proof/'))
+  .sort()
+const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+
+/** A field that counts by a text (number, or an object that says count, size, waiting …), or that queues by it. */
+const BY_OWNER =
+  /^ {2}(?:readonly )?#\w+ = new Map<(?:string|Uuid),\s*(?:number>|[^\n]*\[\]>|\{[^\n]*\b(?:count|size|waiting|atWork)\b|Share>|Account>|HeldOfLedger|Map<string, Bucket>)/m
+const MECHANISM = /new (Shares|Counts|FairQueue|Slots|Places)\b/g
+
+test('shares and queues by owner are made of those of src/load', (t) => {
+  const mechanisms = sources.flatMap((file) => {
+    const made = new Set([...textOf(file).matchAll(MECHANISM)].map(([, name]) => name!))
+    return made.size === 0 ? [] : [`${file}: ${[...made].join(', ')}`]
+  })
+  t.diagnostic(`${mechanisms.length} files share by two rules:\n${mechanisms.join('\n')}`)
+  assert.ok(mechanisms.length > 10)
+  const own = sources.filter((file) => !file.startsWith('src/load/') && BY_OWNER.test(textOf(file)))
+  assert.deepEqual(
+    own.filter((file) => !(file in OTHERS)),
+    [],
+    'use Shares, Counts and FairQueue of src/load, or say in OTHERS why not',
+  )
+  assert.deepEqual(
+    Object.keys(OTHERS).filter((file) => !own.includes(file)),
+    [],
+    'they count nothing any more',
+  )
+})
+
+test('the page names the limits of each share, and no others', () => {
+  const page = textOf(PAGE)
+  const limits = new Set(
+    globSync('src/**/limits.ts', { cwd: ROOT }).flatMap((file) =>
+      [...textOf(file).matchAll(/^export const (\w+)/gm)].map(([, name]) => name!),
+    ),
+  )
+  const named = [...page.matchAll(/`([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)`/g)].map(([, name]) => name!)
+  assert.deepEqual(
+    named.filter((name) => !limits.has(name)),
+    [],
+  )
+  const made = sources.flatMap((file) =>
+    [...textOf(file).matchAll(/new (?:Shares|Slots)\(([^;]*?)\)\n/g)].flatMap(([, given]) =>
+      [...given!.matchAll(/\b[A-Z][A-Z\d]*(?:_[A-Z\d]+)+\b/g)].map(([name]) => name),
+    ),
+  )
+  assert.ok(made.length > 10)
+  assert.deepEqual(
+    made.filter((name) => name !== 'OF_REST' && !named.includes(name)),
+    [],
+    `${PAGE} lacks them`,
+  )
+})

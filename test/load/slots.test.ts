@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { STREAMS_PER_LEDGER_MAX } from '../../src/http/limits.ts'
+import { Slots } from '../../src/load/slots.ts'
+import { buildTestApp, expectStatus, genericBody, type TestApp } from '../helpers/app.ts'
+import { assertProblem } from '../helpers/assert-problem.ts'
+import { until } from '../helpers/wait.ts'
+
+const REFUSED = 2
+const READERS = STREAMS_PER_LEDGER_MAX + REFUSED
+/** On a busy machine; otherwise a tenth of a second. */
+const WAIT_MS_MAX = 60_000
+
+test('some ledgers that take all they can leave places to others', () => {
+  const slots = new Slots(32, 128)
+  const takeAll = (ledger: string) => {
+    let taken = 0
+    try {
+      for (;;) {
+        slots.take(ledger)
+        taken++
+      }
+    } catch {
+      return taken
+    }
+  }
+  assert.equal(takeAll('first'), 32)
+  for (let i = 0; i < 8; i++) assert.ok(takeAll(`ledger ${i}`) > 0)
+  assert.ok(slots.open < 128)
+  const give = slots.take('another')
+  give()
+})
+
+test('answers that nobody reads are limited, and given back when the reader is gone', async (t) => {
+  const app = await buildTestApp(t)
+  const { port } = new URL(await app.app.listen({ port: 0, host: '127.0.0.1' }))
+  await fill(app)
+  const answers: ServerResponse[] = []
+  app.app.server.on('request', (_, answer) => answers.push(answer))
+  const read = `GET /v1/export HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.ledger.key.key}\r\n\r\n`
+  const readers = Array.from({ length: READERS }, () => {
+    const reader = connect(Number(port), '127.0.0.1').pause()
+    reader.write(read)
+    return reader
+  })
+  t.after(async () => {
+    for (const reader of readers) reader.destroy()
+  })
+  // A request before all of them are decided would have the place of one that does not come back.
+  await until(() => answers.filter(({ headersSent }) => headersSent).length === READERS, WAIT_MS_MAX)
+  assert.equal(answers.filter(({ statusCode }) => statusCode === 503).length, REFUSED)
+  const refused = await app.send('GET', '/v1/export')
+  assertProblem(refused, 503, 'overloaded')
+  assert.equal(refused.headers['retry-after'], '1')
+  const other = await app.newLedger()
+  expectStatus(200, await app.send('GET', '/v1/export', { key: other.key.key }))
+  expectStatus(201, await app.send('POST', '/v1/records', { body: genericBody() }))
+  for (const reader of readers) reader.destroy()
+  await until(async () => (await app.send('GET', '/v1/entries?limit=1')).statusCode === 200, WAIT_MS_MAX)
+})
+
+/** More than socket buffers take. */
+async function fill(app: TestApp): Promise<void> {
+  const records = Array.from({ length: 60 }, () => genericBody({ padding: 'x'.repeat(60_000) }))
+  for (let i = 0; i < 4; i++)
+    expectStatus(201, await app.send('POST', '/v1/records/batch', { body: { records } }))
+}

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import {
+  THREAD_WORK_BYTES_WAITING_MAX,
+  THREAD_WORK_UNPROVEN_SHARE,
+  THREAD_WORK_WAITING_MAX,
+} from '../../../src/load/limits.ts'
+import type { ThreadError } from '../../../src/load/threads/error.ts'
+import type { PieceOptions } from '../../../src/load/threads/piece.ts'
+import { ThreadPool } from '../../../src/load/threads/pool.ts'
+import { UNPROVEN } from '../../../src/load/unproven.ts'
+import { until } from '../../helpers/wait.ts'
+import type { Known } from './test-thread.ts'
+
+const OPTIONS: PieceOptions = { owner: 'a', bytes: 0, msMax: 20_000 }
+
+function openPool(t: TestContext, threads = 2) {
+  const lost: string[] = []
+  const pool = new ThreadPool<Known>({
+    script: new URL('./test-thread.ts', import.meta.url),
+    threads,
+    onLost: ({ code }) => lost.push(code),
+  })
+  t.after(() => pool.close())
+  return { pool, lost }
+}
+
+/** Work that goes on until `open` is called; `begun`: how many have. */
+function makeGate() {
+  const gate = new Int32Array(new SharedArrayBuffer(8))
+  return {
+    memory: gate,
+    begun: () => Atomics.load(gate, 1),
+    open() {
+      Atomics.store(gate, 0, 1)
+      Atomics.notify(gate, 0)
+    },
+  }
+}
+
+const codeOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'done',
+    ({ code, message }: ThreadError) => code ?? message,
+  )
+
+test('work is done in another thread, and its buffers move there', async (t) => {
+  const { pool } = openPool(t)
+  const bytes = new Uint8Array(10).fill(7)
+  const done = await pool.run('echo', bytes, { ...OPTIONS, transfer: [bytes.buffer] })
+  assert.deepEqual([...(done as Uint8Array)], new Array(10).fill(7))
+  assert.equal(bytes.byteLength, 0)
+})
+
+test('what the work throws is its caller’s, and the thread goes on', async (t) => {
+  const { pool, lost } = openPool(t, 1)
+  await assert.rejects(pool.run('fail', undefined as never, OPTIONS), /it does not work/)
+  assert.equal(await pool.run('echo', 1, OPTIONS), 1)
+  assert.deepEqual(lost, [])
+})
+
+test('a thread that overruns is ended, and another one takes its place', async (t) => {
+  const { pool, lost } = openPool(t, 1)
+  const overrun = codeOf(pool.run('spin', undefined as never, { ...OPTIONS, msMax: 50 }))
+  const after = pool.run('echo', 'after', { ...OPTIONS, owner: 'b' })
+  assert.equal(await overrun, 'overrun')
+  assert.equal(await after, 'after')
+  assert.deepEqual(lost, ['overrun'])
+})
+
+test('a thread that crashes, or has no memory left, fails its own work alone', async (t) => {
+  const { pool, lost } = openPool(t, 1)
+  for (const name of ['crash', 'fill'] as const) {
+    const crashed = codeOf(pool.run(name, undefined as never, OPTIONS))
+    const after = pool.run('echo', name, { ...OPTIONS, owner: 'b' })
+    assert.equal(await crashed, 'crashed')
+    assert.equal(await after, name)
+  }
+  assert.deepEqual(lost, ['crashed', 'crashed'])
+})
+
+test('a thread has one more piece of its owner ahead, which is lost with it, and none while others wait', async (t) => {
+  const { pool, lost } = openPool(t, 1)
+  const [crash, ahead, later] = ['crash', 'echo', 'echo'].map((name) =>
+    codeOf(pool.run(name as 'echo', 1, OPTIONS)),
+  )
+  assert.deepEqual(await Promise.all([crash, ahead, later]), ['crashed', 'crashed', 'done'])
+  assert.deepEqual(lost, ['crashed', 'crashed'])
+
+  const gate = makeGate()
+  const held = pool.run('hold', gate.memory, { ...OPTIONS, owner: 'a' })
+  const order: string[] = []
+  const run = (owner: string) => pool.run('echo', owner, { ...OPTIONS, owner }).then(() => order.push(owner))
+  const all = [run('b'), run('a'), run('a')]
+  gate.open()
+  await Promise.all([held, ...all])
+  assert.deepEqual(order, ['b', 'a', 'a'])
+})
+
+test('a piece ahead begins while the event loop is held up', async (t) => {
+  const { pool } = openPool(t, 1)
+  await pool.run('echo', 1, OPTIONS)
+  const gates = [makeGate(), makeGate()] as const
+  const done = gates.map(({ memory }) => pool.run('hold', memory, OPTIONS))
+  await until(async () => gates[0].begun() === 1)
+  gates[0].open()
+  const endsAt = performance.now() + 10_000
+  while (gates[1].begun() === 0 && performance.now() < endsAt);
+  assert.equal(gates[1].begun(), 1)
+  gates[1].open()
+  await Promise.all(done)
+})
+
+test('a script that does not load fails the work, and the process goes on', async (t) => {
+  const pool = new ThreadPool<Known>({
+    script: new URL('./not-there.ts', import.meta.url),
+    threads: 1,
+    onLost: () => {},
+  })
+  t.after(() => pool.close())
+  for (let i = 0; i < 2; i++) assert.equal(await codeOf(pool.run('echo', 1, OPTIONS)), 'crashed')
+})
+
+test('an owner with much work has not the last thread, and others come first after what a thread has ahead', async (t) => {
+  const { pool } = openPool(t, 2)
+  const gate = makeGate()
+  const held = [1, 2, 3].map(() => pool.run('hold', gate.memory, OPTIONS))
+  await until(async () => gate.begun() === 1)
+  // The second thread is for the others, however much of the first owner waits.
+  assert.equal(await pool.run('echo', 'b', { ...OPTIONS, owner: 'b' }), 'b')
+  assert.equal(gate.begun(), 1)
+  gate.open()
+  await Promise.all(held)
+
+  const one = openPool(t, 1).pool
+  const order: string[] = []
+  const run = (owner: string) => one.run('echo', owner, { ...OPTIONS, owner }).then(() => order.push(owner))
+  await Promise.all([...['a', 'a', 'a', 'a'].map(run), ...['b', 'b'].map(run), run('c')])
+  assert.deepEqual(order, ['a', 'a', 'a', 'b', 'c', 'a', 'b'])
+})
+
+test('what waits is bounded, by number and by bytes, and of one owner to a part', async (t) => {
+  const { pool } = openPool(t, 1)
+  const gate = makeGate()
+  const taken = [pool.run('hold', gate.memory, { ...OPTIONS, owner: 'first' })]
+  await until(async () => gate.begun() === 1)
+  const run = (owner: string, bytes = 0) => pool.run('echo', owner, { ...OPTIONS, owner, bytes })
+  const share = THREAD_WORK_BYTES_WAITING_MAX / 2
+  taken.push(run('large', share) as never)
+  assert.equal(await codeOf(run('large', 1)), 'full')
+  taken.push(run('other', share / 2) as never)
+  assert.equal(await codeOf(run('other', 1)), 'full')
+  assert.equal(await codeOf(run('third', share / 4 + 1)), 'full')
+
+  // Half of the places that the two large ones leave.
+  const ofOne = (THREAD_WORK_WAITING_MAX - 2) / 2
+  for (let i = 0; i < ofOne; i++) taken.push(run('many') as never)
+  assert.equal(await codeOf(run('many')), 'full')
+  for (let i = ofOne + 2; i < THREAD_WORK_WAITING_MAX; i++) taken.push(run(`one of ${i}`) as never)
+  assert.equal(await codeOf(run('nobody')), 'full')
+
+  gate.open()
+  await Promise.all(taken)
+  // Nothing is held of what is done.
+  assert.equal(await run('large', share), 'large')
+})
+
+test('owners of one tenant, however many, have together what one owner has', async (t) => {
+  const { pool } = openPool(t, 2)
+  const gate = makeGate()
+  const ofAll = 'peers of a'
+  const held = [1, 2].map((i) => pool.run('hold', gate.memory, { ...OPTIONS, owner: `peer ${i}`, ofAll }))
+  await until(async () => gate.begun() === 1)
+  assert.equal(await pool.run('echo', 'b', { ...OPTIONS, owner: 'b' }), 'b')
+  assert.equal(gate.begun(), 1)
+
+  const share = THREAD_WORK_WAITING_MAX / 2
+  const taken: Promise<unknown>[] = []
+  for (let i = 1; i < share; i++)
+    taken.push(pool.run('echo', i, { ...OPTIONS, owner: `peer ${i + 2}`, ofAll }))
+  assert.equal(await codeOf(pool.run('echo', 0, { ...OPTIONS, owner: 'one more', ofAll })), 'full')
+  assert.equal(await pool.run('echo', 'b', { ...OPTIONS, owner: 'b' }), 'b')
+  gate.open()
+  await Promise.all([...held, ...taken])
+  assert.equal(await pool.run('echo', 'after', { ...OPTIONS, owner: 'peer 1', ofAll }), 'after')
+})
+
+test('all who have proven nothing may have less wait than one owner', async (t) => {
+  const { pool } = openPool(t, 1)
+  const gate = makeGate()
+  const held = pool.run('hold', gate.memory, { ...OPTIONS, owner: UNPROVEN })
+  await until(async () => gate.begun() === 1)
+  const run = () => pool.run('echo', 'x', { ...OPTIONS, owner: UNPROVEN })
+  // One of them is sent ahead to the thread.
+  const taken = Array.from({ length: THREAD_WORK_WAITING_MAX * THREAD_WORK_UNPROVEN_SHARE + 1 }, run)
+  assert.equal(await codeOf(run()), 'full')
+  gate.open()
+  await Promise.all([held, ...taken])
+})
+
+test('closing does what was taken, and takes nothing more', async (t) => {
+  const { pool } = openPool(t, 1)
+  const taken = [1, 2, 3].map((n) => pool.run('echo', n, OPTIONS))
+  const closed = pool.close()
+  assert.equal(await codeOf(pool.run('echo', 4, OPTIONS)), 'closed')
+  await closed
+  assert.deepEqual(await Promise.all(taken), [1, 2, 3])
+})

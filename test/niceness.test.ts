@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/** Niceness after `raiseNiceness(() => target)` in a process of that niceness, whose user may not lower one. */
+function raisedFrom(niceness: number, target: number): number {
+  const script = `
+    import { getPriority, setPriority } from 'node:os'
+    import { raiseNiceness } from ${JSON.stringify(join(ROOT, 'src/niceness.ts'))}
+    setPriority(0, Math.max(getPriority(0), ${niceness}))
+    if (process.getuid() === 0) process.setuid(65534)
+    raiseNiceness(() => ${target})
+    console.log(getPriority(0))`
+  return Number(execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }))
+}
+
+test('a niceness is raised, never lowered, and no refusal ends the work', () => {
+  assert.equal(raisedFrom(15, 10), 15)
+  assert.equal(raisedFrom(19, 10), 19)
+  assert.equal(raisedFrom(15, 40), 19)
+  assert.equal(raisedFrom(15, Number.NaN), 15)
+})
+
+test('no other code changes a priority: one that is refused would end its work', () => {
+  const files = globSync('{src,worker,cli,sdk}/**/*.ts', { cwd: ROOT })
+  const found = files.filter((file) => readFileSync(join(ROOT, file), 'utf8').includes('setPriority('))
+  assert.deepEqual(found, ['src/niceness.ts'])
+})

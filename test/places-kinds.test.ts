@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { ENTRY_KINDS } from '../src/proof/statement/kinds.ts'
+
+/*
+ * How many hand-written files list kinds of entries, so that a further one has to be added there, beside what is written by hand for good.
+ */
+
+const ROOT = resolve(import.meta.dirname, '..')
+const KINDS = Object.keys(ENTRY_KINDS)
+/** A file that names so many kinds is a list of all of them; one that names fewer is of those that have rows, or of one family. */
+const LIST = KINDS.length / 2
+const FAMILY = 10
+const MOST = 3
+
+/** Made of others. */
+const MADE =
+  /^(sdk\/generated|python\/src\/tallystick\/(_sync|types|raw)|migrations\/(schema|0001-rules-and-keys)\.sql|.*\.json$)/
+const PROMISE = 'python/src/tallystick/verify/'
+
+test(`a kind of entry stands in at most ${MOST} tables`, (t) => {
+  const folders = ['src', 'worker', 'migrations', 'cli', 'sdk', 'console', 'python/src']
+  const files = execFileSync('git', ['ls-files', '--', ...folders], { cwd: ROOT, encoding: 'utf8' }).split(
+    '\n',
+  )
+  const tables = files.filter((file) => file !== '' && !MADE.test(file) && !file.startsWith(PROMISE))
+  const outside = tables.filter((file) => !file.startsWith('src/proof/statement/kinds/'))
+  // A kind has its row in one of these.
+  const places = ['src/proof/statement/kinds/*.ts', ...outside.filter((file) => kindsIn(file) >= LIST)]
+  const families = outside.filter((file) => kindsIn(file) >= FAMILY && !places.includes(file))
+  t.diagnostic(`a kind of entry: ${places.length} places\n${places.join('\n')}`)
+  t.diagnostic(`with rows or steps of its own, some of ${families.length} more\n${families.join('\n')}`)
+  assert.ok(places.length <= MOST, places.join('\n'))
+})
+
+/** How many kinds a file names. */
+function kindsIn(file: string): number {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  return KINDS.filter((kind) => text.includes(`'${kind}'`)).length
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { EVIDENCE } from '../src/db/evidence/tables.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/** Files beside migrations that may know a table's part in verification, audit and restore: its own, and the list. */
+const PLACES_MAX = 2
+
+/** Modules by which a ledger is verified, audited and restored. */
+const EVIDENCE_ROOMS = ['src/db/evidence', 'src/db/audit', 'src/verify', 'src/run/restore', 'src/db/ledgers']
+
+/** Files besides, for tables whose rows a restore needs before they are written. */
+const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  CLOSURES: ['src/run/restore/entry-of-line.ts'],
+  ERASURES: ['src/run/restore/restore-ledger.ts'],
+}
+
+test('a table of evidence stands in two files', (t) => {
+  const sources = EVIDENCE_ROOMS.flatMap((room) =>
+    readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => join(room, name)),
+  )
+  const texts = new Map(sources.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]))
+  const list = texts.get('src/db/evidence/tables.ts')!
+  const faults: string[] = []
+  for (const name of Object.keys(EVIDENCE)) {
+    const definition = new RegExp(`\\b${name}: ([A-Z_]+),`).exec(list)![1]!
+    const places = sources.filter((file) => new RegExp(`\\b${definition}\\b`).test(texts.get(file)!))
+    const allowed = places.filter((file) => !ELSEWHERE[definition]?.includes(file))
+    t.diagnostic(`${definition}: ${places.length} files`)
+    if (allowed.length > PLACES_MAX) faults.push(`${definition}: ${allowed.join(', ')}`)
+  }
+  assert.deepEqual(faults, [])
+})

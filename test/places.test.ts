@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Family, listPlaces } from './helpers/places.ts'
+
+/*
+ * How many hand-written files a further fact of a family has to be added to, beside what is written by hand for good. A family has a
+ * section here: its facts, the table that has them all, and the most places that it may have.
+ */
+
+const MEMBERS: Family = {
+  names: [
+    /on_?behalf_?of|on-behalf-of/i,
+    /occurred_?at|occurred-at/i,
+    /traceparent/i,
+    /\bparent\b|parent_?id\b/i,
+    /\breferences?\b|reference_?list\b/i,
+  ],
+  atLeast: 4,
+  // A file that takes the other members, or the table itself, has all further ones.
+  table: /record-members\.ts|\botherMembers\b|\bother_members\b|\bSIGNED_MEMBERS\b/,
+  promises: {
+    // They make records of built-in types, which have the members that these need.
+    'sdk/actions/actions.ts': 'actions',
+    'python/src/tallystick/actions/actions.py': 'actions',
+    'python/src/tallystick/verify/line.py': 'the second verifier',
+    'python/src/tallystick/verify/shown.py': 'the second verifier',
+    'python/src/tallystick/verify/statement.py': 'the second verifier',
+  },
+}
+
+const SECTIONS: readonly { fact: string; family: Family; beside: readonly string[]; most: number }[] = [
+  {
+    fact: 'a signed member of a record',
+    family: MEMBERS,
+    beside: ['src/proof/statement/record-members.ts', 'migrations/0004-records.sql (if searched by)'],
+    most: 2,
+  },
+]
+
+for (const { fact, family, beside, most } of SECTIONS)
+  test(`${fact} stands in at most ${most} files`, (t) => {
+    const places = [...beside, ...listPlaces(family)]
+    t.diagnostic(`${fact}: ${places.length} places\n${places.join('\n')}`)
+    assert.ok(places.length <= most, places.join('\n'))
+  })

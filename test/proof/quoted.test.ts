@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { hasHidden, quoted } from '../../src/proof/quoted.ts'
+import { runs } from '../helpers/runs.ts'
+
+test('a text in a line is JSON, of one line, and drives no terminal', () => {
+  assert.equal(quoted('a "b" \u202e\u2028\u0085'), '"a \\"b\\" \\u202e\\u2028\\u0085"')
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      const line = quoted(text)
+      assert.equal(JSON.parse(line), text)
+      assert.ok(!hasHidden(line))
+      // Behind a quote that no backslash escapes there is nothing more.
+      assert.match(line, /^"(?:[^"\\]|\\.)*"$/)
+    }),
+    { numRuns: runs(1_000) },
+  )
+})

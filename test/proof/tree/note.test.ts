@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NOTE_BYTES_MAX, NOTE_SIGNATURES_MAX } from '../../../src/proof/limits.ts'
+import { parseNote, signatureLine } from '../../../src/proof/tree/note.ts'
+import { refuses } from '../refuses.ts'
+
+const lineOf = (name: string, bytes: number) => signatureLine(name, new Uint8Array(4), new Uint8Array(bytes))
+
+test('a note has room for 16 signatures of 5 kB, by names of 255 characters', () => {
+  const lines = Array.from({ length: 16 }, (_, i) => lineOf(`${'x'.repeat(253)}${i + 10}`, 5_000))
+  assert.equal(parseNote(`origin\n\n${lines.join('')}`).signatures.length, 16)
+})
+
+test('a note is as long as its limit, in bytes of UTF-8, and no longer', () => {
+  const end = `\n\n${lineOf('a', 64)}`
+  for (const character of ['x', 'é', '漢', '🜁']) {
+    const bytes = Buffer.byteLength(character)
+    const room = NOTE_BYTES_MAX - Buffer.byteLength(end)
+    const text = character.repeat(Math.floor(room / bytes)) + 'x'.repeat(room % bytes)
+    assert.equal(Buffer.byteLength(text + end), NOTE_BYTES_MAX)
+    assert.equal(parseNote(text + end).text, `${text}\n`)
+    refuses('note_syntax', () => parseNote(`x${text}${end}`))
+  }
+})
+
+test('one line may be as long as the note allows, and there are as many lines as the limit, and no more', () => {
+  const long = lineOf('a', Math.floor(((NOTE_BYTES_MAX - 32) / 4) * 3))
+  assert.ok(parseNote(`x\n\n${long}`).signatures[0]!.signature.length > 98_000)
+  const lines = (count: number) => `x\n\n${lineOf('a', 64).repeat(count)}`
+  assert.equal(parseNote(lines(NOTE_SIGNATURES_MAX)).signatures.length, NOTE_SIGNATURES_MAX)
+  refuses('note_syntax', () => parseNote(lines(NOTE_SIGNATURES_MAX + 1)))
+})
+
+test('a note without characters that C2SP bars is taken, whatever else it holds', () => {
+  for (const text of ['\u007f', '\u0080', '\u0085', '\u2028', '\ufeff', 'a b', '+', '— x'])
+    assert.equal(parseNote(`${text}\n\n${lineOf('a', 1)}`).text, `${text}\n`)
+  for (const text of ['\u0000', '\t', '\r', '\u001f', '\ud800'])
+    refuses('note_syntax', () => parseNote(`${text}\n\n${lineOf('a', 1)}`))
+})
+
+test('a hostile note takes no more than time in proportion to its length', () => {
+  // Each shape costs a regular expression or a split that backtracks minutes, not milliseconds.
+  const shapes = ['\n', '\n\n', '— ', '— a ', ' ', '=', 'A', '+', '\u00a0', '\n— a AAAAAAA=']
+  for (const shape of shapes) {
+    const body = shape.repeat(Math.floor(NOTE_BYTES_MAX / 2 / Buffer.byteLength(shape)))
+    for (const note of [`x\n\n${body}\n`, `${body}\n\n${lineOf('a', 1)}`])
+      try {
+        parseNote(note)
+      } catch {
+        // Either verdict will do.
+      }
+  }
+})

@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { ROOT } from '../../../tools/bundle.ts'
+
+const run = promisify(execFile)
+
+/**
+ * Copies the tracked files of this folder in their current state, without build results. Installed packages are links to those of this folder,
+ * except `@tallystick/sdk`, which links to the copy.
+ */
+export async function makeCleanClone(folder: string): Promise<void> {
+  mkdirSync(folder)
+  const copy = `git ls-files -z --cached --others --exclude-standard | tar --null --ignore-failed-read -T - -cf - | tar -xf - -C "$1"`
+  await run('bash', ['-c', `set -o pipefail; ${copy}`, 'bash', folder], { cwd: ROOT })
+  linkPackages(ROOT, folder)
+  mkdirSync(join(folder, 'node_modules', '@tallystick'))
+  symlinkSync(join(folder, 'sdk'), join(folder, 'node_modules', '@tallystick', 'sdk'))
+  linkPackages(join(ROOT, 'adapters'), join(folder, 'adapters'))
+}
+
+function linkPackages(from: string, to: string): void {
+  mkdirSync(join(to, 'node_modules'))
+  for (const name of readdirSync(join(from, 'node_modules')))
+    if (name !== '@tallystick') symlinkSync(join(from, 'node_modules', name), join(to, 'node_modules', name))
+}

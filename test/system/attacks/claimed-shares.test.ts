@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { AddressInfo, Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { buildApp } from '../../../src/http/app.ts'
+import { makeApiKey } from '../../../src/ledgers/api-keys.ts'
+import { Admission } from '../../../src/load/admission.ts'
+import { Metrics } from '../../../src/observe/metrics/metrics.ts'
+import { NIL_UUID, parseId } from '../../../src/proof/ids.ts'
+import { OPERATOR_KEY, type TestApp } from '../../helpers/app.ts'
+import { openSocket, requestText } from '../../helpers/raw-http.ts'
+import { sharedApp } from '../../helpers/shared-app.ts'
+
+/*
+ * A key names its ledger, and so can anybody. Floods that named one had three quarters of its requests refused; ever new names, those
+ * of all ledgers; the operator's prefix, those of the operator.
+ */
+
+const CONNECTIONS = 40
+const REQUESTS = 12
+/** Few slots, so that a share taken by a stranger causes refusals at once. No bursts, because their use depends on the machine. */
+const FEW = {
+  underWayMax: 4,
+  reads: { max: 4, waitMs: 1_000 },
+  burstMax: 0,
+  burstPerSecond: 0,
+  unproven: { underWayMax: 4, burstMax: 0, burstPerSecond: 0 },
+  perTurnMax: 2,
+  turnBytesMax: 64 * 1024,
+}
+
+const app = await sharedApp()
+const other = await app.newLedger()
+
+const FLOODS: readonly [what: string, makeKey: () => string | null][] = [
+  ['nothing: the control', () => null],
+  ['a ledger', () => nameOf(app.ledger.ledger.id)],
+  [
+    'ever new ledgers',
+    () =>
+      nameOf(makeApiKey(parseId('led', `led_0${randomBytes(16).toString('hex').slice(0, 25)}`)).slice(0, 30)),
+  ],
+  ['a ledger, with the checksum of a key', () => makeApiKey(app.ledgerId)],
+  ['ledgers that are none, with the checksum of a key', () => makeApiKey(NIL_UUID)],
+  ['the operator', () => `tlo_${randomBytes(24).toString('hex')}`],
+]
+
+for (const [what, makeKey] of FLOODS)
+  test(`a flood of keys that nobody has, which name ${what}, takes no share of those who have one`, async (t) => {
+    const fresh: string[] = []
+    for (let i = 0; i < REQUESTS; i++) fresh.push((await app.newLedger()).key.key)
+    const { port, admission } = await listen(t, app)
+    const flood = startFlood(t, port, makeKey)
+    await Promise.all(flood.sockets.map((socket) => once(socket, 'connect')))
+    const ask = async (path: string, key: string) => {
+      const headers = { authorization: `Bearer ${key}` }
+      return (await fetch(`http://127.0.0.1:${port}${path}`, { headers })).status
+    }
+    for (let i = 0; i < REQUESTS; i++) {
+      const statuses = await Promise.all([
+        ask('/v1/records', app.ledger.key.key),
+        ask('/v1/records', other.key.key),
+        ask('/v1/ledgers', OPERATOR_KEY),
+        ask('/v1/records', fresh[i]!),
+      ])
+      assert.deepEqual(statuses, [200, 200, 200, 200], `${i} of ${REQUESTS}`)
+    }
+    assert.ok(flood.answers() > CONNECTIONS, `${flood.answers()} answers`)
+    assert.equal(admission.refused, admission.refusedUnproven)
+    assert.ok(admission.refusedUnproven > 0)
+  })
+
+function nameOf(ledger: string): string {
+  return `tly_${ledger.slice(4)}${'0'.repeat(48)}`
+}
+
+/** The application once more, on a socket. */
+async function listen(t: TestContext, { deps }: TestApp) {
+  const admission = new Admission(() => performance.now(), FEW)
+  const server = buildApp({ ...deps, admission, metrics: new Metrics() })
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  t.after(async () => {
+    server.server.closeAllConnections()
+    await server.close()
+  })
+  return { port: (server.server.address() as AddressInfo).port, admission }
+}
+
+/** Connections that send again whenever they are answered, until the test is over. */
+function startFlood(t: TestContext, port: number, makeKey: () => string | null) {
+  let answers = 0
+  const send = (socket: Socket) => {
+    const key = makeKey()
+    const text = requestText('GET', '/v1/records', key ?? '')
+    socket.write(key === null ? text.replace(/Authorization.*\r\n/, '') : text)
+  }
+  const sockets = Array.from({ length: CONNECTIONS }, () => {
+    const socket = openSocket(t, port).resume()
+    socket.on('connect', () => send(socket))
+    // Each answer ends with the one object of its problem document.
+    socket.on('data', (bytes) => {
+      if (bytes.at(-1) !== '}'.charCodeAt(0)) return
+      answers++
+      send(socket)
+    })
+    return socket
+  })
+  return { sockets, answers: () => answers }
+}

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { endsWithTests } from '../../helpers/children.ts'
+import { putCluster, temporaryDirInMemory } from '../../helpers/postgres.ts'
+import { PROJECT_DIR, ProductProcess } from './product-process.ts'
+
+export { freePort } from '../../helpers/free-port.ts'
+
+export { PROJECT_DIR } from './product-process.ts'
+
+type Started = {
+  readonly process: ChildProcess
+  /** Everything that it said when it was up. */
+  readonly output: string
+  /** … and since. */
+  said(): string
+  readonly url: string
+  /** The line to paste. */
+  readonly curl: string
+  /** Sends the signal and answers how the process ended: its exit code, or the signal's name. */
+  stop(signal: NodeJS.Signals): Promise<number | string>
+}
+
+type StartOptions = {
+  readonly env?: Record<string, string>
+  readonly project?: string
+  readonly uid?: number
+  /** A descriptor for standard output and standard error. */
+  readonly output?: number
+  /** By tools/run.mjs, as npm does it. */
+  readonly launcher?: boolean
+}
+
+/** Runs `npm start`, ready or not. */
+export function launch({ project = PROJECT_DIR, env, output, ...how }: StartOptions): ProductProcess {
+  // Leaves out the variables that configure a Tallystick of the person who runs the tests.
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(TALLYSTICK_|OTEL_|DATABASE_URL$)/.test(name)),
+  )
+  const started = new ProductProcess({
+    ...how,
+    script: 'all-in-one',
+    root: project,
+    env: { ...inherited, TALLYSTICK_LOG_LEVEL: 'warn', ...env },
+    output: output ?? 'memory',
+  })
+  endsWithTests(started.child)
+  return started
+}
+
+/** Runs `npm start`, until it says that it runs; rejects with its output if it ends instead. */
+export async function startAllInOne(options: StartOptions): Promise<Started> {
+  const started = launch(options)
+  await started.says('Ctrl-C stops it')
+  const output = started.said()
+  return {
+    process: started.child,
+    output,
+    said: () => started.said(),
+    url: /URL +(\S+)/.exec(output)![1]!,
+    curl: /^ +(curl .*)$/m.exec(output)![1]!,
+    stop: (signal) => started.end(signal),
+  }
+}
+
+/** As a person would: pasted into a shell. */
+export async function paste(line: string): Promise<{ status: number; body: { id: string; type: string } }> {
+  const child = spawn('/bin/sh', ['-c', `${line} -w '\\n%{http_code}'`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', (data) => {
+    output += data
+  })
+  await once(child, 'close')
+  const [body, status] = output.split('\n')
+  return { status: Number(status), body: JSON.parse(body ?? 'null') }
+}
+
+export async function getRecord(url: string, dataDir: string, id: string): Promise<number> {
+  const { key } = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
+  const response = await fetch(`${url}/v1/records/${id}`, { headers: { authorization: `Bearer ${key}` } })
+  await response.body?.cancel()
+  return response.status
+}
+
+/** Without the second that a first start's initdb takes. */
+export function initializedDir(): string {
+  const dataDir = temporaryDirInMemory()
+  putCluster(join(dataDir, 'postgres'))
+  return dataDir
+}
+
+export function postgresPid(dataDir: string): number {
+  return Number.parseInt(readFileSync(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10)
+}
+
+/** Workers that a process has started and that are not gone. */
+export function workersOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const [, state, ppid] = /\) (\S) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))!
+        if (Number(ppid) !== parent || state === 'Z') return false
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('worker-process.ts')
+      } catch {
+        return false
+      }
+    })
+}

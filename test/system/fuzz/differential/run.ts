@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Case, KINDS, type Kind, makeCase } from './cases.ts'
+import { PythonVerifier } from './python.ts'
+import { Tally } from './tally.ts'
+import { type Verdict, verdictOf, writeArchive } from './typescript.ts'
+
+const CASES_DEFAULT = 20_000
+/** Cases that are under way at once: while Python judges some, this process makes and judges the next. */
+const BATCH_CASES = 64
+
+/** `npm run drill -- fuzz --differential`. */
+export async function runDifferential(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      differential: { type: 'boolean' },
+      cases: { type: 'string' },
+      minutes: { type: 'string' },
+      seed: { type: 'string' },
+      case: { type: 'string' },
+      kind: { type: 'string', multiple: true },
+      processes: { type: 'string' },
+    },
+  })
+  const seed = Number(values.seed ?? Date.now() % 2 ** 31)
+  const only = (values.kind ?? KINDS) as readonly Kind[]
+  const first = Number(values.case ?? 0)
+  const count =
+    values.case !== undefined ? 1 : Number(values.cases ?? (values.minutes ? Infinity : CASES_DEFAULT))
+  const endsAtMs = Date.now() + Number(values.minutes ?? Infinity) * 60_000
+  const tally = new Tally(seed, mkdtempSync(join(tmpdir(), 'tallystick-differences-')))
+  const pythons = Array.from(
+    { length: Number(values.processes ?? availableParallelism()) },
+    () => new PythonVerifier(),
+  )
+  console.log(`seed ${seed}`)
+  let next = first
+  /** Lanes, one for each process: a batch of it is awaited before the next one is sent. */
+  const lane = async (python: PythonVerifier) => {
+    while (next < first + count && Date.now() < endsAtMs) {
+      const from = next
+      next = Math.min(next + BATCH_CASES, first + count)
+      await judgeBatch(python, { seed, from, to: next, only }, tally)
+    }
+  }
+  try {
+    await Promise.all(pythons.map(lane))
+  } finally {
+    await Promise.all(pythons.map((python) => python.close()))
+  }
+  tally.print()
+  if (tally.findings > 0) process.exitCode = 1
+  if (values.case !== undefined) tally.show()
+}
+
+/** Fewer are no sign of a fault of a maker. */
+const UNMADE_MIN = 10
+
+/** null: a change left nothing that a proof or a bundle could be made of. Throws where this is so of one case in a hundred. */
+function make(seed: number, index: number, only: readonly Kind[], tally: Tally): Case | null {
+  try {
+    return makeCase(seed, index, only)
+  } catch (error) {
+    if (++tally.unmade > UNMADE_MIN && tally.unmade > tally.cases / 100)
+      throw new Error(`--seed ${seed} --case ${index}: no case could be made`, { cause: error })
+    return null
+  }
+}
+
+type Batch = {
+  readonly seed: number
+  readonly from: number
+  readonly to: number
+  readonly only: readonly Kind[]
+}
+
+async function judgeBatch(
+  python: PythonVerifier,
+  { seed, from, to, only }: Batch,
+  tally: Tally,
+): Promise<void> {
+  const asked: { given: Case; index: number; answer: Promise<Verdict> }[] = []
+  for (let index = from; index < to; index++) {
+    const made = make(seed, index, only, tally)
+    if (made === null) continue
+    const directory = made.archive && writeArchive(made, `archive-${index}`)
+    const given = directory ? { ...made, trust: { ...made.trust, directory } } : made
+    asked.push({ given, index, answer: python.ask(given) })
+  }
+  for (const { given, index, answer } of asked) {
+    const own = await verdictOf(given)
+    tally.add(index, given, own, await answer)
+    if (given.trust.directory) rmSync(given.trust.directory, { recursive: true })
+  }
+}

@@ -1,0 +1,13 @@
+import { createHash } from 'node:crypto'
+import { contentOf } from '../../../sdk/actions/content.ts'
+import { untag } from '../../helpers/untag.ts'
+
+/* Digests of the values whose forms are on standard input, for the Python package to compare with its own. */
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+let text = ''
+for await (const piece of process.stdin) text += piece
+const digests = (JSON.parse(text) as string[]).map((form) => {
+  const value = untag(JSON.parse(form))
+  return contentOf('result', value, { keep: false, sha256 })['resultDigest']
+})
+console.log(JSON.stringify(digests))
