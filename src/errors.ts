@@ -446,7 +446,11 @@ export class ApiError extends Error {
       cause?: Error
     } = {},
   ) {
+    // A refusal has no stack: capturing one takes 6 us, a fifth of a 404. Faults of ours keep theirs for the log.
+    const limit = Error.stackTraceLimit
+    if (ERROR_CODES[code][0] !== 500) Error.stackTraceLimit = 0
     super(detail, options.cause && { cause: options.cause })
+    Error.stackTraceLimit = limit
     this.name = 'ApiError'
     this.code = code
     this.retryable = options.retryable ?? false
