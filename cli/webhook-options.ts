@@ -1,5 +1,8 @@
 import type { PatchWebhooksByIdBody } from '../sdk/generated/api.ts'
 
+/** All settings of a webhook. The compiler refuses an option or a value that is left out below. */
+type Settings = { readonly [Name in keyof Required<PatchWebhooksByIdBody>]: PatchWebhooksByIdBody[Name] }
+
 /** Options of `webhooks create` and `webhooks update`. */
 export const WEBHOOK_OPTIONS = {
   url: { type: 'string' },
@@ -7,18 +10,18 @@ export const WEBHOOK_OPTIONS = {
   types: { type: 'string' },
   include: { type: 'string' },
   description: { type: 'string' },
-} as const
+} as const satisfies { readonly [Name in keyof Settings]: { readonly type: 'string' } }
 
 type Values = { readonly [Name in keyof typeof WEBHOOK_OPTIONS]?: string | undefined }
 
 /** Settings that were given. An empty text removes a setting. */
-export function webhookSettings({ url, events, types, include, description }: Values): PatchWebhooksByIdBody {
+export function webhookSettings({ url, events, types, include, description }: Values): Settings {
   return {
     url,
     // Which events there are is the server's to say: it may know more of them than this tool.
-    events: listOf(events) as PatchWebhooksByIdBody['events'],
+    events: listOf(events) as Settings['events'],
     types: listOf(types),
-    include: listOf(include) as PatchWebhooksByIdBody['include'],
+    include: listOf(include) as Settings['include'],
     description: description === '' ? null : description,
   }
 }

@@ -21,6 +21,10 @@ export type SecondTables = {
   readonly kinds: ReadonlyMap<string, SecondKind>
   /** Steps of a record, each as one text. */
   readonly steps: readonly string[]
+  /** Members of an item of a batch, sorted. */
+  readonly item: readonly string[]
+  /** Optional members of a shown record that are compared with what was signed. */
+  readonly shown: readonly string[]
 }
 
 export function readSecondVerifier(): SecondTables {
@@ -49,10 +53,18 @@ export function readSecondVerifier(): SecondTables {
     return [kind, row] as const
   })
   const transitions = blockOf(sourceOf('record'), 'TRANSITIONS: ', '\n}')
+  const line = sourceOf('line')
+  const optionalItem = blockOf(line, '_ITEM_OPTIONAL = {', '\n}')
+  const shown = blockOf(sourceOf('shown'), 'def _signed(', '\n\n')
   const steps = [...transitions.matchAll(/\('([A-Z]+)', '([a-z-]+)', '([a-z]*)'\): '([A-Z]+)'/g)]
   return {
     kinds: new Map(kinds),
     steps: steps.map(([, from, kind, outcome, to]) => `${from} ${kind} ${outcome} ${to}`),
+    item: sorted([
+      ...namesIn(blockOf(line, '_ITEM = frozenset((', '))')),
+      ...[...optionalItem.matchAll(/\n {4}'([A-Za-z]+)':/g)].map(([, name]) => name!),
+    ]),
+    shown: [...shown.matchAll(/\n {8}'([A-Za-z]+)': of\.get\('\1'\)/g)].map(([, name]) => name!),
   }
 }
 
@@ -120,7 +132,7 @@ function sorted(names: readonly string[]): string[] {
   return [...new Set(names)].sort()
 }
 
-/** Differences of one row from the second verifier's, by the names of columns. */
+/** Differences of one row from the second verifier's: for each column, what only one of the two has. */
 export function differencesOf(
   row: {
     readonly subjects: readonly string[]
@@ -142,5 +154,14 @@ export function differencesOf(
     agentSigns: row.agentSigns === true,
   }
   const columns = Object.keys(own) as (keyof SecondKind)[]
-  return columns.filter((column) => JSON.stringify(own[column]) !== JSON.stringify(second[column]))
+  return columns
+    .filter((column) => JSON.stringify(own[column]) !== JSON.stringify(second[column]))
+    .map((column) => `${column}: ${onlyOne(own[column], second[column])}`)
+}
+
+/** What only the table of kinds has, and what only the second verifier has. */
+function onlyOne(own: SecondKind[keyof SecondKind], second: SecondKind[keyof SecondKind]): string {
+  const [ours, theirs] = [own, second].map((value) => new Set(Array.isArray(value) ? value : [value]))
+  const without = (from: Set<unknown>, other: Set<unknown>) => [...from].filter((name) => !other.has(name))
+  return `only here ${JSON.stringify(without(ours!, theirs!))}, only in Python ${JSON.stringify(without(theirs!, ours!))}`
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ApiError } from '../../src/errors.ts'
 import { FailureLog } from '../../src/http/failure-log.ts'
 
 const WHERE = { method: 'POST', route: '/v1/records' }
@@ -25,4 +26,10 @@ test('a peer that comes while its peering is suspended is no failure', () => {
   const error = { message: 'suspended', stack: 'long' }
   new FailureLog().log(log, 'peer_suspended', { ...WHERE, error })
   assert.deepEqual(said, [])
+})
+
+test('a refusal is made without a stack, and a fault of the server with one', () => {
+  assert.doesNotMatch(new ApiError('not_found', 'no such record').stack!, /\n/)
+  assert.match(new ApiError('integrity_fault', 'contradicts').stack!, /failure-log\.test/)
+  assert.match(new Error('the next one').stack!, /failure-log\.test/)
 })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ENTRY_KINDS, type EntryKind, LIFECYCLE } from '../../../src/proof/statement/kinds.ts'
+import { ITEM_NAMES, SHOWN_TEXTS } from '../../../src/proof/statement/record-members.ts'
 import { differencesOf, readSecondVerifier } from '../../helpers/second-verifier.ts'
 
-const { kinds, steps } = readSecondVerifier()
+const { kinds, steps, item, shown } = readSecondVerifier()
 
 test('the second verifier has the same kinds, each with the same subjects, members, scope and signers', () => {
   assert.deepEqual([...kinds.keys()], Object.keys(ENTRY_KINDS))
@@ -17,4 +18,9 @@ test('the second verifier has the same steps of records', () => {
     steps,
     own.map(({ from, kind, outcome = '', to }) => `${from} ${kind} ${outcome} ${to}`),
   )
+})
+
+test('the second verifier has the same members of items, and compares those that answers show', () => {
+  assert.deepEqual(item, ITEM_NAMES, 'python/src/tallystick/verify/line.py: _ITEM, _ITEM_OPTIONAL')
+  assert.deepEqual(shown.toSorted(), SHOWN_TEXTS.toSorted(), 'python/src/tallystick/verify/shown.py: _signed')
 })
