@@ -11,7 +11,7 @@ type Admitting = {
   readonly writeDeadlines: { readonly cutOff: number }
 }
 
-/** Measures how long requests wait to begin. */
+/** Registers a histogram of how long requests wait to begin. Returns its observer. */
 export function makeBeginObserver(metrics: Metrics): (ms: number) => void {
   const waits = new Durations(WAIT_BOUNDS_MS)
   const wait = {
@@ -22,7 +22,7 @@ export function makeBeginObserver(metrics: Metrics): (ms: number) => void {
   return (ms) => waits.observe(ms)
 }
 
-/** Shows how many requests a server takes, and how much it holds for clients that take or send slowly. */
+/** Registers metrics of accepted and refused requests, and of bytes buffered for slow clients. */
 export function watchAdmission(metrics: Metrics, { admission, budgets, writeDeadlines }: Admitting): void {
   readGauge(
     metrics,
