@@ -31,7 +31,10 @@ export class RouteDurations {
   }
 }
 
-/** Figures of the HTTP application. `connections`: how many are open; null: it does not listen. */
+/**
+ * Metrics of the HTTP application. `connections` returns the number of open connections; null: the server does not
+ * listen.
+ */
 export class HttpMetrics {
   readonly #routes: RouteDurations[] = []
   readonly problems = new Tally<ErrorCode>(Object.keys(ERROR_CODES) as ErrorCode[])
@@ -66,7 +69,7 @@ export class HttpMetrics {
     )
   }
 
-  /** Observers of one route and method: looked up once, not for each request. */
+  /** Adds the histogram of one route and method. Called once per route, so that requests need no look-up. */
   addRoute(method: string, route: string): RouteDurations {
     const durations = new RouteDurations(method, route)
     this.#routes.push(durations)
