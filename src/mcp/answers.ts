@@ -2,7 +2,9 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import { TallystickError } from '../../sdk/errors.ts'
 import { MCP_ANSWER_BYTES_MAX } from './limits.ts'
 
-/** The answer of a tool: structure for programs, and the same as text for clients that know none. */
+/**
+ * Returns a tool's answer: structured content for programs, and the same as text for clients without support for it.
+ */
 export function toResult(value: object, note: string | null): CallToolResult {
   const text = JSON.stringify(value)
   const bytes = Buffer.byteLength(text)

@@ -5,7 +5,7 @@ import { parseJsonText } from '../proof/json/json-text.ts'
 import { quoted } from '../proof/quoted.ts'
 import { MCP_IGNORED_NAMES_MAX } from './limits.ts'
 
-/** Arguments of a call that its tool has, and names of the others. */
+/** Arguments that the tool has, and names of the ignored ones. */
 export type Arguments = {
   readonly values: Readonly<Record<string, unknown>>
   readonly ignored: readonly string[]

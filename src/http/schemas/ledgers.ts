@@ -10,7 +10,7 @@ export const createLedgerBody = z.strictObject({
   agent: name.describe("name of the ledger's first agent").optional(),
 })
 
-/** All that a key is made with. */
+/** Everything about a new key. */
 export const newKey = z.strictObject({
   id: idOf('key'),
   key: z.string().describe('the secret: shown here, and never again'),

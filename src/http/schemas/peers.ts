@@ -46,7 +46,7 @@ const usedOf = (what: string) =>
     perDay: z.int().min(1),
   })
 
-/** The budget as a member: a body that is missing reads as null, and must not take a limit away. */
+/** The budget is a member: a missing body reads as null, and must not remove a limit. */
 export const peerBudgetBody = z
   .strictObject({
     budget: z
