@@ -10,8 +10,9 @@ type Content = {
 }
 
 /**
- * Splits attributes: known metadata in clear, all others as digests. The list has metadata, because a list of content would be out of date with
- * the next release of a framework. `ofCodingAgent`: names that are metadata only in events of coding agents count too.
+ * Splits attributes: known metadata stays in clear, all others become digests. The list contains metadata, because a
+ * list of content would be outdated by the next release of a framework. `ofCodingAgent`: also accepts names that are
+ * metadata only in events of coding agents.
  */
 export function contentOf(
   attributes: Record<string, unknown>,

@@ -8,8 +8,8 @@ import { type Message, newObject, type Read, type ReadRequest } from './messages
 import { type Bad, Isolating, tooDeep } from './values.ts'
 
 /*
- * OTLP's JSON, for the messages of messages.ts: that of protobuf, but ids are hex and enums are numbers. A member that is null is
- * absent.
+ * Reads OTLP's JSON, for the messages of messages.ts: protobuf's JSON, but with ids in hex and enums as numbers. A
+ * null member counts as absent.
  */
 
 /** Reads a request. Throws ProofError if the text is not JSON, OtlpError if the value is not such a message. */
@@ -206,7 +206,7 @@ const NANOSECONDS: Range = { least: 0n, most: 2n ** 64n - 1n, name: 'an integer 
 const INT64: Range = { least: -(2n ** 63n), most: 2n ** 63n - 1n, name: 'an integer of 64 bits' }
 const NUMBER: Range = { least: 0n, most: 2n ** 32n - 1n, name: 'an integer of 32 bits (enums too)' }
 
-/** As a number, or as text because most readers of JSON have no more than 53 bits. */
+/** Reads an integer, given as a number or as text. Senders use text because most readers of JSON have only 53 bits. */
 function integer(value: JsonValue, path: Path, { least, most, name }: Range): bigint | number {
   const found = plainInteger(value) ?? exactInteger(numberText(value))
   if (found === null || found < least || found > most) throw wrong(path, name, value)

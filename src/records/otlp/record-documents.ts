@@ -8,7 +8,10 @@ import { digestOfValue } from './content.ts'
 import { OTLP_RECORD_BYTES_MAX } from './limits.ts'
 import { newObject } from './messages.ts'
 
-/* Documents of a request's records: canonical JSON, of the members of a span or log and those of its resource and scope. */
+/*
+ * Makes documents of a request's records: canonical JSON from the members of a span or log and those of its resource
+ * and scope.
+ */
 
 export type JsonObject = Record<string, unknown>
 
