@@ -56,7 +56,7 @@ function plainOf(value: unknown, replaced: unknown[]): unknown {
   if (typeof value !== 'object' || value === null) return value
   const made = newObject()
   const alike = new Map<string, number>()
-  // In the order of canonical JSON, which the record has.
+  // In the order of canonical JSON, like the record itself.
   for (const name of Object.keys(value).sort()) {
     const plain = freeName(plainOf(name, replaced) as string, made, alike)
     made[plain] = plainOf((value as JsonObject)[name], replaced)
@@ -64,7 +64,10 @@ function plainOf(value: unknown, replaced: unknown[]): unknown {
   return made
 }
 
-/** Returns the name, with a number if `made` has it already. `alike`: last number by name, so that thousands of equal names take linear time. */
+/**
+ * Returns the name, with a number added if `made` has it already. `alike`: last number by name, so that thousands of
+ * equal names take linear time.
+ */
 function freeName(name: string, made: JsonObject, alike: Map<string, number>): string {
   let free = name
   let number = alike.get(name) ?? 1
@@ -73,7 +76,7 @@ function freeName(name: string, made: JsonObject, alike: Map<string, number>): s
   return free
 }
 
-/** Replacement for a value that JSON cannot express. undefined: none is needed. */
+/** Returns the replacement of a value that JSON cannot express. undefined: no replacement is needed. */
 function otherFormOf(value: unknown): unknown {
   if (typeof value === 'string') {
     const plain = value.replaceAll('\0', '\ufffd').toWellFormed()
@@ -91,8 +94,8 @@ function isEmpty(object: JsonObject): boolean {
 }
 
 /**
- * Total bytes of a request's documents and of the values whose digests they have. A resource is sent once but copied into each record: a few compressed kilobytes could become
- * gigabytes.
+ * Limits the total bytes of a request's documents, and of the values that were digested. A resource is sent once but
+ * copied into each record: a few compressed kilobytes could become gigabytes.
  */
 export class Budget {
   #bytes = 0
@@ -102,9 +105,9 @@ export class Budget {
   }
 
   /**
-   * Joins parts, in the order of their names, to a document. After the first part it adds `replaced`, the digest of the replaced values, so that
-   * two spans that differ only in such a value have different records. `last` is not empty. null: the document is too large for a record.
-   * Throws `body_too_large`.
+   * Joins members, in the order of their names, into a document. After `first` it adds `replaced`, the digest of the
+   * replaced values, so that two spans that differ only in such a value have different records. `last` MUST NOT be
+   * empty. Returns null if the document is too large for a record. Throws `body_too_large`.
    */
   documentOf(first: Written, origin: readonly Written[], last: Written): CanonicalDocument | null {
     const parts = [first, ...origin, last]
@@ -113,14 +116,17 @@ export class Budget {
     let text = `{${first.text}`
     if (parts.some(({ replaced }) => replaced.length > 0)) text += this.#replacedMember(parts)
     for (const part of origin) text += part.text
-    // Cuts the trailing comma from the last part, because cutting the whole text is slow.
+    // Cuts the trailing comma from `last`, because cutting the whole text is slow.
     text += `${last.text.slice(0, -1)}}`
     const document = new CanonicalDocument(text)
     this.#spend(document.bytes.length)
     return document.bytes.length <= DOCUMENT_BYTES_MAX ? document : null
   }
 
-  /** Counts the hashed bytes, too: each record hashes its resource anew, and many short values, such as -0, take longer to hash than to write. */
+  /**
+   * Counts the hashed bytes too. Each record hashes its resource again, and many short values, such as -0, take
+   * longer to hash than to write.
+   */
   #replacedMember(parts: readonly Written[]): string {
     const digest = digestOfValue(parts.flatMap(({ replaced }) => replaced))
     if (digest.of !== 'none') this.#spend(digest.length)
