@@ -44,7 +44,6 @@ export function noteSize({ written }: SignedLedger, size: number): void {
 
 type NotWritten = Exclude<AppendOutcome | Overloaded, { status: 'appended' | 'replayed' }>
 
-/** Returns the error for an append that did not happen, or may not have happened. */
 export function toApiError(
   outcome: NotWritten,
   { idempotency, isAgentSigned = false }: Pick<EntryRow, 'idempotency' | 'isAgentSigned'>,
@@ -144,7 +143,6 @@ function refusal(reason: RefusalReason, isAgentSigned: boolean): Error {
 /** Retry delay for clients. A move of a small ledger takes about as long. */
 const MOVING_RETRY_MS = 1_000
 
-/** Error for every write to a ledger that is being moved. */
 export function ledgerMoving(): ApiError {
   return new ApiError(
     'ledger_moving',

@@ -17,7 +17,6 @@ import {
   APPEND_WAIT_MS_MAX,
 } from './limits.ts'
 
-/** A waiting entry, as the queue sees it. */
 export type Queued = {
   readonly ledgerId: Uuid
   /** Number of records that the entry makes; 0 if it makes none. */
@@ -65,7 +64,6 @@ type Size = { entries: number; records: number; bytes: number }
  * Pure: callers pass the time, and the number of coming requests.
  */
 export class AppendQueue<T extends Queued> {
-  /** By ledger. */
   readonly #waiting = new FairQueue<T>()
   /** Work of the waiting entries, by ledger, in units of `workOf`. */
   readonly #waitingWork = new Counts()
@@ -80,7 +78,6 @@ export class AppendQueue<T extends Queued> {
   #batchMs = 1
   #endedAt = 0
 
-  /** Entries, records and bytes that wait for a batch. */
   get size(): Readonly<Size> {
     return this.#size
   }

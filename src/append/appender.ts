@@ -9,13 +9,11 @@ export type Overloaded = { readonly status: 'overloaded'; readonly retryAfterMs:
 
 /** Callbacks for metrics. They MUST NOT throw. */
 export type AppendObserver = {
-  /** An entry was refused at once. */
   overloaded(): void
   /** An entry was queued. `ms`: since its author was authenticated. */
   prepared(ms: number): void
   /** A batch's callers were answered, and their answers were passed to the kernel. `ms`: since the batch's commit. */
   answered(entries: number, ms: number): void
-  /** A call was repeated. */
   retried(cause: RetryCause): void
   /** A batch was tried. `ms`: duration of the try. */
   committed(batch: {
@@ -90,7 +88,6 @@ export class Appender {
     return promise
   }
 
-  /** Entries, records and bytes that wait for a batch. */
   get queued(): { readonly entries: number; readonly records: number; readonly bytes: number } {
     return this.#queue.size
   }
@@ -182,7 +179,6 @@ function ownBatchMaxOf({ detail, kind }: EntryRow): number | null {
   return ABOUT_PEERS.has(kind) ? APPEND_BATCH_PEER_ENTRIES_MAX : APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX
 }
 
-/** Returns the number of records that the entry makes. */
 export function countRecords({ itemCount, records }: EntryRow): number {
   return itemCount ?? records.length
 }

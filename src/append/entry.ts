@@ -28,7 +28,6 @@ export type Author = SignedLedger & { readonly ledger: string; readonly issuer: 
     | { readonly agent: 'system' }
   )
 
-/** An agent, authenticated by one of its API keys. */
 type KeyHolder = {
   readonly agent: string
   readonly agentId: Uuid
@@ -75,7 +74,6 @@ type SaidOfAny = {
   readonly statement?: { readonly bytes: Uint8Array; readonly leaf: Uint8Array }
 }
 
-/** Signature of an entry: made by the server, or already made by the agent. */
 export type EntrySigner = Signer | AgentSigned
 
 /**

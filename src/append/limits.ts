@@ -1,10 +1,10 @@
 // Requests
 /**
- * Most time between a caller's authentication and the server's signature. The body may take REQUEST_TIMEOUT_MS of it,
- * the types the rest.
+ * Maximum time between a caller's authentication and the server's signature. The body may take REQUEST_TIMEOUT_MS of
+ * it, the types the rest.
  */
 export const CALLER_AGE_MS_MAX = 40_000
-/** Most time between an id that an agent chose and its recordedAt. Both are by the agent's clock. */
+/** Maximum time between an id that an agent chose and its recordedAt. Both are by the agent's clock. */
 export const CHOSEN_ID_AGE_MS_MAX = 60_000
 
 // The append queue of one process
@@ -18,7 +18,10 @@ export const APPEND_BATCH_ADMINISTRATION_ENTRIES_MAX = 8
  */
 export const APPEND_BATCH_PEER_ENTRIES_MAX = 32
 export const APPEND_BATCH_RECORDS_MAX = 4_000
-/** A search key costs Postgres as much as five records. A batch of 1,000 records usually has 50 keys, and 1,050 if each record has a trace of its own. */
+/**
+ * A search key costs Postgres as much as five records. A batch of 1,000 records usually has 50 keys, or 1,050 if each
+ * record has a trace of its own.
+ */
 export const APPEND_BATCH_KEYS_MAX = 1_024
 export const APPEND_BATCH_BYTES_MAX = 16 * 1024 * 1024
 /** Batches of one process that may be in flight. */

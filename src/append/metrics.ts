@@ -103,7 +103,6 @@ export function makeAppendObserver(metrics: Metrics): AppendObserver {
   }
 }
 
-/** Registers a histogram for one step of an append. */
 function readDurations(metrics: Metrics, step: string, help: string): Durations {
   const durations = new Durations(WAIT_BOUNDS_MS)
   const name = `tallystick_append_${step}_duration_seconds`
@@ -137,7 +136,6 @@ function makeBatchObserver({ registry }: Metrics) {
   }
 }
 
-/** Registers gauges of the append queue: waiting entries, limits, and batches in flight. */
 export function watchQueue(metrics: Metrics, appender: Appender): void {
   const gauge = (name: string, help: string, read: () => number) =>
     readGauge(metrics, { name: `tallystick_append_${name}`, help }, read)

@@ -87,7 +87,6 @@ function traceCommit(
 
 const FAILED: ReadonlySet<string> = new Set(['unavailable', 'unknown', 'failed'])
 
-/** Returns the number of entries by outcome. */
 function countsOf(outcomes: readonly AppendOutcome[]): Attributes {
   const counts: Record<string, number> = {}
   for (const { status } of outcomes) {

@@ -40,7 +40,6 @@ export type Deps = {
   readonly publicUrl: string
   /** Folder of the built console; null: the console is switched off. */
   readonly consoleDir: string | null
-  /** Minimum number of days of a retention rule. */
   readonly retentionDaysMin: number
   /** Two while the key is replaced. None: operator routes are closed. */
   readonly operatorKeys: readonly string[]
@@ -48,7 +47,6 @@ export type Deps = {
   readonly searchPool: pg.Pool
   readonly lookups: Lookups
   readonly searches: Searches
-  /** Reads that a replica may answer. */
   readonly reads: Reads
   readonly writePool: pg.Pool
   readonly signers: Signers

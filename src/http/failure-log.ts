@@ -19,10 +19,9 @@ const OFTEN: ReadonlySet<ErrorCode> = new Set([
 ])
 const OFTEN_EVERY_MS = 1_000
 
-/** Not logged: this side's operator has suspended the peer, which retries every minute. */
+/** Not logged: somebody on this side has suspended the peer, which retries every minute. */
 const ASKED_FOR: ReadonlySet<ErrorCode> = new Set(['peer_suspended'])
 
-/** Logs requests that failed through a fault of the server. */
 export class FailureLog {
   /**
    * Last log line by code and by the code of Postgres or the network, so that a bug gets a line of its own beside an

@@ -10,8 +10,8 @@ export const REPLICA_IDLE_MS_MAX = 50
  * CPU of a record by id in the server, the primary and the standby, 16 readers: 199 to 248, 71 to 84 and 68 to 93 us.
  * With 4 to a connection 271 to 304, 103 and 114. With a connection for each 577 to 718, 150 to 230 and 262 to 298.
  * With four checks at once: 229 to 304, 90 and 90. One check at once costs no less, and a check that gets no answer
- * would block all others. With 64 readers, 32 to a connection cost as much as 64, but with 64 readers turn to the
- * primary twice as fast while no connection is free.
+ * would block all others. With 64 readers, 32 to a connection cost as much as 64. But with 64 the readers fall back
+ * to the primary twice as fast while no connection is free.
  */
 export const REPLICA_SHARERS_MAX = 64
 export const REPLICA_LOOKS_AT_ONCE_MAX = 2
@@ -36,7 +36,7 @@ export const KEPT_CONNECTION_MS = 72_000
 export const REQUEST_ABANDONED_MS_MAX = 60_000
 /** Upper limit of Retry-After for refused requests; the lower one is 1 s. */
 export const REFUSED_RETRY_AFTER_SECONDS_MAX = 2
-/** Most bytes of a request's head that is refused from its bytes. Node reads a longer one. */
+/** Maximum size of a head that is refused from its bytes. Node reads a longer one. */
 export const WHOLE_REQUEST_HEAD_BYTES_MAX = 4 * 1024
 /**
  * Refusals beyond this rate leave their connection unread for a while (src/http/connections/unread-connections.ts): a
@@ -102,7 +102,6 @@ export const RECEIPT_WAIT_SECONDS_MAX = 10
 export const STATEMENT_WAIT_SECONDS_DEFAULT = 5
 /** One poll for all requests that wait for one ledger's checkpoint. */
 export const CHECKPOINT_LOOK_EVERY_MS = 200
-/** Requests of one ledger that wait for a receipt's checkpoint. */
 export const CHECKPOINT_WAITS_PER_LEDGER_MAX = 32
 /** Waiting requests of all ledgers. Each needs a timer and an open response. */
 export const CHECKPOINT_WAITS_MAX = 1_024
@@ -112,7 +111,6 @@ export const CHECKPOINT_WAITS_MAX = 1_024
 export const MCP_BODY_BYTES_MAX = 528 * 1024
 /** Messages of one ledger under way. Each makes one request at a time, and six at most. */
 export const MCP_CALLS_PER_LEDGER_MAX = 32
-/** Messages of all ledgers under way. */
 export const MCP_CALLS_MAX = 128
 
 // Tiles (src/http/routes/tiles.ts)
@@ -133,7 +131,7 @@ export const READY_ANSWER_TIMEOUT_MS = 2_000
 export const KEY_OVERLAP_SECONDS_DEFAULT = 3_600
 export const KEY_OVERLAP_SECONDS_MAX = 30 * 86_400
 
-// Streams: rows that one query fetches of a longer answer
+// Streams (src/http/routes/entries.ts)
 export const STREAMS_PER_LEDGER_MAX = 4
 export const STREAMS_MAX = 32
 
@@ -142,20 +140,17 @@ export const STREAMS_MAX = 32
 export const RECORD_WAIT_SECONDS_MAX = 20
 /** One query for all waiting requests. */
 export const RECORD_POLL_MS = 50
-/** Requests of one ledger that wait for a record's next step. */
 export const RECORD_WAITS_PER_LEDGER_MAX = 1_000
-/** Waiting requests of all ledgers. */
 export const RECORD_WAITS_MAX = 4_000
 
 // Events
-/** Names in a filter. */
 export const EVENTS_FILTER_NAMES_MAX = 32
 export const EVENTS_PER_TAIL_QUERY = 100
 /** Concurrent queries of all tails. Tails that catch up leave connections to others. */
 export const EVENTS_TAIL_QUERIES_AT_ONCE_MAX = 2
 /**
- * Tails that wait for the archive and no longer count for EVENTS_TAIL_QUERIES_AT_ONCE_MAX. Each has a page in memory.
- * Further ones are delayed, unless their ledger has less than an equal share.
+ * Queries of tails that wait for the archive, and no longer count for EVENTS_TAIL_QUERIES_AT_ONCE_MAX. Each has a
+ * page in memory. Further ones are delayed, unless their ledger has less than an equal share.
  */
 export const EVENTS_TAIL_READS_OF_ARCHIVE_MAX = 16
 /** How often streams that wait for the archive are logged. Each of them retries every few seconds. */
@@ -165,7 +160,6 @@ export const EVENTS_HEARTBEAT_MS = 15_000
 export const EVENTS_KEY_LOOK_EVERY_MS = 5_000
 /** Shortened at random by up to a quarter, so that clients do not reconnect all at once. */
 export const EVENTS_TAIL_MS_MAX = 60 * 60_000
-/** Delay before a client reconnects. */
 export const EVENTS_RETRY_MS = 1_000
 /** When the server closes, slower clients are cut off and reconnect. */
 export const EVENTS_TAIL_CLOSE_MS_MAX = 1_000

@@ -6,7 +6,6 @@ import { type Reading, readCounter, readGauge, readHistogram, Tally } from '../o
 const REQUEST_SECONDS = 'tallystick_http_request_duration_seconds'
 const REQUEST_BOUNDS_MS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000]
 
-/** Durations of one route and method, by status. */
 export class RouteDurations {
   readonly #labels: { readonly method: string; readonly route: string }
   readonly #byStatus = new Map<number, Durations>()

@@ -21,7 +21,6 @@ export interface ZodTypes extends FastifyTypeProvider {
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** One line for the API's documentation. */
     summary?: string
   }
   interface FastifyContextConfig {

@@ -14,7 +14,6 @@ export type Administration = Extract<Said, { readonly kind: keyof Administrative
 
 export type AdministerDeps = AppendDeps & { readonly now: () => number }
 
-/** View of the entry in an answer. */
 type AdministrationEntry = {
   readonly seq: number
   readonly kind: EntryKind

@@ -23,7 +23,6 @@ import type { RateLimit } from './rate-limits.ts'
 import type { Scope } from './scopes.ts'
 import { UnknownKeys } from './unknown-keys.ts'
 
-/** An agent of a ledger, authenticated by one of its API keys. */
 export type Caller = KnownCaller & {
   readonly authenticatedAtMs: number
   readonly written: NonNullable<SignedLedger['written']>
@@ -82,9 +81,7 @@ export class CallerCache {
   readonly #now: () => number
   readonly #keyMac: KeyMac
   readonly #log: CallerLog
-  /** Valid keys by hash. */
   readonly #known = new KnownKeys<Known>(KEY_CACHE_KEYS_MAX)
-  /** Keys that were looked up and not found. */
   readonly #unknown = new UnknownKeys(UNKNOWN_KEYS_MAX)
   /** First look-ups that are under way. */
   readonly #lookUps = new Map<string, { readonly ledgerId: Uuid; readonly found: Promise<KnownKey | null> }>()

@@ -57,8 +57,7 @@ export async function createKey(
 
 /**
  * Gives the key a new secret. Its older secrets end after `overlapMs`. Whoever rotates a key learns the secret, so
- * the caller must have all that the key grants, for as long. A secret that is about to end therefore makes no longer
- * one.
+ * the caller must have all that the key grants, for as long. So a secret that ends before the key cannot rotate it.
  */
 export async function rotateKey(
   deps: KeyDeps,

@@ -10,7 +10,7 @@ export const RATE_LIMIT_RECORDS_PER_REQUEST = 100
 export const RATE_LIMIT_BYTES_PER_REQUEST = 64 * 1024
 
 // Public ledgers (src/ledgers/public-ledgers.ts)
-/** Most age of the list of public ledgers. */
+/** Maximum age of the list of public ledgers. */
 export const PUBLIC_LEDGERS_AGE_MS_MAX = 5_000
 /**
  * Public ledgers of a deployment. Each server reads all of them. Concurrent calls may exceed the limit by their
@@ -32,7 +32,6 @@ export const STATEMENT_RETRIES_MAX = 2
 export const KEY_CACHE_AGE_MS_MAX = 5_000
 /** A key in use is read again from this age on. Its requests meanwhile use the old answer. */
 export const KEY_REFRESH_AGE_MS = 4_000
-/** Valid keys in the cache. */
 export const KEY_CACHE_KEYS_MAX = 20_000
 /** Cached texts that look like keys but are unknown. */
 export const UNKNOWN_KEYS_MAX = 20_000
@@ -55,5 +54,5 @@ export const KEY_SECRETS_MAX = 3
  * entries.
  */
 export const KEYS_REVOKED_PER_REQUEST_MAX = 100
-/** Keys of a ledger that one query reads to find them. */
+/** Keys of a ledger that one query reads to find those that a key made. */
 export const KEY_MAKERS_PER_QUERY = 10_000

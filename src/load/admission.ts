@@ -14,10 +14,8 @@ import {
 import { Places } from './places.ts'
 import { UNPROVEN } from './unproven.ts'
 
-/** Kinds of requests with separate limits. */
 export type RequestKind = 'reads' | 'writes'
 
-/** Default limits. Tests pass smaller ones. */
 const LIMITS = {
   underWayMax: REQUESTS_UNDER_WAY_MAX,
   reads: { max: READS_UNDER_WAY_MAX, waitMs: READS_WAIT_MS_MAX },
@@ -126,12 +124,10 @@ export class Admission {
     return this.#waitingOf[kind]
   }
 
-  /** Refused requests since the process began. */
   get refused(): number {
     return this.#places.reads.refused + this.#places.writes.refused + this.#unproven.refused
   }
 
-  /** Refused requests of UNPROVEN since the process began. */
   get refusedUnproven(): number {
     return this.#unproven.refused
   }

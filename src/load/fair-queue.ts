@@ -11,7 +11,6 @@ export class FairQueue<T> {
     return this.#size
   }
 
-  /** Number of owners with waiting items. */
   get owners(): number {
     return this.#queues.size
   }
@@ -52,7 +51,6 @@ export class FairQueue<T> {
     return null
   }
 
-  /** Removes an item that waits no longer. */
   delete(owner: string, item: T): void {
     const queue = this.#queues.get(owner)
     const at = queue?.indexOf(item) ?? -1

@@ -11,7 +11,6 @@ type Admitting = {
   readonly writeDeadlines: { readonly cutOff: number }
 }
 
-/** Registers a histogram of how long requests wait to begin. Returns its observer. */
 export function makeBeginObserver(metrics: Metrics): (ms: number) => void {
   const waits = new Durations(WAIT_BOUNDS_MS)
   const wait = {
@@ -22,7 +21,6 @@ export function makeBeginObserver(metrics: Metrics): (ms: number) => void {
   return (ms) => waits.observe(ms)
 }
 
-/** Registers metrics of accepted and refused requests, and of bytes buffered for slow clients. */
 export function watchAdmission(metrics: Metrics, { admission, budgets, writeDeadlines }: Admitting): void {
   readGauge(
     metrics,

@@ -67,7 +67,6 @@ export class Places {
     return this.#shares.taken
   }
 
-  /** Refused requests since the process began. */
   get refused(): number {
     return this.#refused
   }

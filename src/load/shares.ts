@@ -35,7 +35,6 @@ export class Counts {
     return this.#total
   }
 
-  /** Number of owners whose count is not zero. */
   get owners(): number {
     return this.#ofOwner.size
   }
@@ -62,7 +61,7 @@ export class Shares {
   readonly #counts = new Counts()
   #unproven = 0
   #refused = 0
-  /** Limit of all proven owners together. May change at any time. */
+  /** May change at any time. */
   max: number
 
   constructor(limits: ShareLimits) {
@@ -75,7 +74,6 @@ export class Shares {
     return this.#counts.total + this.#unproven
   }
 
-  /** Number of refusals since the process began. */
   get refused(): number {
     return this.#refused
   }

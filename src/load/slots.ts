@@ -24,7 +24,6 @@ export class Slots {
     return this.#shares.taken
   }
 
-  /** Refused slots since the process began. */
   get refused(): number {
     return this.#shares.refused
   }

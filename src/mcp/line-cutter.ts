@@ -31,7 +31,6 @@ export class LineCutter {
     this.#lineBytesMax = lineBytesMax
   }
 
-  /** Whether the stream is at the beginning of a line. */
   get isAtStart(): boolean {
     return this.#heldBytes === 0 && this.#parts === 0
   }

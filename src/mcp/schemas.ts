@@ -20,7 +20,6 @@ const agent = z.string().max(100)
 const time = z.string().max(40).describe('RFC 3339 in UTC, such as 2026-11-20T12:00:00Z')
 export const json = z.looseObject({})
 
-/** Arguments of every tool that writes. */
 export const writing = {
   occurredAt: time.describe('when it happened, where that is not now: RFC 3339, UTC').optional(),
   onBehalfOf: agent.describe('another agent (agt_…) in whose name it is done').optional(),
@@ -34,7 +33,6 @@ export const writing = {
 /** Members for agents that sign for themselves. Tools do not sign. */
 export const OWN_SIGNATURE = ['envelope', 'salt'] as const
 
-/** Arguments of every step of a gated record. */
 export const stepping = {
   record: recordId,
   ...writing,

@@ -69,8 +69,9 @@ const [JSON_TYPE, STREAM] = ['application/json', 'text/event-stream']
 const BOTH = `${JSON_TYPE}, ${STREAM}`
 
 /**
- * Form of the answer by the rules of HTTP for `Accept`; the SDK only searches for texts. `either`: the client names both forms. `json` also if it
- * accepts both without naming them, as with a wildcard. null: it accepts neither.
+ * Returns the form of the answer by the rules of HTTP for `Accept`; the SDK only searches for texts. `either`: the
+ * client names both forms. `json`: also if it accepts both without naming them, as with a wildcard. null: it accepts
+ * neither.
  */
 function formOf(accept: string | null): 'json' | 'stream' | 'either' | null {
   const [json, stream] = [JSON_TYPE, STREAM].map((type) => acceptWeightOf(accept, type) > 0)

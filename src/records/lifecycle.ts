@@ -51,7 +51,6 @@ export function waitsForWorker({
 
 type Wanted = {
   readonly kind: StepKind
-  /** Party that takes the step. */
   readonly partyId: Uuid
   /** Agent whose key is used. Differs from the party if it acts for the party. */
   readonly actorId: Uuid

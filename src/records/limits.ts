@@ -4,7 +4,6 @@ export const RECORD_BODY_BYTES_MAX = 512 * 1024
 export const BATCH_BODY_BYTES_MAX = 4 * 1024 * 1024
 export const PAGE_ITEMS_DEFAULT = 50
 export const PAGE_ITEMS_MAX = 200
-/** Peers that one record may be shared with. */
 export const SHARE_PEERS_MAX = 8
 /**
  * Minimum of distinct bytes in a salt that a caller chose, if a peer gets only the digest. 16 random bytes have fewer
@@ -15,8 +14,6 @@ export const SALT_DISTINCT_BYTES_MIN = 8
 /** Label of the person whom a record is about. */
 export const SUBJECT_CHARS_MAX = 256
 
-// Types: size of a definition, and cost of compiling and validating (docs/types.md)
-
 // Batches
 /** Chunks that one request reads to find the depth of parents in batches. */
 export const PARENT_CHUNKS_MAX = 128
@@ -25,7 +22,7 @@ export const PARENT_CHUNKS_MAX = 128
  */
 export const BATCH_KEYS_MAX = 8_192
 
-// Streams: rows that one query fetches of a longer answer
+// Streams
 export const STREAM_PIECE_CHARS = 64 * 1024
 
 // Erasure

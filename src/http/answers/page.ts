@@ -5,7 +5,6 @@ import { ApiError } from '../../errors.ts'
 import type { Uuid } from '../../proof/ids.ts'
 import { PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX } from '../../records/limits.ts'
 
-/** Query parameters of every list. */
 export const pageQuery = {
   limit: z
     .string()

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { noneMatchHits } from '../../proof/http-fields.ts'
 
-/** A file with an ETag, made from its bytes. */
 export type Tagged = { readonly bytes: Buffer; readonly etag: string }
 
 export function tag(bytes: Buffer): Tagged {

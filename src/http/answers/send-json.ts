@@ -9,7 +9,6 @@ export function sendJson(reply: FastifyReply, json: string | Readable): FastifyR
   return reply.header('content-type', 'application/json; charset=utf-8').send(json)
 }
 
-/** JSON texts to be joined with commas. */
 type JsonList = { readonly before: string; readonly items: readonly string[]; readonly after: string }
 
 /**

@@ -13,7 +13,6 @@ import { ReadBody } from '../zod-validation.ts'
 import { readBatch } from './read-batch.ts'
 import { requireRead } from './refused-body.ts'
 
-/** A batch as body of its request: parsed, validated and built. */
 export class BatchBody extends ReadBody {
   readonly built: BuiltBatch
 

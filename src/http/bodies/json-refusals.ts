@@ -17,7 +17,6 @@ const CODES: Partial<Record<JsonRefusal['code'], ErrorCode>> = {
   not_object: 'invalid_request',
 }
 
-/** Returns the error that a client gets for a refused text. */
 export function refusedFor(refusal: Pick<JsonRefusal, 'code' | 'detail'>): Error {
   const code = CODES[refusal.code]
   if (!code) return new Error(`${refusal.code}: ${refusal.detail}`)

@@ -12,7 +12,6 @@ import { ReadBody } from '../zod-validation.ts'
 import { requireRead } from './refused-body.ts'
 import type { Threads } from './threads.ts'
 
-/** Spans or logs of a request, built for the ledger. */
 export class OtlpBody extends ReadBody {
   readonly read: OtlpRead
   readonly #again: (known: Grouped) => Promise<OtlpRead>

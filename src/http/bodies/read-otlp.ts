@@ -25,7 +25,6 @@ export type OtlpRequest = OtlpAbout & {
   readonly signal: OtlpSignal
   readonly isJson: boolean
   readonly isCompressed: boolean
-  /** Agent that notarizes. */
   readonly actor: Uuid
 }
 

@@ -12,7 +12,6 @@ import { parseBody } from './json-refusals.ts'
 import type { ReadRecord, readRecord } from './read-record.ts'
 import { requireRead } from './refused-body.ts'
 
-/** A large record as body of its request: parsed, validated, salted and digested. */
 export class RecordBody extends ReadBody {
   readonly members: ReadRecord['members'] & { readonly payload: ReadDocument }
   readonly requestHash: Uint8Array | null

@@ -10,7 +10,6 @@ import { readRecord } from './read-record.ts'
  * It has no access to the database or to keys.
  */
 
-/** All functions that threads run, by name. */
 const WORK = { readJson, readBatch, readOtlp, readRecord, validateText }
 export type Work = typeof WORK
 

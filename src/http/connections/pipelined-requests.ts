@@ -5,11 +5,12 @@ import { PIPELINED_REQUESTS_MAX } from '../limits.ts'
 type Begin = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * Delays pipelined requests until the previous answer of the connection was taken by the kernel. Node would begin
- * them at once, and store their answers for as long as the client does not read the first one. Node gives a response
- * its connection only when the previous response is done, and its request begins then. Until then the connection is
- * not read. The bytes that were read before (64 KiB) may contain thousands of requests, which take a hundred times as
- * much memory as objects. With too many of them the connection is closed.
+ * Delays each pipelined request until the kernel has taken the previous answer. Node would begin all of them at once,
+ * and store their answers while the client does not read the first one.
+ *
+ * A response gets its connection when the previous response is done, and its request begins then. Until then the
+ * connection is not read. The bytes that were read before (64 KiB) may contain thousands of requests, which take a
+ * hundred times as much memory as objects. With too many of them the connection is closed.
  */
 export class PipelinedRequests {
   readonly #begin: Begin
@@ -20,7 +21,6 @@ export class PipelinedRequests {
     this.#begin = begin
   }
 
-  /** Returns whether requests wait on the connection. */
   has(socket: Socket): boolean {
     return (this.#waiting.get(socket) ?? 0) > 0
   }

@@ -21,7 +21,6 @@ export type Proof = {
   readonly failure: unknown
 }
 
-/** Headers that prove who sends a request. */
 type Claims = { readonly authorization?: string | undefined }
 
 /**

@@ -28,7 +28,6 @@ type Connection = {
 export class RefusedConnections<Taken> {
   readonly #decide: Decide<Taken>
   readonly #connections = new WeakMap<Socket, Connection>()
-  /** The request that Node is parsing now. */
   #taken: { readonly socket: Socket; readonly taken: Taken } | null = null
 
   constructor(decide: Decide<Taken>) {

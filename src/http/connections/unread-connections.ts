@@ -6,7 +6,6 @@ import {
   UNREAD_LOOK_EVERY_MS,
 } from '../limits.ts'
 
-/** Default limits. Tests pass others. */
 const LIMITS = {
   perSecond: REFUSALS_PER_SECOND,
   burstMsMax: REFUSALS_BURST_MS_MAX,
@@ -42,12 +41,10 @@ export class UnreadConnections {
     this.#limits = limits
   }
 
-  /** Counts a refusal. */
   add(request: Refused): void {
     if (this.#refused.push(request) === 1) setImmediate(this.#endTurn)
   }
 
-  /** Number of connections that are not read. */
   get count(): number {
     return this.#unread.length
   }

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import { ANSWER_BYTES_PER_SECOND_MIN, ANSWER_STALL_MS_MAX } from '../limits.ts'
 
-/** Default limits. Tests pass smaller ones. */
 const LIMITS = { stallMs: ANSWER_STALL_MS_MAX, bytesPerSecondMin: ANSWER_BYTES_PER_SECOND_MIN }
 
 /** Bytes that the client must have read, and by when. */
@@ -38,7 +37,6 @@ export class WriteDeadlines {
     return this.#open
   }
 
-  /** Closed connections since the process began. */
   get cutOff(): number {
     return this.#cutOff
   }

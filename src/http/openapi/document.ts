@@ -245,7 +245,6 @@ function describeProblems(operation: Operation, schemas: SchemaComponents): Json
   )
 }
 
-/** Protobuf with the same members. */
 const PROTOBUF = { type: 'string', format: 'binary', description: 'the same in protobuf' }
 
 /** Default form where it is listed. The other form is for clients that ask for JSON. */

@@ -44,7 +44,6 @@ export function makeHeaders(operation: Operation, status: number): { headers?: R
   return Object.keys(headers).length > 0 ? { headers } : {}
 }
 
-/** Returns whether the answer of this status is one record. */
 function answersRecord({ answers }: Operation, status: number): boolean {
   return answers.some(
     (answer) => Number(answer.status) === status && answer.content?.schema.meta()?.['id'] === 'Record',

@@ -11,7 +11,6 @@ export type Operation = {
   readonly method: HTTPMethods
   /** In OpenAPI's notation: `/v1/records/{id}`. */
   readonly path: string
-  /** Section of the API reference. */
   readonly group: string
   readonly summary: string
   readonly access: Exclude<Access, PeerAccess>

@@ -6,11 +6,9 @@ import { HttpMetrics, type RouteDurations } from '../metrics.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Counts an answer that is a problem document. */
     countProblem(code: ErrorCode): void
   }
   interface FastifyReply {
-    /** Code of the answered problem. */
     problem: ErrorCode | null
   }
 }

@@ -11,7 +11,6 @@ type WatchedReplica = {
   readonly lag: { readonly bytes: number; readonly ms: number } | null
 }
 
-/** Registers metrics of where reads go. */
 export function watchReads(metrics: Metrics, reads: WatchedReads): void {
   readCounter(
     metrics,

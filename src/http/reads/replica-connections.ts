@@ -19,7 +19,6 @@ import {
   REPLICA_SHARERS_MAX,
 } from '../limits.ts'
 
-/** Parts of the server that read a ledger. */
 export type ReadSources = {
   readonly readPool: Db
   readonly lookups: Lookups

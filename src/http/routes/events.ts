@@ -22,7 +22,6 @@ type EventsQuery = {
   readonly limit?: string | undefined
 }
 
-/** Serves the events of a ledger, as pages or as a stream. */
 export function eventRoutes(app: FastifyInstance, deps: Deps): void {
   const access = { scope: ['records:read', 'audit:read'], own: 'records:read:own' } as const
   const entriesUrl = `${deps.publicUrl}/v1/entries`

@@ -29,7 +29,6 @@ import { refusedByPeerRoutes } from './peer-refusals.ts'
 
 const access = { scope: scopeOfEntry('peer-suspended') } as const
 
-/** Ledgers of other servers that this ledger shares records with. */
 export function peerRoutes(app: FastifyInstance, deps: Deps): void {
   const typed = app.withTypeProvider<ZodTypes>()
 

@@ -14,7 +14,6 @@ export function idOf(
   return z.string().regex(new RegExp(`^${prefix}_${ID_CHARS}$`))
 }
 
-/** An agent of this ledger or another one. */
 export const anyAgent = z
   .string()
   .regex(new RegExp(`^(led_${ID_CHARS}/)?agt_${ID_CHARS}$`))
@@ -66,7 +65,6 @@ export const signedBy = z
   .enum(['agent', 'server'])
   .describe('who signed the entry: the agent itself with a registered key, or the server')
 
-/** Position of a record's entry, with its signer. */
 export const recordEntry = z.strictObject({ ...entryView.shape, signedBy }).meta({ id: 'RecordEntry' })
 
 /** Envelope of an agent that signs for itself (docs/api.md). At most 32,768 bytes. */
@@ -102,7 +100,6 @@ export const batchItem = z.strictObject({
   ...others,
 })
 
-/** Response of a route that answers plain text. */
 export function plainText(schema: z.ZodType) {
   return { content: { 'text/plain; charset=utf-8': { schema } } }
 }
@@ -110,7 +107,6 @@ export function plainText(schema: z.ZodType) {
 /** A signed note of the tree (C2SP tlog-checkpoint). */
 export const note = z.string().describe('a signed note: origin, size, Merkle root, chain hash, signatures')
 
-/** Description of a ledger for verifiers. */
 export const ledgerDescription = z
   .strictObject({
     id: idOf('led'),
@@ -121,7 +117,6 @@ export const ledgerDescription = z
   })
   .meta({ id: 'Ledger' })
 
-/** A key of the keys document. */
 export const publishedKey = z
   .strictObject({
     kid: hash,

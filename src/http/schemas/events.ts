@@ -214,7 +214,6 @@ function variantsOf(
 const recordedAt = instant.describe('when it was recorded')
 const happenedAt = instant.describe('when it happened')
 
-/** An item of the ledger's stream of events. */
 const ledgerEvent = z
   .discriminatedUnion(
     'type',

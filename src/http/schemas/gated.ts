@@ -123,7 +123,7 @@ export const offerView = z
   })
   .meta({ id: 'Offer' })
 
-/** Output of `renderGated` (src/records/gated/step-view.ts). */
+/** Output of `renderGated` (src/records/read/step-view.ts). */
 export const gatedView = z
   .strictObject({
     principal: anyAgent,

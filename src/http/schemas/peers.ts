@@ -24,7 +24,6 @@ import { name } from './names.ts'
 
 export const PEER_STATES = ['invited', 'pending', 'active', 'suspended', 'revoked'] as const
 
-/** Body of an administrator's request for a peering. */
 export const addPeerBody = z
   .strictObject({
     name: name.describe('of the other side, as this ledger calls it'),

@@ -113,7 +113,7 @@ const erasureView = z
   })
   .meta({ id: 'RecordErasure' })
 
-/** Output of `renderRecord` (src/records/render.ts). */
+/** Output of `renderRecord` (src/records/read/render.ts). */
 export const recordView = z
   .strictObject({
     id: idOf('rec'),

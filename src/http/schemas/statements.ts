@@ -93,7 +93,6 @@ export const statementsQuery = z.strictObject({
   subject: text.describe('claim 2 of the statements').optional(),
 })
 
-/** The filters, and the seq of the page's last item. */
 export const statementsCursor = z.tuple([seq])
 
 const wait = (otherwise: number) =>

@@ -57,7 +57,6 @@ export const typesQuery = z.strictObject({
   name: shortName.describe('all versions of the type of this name').optional(),
 })
 
-/** The filter, and the name/version of the page's last item. */
 export const typesCursor = z.tuple([typeName])
 
 const summary = {

@@ -21,7 +21,6 @@ import { time } from './times.ts'
 const SUBSCRIBABLE = [...EVENT_TYPES, 'webhook.paused'] as const
 const ALL_EVENTS = '*'
 
-/** Every event name that a delivery can have. */
 const eventName = z.enum([...EVENT_TYPES, ...NOTICE_TYPES])
 
 const settings = {
@@ -78,7 +77,6 @@ export const rotateWebhookBody = z.strictObject({
 })
 
 export const webhooksQuery = z.strictObject(pageQuery)
-/** The id of the page's last item. */
 export const webhooksCursor = z.tuple([idOf('whk')])
 
 const count = z.int().min(0)

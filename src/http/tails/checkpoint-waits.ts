@@ -62,7 +62,6 @@ export class CheckpointWaits {
   }
 }
 
-/** Makes the application's CheckpointWaits, which close before the application. */
 export function openCheckpointWaits(
   app: FastifyInstance,
   deps: ConstructorParameters<typeof CheckpointWaits>[0],

@@ -66,7 +66,6 @@ export async function readFittedPage(
   return { texts, position, more, isHeld, isCut: false, fault: null }
 }
 
-/** Renders an event as an item of the stream, on one line. */
 function eventJson(event: LedgerEvent): string {
   return renderEvent(
     event,

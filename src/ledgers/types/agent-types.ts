@@ -113,7 +113,6 @@ const OTEL_ORIGIN = {
 const EXPORTERS_DROP =
   'An exporter may sample, and drops what its queue does not hold: what is not here may have happened.'
 
-/** Definitions, each with its version. */
 export const AGENT_TYPES: readonly TypeDefinition[] = [
   {
     name: 'agent-action',

@@ -1,6 +1,5 @@
 import { TYPE_CACHE_BYTES_MAX, TYPE_CACHE_BYTES_PER_LEDGER_MAX } from './limits.ts'
 
-/** `bytes`: approximate size in memory. */
 type Held<T> = { readonly value: T; readonly bytes: number }
 type HeldOfLedger<T> = { readonly types: Map<string, Held<T>>; bytes: number }
 

@@ -23,7 +23,6 @@ type Ledger = { readonly ledger: string; readonly ledgerId: Uuid }
 type Document = { readonly value: JsonValue; readonly canonical: string }
 type Members = Record<string, unknown>
 
-/** Thread pool that can validate documents. */
 type ValidationThreads = Pick<ThreadPool<{ validateText: typeof validateText }>, 'run'>
 
 /** Keys, values and messages of checks take this many times the size of a definition's text. */
@@ -124,7 +123,6 @@ export class TypeRegistry {
     return found
   }
 
-  /** Judges two valid documents by the type's rules. */
   judge(
     ledger: Ledger,
     rules: readonly Rule[],

@@ -7,7 +7,6 @@ import type { PieceOptions } from './piece.ts'
 import type { ThreadPool } from './pool.ts'
 import type { JsonRefusal, readJson } from './read-json.ts'
 
-/** Thread pool that can read JSON. */
 export type JsonThreads = Pick<ThreadPool<{ readJson: typeof readJson }>, 'run'>
 
 /**

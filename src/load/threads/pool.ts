@@ -12,7 +12,6 @@ import { PoolThread } from './pool-thread.ts'
 /** Functions that a thread's script provides, by name. Each takes one value and returns one. */
 type Functions = { readonly [name: string]: (input: never) => unknown }
 
-/** A piece that was sent to a thread, and its pending result. */
 type Sent = { readonly piece: Piece; readonly done: Promise<unknown> }
 
 type Serving = { readonly owner: string; ahead: Sent | null }

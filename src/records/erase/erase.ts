@@ -157,7 +157,6 @@ async function listRemaining(
   return rows.map((row) => viewOf(recordId, row))
 }
 
-/** Returns the view of a document of the record `recordId`. */
 export function viewOf(recordId: Uuid, { document, subjectId, seq }: ErasableRow): ErasableView {
   const record = `/v1/records/${formatId('rec', recordId)}`
   if (document === 'payload') return { document, seq, completion: null, address: `${record}/payload` }

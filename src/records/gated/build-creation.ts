@@ -95,7 +95,6 @@ function predicateOf({ type, terms, share }: Agreed, made: NewRecord): object {
   }
 }
 
-/** Returns undefined for most records. */
 function detailOf({ share, terms: { performer } }: Agreed): StepDetail | undefined {
   if (share === null) return undefined
   const isRemote = performer !== null && parseRemoteAgent(performer.agent) !== null

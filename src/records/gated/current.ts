@@ -11,7 +11,6 @@ import { readSteps, type Steps } from '../read/step-view.ts'
 import { type OnBehalfOf, partyOf } from '../write/on-behalf-of.ts'
 import { integrityFault } from './verify-standing.ts'
 
-/** Current state of a gated record, for a step. */
 export type Current = {
   readonly row: RecordRowRead
   readonly record: string

@@ -60,7 +60,6 @@ type OfferedCompletion = {
   }
 }
 
-/** Ledger that is the record's home. */
 type Home = SignedLedger & { readonly ledger: string; readonly issuer: string }
 
 /**

@@ -11,7 +11,6 @@ import { findFirstOutcome } from '../write/first-outcome.ts'
 /** `whole`: entries and documents. `digests`: entries only. */
 type SharedDocuments = 'whole' | 'digests'
 
-/** Peers to share a record with, as a client names them. */
 export type ShareRequest = readonly { readonly peer: string; readonly documents: SharedDocuments }[]
 
 /** A peer of the ledger that a record may be shared with. */

@@ -23,7 +23,6 @@ export type NamedDocument = SaltedDocument & {
   readonly subjectId: Uuid
 }
 
-/** Event of a gated record, ready to be signed. */
 export type GatedEvent = {
   readonly kind: StepKind | 'record-created'
   readonly record: string

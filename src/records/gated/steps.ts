@@ -18,11 +18,8 @@ import type { NamedDocument } from './sign-step.ts'
 import { acceptSignal, overturnSignal, rejectSignal } from './signal.ts'
 import { type StepDeps, type StepRequest, type StepResult, takeStep } from './take-step.ts'
 
-/* Steps of a gated record, one function for each route. */
-
 type StepsDeps = StepDeps & TypeDeps & { readonly entropy: Entropy }
 
-/** Arguments of all steps. */
 export type About = Omit<StepRequest, 'kind' | 'draft' | 'occurredAt'> & {
   readonly occurredAt?: string | undefined
 }

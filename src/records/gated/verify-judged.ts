@@ -12,7 +12,6 @@ import { agentIdOf } from '../read/agent-ids.ts'
 import type { Steps } from '../read/step-view.ts'
 import { requireOf, verifySigned, verifyStanding } from './verify-standing.ts'
 
-/** Columns of a record that is about to be judged. */
 type Judged = {
   readonly record: string
   readonly row: RecordRowRead

@@ -18,21 +18,24 @@ const MS_PER_HOUR = 3_600_000
 const DIGITS = 32
 
 /**
- * Name of a span within its trace: its id, its content and its person. `payload`: canonical JSON; `person`: keyed hash of the label.
- * The same bytes, sent again, are the same span. Other content under known ids is another record; otherwise one sender could keep out
- * another's span.
+ * Returns the name of a span within its trace: its id, its content and its person. `payload`: canonical JSON.
+ * `person`: keyed hash of the label. The same bytes, sent again, are the same span. Other content under known ids is
+ * another record; otherwise one sender could keep out another's span.
  */
 export function spanIdentity(spanId: string, payload: Uint8Array, person: Uint8Array | null): string {
   return spanId + logIdentity(payload, person)
 }
 
-/** Name of a log within its group. Logs have no id: two logs that are equal in all members, time and person included, are one. */
+/**
+ * Returns the name of a log within its group. Logs have no id: two logs that are equal in all members, including time
+ * and person, are one.
+ */
 export function logIdentity(payload: Uint8Array, person: Uint8Array | null): string {
   const content = sha256Hex(payload).slice(0, DIGITS)
   return `.${content}${person === null ? '' : toHex(person)}`
 }
 
-/** Name of an erased span: only its id. An erased log has the empty name. */
+/** Returns the name of an erased span: only its id. An erased log has the empty name. */
 export function erasedIdentity(identity: string): string {
   return identity.slice(0, identity.indexOf('.'))
 }

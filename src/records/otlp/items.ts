@@ -377,7 +377,7 @@ function withContent(read: readonly Read[], settings: OtlpSettings): JsonObject[
   })
 }
 
-/** Whether `traceId` and `spanId` of a log or a link are valid or absent. */
+/** Returns whether `traceId` and `spanId` of a log or a link are valid or absent. */
 function hasIds(read: Read): boolean {
   const { traceId, spanId } = read as Record<string, string>
   return isIdOrNone(traceId, 32) && isIdOrNone(spanId, 16)

@@ -77,7 +77,6 @@ export class KnownGroups {
   #items = 0
   #groups = 0
 
-  /** Numbers of cached items and groups. */
   get figures(): { readonly items: number; readonly groups: number } {
     return { items: this.#items, groups: this.#groups }
   }
@@ -98,7 +97,6 @@ export class KnownGroups {
     return found
   }
 
-  /** Adds an empty group to the cache. */
   make({ ledgerId, agentId }: Sender, name: string): KnownGroup {
     const share = this.#shares.get(ledgerId) ?? { young: new Generation(), old: new Generation() }
     this.#shares.set(ledgerId, share)

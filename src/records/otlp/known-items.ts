@@ -111,7 +111,6 @@ export class KnownItems {
     this.#known.forgetOldest(sender.ledgerId)
   }
 
-  /** Numbers of cached items and groups. */
   get figures(): { readonly items: number; readonly groups: number } {
     return this.#known.figures
   }

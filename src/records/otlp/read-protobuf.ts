@@ -85,7 +85,10 @@ class Reader extends Isolating {
     return found instanceof Bad ? new Bad(`/${this.#field}: ${found.reason}`, found.items) : found
   }
 
-  /** Number of spans or logs in a group that is rejected, as far as its bytes can be read. At least 1, so that the rejection is reported. */
+  /**
+   * Returns the number of spans or logs in a group that is rejected, as far as its bytes can be read. At least 1, so
+   * that the rejection is reported.
+   */
   #itemsOf({ role, fields }: Message, start: number, end: number): number {
     if (role !== 'group') return 1
     let count = 0

@@ -15,13 +15,20 @@ import { newObject } from './messages.ts'
 
 export type JsonObject = Record<string, unknown>
 
-/** `text`: canonical JSON without braces, with a comma after each member. It is made once, because thousands of records may share a resource. */
+/**
+ * `text`: canonical JSON without braces, with a comma after each member. The text is made once, because thousands of
+ * records may share a resource.
+ */
 export type Written = { readonly text: string; readonly replaced: readonly unknown[] }
 
 /**
- * Returns canonical JSON of members with exact values. Values that JSON cannot express are replaced: integers beyond 2^53 and numbers such as NaN
- * become texts, bytes become base64, U+0000 and lone surrogates become U+FFFD. `replaced`: the original values, in order. `isExact`: the members
- * have no such numbers and no bytes.
+ * Returns canonical JSON of members with exact values. Values that JSON cannot express are replaced:
+ *
+ * - integers beyond 2^53 and numbers such as NaN become texts
+ * - bytes become base64
+ * - U+0000 and lone surrogates become U+FFFD
+ *
+ * `replaced`: the original values, in order. `isExact`: the members have no such numbers and no bytes.
  */
 export function writtenOf(members: JsonObject, isExact: boolean): Written {
   if (isEmpty(members)) return NOTHING
@@ -35,7 +42,7 @@ export function writtenOf(members: JsonObject, isExact: boolean): Written {
 const NONE: readonly unknown[] = []
 const NOTHING: Written = { text: '', replaced: NONE }
 
-/** Canonical JSON. null: a text needs a replacement. */
+/** Returns canonical JSON. null: a text needs a replacement. */
 function canonicalText(members: JsonObject): string | null {
   try {
     const text = canonicalize(members as JsonValue)

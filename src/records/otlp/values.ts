@@ -82,7 +82,7 @@ export abstract class Isolating {
   }
 }
 
-/** Error for a value that is nested too deep. `value`: its name in the error. */
+/** Returns the error for a value that is nested too deep. `value`: its name in the error. */
 export function tooDeep(value: string): OtlpError {
   return new OtlpError(`${value} is nested more than ${OTLP_VALUE_DEPTH_MAX} deep`)
 }

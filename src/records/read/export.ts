@@ -79,7 +79,6 @@ export async function* exportLines(
   yield `${JSON.stringify({ checkpoint: await findCheckpoint(db, ledgerId, size) })}\n`
 }
 
-/** Description of a ledger for verifiers. */
 export async function describeLedger(db: Db, ledgerId: Uuid) {
   const ledger = await getLedger(db, ledgerId)
   return {
@@ -166,7 +165,6 @@ function renderSigner({ signer }: EntryRowRead): string {
   return signer === null ? '' : `,"signer":{"alg":"${signer.alg}","spki":"${signer.spki}"}`
 }
 
-/** Renders the documents of an entry's line. */
 export function documentsJson(
   { records, documents }: Pick<ReadEntry, 'records' | 'documents'>,
   shown: DocumentsShown,

@@ -34,7 +34,6 @@ export type RecordView = {
   readonly gated: string | null
 }
 
-/** Erasure of the payload and everything stored with it. */
 export type ErasureView = {
   /** null if the erasing entry is unreadable: nobody signed the erasure, and `verify` reports that. */
   readonly code: string | null

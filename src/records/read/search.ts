@@ -11,7 +11,6 @@ import { parseTime } from '../documents.ts'
 import { agentIdOf } from './agent-ids.ts'
 import { type RenderDeps, renderRows } from './read.ts'
 
-/** Query as a client writes it. */
 type RecordQuery = { readonly [Name in FilterName]?: string | undefined }
 
 /** `next`: null on the last page. `records`: JSON texts. */

@@ -12,7 +12,6 @@ export type Step = {
   readonly version: number
   readonly seq: number
   readonly recordedAt: string
-  /** Predicate of the statement. */
   readonly predicate: JsonObject
   readonly document: StepDocument | null
 }
@@ -77,7 +76,6 @@ export type OfferView = {
   readonly completion: string | null
   readonly by: string
   readonly recordedAt: string
-  /** Seq of the entry that offers it. */
   readonly seq: number
   /** Reason of a refusal; null otherwise. */
   readonly code: string | null

@@ -58,8 +58,8 @@ type Erased = {
  * Documents with a legal hold, or needed for a peer's decision, stay and are reported. The database decides each
  * erasure like a single one.
  *
- * After a failed erasure no other one begins, and the receipt lists what was erased before. `next` is then behind the
- * last record without a failed document. Throws the error if nothing was erased.
+ * After a failed erasure no other one begins, and the receipt lists what was erased before. `next` is then the
+ * position before the first record with a failed document. Throws the error if nothing was erased.
  */
 export async function eraseSubject(
   deps: EraseDeps,

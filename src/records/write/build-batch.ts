@@ -66,7 +66,6 @@ export type BatchRequestItem = OtherRequest & {
 }
 
 export type BatchAbout = {
-  /** The agent that notarizes. */
   readonly actor: Uuid
   /** Key for the hashes of subject labels. */
   readonly subjectSalt: Uint8Array
@@ -84,11 +83,9 @@ export type Named = { readonly name: string; readonly index: number }
 /** Everything that a batch's entry signs and stores, and the names that need a look-up in the ledger. */
 export type BuiltBatch = {
   readonly count: number
-  /** Id of the first record. */
   readonly first: Uuid
   /** Unchanged from the request. */
   readonly envelope: string | undefined
-  /** Merkle root of the items. */
   readonly root: Uint8Array
   readonly chunks: readonly ChunkRow[]
   /** The records of the answer as JSON, without the brackets of the list. */

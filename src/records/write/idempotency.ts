@@ -36,7 +36,6 @@ function withoutSignature(body: JsonValue): JsonValue {
   return rest
 }
 
-/** Returns the fingerprint of a request whose hash is known. */
 export function fingerprintOfHash(
   entropy: Entropy,
   key: string | string[] | undefined,

@@ -20,7 +20,6 @@ import { chosenRecordId } from './agent-envelope.ts'
 import type { ParentRecord } from './lineage.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 
-/** Members of every request that makes one record. */
 export type RecordRequest = OtherRequest & {
   /** The value, or a ReadDocument. */
   readonly payload: unknown
@@ -38,7 +37,6 @@ export type RecordRequest = OtherRequest & {
   readonly signed: AgentSigned | null
 }
 
-/** What the record's entry, rows and answer are made of. */
 export type NewRecord = ReturnType<typeof makeRecord>
 
 /** Event that notarizes a record, alone or in a batch. It is the record's only one. */

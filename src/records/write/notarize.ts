@@ -10,7 +10,6 @@ import { requireSalt } from './agent-envelope.ts'
 import { makeRecord, NOTARIZED, originOf, type RecordRequest, renderNew, rowOf } from './new-record.ts'
 import { requireAgentSigned, type TypeDeps, verifyPayload } from './typed-payload.ts'
 
-/** Dependencies of writing, opened once per process. */
 export type WriteDeps = AppendDeps &
   TypeDeps & {
     readonly entropy: Entropy

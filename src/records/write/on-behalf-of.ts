@@ -14,7 +14,6 @@ export type OnBehalfOf = { readonly agent: string; readonly agentId: Uuid }
 
 type AgentDeps = { readonly lookups: Lookups; readonly readPool: Db }
 
-/** Returns the party of the record or step. */
 export function partyOf(caller: Caller, onBehalfOf: OnBehalfOf | null): Uuid {
   return onBehalfOf?.agentId ?? caller.agentId
 }

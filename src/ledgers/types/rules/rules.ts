@@ -43,7 +43,6 @@ export function parseRules(rules: JsonValue): Rule[] {
   })
 }
 
-/** Parses one rule at its path. */
 class RuleReader {
   readonly #rule: JsonObject
   readonly #path: readonly string[]

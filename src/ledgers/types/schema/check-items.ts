@@ -4,7 +4,6 @@ import type { JsonObject, JsonValue } from './json.ts'
 
 type Compile = (schema: JsonObject, compiling: Compiling) => Check
 
-/** Keywords for items of arrays. */
 export const ITEM_KEYWORDS: Readonly<Record<string, Compile>> = {
   maxItems: count('maxItems', (n, max) => n <= max, 'must have at most'),
   minItems: count('minItems', (n, min) => n >= min, 'must have at least'),

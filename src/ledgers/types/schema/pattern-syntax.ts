@@ -17,7 +17,6 @@ export type PatternNode =
 
 export type Assertion = 'start' | 'end' | 'word edge' | 'no word edge'
 
-/** Thrown with the reason why a pattern is refused. */
 export class PatternError extends Error {}
 
 /** Parses a pattern. Throws PatternError. */
